@@ -1,1 +1,9 @@
-//! store
+//! The embedded table store.
+
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
+pub mod clock;
+pub mod codec;
+pub mod error;
+pub mod threads;
+pub mod vfs;

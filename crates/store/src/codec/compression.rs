@@ -1,0 +1,247 @@
+//! Compression of one block at a time, by libraries.
+//!
+//! A block is stored with the number of its codec, its raw length and its checksum, all three kept by the file format
+//! that uses this room. Decompression of any bytes gives the stated number of bytes or an error.
+
+use std::fmt;
+
+use lz4_flex::block::{
+    CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
+};
+
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// Largest raw block, in bytes. Bounds what a wrong length on disk can make a reader allocate.
+pub const RAW_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// How blocks are to be compressed: a setting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: the default; a few times faster than the disk.
+    #[default]
+    Lz4,
+    /// Zstandard at this level (1 to 22; negative levels are faster): smaller, slower to write.
+    Zstd(i32),
+}
+
+impl Compression {
+    /// The codec that blocks written under this setting carry, unless they would grow.
+    #[must_use]
+    pub fn codec(self) -> BlockCodec {
+        match self {
+            Self::None => BlockCodec::None,
+            Self::Lz4 => BlockCodec::Lz4,
+            Self::Zstd(_) => BlockCodec::Zstd,
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Lz4 => f.write_str("lz4"),
+            Self::Zstd(level) => write!(f, "zstd level {level}"),
+        }
+    }
+}
+
+/// How one block was compressed. The numbers are on disk and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockCodec {
+    /// The bytes as they are.
+    None = 0,
+    /// The LZ4 block format, without a length in front.
+    Lz4 = 1,
+    /// One Zstandard frame.
+    Zstd = 2,
+}
+
+impl BlockCodec {
+    /// The codec with this number on disk.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::None),
+            1 => Some(Self::Lz4),
+            2 => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The number on disk.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+/// Compresses blocks one after another, keeping its tables between them.
+pub struct Compressor {
+    compression: Compression,
+    lz4: CompressTable,
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+}
+
+impl fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Compressor")
+            .field("compression", &self.compression)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Compressor {
+    /// `InvalidArgument` for a Zstandard level outside the library's range.
+    pub fn new(compression: Compression) -> StoreResult<Self> {
+        let zstd = match compression {
+            Compression::Zstd(level) => {
+                let range = zstd::compression_level_range();
+                if !range.contains(&level) {
+                    return Err(Error::new(
+                        ErrorKind::InvalidArgument,
+                        format!(
+                            "zstd level {level} is outside {} to {}",
+                            range.start(),
+                            range.end()
+                        ),
+                    ));
+                }
+                let context = zstd::bulk::Compressor::new(level).map_err(|e| {
+                    Error::new(ErrorKind::Internal, "cannot set up zstd").with_source(e)
+                })?;
+                Some(context)
+            }
+            _ => None,
+        };
+        Ok(Self {
+            compression,
+            lz4: CompressTable::large(),
+            zstd,
+        })
+    }
+
+    /// Appends the compressed form of `raw` to `out` and says how it was compressed.
+    ///
+    /// A block that would not shrink by a sixteenth is appended as it is, so that reading it costs nothing.
+    pub fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> StoreResult<BlockCodec> {
+        let start = out.len();
+        let worth_it = raw.len() - raw.len() / 16;
+        let written =
+            match self.compression {
+                Compression::None => None,
+                Compression::Lz4 => {
+                    out.resize(start + get_maximum_output_size(raw.len()), 0);
+                    let written = compress_into_with_table(raw, &mut out[start..], &mut self.lz4);
+                    Some(written.map_err(|e| {
+                        Error::new(
+                            ErrorKind::Internal,
+                            "lz4 needed more room than its own bound",
+                        )
+                        .with_source(e)
+                    })?)
+                }
+                Compression::Zstd(_) => {
+                    out.resize(start + zstd::zstd_safe::compress_bound(raw.len()), 0);
+                    let context = self
+                        .zstd
+                        .as_mut()
+                        .ok_or_else(|| Error::new(ErrorKind::Internal, "zstd was not set up"))?;
+                    let written = context.compress_to_buffer(raw, &mut out[start..]);
+                    Some(written.map_err(|e| {
+                        Error::new(ErrorKind::Internal, "zstd failed").with_source(e)
+                    })?)
+                }
+            };
+        match written {
+            Some(written) if written <= worth_it => {
+                out.truncate(start + written);
+                Ok(self.compression.codec())
+            }
+            _ => {
+                out.truncate(start);
+                out.extend_from_slice(raw);
+                Ok(BlockCodec::None)
+            }
+        }
+    }
+}
+
+/// Decompresses blocks one after another.
+#[derive(Default)]
+pub struct Decompressor {
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl fmt::Debug for Decompressor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decompressor").finish_non_exhaustive()
+    }
+}
+
+/// LZ4 spends at least one byte on 255.
+const LZ4_RATIO_MAX: usize = 255;
+
+impl Decompressor {
+    /// Sets up nothing until it is needed.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Replaces the content of `out` by the raw bytes of `stored`. `Corruption` unless there are exactly `raw_len` of
+    /// them. Allocates at most `raw_len` bytes, and nothing if that exceeds [`RAW_BYTES_MAX`]. Keep `out` between
+    /// calls as it is: what it holds is overwritten, not cleared first.
+    pub fn decompress(
+        &mut self,
+        codec: BlockCodec,
+        stored: &[u8],
+        raw_len: usize,
+        out: &mut Vec<u8>,
+    ) -> StoreResult<()> {
+        let possible = match codec {
+            BlockCodec::None => stored.len() == raw_len,
+            BlockCodec::Lz4 => raw_len / LZ4_RATIO_MAX <= stored.len(),
+            BlockCodec::Zstd => true,
+        };
+        if raw_len > RAW_BYTES_MAX || !possible {
+            return Err(corrupt(format!(
+                "a block of {} stored bytes ({codec:?}) cannot hold {raw_len} raw bytes",
+                stored.len()
+            )));
+        }
+        out.resize(raw_len, 0);
+        let written = match codec {
+            BlockCodec::None => {
+                out.copy_from_slice(stored);
+                raw_len
+            }
+            BlockCodec::Lz4 => decompress_into(stored, out)
+                .map_err(|e| corrupt("an lz4 block does not decompress").with_source(e))?,
+            BlockCodec::Zstd => {
+                let context = match &mut self.zstd {
+                    Some(context) => context,
+                    none => none.insert(zstd::bulk::Decompressor::new().map_err(|e| {
+                        Error::new(ErrorKind::Internal, "cannot set up zstd").with_source(e)
+                    })?),
+                };
+                context
+                    .decompress_to_buffer(stored, out.as_mut_slice())
+                    .map_err(|e| corrupt("a zstd block does not decompress").with_source(e))?
+            }
+        };
+        if written != raw_len {
+            return Err(corrupt(format!(
+                "a block has {written} raw bytes where {raw_len} were stated"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn corrupt(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Corruption, message)
+}

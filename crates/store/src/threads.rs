@@ -1,0 +1,41 @@
+//! The one place where threads start, so that each has a name and a failure to start is an error, not a panic.
+
+use std::thread::{Builder, JoinHandle};
+
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// Starts a thread called `name` (Linux shows the first 15 bytes of it).
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the helper that everyone else is sent to"
+)]
+pub fn spawn<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> StoreResult<JoinHandle<T>> {
+    Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .map_err(|e| {
+            Error::new(
+                ErrorKind::Io,
+                "cannot start a thread; raise the limit on processes (`ulimit -u`) or free memory",
+            )
+            .with("thread", name)
+            .with_source(e)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    #[test]
+    fn threads_carry_their_name() {
+        let thread = super::spawn("flush-1", || {
+            std::thread::current().name().map(str::to_owned)
+        })
+        .unwrap();
+        assert_eq!(thread.join().unwrap().as_deref(), Some("flush-1"));
+    }
+}

@@ -1,0 +1,200 @@
+//! What a disk owes the store.
+
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// A disk.
+///
+/// What an implementer owes:
+///
+/// * A write that returned is seen by every later read in any process (the operating system has it), and
+///   survives the death of this process. It survives loss of power only after [`WritableFile::sync_data`].
+/// * A created, renamed, linked or removed name survives loss of power only after [`Vfs::sync_dir`] on the
+///   directory that holds it. File contents and names are independent: each needs its own sync.
+/// * `rename` is atomic: after a crash the target is either the old file or the new one.
+/// * Errors name the path and the operation, and their kind tells what to do: `NotFound`, `AlreadyExists`,
+///   `OutOfSpace`, `ReadOnly`, `Locked`, `Corruption` (a file shorter than it should be), else `Io`.
+///
+/// Paths are those of the operating system. Handed around as `Arc<dyn Vfs>`.
+pub trait Vfs: Send + Sync + Debug {
+    /// Creates a file and opens it for appending. `AlreadyExists` if there is one.
+    fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>>;
+
+    /// Opens a file for reading at any offset.
+    fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
+
+    /// Opens a file for reading and writing at any offset; an absent one is created empty.
+    fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>>;
+
+    /// Gives a file another name, replacing a file that has that name. Atomic.
+    fn rename(&self, from: &Path, to: &Path) -> StoreResult<()>;
+
+    /// Removes a file. Open handles keep working until dropped.
+    fn remove(&self, path: &Path) -> StoreResult<()>;
+
+    /// Gives a file a second name. `AlreadyExists` if the name is taken.
+    fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()>;
+
+    /// The entries of a directory, sorted by name.
+    fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
+
+    /// Creates a directory and its missing parents; succeeds if it exists.
+    fn create_dir_all(&self, dir: &Path) -> StoreResult<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Path) -> StoreResult<()>;
+
+    /// Whether a file or directory has this name.
+    fn exists(&self, path: &Path) -> StoreResult<bool>;
+
+    /// Length of a file in bytes.
+    fn len(&self, path: &Path) -> StoreResult<u64>;
+
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, dir: &Path) -> StoreResult<()>;
+
+    /// Takes the exclusive lock kept in the file `path`, creating it if absent.
+    ///
+    /// Never waits. If another process, or another handle in this one, holds it: `Locked`, and the message names
+    /// the holder (process id and command). The lock ends when the guard is dropped or the process dies.
+    fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>>;
+
+    /// Bytes that may still be written to the file system holding `dir`.
+    fn free_space(&self, dir: &Path) -> StoreResult<u64>;
+
+    /// The whole content of a small file; an error if it is longer than `max_bytes`.
+    fn read_to_vec(&self, path: &Path, max_bytes: u64) -> StoreResult<Vec<u8>> {
+        let file = self.open(path)?;
+        let len = file.len()?;
+        if len > max_bytes {
+            return Err(Error::new(
+                ErrorKind::Corruption,
+                format!("file of {len} bytes where at most {max_bytes} were expected"),
+            )
+            .with("file", path.display()));
+        }
+        let mut bytes = vec![0; len as usize];
+        file.read_at(0, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Replaces the content of a small file so that a crash leaves the old or the new one, never a mixture:
+    /// writes `PATH.new`, syncs it, renames it, syncs the directory.
+    fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".new");
+        let temporary = PathBuf::from(name);
+        if self.exists(&temporary)? {
+            self.remove(&temporary)?;
+        }
+        let mut file = self.create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_data()?;
+        drop(file);
+        self.rename(&temporary, path)?;
+        match path.parent() {
+            Some(dir) => self.sync_dir(dir),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectoryEntry {
+    /// The name, without the directory.
+    pub name: OsString,
+    /// Whether it is itself a directory.
+    pub is_dir: bool,
+}
+
+/// A file that grows at its end. There is no buffer: each call is one system call, so hand over large pieces.
+///
+/// After a failed write or sync the file refuses further writes and syncs, since the kernel may have dropped the
+/// pages it could not write: what was written before can then no longer be made durable.
+pub trait WritableFile: Send + Debug {
+    /// Appends all bytes. On error an unknown prefix of them may have been appended.
+    fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()>;
+
+    /// Appends all slices in order, in as few system calls as the system allows.
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()>;
+
+    /// Makes everything written so far durable, including the length of the file.
+    fn sync_data(&mut self) -> StoreResult<()>;
+
+    /// A handle that makes this file durable from another thread while its owner goes on appending.
+    fn syncer(&self) -> Arc<dyn FileSyncer>;
+
+    /// Bytes appended so far, which is the offset of the next one.
+    fn position(&self) -> u64;
+
+    /// Hint: this file will hold about `bytes` in all. Reserves room without changing the length; a system that
+    /// cannot do so ignores it, but a full disk is reported as `OutOfSpace`.
+    fn allocate(&mut self, bytes: u64) -> StoreResult<()>;
+
+    /// Hint: start writing this range to the disk now, without waiting, so that a later sync has less to do.
+    /// Promises nothing about durability.
+    fn start_writeback(&mut self, offset: u64, bytes: u64);
+
+    /// The path given when the file was created.
+    fn path(&self) -> &Path;
+}
+
+/// Syncs a file that another thread is appending to.
+pub trait FileSyncer: Send + Sync + Debug {
+    /// Makes every byte durable whose write returned before this call began.
+    fn sync_data(&self) -> StoreResult<()>;
+}
+
+/// A file read at any offset, by any number of threads.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "the length is a system call, not a container's"
+)]
+pub trait ReadableFile: Send + Sync + Debug {
+    /// Fills `bytes` from `offset`. A file that ends before that is `Corruption`: callers ask only for what the
+    /// store recorded as written.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
+
+    /// Length in bytes.
+    fn len(&self) -> StoreResult<u64>;
+
+    /// Hint: this range is read soon.
+    fn prefetch(&self, offset: u64, bytes: u64);
+
+    /// The path given when the file was opened.
+    fn path(&self) -> &Path;
+}
+
+/// A file read and written at any offset, as the catalog's library wants it.
+#[expect(
+    clippy::len_without_is_empty,
+    reason = "the length is a system call, not a container's"
+)]
+pub trait RandomAccessFile: Send + Sync + Debug {
+    /// Fills `bytes` from `offset`; `Corruption` if the file ends before that.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
+
+    /// Writes all bytes at `offset`, growing the file if it ends before that.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> StoreResult<()>;
+
+    /// Cuts the file, or grows it with zeros.
+    fn set_len(&self, bytes: u64) -> StoreResult<()>;
+
+    /// Length in bytes.
+    fn len(&self) -> StoreResult<u64>;
+
+    /// Makes everything written so far durable.
+    fn sync_data(&self) -> StoreResult<()>;
+}
+
+/// Holds an exclusive lock until dropped.
+pub trait FileLock: Send + Sync + Debug {
+    /// The file that carries the lock.
+    fn path(&self) -> &Path;
+}

@@ -1,0 +1,235 @@
+//! Turns what the operating system says into errors that tell the reader what to do.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use crate::error::{Error, ErrorKind};
+
+/// What was being done to a path, for error messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Making a new file.
+    Create,
+    /// Opening a file.
+    Open,
+    /// Reading bytes.
+    Read,
+    /// Writing bytes.
+    Write,
+    /// Changing the length, or reserving room.
+    Resize,
+    /// Making bytes or names durable.
+    Sync,
+    /// Changing a name.
+    Rename,
+    /// Removing a name.
+    Remove,
+    /// Adding a second name.
+    Link,
+    /// Reading a directory.
+    List,
+    /// Making a directory.
+    CreateDirectory,
+    /// Taking the lock.
+    Lock,
+    /// Asking for length, existence or free space.
+    Inspect,
+}
+
+impl Operation {
+    /// Whether a refused permission means that this place cannot be written.
+    fn writes(self) -> bool {
+        !matches!(self, Self::Open | Self::Read | Self::List | Self::Inspect)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Create => "create",
+            Self::Open => "open",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Resize => "resize",
+            Self::Sync => "sync",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+            Self::Link => "link",
+            Self::List => "list",
+            Self::CreateDirectory => "create directory",
+            Self::Lock => "lock",
+            Self::Inspect => "inspect",
+        })
+    }
+}
+
+/// The error for `operation` on `path` that the system refused with `cause`.
+pub(super) fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
+    let (kind, message) = describe(operation, &cause);
+    Error::new(kind, message)
+        .with("file", path.display())
+        .with_source(cause)
+}
+
+fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
+    let errno = cause.raw_os_error().map(Errno::from_raw_os_error);
+    match errno {
+        Some(Errno::NOSPC | Errno::DQUOT) => (
+            ErrorKind::OutOfSpace,
+            format!(
+                "cannot {operation}: the disk is full or the quota is used up; free space, then reopen the store"
+            ),
+        ),
+        Some(Errno::MFILE) => (
+            ErrorKind::Io,
+            format!(
+                "cannot {operation}: this process has too many open files; raise the limit (`ulimit -n`) or lower the \
+                 store's open-file setting"
+            ),
+        ),
+        Some(Errno::NFILE) => (
+            ErrorKind::Io,
+            format!(
+                "cannot {operation}: the machine has too many open files; close other programs, raise fs.file-max, or \
+                 lower the store's open-file setting"
+            ),
+        ),
+        Some(Errno::ROFS) => (
+            ErrorKind::ReadOnly,
+            format!(
+                "cannot {operation}: the file system is mounted read-only; remount it writable or open the store elsewhere"
+            ),
+        ),
+        Some(Errno::ACCESS | Errno::PERM) if operation.writes() => (
+            ErrorKind::ReadOnly,
+            format!(
+                "cannot {operation}: this user may not write here; change the owner or mode of the directory"
+            ),
+        ),
+        Some(Errno::ACCESS | Errno::PERM) => (
+            ErrorKind::Io,
+            format!("cannot {operation}: this user may not read it; change its owner or mode"),
+        ),
+        Some(Errno::IO) => (
+            ErrorKind::Io,
+            format!(
+                "cannot {operation}: the device reported a failure; check the kernel log before trusting this disk"
+            ),
+        ),
+        _ => match cause.kind() {
+            io::ErrorKind::NotFound => (
+                ErrorKind::NotFound,
+                format!("cannot {operation}: no such file or directory"),
+            ),
+            io::ErrorKind::AlreadyExists => (
+                ErrorKind::AlreadyExists,
+                format!("cannot {operation}: it exists already"),
+            ),
+            io::ErrorKind::NotADirectory => (
+                ErrorKind::InvalidArgument,
+                format!("cannot {operation}: not a directory"),
+            ),
+            io::ErrorKind::IsADirectory => (
+                ErrorKind::InvalidArgument,
+                format!("cannot {operation}: it is a directory"),
+            ),
+            io::ErrorKind::DirectoryNotEmpty => (
+                ErrorKind::InvalidArgument,
+                format!("cannot {operation}: the directory is not empty"),
+            ),
+            _ => (ErrorKind::Io, format!("cannot {operation}: {cause}")),
+        },
+    }
+}
+
+/// A file that ends before the bytes asked for.
+pub(super) fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> Error {
+    Error::new(
+        ErrorKind::Corruption,
+        format!("the file ends at byte {len}, but {wanted} bytes are needed at {offset}: it was cut short"),
+    )
+    .with("file", path.display())
+}
+
+/// A file that already failed a write or a sync.
+pub(super) fn poisoned(operation: Operation, path: &Path) -> Error {
+    Error::new(
+        ErrorKind::Io,
+        format!("cannot {operation}: an earlier write or sync of this file failed, so its content is not certain"),
+    )
+    .with("file", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(operation: Operation, errno: Errno) -> Error {
+        io_error(
+            operation,
+            Path::new("/data/x"),
+            io::Error::from_raw_os_error(errno.raw_os_error()),
+        )
+    }
+
+    #[test]
+    fn kinds_tell_what_to_do() {
+        let cases = [
+            (
+                Operation::Write,
+                Errno::NOSPC,
+                ErrorKind::OutOfSpace,
+                "free space",
+            ),
+            (Operation::Open, Errno::MFILE, ErrorKind::Io, "ulimit -n"),
+            (
+                Operation::Open,
+                Errno::NFILE,
+                ErrorKind::Io,
+                "open-file setting",
+            ),
+            (
+                Operation::Create,
+                Errno::ROFS,
+                ErrorKind::ReadOnly,
+                "read-only",
+            ),
+            (
+                Operation::Create,
+                Errno::ACCESS,
+                ErrorKind::ReadOnly,
+                "may not write",
+            ),
+            (
+                Operation::Open,
+                Errno::ACCESS,
+                ErrorKind::Io,
+                "may not read",
+            ),
+            (
+                Operation::Open,
+                Errno::NOENT,
+                ErrorKind::NotFound,
+                "no such file",
+            ),
+            (
+                Operation::Create,
+                Errno::EXIST,
+                ErrorKind::AlreadyExists,
+                "exists already",
+            ),
+            (Operation::Sync, Errno::IO, ErrorKind::Io, "kernel log"),
+        ];
+        for (operation, errno, kind, words) in cases {
+            let error = error_of(operation, errno);
+            let text = error.to_string();
+            assert_eq!(error.kind(), kind, "{text}");
+            assert!(text.contains(words), "{text}");
+            assert!(text.contains("/data/x"), "{text}");
+            assert!(text.contains(&operation.to_string()), "{text}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The disk as a trait.
+//!
+//! Everything above this room reads and writes through [`Vfs`], so a test can hand the store a disk that
+//! fails, forgets what was not synced, or lives in memory. This is the only room that names `std::fs`.
+
+mod contract;
+mod fault;
+mod memory;
+mod real;
+
+pub use contract::{
+    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, Vfs, WritableFile,
+};
+pub use fault::Operation;
+pub use memory::MemoryVfs;
+pub use real::RealVfs;

@@ -1,0 +1,414 @@
+//! The disk of the operating system.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this file is the disk that everyone else is sent to"
+)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSlice, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{Advice, FallocateFlags, FlockOperation};
+use rustix::io::Errno;
+
+use super::contract::{
+    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, Vfs, WritableFile,
+};
+use super::fault::{Operation, io_error, poisoned, short_file};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// Directories and files of the operating system. Advisory locks are `flock`, so they hold between processes and
+/// between handles of one process alike.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct RealVfs;
+
+impl RealVfs {
+    /// The disk, ready to hand around.
+    #[must_use]
+    pub fn shared() -> Arc<dyn Vfs> {
+        Arc::new(Self)
+    }
+}
+
+impl Vfs for RealVfs {
+    fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|e| io_error(Operation::Create, path, e))?;
+        let shared = Arc::new(SharedFile {
+            file,
+            path: path.to_owned(),
+            failed: AtomicBool::new(false),
+        });
+        Ok(Box::new(RealWritable {
+            shared,
+            position: 0,
+        }))
+    }
+
+    fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {
+        let file = File::open(path).map_err(|e| io_error(Operation::Open, path, e))?;
+        Ok(Arc::new(RealFile {
+            file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|e| io_error(Operation::Create, path, e))?;
+        Ok(Arc::new(RealFile {
+            file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> StoreResult<()> {
+        fs::rename(from, to)
+            .map_err(|e| io_error(Operation::Rename, from, e).with("to", to.display()))
+    }
+
+    fn remove(&self, path: &Path) -> StoreResult<()> {
+        fs::remove_file(path).map_err(|e| io_error(Operation::Remove, path, e))
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()> {
+        fs::hard_link(from, to).map_err(|e| {
+            let crosses = e.raw_os_error() == Some(Errno::XDEV.raw_os_error());
+            let error = io_error(Operation::Link, from, e).with("to", to.display());
+            if crosses {
+                error.with(
+                    "hint",
+                    "a hard link cannot cross file systems: choose a place on the same one",
+                )
+            } else {
+                error
+            }
+        })
+    }
+
+    fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
+        let fail = |e| io_error(Operation::List, dir, e);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(dir).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let is_dir = entry.file_type().map_err(fail)?.is_dir();
+            entries.push(DirectoryEntry {
+                name: entry.file_name(),
+                is_dir,
+            });
+        }
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> StoreResult<()> {
+        fs::create_dir_all(dir).map_err(|e| io_error(Operation::CreateDirectory, dir, e))
+    }
+
+    fn remove_dir(&self, dir: &Path) -> StoreResult<()> {
+        fs::remove_dir(dir).map_err(|e| io_error(Operation::Remove, dir, e))
+    }
+
+    fn exists(&self, path: &Path) -> StoreResult<bool> {
+        fs::exists(path).map_err(|e| io_error(Operation::Inspect, path, e))
+    }
+
+    fn len(&self, path: &Path) -> StoreResult<u64> {
+        let metadata = fs::metadata(path).map_err(|e| io_error(Operation::Inspect, path, e))?;
+        Ok(metadata.len())
+    }
+
+    fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
+        // The parent of a plain file name is the empty path, which means the current directory.
+        let dir = if dir.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            dir
+        };
+        let handle = File::open(dir).map_err(|e| io_error(Operation::Sync, dir, e))?;
+        handle
+            .sync_all()
+            .map_err(|e| io_error(Operation::Sync, dir, e))
+    }
+
+    fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(|e| io_error(Operation::Lock, path, e))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(held_by_another(path, &file)),
+            Err(e) => return Err(io_error(Operation::Lock, path, e.into())),
+        }
+        // Who holds it is only a courtesy to the next one who tries; the lock itself is the kernel's.
+        file.set_len(0)
+            .and_then(|()| file.write_all(describe_this_process().as_bytes()))
+            .map_err(|e| io_error(Operation::Lock, path, e))?;
+        Ok(Box::new(RealLock {
+            _file: file,
+            path: path.to_owned(),
+        }))
+    }
+
+    fn free_space(&self, dir: &Path) -> StoreResult<u64> {
+        let space =
+            rustix::fs::statvfs(dir).map_err(|e| io_error(Operation::Inspect, dir, e.into()))?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+}
+
+/// One line for the lock file: process id, then the command.
+fn describe_this_process() -> String {
+    let command = fs::read_to_string("/proc/self/comm")
+        .ok()
+        .or_else(|| {
+            let program = std::env::args_os().next()?;
+            Some(
+                Path::new(&program)
+                    .file_name()?
+                    .to_string_lossy()
+                    .into_owned(),
+            )
+        })
+        .unwrap_or_else(|| "unknown".to_owned());
+    format!("{} {}\n", std::process::id(), command.trim())
+}
+
+fn held_by_another(path: &Path, file: &File) -> Error {
+    let mut bytes = [0_u8; 256];
+    let len = file.read_at(&mut bytes, 0).unwrap_or(0);
+    let text = String::from_utf8_lossy(bytes.get(..len).unwrap_or_default()).into_owned();
+    let holder = match text.trim().split_once(' ') {
+        Some((pid, command)) if pid == std::process::id().to_string() => {
+            format!("this process (pid {pid}, {command}) through another handle")
+        }
+        Some((pid, command)) => format!("process {pid} ({command})"),
+        None => "another process".to_owned(),
+    };
+    Error::new(
+        ErrorKind::Locked,
+        format!("the store is in use by {holder}; close it there, or wait until it ends"),
+    )
+    .with("file", path.display())
+}
+
+#[derive(Debug)]
+struct RealLock {
+    /// Closing the file releases the lock.
+    _file: File,
+    path: PathBuf,
+}
+
+impl FileLock for RealLock {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// The part of an appended file that its syncers share.
+#[derive(Debug)]
+struct SharedFile {
+    file: File,
+    path: PathBuf,
+    failed: AtomicBool,
+}
+
+impl SharedFile {
+    fn check(&self, operation: Operation) -> StoreResult<()> {
+        if self.failed.load(Ordering::Acquire) {
+            return Err(poisoned(operation, &self.path));
+        }
+        Ok(())
+    }
+
+    fn fail(&self, operation: Operation, cause: io::Error) -> Error {
+        self.failed.store(true, Ordering::Release);
+        io_error(operation, &self.path, cause)
+    }
+}
+
+impl FileSyncer for SharedFile {
+    fn sync_data(&self) -> StoreResult<()> {
+        self.check(Operation::Sync)?;
+        self.file
+            .sync_data()
+            .map_err(|e| self.fail(Operation::Sync, e))
+    }
+}
+
+#[derive(Debug)]
+struct RealWritable {
+    shared: Arc<SharedFile>,
+    position: u64,
+}
+
+/// The kernel takes at most this many slices at a time (`IOV_MAX` on Linux).
+const SLICES_PER_CALL_MAX: usize = 1024;
+
+impl WritableFile for RealWritable {
+    fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()> {
+        self.shared.check(Operation::Write)?;
+        (&self.shared.file)
+            .write_all(bytes)
+            .map_err(|e| self.shared.fail(Operation::Write, e))?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()> {
+        self.shared.check(Operation::Write)?;
+        for group in slices.chunks(SLICES_PER_CALL_MAX) {
+            // The kernel may take less than offered; go on from where it stopped.
+            let mut owned: Vec<IoSlice<'_>> =
+                group.iter().map(|slice| IoSlice::new(slice)).collect();
+            let mut rest = owned.as_mut_slice();
+            IoSlice::advance_slices(&mut rest, 0);
+            while !rest.is_empty() {
+                match (&self.shared.file).write_vectored(rest) {
+                    Ok(0) => {
+                        return Err(self
+                            .shared
+                            .fail(Operation::Write, io::ErrorKind::WriteZero.into()));
+                    }
+                    Ok(written) => {
+                        self.position += written as u64;
+                        IoSlice::advance_slices(&mut rest, written);
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(self.shared.fail(Operation::Write, e)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sync_data(&mut self) -> StoreResult<()> {
+        self.shared.sync_data()
+    }
+
+    fn syncer(&self) -> Arc<dyn FileSyncer> {
+        self.shared.clone()
+    }
+
+    fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn allocate(&mut self, bytes: u64) -> StoreResult<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        match rustix::fs::fallocate(&self.shared.file, FallocateFlags::KEEP_SIZE, 0, bytes) {
+            Err(e @ (Errno::NOSPC | Errno::DQUOT)) => {
+                Err(io_error(Operation::Resize, &self.shared.path, e.into()))
+            }
+            // A hint: a file system that cannot reserve room is no fault.
+            _ => Ok(()),
+        }
+    }
+
+    fn start_writeback(&mut self, offset: u64, bytes: u64) {
+        // On Linux this starts asynchronous writeback of the dirty pages in the range; dirty pages stay cached.
+        let len = std::num::NonZeroU64::new(bytes);
+        if len.is_some() {
+            let _ = rustix::fs::fadvise(&self.shared.file, offset, len, Advice::DontNeed);
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.shared.path
+    }
+}
+
+#[derive(Debug)]
+struct RealFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl RealFile {
+    fn read_exact_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
+        self.file.read_exact_at(bytes, offset).map_err(|e| {
+            if e.kind() == io::ErrorKind::UnexpectedEof {
+                let len = self.file.metadata().map_or(0, |m| m.len());
+                short_file(&self.path, offset, bytes.len(), len)
+            } else {
+                io_error(Operation::Read, &self.path, e).with("offset", offset)
+            }
+        })
+    }
+
+    fn file_len(&self) -> StoreResult<u64> {
+        let metadata = self
+            .file
+            .metadata()
+            .map_err(|e| io_error(Operation::Inspect, &self.path, e))?;
+        Ok(metadata.len())
+    }
+}
+
+impl ReadableFile for RealFile {
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
+        self.read_exact_at(offset, bytes)
+    }
+
+    fn len(&self) -> StoreResult<u64> {
+        self.file_len()
+    }
+
+    fn prefetch(&self, offset: u64, bytes: u64) {
+        let len = std::num::NonZeroU64::new(bytes);
+        if len.is_some() {
+            let _ = rustix::fs::fadvise(&self.file, offset, len, Advice::WillNeed);
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl RandomAccessFile for RealFile {
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
+        self.read_exact_at(offset, bytes)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> StoreResult<()> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|e| io_error(Operation::Write, &self.path, e))
+    }
+
+    fn set_len(&self, bytes: u64) -> StoreResult<()> {
+        self.file
+            .set_len(bytes)
+            .map_err(|e| io_error(Operation::Resize, &self.path, e))
+    }
+
+    fn len(&self) -> StoreResult<u64> {
+        self.file_len()
+    }
+
+    fn sync_data(&self) -> StoreResult<()> {
+        self.file
+            .sync_data()
+            .map_err(|e| io_error(Operation::Sync, &self.path, e))
+    }
+}
