@@ -1,1 +1,2 @@
 //! cell
+pub mod visibility;
