@@ -276,7 +276,8 @@ mod tests {
     proptest! {
         #[test]
         fn round_trip_u64(bits in 0..=64_u32, seeds: Vec<u64>, tail: Vec<u8>) {
-            let values: Vec<u64> = seeds.iter().map(|v| v.checked_shr(64 - bits).unwrap_or(0)).collect();
+            let values: Vec<u64> =
+                seeds.iter().map(|v| v.checked_shr(64 - bits).unwrap_or(0)).collect();
             let mut out = Vec::new();
             let width = pack_u64(&values, &mut out);
             prop_assert_eq!(out.len(), values.len() * width.bytes());
@@ -294,7 +295,8 @@ mod tests {
 
         #[test]
         fn round_trip_u32(bits in 0..=32_u32, seeds: Vec<u32>) {
-            let values: Vec<u32> = seeds.iter().map(|v| v.checked_shr(32 - bits).unwrap_or(0)).collect();
+            let values: Vec<u32> =
+                seeds.iter().map(|v| v.checked_shr(32 - bits).unwrap_or(0)).collect();
             let mut out = Vec::new();
             let width = pack_u32(&values, &mut out);
             let (lanes, rest) = Lanes::split_from(&out, width, values.len()).unwrap();
