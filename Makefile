@@ -1,0 +1,59 @@
+# Every command a contributor needs. `make` alone lists them.
+# The set-up (compiler, toolchain) is done by scripts/setup, which every target runs first.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint fmt bench bench-compare fuzz doc stamp clean setup
+
+# rustup installs here; the shell that calls make may not know yet.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+CARGO ?= cargo
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## check the tools; install what is missing, or say how
+	@scripts/setup
+
+demo: ## build, ingest millions of entries, walk, verify, kill -9, write a report
+	@scripts/setup
+	@scripts/demo
+
+test: ## everything a change must pass: format, lints, tests, doc tests, documentation
+	@scripts/setup
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) test
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+
+lint: ## only the quick part of `make test`: format, lints, the repository's rules
+	@scripts/setup
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) test -p ostrakon-tidy
+
+fmt: ## format the sources
+	$(CARGO) fmt
+
+doc: ## build the reference pages (target/doc/ostrakon_store/index.html)
+	@scripts/setup
+	$(CARGO) doc --no-deps
+
+stamp: ## write the hashes of the format modules into docs/format, after both were read again
+	$(CARGO) run -q -p ostrakon-tidy -- stamp
+
+bench: ## our own benchmarks, full length
+	@scripts/setup
+	$(CARGO) bench -p ostrakon-store
+
+bench-compare: ## Ostrakon and its rivals in one run, ratios of medians
+	@scripts/setup
+	$(CARGO) run --release -p ostrakon-bench-compare
+
+fuzz: ## every fuzz target for a minute (FUZZ_SECONDS=60)
+	@scripts/setup
+	@scripts/fuzz
+
+clean: ## remove what was built
+	$(CARGO) clean

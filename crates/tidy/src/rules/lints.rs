@@ -1,0 +1,110 @@
+//! Every crate takes the workspace's lints, and every `format.rs` denies unchecked indexing.
+
+use crate::finding::Finding;
+use crate::pages::is_format;
+use crate::rust::Outline;
+use crate::tree::Tree;
+
+/// Objects to a crate without the lints and to a format module that may index unchecked.
+#[must_use]
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts("crates/", "/Cargo.toml") {
+        let manifest: toml::Table = text.parse().unwrap_or_default();
+        let inherits = |table: &str, key: &str| {
+            let value = manifest.get(table).and_then(|table| table.get(key));
+            let value = if table == "package" {
+                value.and_then(|v| v.get("workspace"))
+            } else {
+                value
+            };
+            value.and_then(toml::Value::as_bool) == Some(true)
+        };
+        if !inherits("lints", "workspace") {
+            findings.push(Finding::new(
+                path,
+                0,
+                "the crate does not take the workspace's lints",
+                "add `[lints]` with `workspace = true`",
+            ));
+        }
+        for key in ["version", "edition", "rust-version", "license"] {
+            if !inherits("package", key) {
+                findings.push(Finding::new(
+                    path,
+                    0,
+                    format!("the crate has a `{key}` of its own"),
+                    format!("write `{key}.workspace = true`"),
+                ));
+            }
+        }
+    }
+    for (path, text) in tree
+        .texts("crates/", ".rs")
+        .filter(|(path, _)| is_format(path))
+    {
+        let denies = Outline::of(text).is_ok_and(|outline| {
+            outline.attributes.iter().any(|attribute| {
+                attribute.of_file
+                    && matches!(attribute.name.as_str(), "deny" | "forbid")
+                    && attribute.tokens.get(1).is_some_and(|body| {
+                        let body: String = body.to_string().split_whitespace().collect();
+                        body.contains("clippy::indexing_slicing")
+                    })
+            })
+        });
+        if !denies {
+            findings.push(Finding::new(
+                path,
+                0,
+                "a format module may index unchecked",
+                "begin it with `#![deny(clippy::indexing_slicing)]` and use `get`, \
+                 `first_chunk` or `split_at_checked`",
+            ));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "[package]\nversion.workspace = true\nedition.workspace = true\n\
+                        rust-version.workspace = true\nlicense.workspace = true\n\
+                        [lints]\nworkspace = true\n";
+
+    #[test]
+    fn a_crate_that_does_not_inherit_is_refused() {
+        let objections = |text: &str| check(&Tree::of(&[("crates/a/Cargo.toml", text)])).len();
+        assert_eq!(objections(GOOD), 0);
+        assert_eq!(
+            objections(&GOOD.replace("[lints]\nworkspace = true", "")),
+            1
+        );
+        assert_eq!(
+            objections(&GOOD.replace("edition.workspace = true", "edition = \"2021\"")),
+            1
+        );
+    }
+
+    #[test]
+    fn a_format_module_that_may_index_is_refused() {
+        let objections =
+            |text: &str| check(&Tree::of(&[("crates/a/src/wal/format.rs", text)])).len();
+        assert_eq!(
+            objections("//! Log.\n#![deny(clippy::indexing_slicing)]\n"),
+            0
+        );
+        assert_eq!(
+            objections("#![deny(clippy::unwrap_used, clippy::indexing_slicing)]\n"),
+            0
+        );
+        assert_eq!(objections("//! Log.\n"), 1);
+        assert_eq!(objections("#![allow(clippy::indexing_slicing)]\n"), 1);
+        assert_eq!(
+            objections("#[deny(clippy::indexing_slicing)]\nfn f() {}\n"),
+            1
+        );
+    }
+}
