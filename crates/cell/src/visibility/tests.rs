@@ -221,7 +221,8 @@ proptest! {
     fn evaluates_as_the_tree_says((tree, text) in written_tree(), subset: u64, more in prop::collection::vec(name(), 0..3)) {
         let mut names = BTreeSet::new();
         tree.names(&mut names);
-        let held = names.iter().enumerate().filter(|(i, _)| subset >> (i % 64) & 1 == 1).map(|(_, name)| name.clone());
+        let chosen = names.iter().enumerate().filter(|(i, _)| subset >> (i % 64) & 1 == 1);
+        let held = chosen.map(|(_, name)| name.clone());
         let held: BTreeSet<_> = held.chain(more).collect();
         let visible = tree.holds(&held);
         let authorizations = authorizations(&held);
@@ -251,7 +252,9 @@ proptest! {
             match tree {
                 Tree::Term(_) => tree.clone(),
                 Tree::And(operands) => Tree::And(operands.iter().rev().map(reversed).collect()),
-                Tree::Or(operands) => Tree::Or(operands.iter().rev().chain(operands.first()).map(reversed).collect()),
+                Tree::Or(operands) => {
+                    Tree::Or(operands.iter().rev().chain(operands.first()).map(reversed).collect())
+                }
             }
         }
         let other = reversed(&tree).write(&mut dice.into_iter(), false);
@@ -301,7 +304,8 @@ proptest! {
             prop_assert!(set.contains(name));
         }
         let (left, right) = names.split_at(names.len() / 2);
-        let (left, right) = (Authorizations::new(left).unwrap(), Authorizations::new(right).unwrap());
+        let left = Authorizations::new(left).unwrap();
+        let right = Authorizations::new(right).unwrap();
         prop_assert_eq!(&left.union(&right), &set);
         prop_assert!(left.is_subset(&set));
         prop_assert_eq!(left.is_subset(&right), left.difference(&right).is_empty());
