@@ -9,6 +9,8 @@
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
+# Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
+FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +27,8 @@ test: ## everything a change must pass: format, lints, tests, doc tests, documen
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) test
+	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
+	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
 
 lint: ## only the quick part of `make test`: format, lints, the repository's rules

@@ -76,7 +76,7 @@ fn uncached(c: &mut Criterion) {
         b.iter(|| evaluate(black_box(TYPICAL), &held));
     });
     group.bench_function("A&(B|C), validate", |b| {
-        b.iter(|| validate(black_box(TYPICAL)))
+        b.iter(|| validate(black_box(TYPICAL)));
     });
     group.bench_function("A&(B|C), normalise", |b| {
         let label = VisibilityExpression::parse(TYPICAL).expect("sound");

@@ -94,3 +94,8 @@ fn exemptions_have_reasons() {
 fn the_map_is_true() {
     hold(rules::map::check);
 }
+
+#[test]
+fn formats_are_fuzzed() {
+    hold(rules::fuzzed::check);
+}

@@ -30,7 +30,7 @@ impl Tree {
         match self {
             Self::Term(name) => drop(names.insert(name.clone())),
             Self::And(operands) | Self::Or(operands) => {
-                operands.iter().for_each(|operand| operand.names(names))
+                operands.iter().for_each(|operand| operand.names(names));
             }
         }
     }

@@ -71,7 +71,7 @@ pub fn pack_u32(values: &[u32], out: &mut Vec<u8>) -> LaneWidth {
         LaneWidth::One => out.extend(values.iter().map(|&v| v as u8)),
         LaneWidth::Two => out.extend(values.iter().flat_map(|&v| (v as u16).to_le_bytes())),
         LaneWidth::Four | LaneWidth::Eight => {
-            out.extend(values.iter().flat_map(|&v| v.to_le_bytes()))
+            out.extend(values.iter().flat_map(|&v| v.to_le_bytes()));
         }
     }
     width

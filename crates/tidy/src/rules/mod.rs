@@ -4,6 +4,7 @@ pub mod dead_files;
 pub mod decisions;
 pub mod fixtures;
 pub mod front_desks;
+pub mod fuzzed;
 pub mod imports;
 pub mod layout;
 pub mod length;
