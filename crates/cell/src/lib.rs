@@ -1,2 +1,49 @@
-//! cell
+//! Ostrakon's nouns, and the two contracts everything else is built against.
+//!
+//! * **Data**: [`Key`], [`Entry`], [`Mutation`], [`Range`], [`ColumnSelection`], and their batches
+//!   [`Batch`] (entries out) and [`MutationBatch`] (changes in).
+//! * **Visibility**: [`VisibilityExpression`], [`Authorizations`], [`VisibilityEvaluator`].
+//! * **The iterator contract** ([`iterator`]): how code runs inside a scan or a compaction.
+//! * **The source contract** ([`source`]): how any table is created, written, scanned and
+//!   administered, whichever engine keeps it.
+//!
+//! This crate does no I/O, reads no clock, draws no random numbers and starts no threads.
+//!
+//! ```
+//! use ostrakon_cell::{Key, Mutation, Range};
+//! let mut mutation = Mutation::new("alice");
+//! mutation.put("edge", "bob", "cited")?;
+//! assert!(Range::row("alice").contains(Key::new("alice", "edge", "bob").as_ref()));
+//! # Ok::<(), ostrakon_cell::Error>(())
+//! ```
+
+pub mod batch;
+mod columns;
+mod durability;
+mod entry;
+mod error;
+pub mod iterator;
+mod key;
+pub mod mutation;
+mod range;
+pub mod source;
 pub mod visibility;
+
+pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Slot, Span};
+pub use columns::{Column, ColumnSelection};
+pub use durability::Durability;
+pub use entry::{Entry, EntryRef};
+pub use error::{Error, ErrorKind, Result};
+pub use iterator::{
+    BoxedIterator, EntryAdapter, EntryIterator, IteratorClass, IteratorEnvironment,
+    IteratorOptions, IteratorRegistry, IteratorScope, IteratorSetting, SortedKeyValueIterator,
+};
+pub use key::{Escaped, Key, KeyPart, KeyRef, MAX_KEY_BYTES, MAX_VALUE_BYTES};
+pub use mutation::{ColumnUpdate, Mutation, MutationBatch, UpdateRef};
+pub use range::{Range, following_prefix};
+pub use source::{
+    BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
+    CompactOptions, Condition, ConditionalMutation, ConditionalStatus, PendingWrite, Properties,
+    Scan, ScanOptions, Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType,
+};
+pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

@@ -1,0 +1,72 @@
+//! Reading a batch stream one entry at a time.
+
+use crate::{Batch, BatchLimit, ColumnSelection, EntryRef, Range, Result, SortedKeyValueIterator};
+
+/// Walks over an iterator's batches entry by entry: the adapter for code that looks at one entry
+/// at a time.
+pub struct BatchCursor<I> {
+    source: I,
+    batch: Batch,
+    at: usize,
+    limit: BatchLimit,
+    exhausted: bool,
+}
+
+impl<I: SortedKeyValueIterator> BatchCursor<I> {
+    /// A cursor that reads nothing until it is [sought](Self::seek).
+    pub fn new(source: I, limit: BatchLimit) -> Self {
+        Self {
+            source,
+            batch: Batch::new(),
+            at: 0,
+            limit,
+            exhausted: true,
+        }
+    }
+
+    /// Goes to the first entry of `range`.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.source.seek(range, columns)?;
+        self.batch.clear();
+        self.at = 0;
+        self.exhausted = false;
+        self.fill()
+    }
+
+    /// The entry under the cursor, or `None` at the end.
+    #[must_use]
+    pub fn top(&self) -> Option<EntryRef<'_>> {
+        (self.at < self.batch.len()).then(|| self.batch.entry(self.at))
+    }
+
+    /// Goes one entry on.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn advance(&mut self) -> Result<()> {
+        self.at += 1;
+        if self.at >= self.batch.len() {
+            self.fill()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The iterator underneath.
+    #[must_use]
+    pub fn source(&self) -> &I {
+        &self.source
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        self.batch.clear();
+        self.at = 0;
+        while self.batch.is_empty() && !self.exhausted {
+            self.exhausted = !self.source.next_batch(&mut self.batch, self.limit)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Entry-at-a-time iterators in a stack of batches.
+
+use super::{BoxedIterator, SortedKeyValueIterator};
+use crate::{Batch, BatchLimit, ColumnSelection, EntryRef, Range, Result};
+
+/// An iterator that stands on one entry at a time: the simple way to write a custom one. Reads its
+/// own source through a [`BatchCursor`](crate::BatchCursor).
+pub trait EntryIterator: Send {
+    /// As [`SortedKeyValueIterator::seek`].
+    ///
+    /// # Errors
+    /// Those of the source.
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()>;
+
+    /// The entry it stands on, or `None` at the end.
+    fn top(&self) -> Option<EntryRef<'_>>;
+
+    /// Goes to the next entry; only called while there is a [`top`](Self::top).
+    ///
+    /// # Errors
+    /// Those of the source.
+    fn advance(&mut self) -> Result<()>;
+
+    /// As [`SortedKeyValueIterator::deep_copy`].
+    fn deep_copy(&self) -> Box<dyn EntryIterator>;
+}
+
+/// Makes a [`SortedKeyValueIterator`] of an [`EntryIterator`].
+pub struct EntryAdapter(Box<dyn EntryIterator>);
+
+impl EntryAdapter {
+    /// Wraps `inner`.
+    #[must_use]
+    pub fn new(inner: Box<dyn EntryIterator>) -> Self {
+        Self(inner)
+    }
+}
+
+impl SortedKeyValueIterator for EntryAdapter {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.0.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        while !out.is_full(limit) {
+            let Some(entry) = self.0.top() else {
+                return Ok(false);
+            };
+            out.push(entry.key, entry.value)?;
+            self.0.advance()?;
+        }
+        Ok(true)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self(self.0.deep_copy()))
+    }
+}

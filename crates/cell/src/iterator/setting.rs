@@ -1,0 +1,200 @@
+//! Iterator settings: which class, where in the stack, with which options.
+
+use std::collections::BTreeMap;
+
+use crate::{Error, Result};
+
+/// Options of one iterator, by name.
+pub type IteratorOptions = BTreeMap<String, String>;
+
+/// Where an iterator runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IteratorScope {
+    /// While a scan reads.
+    Scan,
+    /// While a memtable is written to files (minor compaction, flush).
+    Minc,
+    /// While files are merged (major compaction).
+    Majc,
+}
+
+impl IteratorScope {
+    /// All scopes.
+    pub const ALL: [Self; 3] = [Self::Scan, Self::Minc, Self::Majc];
+
+    /// The scope's name in `table.iterator.<scope>.…`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::Minc => "minc",
+            Self::Majc => "majc",
+        }
+    }
+}
+
+impl std::str::FromStr for IteratorScope {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| Error::invalid("a scope is one of scan, minc, majc").with("given", text))
+    }
+}
+
+/// One iterator of a stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IteratorSetting {
+    /// Place in the stack: lower runs nearer to the data. At least 1.
+    pub priority: u32,
+    /// A name unique in its stack.
+    pub name: String,
+    /// The class: Accumulo's full class name or its last part.
+    pub class: String,
+    /// The class's options.
+    pub options: IteratorOptions,
+}
+
+impl IteratorSetting {
+    /// A setting without options.
+    #[must_use]
+    pub fn new(priority: u32, name: impl Into<String>, class: impl Into<String>) -> Self {
+        Self {
+            priority,
+            name: name.into(),
+            class: class.into(),
+            options: IteratorOptions::new(),
+        }
+    }
+
+    /// Adds an option.
+    #[must_use]
+    pub fn with(mut self, option: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.insert(option.into(), value.into());
+        self
+    }
+
+    /// The properties that carry this setting in the given scopes:
+    /// `table.iterator.<scope>.<name>` = `<priority>,<class>` and `….opt.<option>`.
+    #[must_use]
+    pub fn to_properties(&self, scopes: &[IteratorScope]) -> BTreeMap<String, String> {
+        let mut properties = BTreeMap::new();
+        for scope in scopes {
+            let base = format!("table.iterator.{}.{}", scope.as_str(), self.name);
+            for (option, value) in &self.options {
+                properties.insert(format!("{base}.opt.{option}"), value.clone());
+            }
+            properties.insert(base, format!("{},{}", self.priority, self.class));
+        }
+        properties
+    }
+
+    /// The stack of `scope` among table properties, by ascending priority.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a property is malformed or two
+    /// iterators share a priority.
+    pub fn from_properties(
+        properties: &BTreeMap<String, String>,
+        scope: IteratorScope,
+    ) -> Result<Vec<Self>> {
+        let prefix = format!("table.iterator.{}.", scope.as_str());
+        let mut settings: BTreeMap<String, Self> = BTreeMap::new();
+        let mut options = Vec::new();
+        let of_scope = properties
+            .range(prefix.clone()..)
+            .map_while(|(name, value)| Some((name, name.strip_prefix(&prefix)?, value)));
+        for (property, rest, value) in of_scope {
+            match rest.split_once('.') {
+                None => {
+                    let parsed = value.split_once(',').and_then(|(priority, class)| {
+                        Some((priority.trim().parse::<u32>().ok()?, class.trim()))
+                    });
+                    let Some((priority, class)) = parsed.filter(|(priority, _)| *priority > 0)
+                    else {
+                        return Err(Error::invalid(
+                            "an iterator is written as <priority>,<class> with a priority of 1 or \
+                             more",
+                        )
+                        .with("property", property)
+                        .with("given", value));
+                    };
+                    settings.insert(rest.to_owned(), Self::new(priority, rest, class));
+                }
+                Some((name, option)) => match option.strip_prefix("opt.") {
+                    Some(option) => options.push((name, option, value)),
+                    None => {
+                        return Err(Error::invalid(
+                            "an iterator's option is written table.iterator.<scope>.<name>.opt.<option>",
+                        )
+                        .with("property", property));
+                    }
+                },
+            }
+        }
+        for (name, option, value) in options {
+            // Options may be set before their iterator; they wait for it.
+            if let Some(setting) = settings.get_mut(name) {
+                setting.options.insert(option.to_owned(), value.clone());
+            }
+        }
+        let mut stack: Vec<Self> = settings.into_values().collect();
+        stack.sort_by_key(|setting| setting.priority);
+        if let Some(pair) = stack
+            .windows(2)
+            .find(|pair| pair[0].priority == pair[1].priority)
+        {
+            return Err(
+                Error::invalid("two iterators of one scope share a priority")
+                    .with("scope", scope.as_str())
+                    .with("iterators", format!("{}, {}", pair[0].name, pair[1].name)),
+            );
+        }
+        Ok(stack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_survive_the_way_through_properties() {
+        let versions =
+            IteratorSetting::new(20, "vers", "VersioningIterator").with("maxVersions", "3");
+        let grep = IteratorSetting::new(5, "grep", "GrepIterator").with("term", "x.y");
+        let mut properties = versions.to_properties(&IteratorScope::ALL);
+        properties.extend(grep.to_properties(&[IteratorScope::Scan]));
+        let scan = IteratorSetting::from_properties(&properties, IteratorScope::Scan);
+        assert_eq!(scan.expect("valid"), vec![grep, versions.clone()]);
+        let majc = IteratorSetting::from_properties(&properties, IteratorScope::Majc);
+        assert_eq!(majc.expect("valid"), vec![versions]);
+    }
+
+    #[test]
+    fn malformed_and_clashing_settings_are_refused() {
+        let bad = |pairs: &[(&str, &str)]| {
+            let properties = pairs
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect();
+            IteratorSetting::from_properties(&properties, IteratorScope::Scan).is_err()
+        };
+        assert!(bad(&[("table.iterator.scan.a", "VersioningIterator")]));
+        assert!(bad(&[("table.iterator.scan.a", "0,X")]));
+        assert!(bad(&[
+            ("table.iterator.scan.a", "1,X"),
+            ("table.iterator.scan.a.option.b", "1")
+        ]));
+        assert!(bad(&[
+            ("table.iterator.scan.a", "1,X"),
+            ("table.iterator.scan.b", "1,Y")
+        ]));
+        assert!(!bad(&[
+            ("table.iterator.majc.a", "1,X"),
+            ("table.iterator.scan.b", "1,Y")
+        ]));
+    }
+}

@@ -1,0 +1,145 @@
+//! The bytes of a batch of mutations. Page: `docs/format/mutation-batch.md`.
+//!
+//! A batch is a run of *updates*. The first update of a mutation carries the row, the others say
+//! how far back that first update stands, so that any update can be read alone, by its offset.
+//!
+//! ```text
+//! update     := flags:u8 place column [visibility] [timestamp] [value]
+//! place      := FIRST set: row_len:varint row      FIRST clear: back:varint
+//! column     := family_len:varint family qualifier_len:varint qualifier
+//! visibility := len:varint bytes                   (VISIBILITY set)
+//! timestamp  := i64, little-endian                 (TIMESTAMP set)
+//! value      := len:varint bytes                   (DELETE clear)
+//! varint     := LEB128, at most five bytes, at most u32::MAX
+//! ```
+//!
+//! `back` is the distance in bytes from this update's flags to the flags of the mutation's first
+//! update. An update without a timestamp takes that of the batch.
+#![deny(clippy::indexing_slicing)]
+
+/// The first update of a mutation: a row follows.
+pub(crate) const FIRST: u8 = 1;
+/// A delete marker: there is no value.
+pub(crate) const DELETE: u8 = 1 << 1;
+/// A timestamp follows the column.
+pub(crate) const TIMESTAMP: u8 = 1 << 2;
+/// A visibility follows the column.
+pub(crate) const VISIBILITY: u8 = 1 << 3;
+/// Bits that no version has used yet.
+const UNKNOWN: u8 = !(FIRST | DELETE | TIMESTAMP | VISIBILITY);
+
+/// One column update, borrowed from a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UpdateRef<'a> {
+    /// The row of the mutation.
+    pub row: &'a [u8],
+    /// The column family.
+    pub family: &'a [u8],
+    /// The column qualifier.
+    pub qualifier: &'a [u8],
+    /// The label; empty for none.
+    pub visibility: &'a [u8],
+    /// The timestamp given by the writer, or `None` when the table sets it.
+    pub timestamp: Option<i64>,
+    /// Whether this update deletes.
+    pub deleted: bool,
+    /// The value; empty for deletes.
+    pub value: &'a [u8],
+    /// Whether this update begins a mutation.
+    pub first: bool,
+}
+
+#[inline]
+fn take(bytes: &[u8], len: usize) -> Option<(&[u8], &[u8])> {
+    bytes.split_at_checked(len)
+}
+
+#[inline]
+fn take_varint(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let (&first, mut rest) = bytes.split_first()?;
+    if first < 0x80 {
+        return Some((u32::from(first), rest));
+    }
+    let mut value = u64::from(first & 0x7f);
+    for shift in [7, 14, 21, 28] {
+        let (&byte, tail) = rest.split_first()?;
+        rest = tail;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return u32::try_from(value).ok().map(|value| (value, rest));
+        }
+    }
+    None
+}
+
+#[inline]
+fn take_run(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (len, rest) = take_varint(bytes)?;
+    take(rest, len as usize)
+}
+
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(crate) fn put_run(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u32);
+    out.extend_from_slice(bytes);
+}
+
+/// Reads the update at offset `at`; also returns the offset behind it. `None` when the bytes are
+/// no update.
+#[inline]
+#[must_use]
+pub fn read_update(bytes: &[u8], at: usize) -> Option<(UpdateRef<'_>, usize)> {
+    let (&flags, rest) = bytes.get(at..)?.split_first()?;
+    if flags & UNKNOWN != 0 {
+        return None;
+    }
+    let first = flags & FIRST != 0;
+    let (row, rest) = if first {
+        take_run(rest)?
+    } else {
+        let (back, rest) = take_varint(rest)?;
+        let (&head, row) = bytes.get(at.checked_sub(back as usize)?..)?.split_first()?;
+        // Distance 0 would read this update as its own head.
+        if head & FIRST == 0 {
+            return None;
+        }
+        (take_run(row)?.0, rest)
+    };
+    let (family, rest) = take_run(rest)?;
+    let (qualifier, rest) = take_run(rest)?;
+    let (visibility, rest) = if flags & VISIBILITY == 0 {
+        (&[][..], rest)
+    } else {
+        take_run(rest)?
+    };
+    let (timestamp, rest) = if flags & TIMESTAMP == 0 {
+        (None, rest)
+    } else {
+        let (stamp, rest) = rest.split_first_chunk::<8>()?;
+        (Some(i64::from_le_bytes(*stamp)), rest)
+    };
+    let deleted = flags & DELETE != 0;
+    let (value, rest) = if deleted {
+        (&[][..], rest)
+    } else {
+        take_run(rest)?
+    };
+    let update = UpdateRef {
+        row,
+        family,
+        qualifier,
+        visibility,
+        timestamp,
+        deleted,
+        value,
+        first,
+    };
+    Some((update, bytes.len() - rest.len()))
+}

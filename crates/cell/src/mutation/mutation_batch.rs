@@ -1,0 +1,179 @@
+//! A batch of mutations in its one encoding.
+
+use super::format::{UpdateRef, read_update};
+use super::owned::{ColumnUpdate, Head, append, check_sizes};
+use crate::{Error, Mutation, Result};
+
+/// Largest encoded batch, in bytes (1 GiB): offsets are 32 bits wide.
+const MAX_BATCH_BYTES: usize = 1 << 30;
+
+/// Mutations of one table, encoded once; see [`format`](self) for the bytes.
+///
+/// ```
+/// use ostrakon_cell::{ColumnUpdate, MutationBatch};
+/// let mut batch = MutationBatch::new();
+/// batch.put(b"alice", ColumnUpdate { family: b"edge", qualifier: b"bob", value: Some(b"1"), ..ColumnUpdate::default() })?;
+/// assert_eq!((batch.mutations(), batch.len()), (1, 1));
+/// # Ok::<(), ostrakon_cell::Error>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct MutationBatch {
+    bytes: Vec<u8>,
+    updates: u32,
+    mutations: u32,
+}
+
+impl MutationBatch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty batch that reuses a buffer.
+    #[must_use]
+    pub fn with_buffer(mut bytes: Vec<u8>) -> Self {
+        bytes.clear();
+        Self {
+            bytes,
+            updates: 0,
+            mutations: 0,
+        }
+    }
+
+    /// Takes over encoded bytes, checking every one.
+    ///
+    /// # Errors
+    /// [`Corruption`](crate::ErrorKind::Corruption) when the bytes are no batch.
+    pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
+        let (mut at, mut updates, mut mutations) = (0, 0_u32, 0_u32);
+        while at < bytes.len() {
+            let Some((update, next)) = read_update(&bytes, at) else {
+                return Err(Error::corruption("the bytes are no column update").with("offset", at));
+            };
+            updates += 1;
+            mutations += u32::from(update.first);
+            at = next;
+        }
+        Ok(Self {
+            bytes,
+            updates,
+            mutations,
+        })
+    }
+
+    /// Number of column updates.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.updates as usize
+    }
+
+    /// Whether there is nothing in the batch.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.updates == 0
+    }
+
+    /// Number of mutations.
+    #[must_use]
+    pub fn mutations(&self) -> usize {
+        self.mutations as usize
+    }
+
+    /// Encoded size in bytes.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The encoded bytes.
+    #[must_use]
+    pub fn encoded(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Gives the encoded bytes away.
+    #[must_use]
+    pub fn into_encoded(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Adds a mutation; one without updates changes nothing and is dropped.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the batch would pass 1 GiB.
+    pub fn push(&mut self, mutation: &Mutation) -> Result<()> {
+        if mutation.is_empty() {
+            return Ok(());
+        }
+        self.check_room(mutation.byte_len())?;
+        self.bytes.extend_from_slice(mutation.encoded());
+        self.updates += mutation.len() as u32;
+        self.mutations += 1;
+        Ok(())
+    }
+
+    /// Adds a mutation of a single update, without building a [`Mutation`] first.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when key, value or batch are too
+    /// large.
+    #[inline]
+    pub fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
+        check_sizes(row, &update)?;
+        self.check_room(row.len() + update.value.map_or(0, <[u8]>::len))?;
+        append(&mut self.bytes, Head::Row(row), &update);
+        self.updates += 1;
+        self.mutations += 1;
+        Ok(())
+    }
+
+    /// The updates in order.
+    #[must_use]
+    pub fn updates(&self) -> UpdateIter<'_> {
+        UpdateIter {
+            bytes: &self.bytes,
+            at: 0,
+        }
+    }
+
+    fn check_room(&self, more: usize) -> Result<()> {
+        if self.bytes.len() + more > MAX_BATCH_BYTES {
+            return Err(Error::invalid(
+                "a batch of mutations holds at most 1 GiB: write it in parts",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for MutationBatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "MutationBatch of {} mutations, {} updates, {} bytes",
+            self.mutations,
+            self.updates,
+            self.bytes.len()
+        )
+    }
+}
+
+/// Iterates over the updates of a batch; yields each with its offset.
+#[derive(Debug, Clone)]
+pub struct UpdateIter<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Iterator for UpdateIter<'a> {
+    type Item = (u32, UpdateRef<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (update, next) = read_update(self.bytes, self.at)?;
+        let at = self.at as u32;
+        self.at = next;
+        Some((at, update))
+    }
+}

@@ -1,0 +1,68 @@
+use proptest::prelude::*;
+
+use super::*;
+
+type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<i64>, Option<Vec<u8>>);
+
+fn updates() -> impl Strategy<Value = Vec<Owned>> {
+    let bytes = || proptest::collection::vec(any::<u8>(), 0..200);
+    proptest::collection::vec(
+        (
+            bytes(),
+            bytes(),
+            bytes(),
+            any::<Option<i64>>(),
+            proptest::option::of(bytes()),
+        ),
+        1..8,
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_goes_in_comes_out(rows in proptest::collection::vec((any::<Vec<u8>>(), updates()), 1..6)) {
+        let mut batch = MutationBatch::new();
+        let mut expected = Vec::new();
+        for (row, updates) in &rows {
+            let mut mutation = Mutation::new(row.clone());
+            for (family, qualifier, visibility, timestamp, value) in updates {
+                let update = ColumnUpdate {
+                    family, qualifier, visibility, timestamp: *timestamp, value: value.as_deref(),
+                };
+                mutation.update(update).expect("small enough");
+                expected.push((row.clone(), update));
+            }
+            batch.push(&mutation).expect("small enough");
+        }
+        let reread = MutationBatch::from_encoded(batch.encoded().to_vec()).expect("valid");
+        prop_assert_eq!((reread.len(), reread.mutations()), (expected.len(), rows.len()));
+        for ((offset, got), (row, want)) in reread.updates().zip(&expected) {
+            prop_assert_eq!(got.row, row.as_slice());
+            prop_assert_eq!(got.family, want.family);
+            prop_assert_eq!(got.qualifier, want.qualifier);
+            prop_assert_eq!(got.visibility, want.visibility);
+            prop_assert_eq!(got.timestamp, want.timestamp);
+            prop_assert_eq!(got.deleted, want.value.is_none());
+            prop_assert_eq!(got.value, want.value.unwrap_or_default());
+            prop_assert_eq!(read_update(reread.encoded(), offset as usize).map(|(u, _)| u), Some(got));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok(batch) = MutationBatch::from_encoded(bytes) {
+            prop_assert_eq!(batch.updates().count(), batch.len());
+        }
+    }
+}
+
+#[test]
+fn oversized_keys_and_values_are_refused_by_name() {
+    let mut mutation = Mutation::new(vec![b'r'; crate::MAX_KEY_BYTES]);
+    let error = mutation.put("f", "", "").expect_err("one byte too many");
+    assert!(error.to_string().contains("1048577 bytes"), "{error}");
+    assert!(
+        mutation.is_empty(),
+        "a refused update leaves nothing behind"
+    );
+}

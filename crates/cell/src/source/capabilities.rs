@@ -1,0 +1,97 @@
+//! What a source can do.
+
+use std::fmt;
+
+/// One thing that not every source can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum Capability {
+    /// Isolated scans: never half a row.
+    IsolatedScan,
+    /// Conditional mutations.
+    ConditionalWrite,
+    /// Iterators given with a scan.
+    ScanIterators,
+    /// Iterators of our own classes, registered where the source was opened (a real Accumulo runs
+    /// Java ones).
+    NativeIterators,
+    /// Splits, merges, row-range deletes.
+    Tablets,
+    /// Compaction on request, with iterators.
+    Compaction,
+    /// Sorted bulk import.
+    BulkImport,
+    /// Clones that share files.
+    Clone,
+    /// Writer-chosen durability per write.
+    WriteDurability,
+    /// Taking tables off-line.
+    Offline,
+    /// Copying the whole store while it runs.
+    Checkpoint,
+    /// Verifying every stored byte.
+    Check,
+}
+
+impl Capability {
+    /// Every capability.
+    pub const ALL: [Self; 12] = [
+        Self::IsolatedScan,
+        Self::ConditionalWrite,
+        Self::ScanIterators,
+        Self::NativeIterators,
+        Self::Tablets,
+        Self::Compaction,
+        Self::BulkImport,
+        Self::Clone,
+        Self::WriteDurability,
+        Self::Offline,
+        Self::Checkpoint,
+        Self::Check,
+    ];
+}
+
+/// A set of [`Capability`].
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities(u32);
+
+impl Capabilities {
+    /// No capability.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(0)
+    }
+
+    /// Every capability.
+    #[must_use]
+    pub fn all() -> Self {
+        Capability::ALL.into_iter().fold(Self::none(), Self::with)
+    }
+
+    /// The set with one more.
+    #[must_use]
+    pub fn with(self, capability: Capability) -> Self {
+        Self(self.0 | 1 << capability as u8)
+    }
+
+    /// The set with one less.
+    #[must_use]
+    pub fn without(self, capability: Capability) -> Self {
+        Self(self.0 & !(1 << capability as u8))
+    }
+
+    /// Whether the source has it.
+    #[must_use]
+    pub fn has(self, capability: Capability) -> bool {
+        self.0 & 1 << capability as u8 != 0
+    }
+}
+
+impl fmt::Debug for Capabilities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(Capability::ALL.into_iter().filter(|one| self.has(*one)))
+            .finish()
+    }
+}

@@ -1,0 +1,27 @@
+//! The source contract: how any table is created, configured, written, scanned and administered.
+//!
+//! Above this room nobody asks which source it is: an embedded directory, a server of ours, a real
+//! Accumulo cluster. Nothing here assumes shared memory: batches are the unit, writes are submitted
+//! and awaited separately (a remote source has many in flight), a scan may be restarted, a table's
+//! tablets may move, and what a source cannot do it says in its [`Capabilities`].
+
+mod batch_writer;
+mod capabilities;
+mod conditional;
+mod options;
+mod report;
+mod scanner;
+mod traits;
+
+pub use batch_writer::{BatchWriter, BatchWriterConfig};
+pub use capabilities::{Capabilities, Capability};
+pub use conditional::{Condition, ConditionalMutation, ConditionalStatus};
+pub use options::{
+    CloneOptions, CompactOptions, LocalityGroups, Properties, ScanOptions, TableOptions, TimeType,
+    check_row_range,
+};
+pub use report::{
+    CheckProblem, CheckReport, Progress, Rejection, TableInfo, TabletInfo, WriteOutcome,
+};
+pub use scanner::Scanner;
+pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table};

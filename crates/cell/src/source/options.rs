@@ -1,0 +1,175 @@
+//! Options of the contract's calls: plain data.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Authorizations, BatchLimit, ColumnSelection, Error, IteratorSetting, Key, Range, Result,
+};
+
+/// Properties by Accumulo's names (`table.split.threshold`, …).
+pub type Properties = BTreeMap<String, String>;
+
+/// Families by locality group.
+pub type LocalityGroups = BTreeMap<String, Vec<Vec<u8>>>;
+
+/// Where timestamps come from that the writer does not give. Fixed when the table is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TimeType {
+    /// Milliseconds since 1970, never going backwards within a table.
+    #[default]
+    Millis,
+    /// A counter, one step per mutation batch of the table.
+    Logical,
+}
+
+impl TimeType {
+    /// The type's name on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Millis => "millis",
+            Self::Logical => "logical",
+        }
+    }
+}
+
+impl std::str::FromStr for TimeType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "millis" => Ok(Self::Millis),
+            "logical" => Ok(Self::Logical),
+            _ => Err(Error::invalid("a time type is one of millis, logical").with("given", text)),
+        }
+    }
+}
+
+/// How a table is created.
+#[derive(Debug, Clone, Default)]
+pub struct TableOptions {
+    /// Source of timestamps.
+    pub time_type: TimeType,
+    /// Rows at which the table is split before any data.
+    pub splits: Vec<Vec<u8>>,
+    /// Properties that differ from the defaults.
+    pub properties: Properties,
+    /// Leaves out the default iterator (`vers`: newest version only, priority 20, all scopes).
+    pub without_default_iterators: bool,
+    /// Creates the table off-line.
+    pub offline: bool,
+}
+
+/// How a table is cloned.
+#[derive(Debug, Clone)]
+pub struct CloneOptions {
+    /// Flushes the source first, so that the clone holds everything written so far. Default: yes.
+    pub flush: bool,
+    /// Properties set on the clone.
+    pub set_properties: Properties,
+    /// Properties of the source that the clone does not take over.
+    pub exclude_properties: Vec<String>,
+    /// Leaves the clone off-line.
+    pub keep_offline: bool,
+}
+
+impl Default for CloneOptions {
+    fn default() -> Self {
+        Self {
+            flush: true,
+            set_properties: Properties::new(),
+            exclude_properties: Vec::new(),
+            keep_offline: false,
+        }
+    }
+}
+
+/// How a table is compacted on request.
+#[derive(Debug, Clone)]
+pub struct CompactOptions {
+    /// The rows: after `start` (exclusive) …
+    pub start: Option<Vec<u8>>,
+    /// … up to `end` (inclusive); `None` is infinite. Whole tablets are compacted.
+    pub end: Option<Vec<u8>>,
+    /// Iterators for this compaction only, besides those of scope `majc`.
+    pub iterators: Vec<IteratorSetting>,
+    /// Flushes first. Default: yes.
+    pub flush: bool,
+    /// Returns only when done. Default: yes.
+    pub wait: bool,
+}
+
+impl Default for CompactOptions {
+    fn default() -> Self {
+        Self {
+            start: None,
+            end: None,
+            iterators: Vec::new(),
+            flush: true,
+            wait: true,
+        }
+    }
+}
+
+/// How a table is scanned.
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// The columns fetched. Default: all.
+    pub columns: ColumnSelection,
+    /// What the reader may see: entries whose label these do not satisfy are not there. Default:
+    /// none, which leaves the entries without label.
+    pub authorizations: Authorizations,
+    /// Iterators of this scan, besides the table's.
+    pub iterators: Vec<IteratorSetting>,
+    /// Size of the batches handed out.
+    pub batch: BatchLimit,
+    /// Never shows half a row, even when a remote scan resumes. Embedded scans are isolated anyway
+    /// as long as they run.
+    pub isolated: bool,
+    /// Entries come in key order across ranges (a Scanner). When false (a BatchScanner) ranges are
+    /// read in any order, in parallel.
+    pub ordered: bool,
+    /// Threads of an unordered scan; 0 lets the source choose.
+    pub threads: usize,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            columns: ColumnSelection::all(),
+            authorizations: Authorizations::default(),
+            iterators: Vec::new(),
+            batch: BatchLimit::default(),
+            isolated: false,
+            ordered: true,
+            threads: 0,
+        }
+    }
+}
+
+impl CompactOptions {
+    /// The rows as a range.
+    #[must_use]
+    pub fn range(&self) -> Range {
+        Range::tablet(self.start.as_deref(), self.end.as_deref())
+    }
+}
+
+/// Checks that `start` lies before `end` (both may be infinite), for calls on row ranges.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::ErrorKind::InvalidArgument).
+pub fn check_row_range(start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+    match (start, end) {
+        (Some(start), Some(end)) if start >= end => Range::keys(
+            Some(Key::new(start, "", "")),
+            false,
+            Some(Key::new(end, "", "")),
+            true,
+        )
+        .and(Err(Error::invalid(
+            "the row range is empty: its start equals its end",
+        ))),
+        _ => Ok(()),
+    }
+}

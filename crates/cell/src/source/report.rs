@@ -1,0 +1,81 @@
+//! What the contract's calls answer.
+
+use super::TimeType;
+
+/// One table, as listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableInfo {
+    /// The name; `namespace.table` or `table`.
+    pub name: String,
+    /// The id: base 36, stable under rename.
+    pub id: String,
+    /// Whether it can be read and written.
+    pub online: bool,
+    /// Source of its timestamps.
+    pub time_type: TimeType,
+}
+
+/// One tablet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TabletInfo {
+    /// Last row of the tablet before (exclusive start); `None` for the first.
+    pub previous_end: Option<Vec<u8>>,
+    /// Last row of this tablet (inclusive); `None` for the last.
+    pub end: Option<Vec<u8>>,
+    /// Files it reads.
+    pub files: u64,
+    /// Stored entries, estimated where files are shared between tablets.
+    pub entries: u64,
+    /// Bytes on disk, estimated where files are shared.
+    pub bytes: u64,
+    /// Where it is served: `local`, or `host:port`.
+    pub location: String,
+}
+
+/// Why mutations were refused while others of their batch were applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejection {
+    /// The constraint, by class name.
+    pub constraint: String,
+    /// The constraint's violation code.
+    pub code: i16,
+    /// What the code means.
+    pub description: String,
+    /// How many mutations it hit.
+    pub mutations: u64,
+}
+
+/// The outcome of a submitted batch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WriteOutcome {
+    /// Empty when everything was applied.
+    pub rejections: Vec<Rejection>,
+}
+
+/// One thing wrong in a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckProblem {
+    /// The file, relative to the store's directory.
+    pub file: String,
+    /// The table, if known.
+    pub table: Option<String>,
+    /// What is wrong, with the offset where there is one, and what to do.
+    pub message: String,
+}
+
+/// The outcome of verifying a store.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    /// Files read.
+    pub files: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Entries read.
+    pub entries: u64,
+    /// What is wrong; empty for a sound store.
+    pub problems: Vec<CheckProblem>,
+}
+
+/// Told how far a long call is: done and total, in a unit of the call's choice. Returning `false`
+/// cancels the call.
+pub type Progress<'a> = &'a mut (dyn FnMut(u64, u64) -> bool + Send);

@@ -1,0 +1,239 @@
+//! The traits a source implements.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{
+    Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
+    ConditionalStatus, Progress, Properties, ScanOptions, TableInfo, TableOptions, TabletInfo,
+    WriteOutcome,
+};
+use crate::{
+    Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
+};
+
+/// A set of tables: an embedded store, or a connection to a server.
+///
+/// Every call may be made from any thread. Errors are of the kinds that [`ErrorKind`] lists; calls
+/// outside [`capabilities`](Self::capabilities) return [`Unsupported`](ErrorKind::Unsupported).
+pub trait Source: Send + Sync {
+    /// What this source can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// All tables, by name.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn tables(&self) -> Result<Vec<TableInfo>>;
+
+    /// Creates a table.
+    ///
+    /// # Errors
+    /// The name is taken or malformed, a property or iterator is unknown or malformed.
+    fn create_table(&self, name: &str, options: &TableOptions) -> Result<()>;
+
+    /// Deletes a table and everything in it.
+    ///
+    /// # Errors
+    /// No such table.
+    fn delete_table(&self, name: &str) -> Result<()>;
+
+    /// Gives a table another name.
+    ///
+    /// # Errors
+    /// No such table, or the new name is taken or malformed.
+    fn rename_table(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Makes `to` a table with the present content of `from`, sharing its files.
+    ///
+    /// # Errors
+    /// No such table, or the new name is taken or malformed.
+    fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()>;
+
+    /// A handle to one table. It stays valid when the table is renamed, and fails with
+    /// [`NotFound`](ErrorKind::NotFound) once it is deleted.
+    ///
+    /// # Errors
+    /// No such table.
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>>;
+
+    /// Takes a table off-line or brings it back. While off-line it answers
+    /// [`Closed`](ErrorKind::Closed) to reads and writes.
+    ///
+    /// # Errors
+    /// No such table.
+    fn set_online(&self, name: &str, online: bool) -> Result<()>;
+
+    /// Writes a copy of the whole store to a new directory while it runs.
+    ///
+    /// # Errors
+    /// The directory exists, or the disk refuses.
+    fn checkpoint(&self, directory: &Path) -> Result<()> {
+        let _ = directory;
+        Err(unsupported(Capability::Checkpoint))
+    }
+
+    /// Verifies every checksum, order and reference.
+    ///
+    /// # Errors
+    /// Only when verifying itself fails; what is wrong in the store is in the report.
+    fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+        let _ = progress;
+        Err(unsupported(Capability::Check))
+    }
+}
+
+/// One table of a [`Source`].
+pub trait Table: Send + Sync {
+    /// The present name.
+    fn name(&self) -> String;
+
+    /// What the source can do with it.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Hands a batch over. When this returns the batch is under way, not yet applied; several may
+    /// be, and they are applied in order of submission as far as they touch the same row.
+    /// `durability` overrides the table's.
+    ///
+    /// # Errors
+    /// The table cannot take it now: closed, off-line, read-only.
+    fn submit(
+        &self,
+        batch: MutationBatch,
+        durability: Option<Durability>,
+    ) -> Result<Box<dyn PendingWrite>>;
+
+    /// Applies each mutation whose conditions hold, in one step with checking them. The answers
+    /// stand in the order of the mutations.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit).
+    fn write_conditionally(
+        &self,
+        mutations: Vec<ConditionalMutation>,
+        authorizations: &Authorizations,
+        durability: Option<Durability>,
+    ) -> Result<Vec<ConditionalStatus>>;
+
+    /// Starts a scan of `ranges`. An ordered scan merges overlapping ranges and reads them in key
+    /// order.
+    ///
+    /// # Errors
+    /// Unknown iterators, wrong options, a table that is closed or off-line.
+    fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>>;
+
+    /// The properties in force, defaults included.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn properties(&self) -> Result<Properties>;
+
+    /// Sets and removes (`None`) properties in one step, live.
+    ///
+    /// # Errors
+    /// An unknown name (with a suggestion), a malformed value, an unknown iterator class; then
+    /// nothing is changed.
+    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()>;
+
+    /// The tablets, in row order.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn tablets(&self) -> Result<Vec<TabletInfo>>;
+
+    /// Adds split points; those that exist are passed over.
+    ///
+    /// # Errors
+    /// A row too long for a split point (10 KiB by default).
+    fn add_splits(&self, rows: &[Vec<u8>]) -> Result<()>;
+
+    /// Makes one tablet of those that meet the rows after `start` (exclusive) up to `end`
+    /// (inclusive).
+    ///
+    /// # Errors
+    /// An empty or swapped range.
+    fn merge(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()>;
+
+    /// Deletes the rows after `start` (exclusive) up to `end` (inclusive), without writing delete
+    /// markers.
+    ///
+    /// # Errors
+    /// An empty or swapped range.
+    fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()>;
+
+    /// Writes what is in memory to files. With `wait` returns only when that is done.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    fn flush(&self, wait: bool) -> Result<()>;
+
+    /// Merges the files of each tablet into one.
+    ///
+    /// # Errors
+    /// Unknown iterators, the disk refuses, or [`Cancelled`](ErrorKind::Cancelled).
+    fn compact(&self, options: &CompactOptions) -> Result<()>;
+
+    /// Cancels compactions that users asked for.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn cancel_compaction(&self) -> Result<()>;
+
+    /// Starts a bulk import.
+    ///
+    /// # Errors
+    /// The source has no [`BulkImport`](Capability::BulkImport).
+    fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
+        Err(unsupported(Capability::BulkImport))
+    }
+}
+
+/// A submitted batch.
+pub trait PendingWrite: Send {
+    /// Waits until the batch is applied and as durable as asked.
+    ///
+    /// # Errors
+    /// The batch, or part of it, may not be applied.
+    fn wait(self: Box<Self>) -> Result<WriteOutcome>;
+
+    /// Whether [`wait`](Self::wait) would return at once.
+    fn is_done(&self) -> bool;
+}
+
+/// A running scan.
+pub trait Scan: Send {
+    /// Replaces the content of `out` by the next entries. `Ok(false)` means that the scan is over
+    /// and `out` is empty; `Ok(true)` that `out` holds at least one entry.
+    ///
+    /// # Errors
+    /// A corrupt file, a failed read, a table deleted meanwhile.
+    fn next_batch(&mut self, out: &mut Batch) -> Result<bool>;
+
+    /// Starts over with other ranges, the same options and a fresh snapshot. Much cheaper than a
+    /// new scan: the way to look up many rows one after another.
+    ///
+    /// # Errors
+    /// As [`Table::scan`].
+    fn restart(&mut self, ranges: &[Range]) -> Result<()>;
+}
+
+/// A bulk import: sorted entries become table files and one atomic change of the catalog.
+pub trait BulkWriter: Send {
+    /// Appends entries, which must be sorted and not below those appended before.
+    ///
+    /// # Errors
+    /// Unsorted entries, or the disk refuses.
+    fn append(&mut self, batch: &Batch) -> Result<()>;
+
+    /// Makes everything appended visible at once; returns the number of entries. Dropping the
+    /// writer instead leaves nothing behind.
+    ///
+    /// # Errors
+    /// The disk refuses; then nothing is visible.
+    fn finish(self: Box<Self>) -> Result<u64>;
+}
+
+fn unsupported(capability: Capability) -> Error {
+    Error::new(ErrorKind::Unsupported, "this source cannot do that")
+        .with("capability", format!("{capability:?}"))
+}
