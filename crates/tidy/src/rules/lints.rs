@@ -1,4 +1,5 @@
-//! Every crate takes the workspace's lints, and every `format.rs` denies unchecked indexing.
+//! Every crate takes the workspace's lints, `cell` and `store` switch on the bans of `clippy.toml`, and
+//! every `format.rs` denies unchecked indexing.
 
 use crate::finding::Finding;
 use crate::pages::is_format;
@@ -43,16 +44,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         .texts("crates/", ".rs")
         .filter(|(path, _)| is_format(path))
     {
-        let denies = Outline::of(text).is_ok_and(|outline| {
-            outline.attributes.iter().any(|attribute| {
-                attribute.of_file
-                    && matches!(attribute.name.as_str(), "deny" | "forbid")
-                    && attribute.tokens.get(1).is_some_and(|body| {
-                        let body: String = body.to_string().split_whitespace().collect();
-                        body.contains("clippy::indexing_slicing")
-                    })
-            })
-        });
+        let denies = Outline::of(text)
+            .is_ok_and(|outline| sets(&outline, &["deny", "forbid"], "clippy::indexing_slicing"));
         if !denies {
             findings.push(Finding::new(
                 path,
@@ -63,7 +56,35 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             ));
         }
     }
+    for path in ["crates/cell/src/lib.rs", "crates/store/src/lib.rs"] {
+        let Some(outline) = tree.text(path).and_then(|text| Outline::of(text).ok()) else {
+            continue;
+        };
+        for lint in ["clippy::disallowed_methods", "clippy::disallowed_types"] {
+            if !sets(&outline, &["warn", "deny"], lint) {
+                findings.push(Finding::new(
+                    path,
+                    0,
+                    format!("the crate does not switch on `{lint}`"),
+                    "write `#![warn(clippy::disallowed_methods, clippy::disallowed_types)]` below \
+                     the page: this crate promised to keep disk, clock and dice in their rooms",
+                ));
+            }
+        }
+    }
     findings
+}
+
+/// Whether the file as a whole sets the lint to one of these levels.
+fn sets(outline: &Outline, levels: &[&str], lint: &str) -> bool {
+    outline.attributes.iter().any(|attribute| {
+        attribute.of_file
+            && levels.contains(&attribute.name.as_str())
+            && attribute.tokens.get(1).is_some_and(|body| {
+                let body: String = body.to_string().split_whitespace().collect();
+                body.split(['(', ',', ')']).any(|word| word == lint)
+            })
+    })
 }
 
 #[cfg(test)]
@@ -106,5 +127,16 @@ mod tests {
             objections("#[deny(clippy::indexing_slicing)]\nfn f() {}\n"),
             1
         );
+    }
+
+    #[test]
+    fn a_crate_that_forgets_the_bans_is_refused() {
+        let objections = |text: &str| check(&Tree::of(&[("crates/cell/src/lib.rs", text)])).len();
+        assert_eq!(
+            objections("#![warn(clippy::disallowed_methods, clippy::disallowed_types)]"),
+            0
+        );
+        assert_eq!(objections("#![warn(clippy::disallowed_methods)]"), 1);
+        assert_eq!(objections("//! Page.\n"), 2);
     }
 }
