@@ -17,6 +17,8 @@
 //! # Ok::<(), ostrakon_cell::Error>(())
 //! ```
 
+#![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod batch;
 mod columns;
 mod durability;

@@ -284,7 +284,7 @@ impl Range {
     #[must_use]
     pub fn merge(mut ranges: Vec<Self>) -> Vec<Self> {
         ranges.retain(|range| !range.is_empty());
-        ranges.sort_by(|a, b| a.cmp_start(b));
+        ranges.sort_by(Self::cmp_start);
         let mut merged: Vec<Self> = Vec::with_capacity(ranges.len());
         for range in ranges {
             match merged.last_mut() {

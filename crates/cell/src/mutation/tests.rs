@@ -44,7 +44,8 @@ proptest! {
             prop_assert_eq!(got.timestamp, want.timestamp);
             prop_assert_eq!(got.deleted, want.value.is_none());
             prop_assert_eq!(got.value, want.value.unwrap_or_default());
-            prop_assert_eq!(read_update(reread.encoded(), offset as usize).map(|(u, _)| u), Some(got));
+            let alone = read_update(reread.encoded(), offset as usize);
+            prop_assert_eq!(alone.map(|(update, _)| update), Some(got));
         }
     }
 
