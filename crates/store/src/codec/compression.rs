@@ -242,6 +242,6 @@ impl Decompressor {
     }
 }
 
-fn corrupt(message: impl Into<String>) -> Error {
+fn corrupt(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Corruption, message)
 }
