@@ -22,11 +22,12 @@ demo: ## build, ingest millions of entries, walk, verify, kill -9, write a repor
 	@scripts/setup
 	@scripts/demo
 
-test: ## everything a change must pass: format, lints, tests, doc tests, documentation
+test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation
 	@scripts/setup
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) test
+	$(CARGO) test --bench '*'
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
@@ -49,7 +50,7 @@ stamp: ## write the hashes of the format modules into docs/format, after both we
 
 bench: ## our own benchmarks, full length
 	@scripts/setup
-	$(CARGO) bench -p ostrakon-store
+	$(CARGO) bench --bench '*'
 
 bench-compare: ## Ostrakon and its rivals in one run, ratios of medians
 	@scripts/setup
