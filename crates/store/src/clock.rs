@@ -16,7 +16,8 @@ use rand::{Rng, RngExt, SeedableRng, TryRng};
 
 /// Where the store learns the time.
 pub trait Clock: Send + Sync + Debug {
-    /// Milliseconds since 1970-01-01 UTC, as timestamps want them. May jump when the system's clock is set.
+    /// Milliseconds since 1970-01-01 UTC, as timestamps want them. May jump when the system's clock
+    /// is set.
     fn now_millis(&self) -> i64;
 
     /// Nanoseconds since some fixed moment; never goes back. For durations.
@@ -120,7 +121,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// Random numbers for sampling, jitter and identifiers: fast, repeatable from a seed, not for secrets.
+/// Random numbers for sampling, jitter and identifiers: fast, repeatable from a seed, not for
+/// secrets.
 ///
 /// The generator is xoshiro256++, so a seed gives the same numbers in every version.
 #[derive(Clone, Debug)]
@@ -138,7 +140,8 @@ impl Random {
     pub fn from_system() -> Self {
         let mut seed = [0; 32];
         if SysRng.try_fill_bytes(&mut seed).is_err() {
-            // Only uniqueness is needed here; time and process serve where the system has no randomness to give.
+            // Only uniqueness is needed here; time and process serve where the system has no
+            // randomness to give.
             let clock = SystemClock::new().now_millis() as u64;
             return Self::from_seed(clock ^ u64::from(std::process::id()).rotate_left(32));
         }

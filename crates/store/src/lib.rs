@@ -2,8 +2,10 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod catalog;
 pub mod clock;
 pub mod codec;
 pub mod error;
+pub mod metrics;
 pub mod threads;
 pub mod vfs;

@@ -1,4 +1,5 @@
-//! The one place where threads start, so that each has a name and a failure to start is an error, not a panic.
+//! The one place where threads start, so that each has a name and a failure to start is an error,
+//! not a panic.
 
 use std::thread::{Builder, JoinHandle};
 

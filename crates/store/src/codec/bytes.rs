@@ -1,4 +1,5 @@
-//! Reads fields off the front of a byte slice. Every method answers `None` if the bytes end too early.
+//! Reads fields off the front of a byte slice. Every method answers `None` if the bytes end too
+//! early.
 
 use super::varint;
 

@@ -1,8 +1,10 @@
-//! The checksum of every block and record: CRC-32C (Castagnoli), with the processor's instructions where it has them.
+//! The checksum of every block and record: CRC-32C (Castagnoli), with the processor's instructions
+//! where it has them.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-/// CRC-32C of `bytes`. Zero for no bytes; never zero for a run of zero bytes, so a zeroed page does not pass.
+/// CRC-32C of `bytes`. Zero for no bytes; never zero for a run of zero bytes, so a zeroed page does
+/// not pass.
 #[must_use]
 #[inline]
 pub fn checksum(bytes: &[u8]) -> u32 {

@@ -1,8 +1,10 @@
 //! Compression of one block at a time, by libraries.
 //!
-//! A block is stored with the number of its codec, its raw length and its checksum, all three kept by the file format
-//! that uses this room. Decompression of any bytes gives the stated number of bytes or an error.
+//! A block is stored with the number of its codec, its raw length and its checksum, all three kept
+//! by the file format that uses this room. Decompression of any bytes gives the stated number of
+//! bytes or an error.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use lz4_flex::block::{
@@ -126,7 +128,8 @@ impl Compressor {
 
     /// Appends the compressed form of `raw` to `out` and says how it was compressed.
     ///
-    /// A block that would not shrink by a sixteenth is appended as it is, so that reading it costs nothing.
+    /// A block that would not shrink by a sixteenth is appended as it is, so that reading it costs
+    /// nothing.
     pub fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> StoreResult<BlockCodec> {
         let start = out.len();
         let worth_it = raw.len() - raw.len() / 16;
@@ -192,9 +195,10 @@ impl Decompressor {
         Self::default()
     }
 
-    /// Replaces the content of `out` by the raw bytes of `stored`. `Corruption` unless there are exactly `raw_len` of
-    /// them. Allocates at most `raw_len` bytes, and nothing if that exceeds [`RAW_BYTES_MAX`]. Keep `out` between
-    /// calls as it is: what it holds is overwritten, not cleared first.
+    /// Replaces the content of `out` by the raw bytes of `stored`. `Corruption` unless there are
+    /// exactly `raw_len` of them. Allocates at most `raw_len` bytes, and nothing if that exceeds
+    /// [`RAW_BYTES_MAX`]. Keep `out` between calls as it is: what it holds is overwritten, not
+    /// cleared first.
     pub fn decompress(
         &mut self,
         codec: BlockCodec,
@@ -242,6 +246,176 @@ impl Decompressor {
     }
 }
 
-fn corrupt(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+fn corrupt(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Corruption, message)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: [Compression; 4] = [
+        Compression::None,
+        Compression::Lz4,
+        Compression::Zstd(3),
+        Compression::Zstd(-5),
+    ];
+
+    fn repetitive(len: usize) -> Vec<u8> {
+        (0..len)
+            .map(|i| b"a row, a family, a qualifier"[i % 28] ^ (i / 1000) as u8)
+            .collect()
+    }
+
+    fn compress(compression: Compression, block: &[u8], out: &mut Vec<u8>) -> BlockCodec {
+        Compressor::new(compression)
+            .unwrap()
+            .compress(block, out)
+            .unwrap()
+    }
+
+    fn refuses(codec: BlockCodec, stored: &[u8], raw_len: usize) -> String {
+        let mut out = Vec::new();
+        let error = Decompressor::new()
+            .decompress(codec, stored, raw_len, &mut out)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+        assert!(
+            out.capacity() <= raw_len.max(8),
+            "allocated {}",
+            out.capacity()
+        );
+        error.to_string()
+    }
+
+    #[test]
+    fn numbers_on_disk_are_frozen() {
+        let numbers = [BlockCodec::None, BlockCodec::Lz4, BlockCodec::Zstd].map(BlockCodec::number);
+        assert_eq!(numbers, [0, 1, 2]);
+        for number in 0..=u8::MAX {
+            let codec = BlockCodec::from_number(number).map(BlockCodec::number);
+            assert_eq!(codec, (number <= 2).then_some(number));
+        }
+    }
+
+    #[test]
+    fn output_is_appended_and_input_comes_back_from_a_reused_buffer() {
+        let mut raw = Vec::new();
+        let mut decompressor = Decompressor::new();
+        for compression in ALL {
+            let mut compressor = Compressor::new(compression).unwrap();
+            for len in [0, 1, 12, 13, 1000, 65_534, 65_535, 65_536, 300_000, 77] {
+                let block = repetitive(len);
+                let mut out = b"header".to_vec();
+                let codec = compressor.compress(&block, &mut out).unwrap();
+                let stored = out.strip_prefix(b"header").unwrap();
+                if len >= 1000 {
+                    assert_eq!(codec, compression.codec());
+                    assert!(compression == Compression::None || stored.len() < len / 2);
+                }
+                decompressor
+                    .decompress(codec, stored, len, &mut raw)
+                    .unwrap();
+                assert_eq!(raw, block, "{compression} {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_shrink_is_stored_as_it_is() {
+        let mut block = vec![0; 50_000];
+        crate::clock::Random::from_seed(1).fill(&mut block);
+        for compression in ALL {
+            let mut out = Vec::new();
+            let codec = Compressor::new(compression)
+                .unwrap()
+                .compress(&block, &mut out)
+                .unwrap();
+            assert_eq!((codec, &out), (BlockCodec::None, &block), "{compression}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_refused_before_memory_is_taken() {
+        assert!(refuses(BlockCodec::Lz4, &[0; 100], RAW_BYTES_MAX).contains("cannot hold"));
+        assert!(refuses(BlockCodec::Lz4, &[0; 100], usize::MAX).contains("cannot hold"));
+        assert!(refuses(BlockCodec::Zstd, &[0; 100], RAW_BYTES_MAX + 1).contains("cannot hold"));
+        assert!(refuses(BlockCodec::None, &[0; 100], 101).contains("cannot hold"));
+    }
+
+    #[test]
+    fn a_wrong_raw_length_is_refused() {
+        let block = repetitive(10_000);
+        for compression in [Compression::Lz4, Compression::Zstd(1)] {
+            let mut out = Vec::new();
+            let codec = Compressor::new(compression)
+                .unwrap()
+                .compress(&block, &mut out)
+                .unwrap();
+            for raw_len in [0, 1, 9_999, 10_001, 20_000] {
+                refuses(codec, &out, raw_len);
+            }
+        }
+    }
+
+    #[test]
+    fn levels_outside_the_range_are_refused() {
+        let error = Compressor::new(Compression::Zstd(99)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("99"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(
+            pieces in proptest::collection::vec((any::<[u8; 5]>(), 0..200_usize), 0..50),
+        ) {
+            let block: Vec<u8> =
+                pieces.iter().flat_map(|(piece, count)| piece.repeat(*count)).collect();
+            for compression in ALL {
+                let mut stored = Vec::new();
+                let codec = compress(compression, &block, &mut stored);
+                let mut raw = vec![9; 3];
+                Decompressor::new().decompress(codec, &stored, block.len(), &mut raw).unwrap();
+                prop_assert_eq!(&raw, &block);
+            }
+        }
+
+        #[test]
+        fn any_bytes_give_the_stated_length_or_an_error(
+            number in 0..3_u8,
+            stored: Vec<u8>,
+            raw_len in 0..5_000_usize,
+        ) {
+            let codec = BlockCodec::from_number(number).unwrap();
+            let mut raw = Vec::new();
+            if Decompressor::new().decompress(codec, &stored, raw_len, &mut raw).is_ok() {
+                prop_assert_eq!(raw.len(), raw_len);
+            }
+        }
+
+        #[test]
+        fn a_damaged_block_gives_the_stated_length_or_an_error(
+            at in any::<prop::sample::Index>(),
+            bit in 0..8_u32,
+            cut in 0..20_usize,
+        ) {
+            let block = repetitive(3_000);
+            for compression in [Compression::Lz4, Compression::Zstd(1)] {
+                let mut stored = Vec::new();
+                let codec = compress(compression, &block, &mut stored);
+                let index = at.index(stored.len());
+                stored[index] ^= 1 << bit;
+                stored.truncate(stored.len() - cut);
+                let mut raw = Vec::new();
+                if Decompressor::new().decompress(codec, &stored, block.len(), &mut raw).is_ok() {
+                    prop_assert_eq!(raw.len(), block.len());
+                }
+            }
+        }
+    }
 }

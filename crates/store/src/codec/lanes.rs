@@ -1,4 +1,5 @@
-//! Arrays of integers, all of the same width, chosen by the largest: 0, 1, 2, 4 or 8 bytes each, little-endian.
+//! Arrays of integers, all of the same width, chosen by the largest: 0, 1, 2, 4 or 8 bytes each,
+//! little-endian.
 //!
 //! Any element is found by one multiplication, which is what a block needs for binary search.
 
@@ -60,8 +61,8 @@ impl LaneWidth {
     }
 }
 
-/// Appends `values` in the narrowest width that holds them all; returns that width, which the caller stores with the
-/// count.
+/// Appends `values` in the narrowest width that holds them all; returns that width, which the
+/// caller stores with the count.
 pub fn pack_u32(values: &[u32], out: &mut Vec<u8>) -> LaneWidth {
     let largest = values.iter().copied().max().unwrap_or(0);
     let width = LaneWidth::for_largest(u64::from(largest));
@@ -77,8 +78,8 @@ pub fn pack_u32(values: &[u32], out: &mut Vec<u8>) -> LaneWidth {
     width
 }
 
-/// Appends `values` in the narrowest width that holds them all; returns that width, which the caller stores with the
-/// count.
+/// Appends `values` in the narrowest width that holds them all; returns that width, which the
+/// caller stores with the count.
 pub fn pack_u64(values: &[u64], out: &mut Vec<u8>) -> LaneWidth {
     let largest = values.iter().copied().max().unwrap_or(0);
     let width = LaneWidth::for_largest(largest);
@@ -102,7 +103,8 @@ pub struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// The array of `count` elements at the start of `bytes`, and the bytes after it. `None` if they end too early.
+    /// The array of `count` elements at the start of `bytes`, and the bytes after it. `None` if
+    /// they end too early.
     #[must_use]
     pub fn split_from(bytes: &'a [u8], width: LaneWidth, count: usize) -> Option<(Self, &'a [u8])> {
         let (bytes, rest) = bytes.split_at_checked(count.checked_mul(width.bytes())?)?;

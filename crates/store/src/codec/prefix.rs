@@ -28,8 +28,8 @@ pub fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     shared
 }
 
-/// The first eight bytes as a big-endian number, shorter ones filled with zeros: comparing two of these compares the
-/// keys, unless they are equal.
+/// The first eight bytes as a big-endian number, shorter ones filled with zeros: comparing two of
+/// these compares the keys, unless they are equal.
 #[must_use]
 #[inline]
 pub fn order_prefix(key: &[u8]) -> u64 {
@@ -53,7 +53,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn same_as_byte_by_byte(common in proptest::collection::vec(any::<u8>(), 0..40), a: Vec<u8>, b: Vec<u8>) {
+        fn same_as_byte_by_byte(
+            common in proptest::collection::vec(any::<u8>(), 0..40),
+            a: Vec<u8>,
+            b: Vec<u8>,
+        ) {
             let a = [common.clone(), a].concat();
             let b = [common, b].concat();
             let expected = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
@@ -61,7 +65,10 @@ mod tests {
         }
 
         #[test]
-        fn prefixes_order_as_the_keys_do(a in proptest::collection::vec(0..3_u8, 0..12), b in proptest::collection::vec(0..3_u8, 0..12)) {
+        fn prefixes_order_as_the_keys_do(
+            a in proptest::collection::vec(0..3_u8, 0..12),
+            b in proptest::collection::vec(0..3_u8, 0..12),
+        ) {
             let (x, y) = (order_prefix(&a), order_prefix(&b));
             if x != y {
                 prop_assert_eq!(x.cmp(&y), a.cmp(&b));

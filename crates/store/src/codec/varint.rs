@@ -1,4 +1,5 @@
-//! Integers of variable length: LEB128, seven bits a byte, low bits first, the high bit set on all but the last.
+//! Integers of variable length: LEB128, seven bits a byte, low bits first, the high bit set on all
+//! but the last.
 //!
 //! One value has one encoding: decoders refuse one that is longer than needed or does not fit.
 
@@ -31,8 +32,8 @@ pub fn len_u64(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside it, or it is longer
-/// than needed or larger than a `u32`.
+/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside
+/// it, or it is longer than needed or larger than a `u32`.
 #[must_use]
 #[inline]
 pub fn get_u32(bytes: &[u8]) -> Option<(u32, usize)> {
@@ -40,8 +41,8 @@ pub fn get_u32(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((u32::try_from(value).ok()?, len))
 }
 
-/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside it, or it is longer
-/// than needed or larger than a `u64`.
+/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside
+/// it, or it is longer than needed or larger than a `u64`.
 #[must_use]
 #[inline]
 pub fn get_u64(bytes: &[u8]) -> Option<(u64, usize)> {

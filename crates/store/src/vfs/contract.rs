@@ -12,13 +12,16 @@ use crate::error::{Error, ErrorKind, StoreResult};
 ///
 /// What an implementer owes:
 ///
-/// * A write that returned is seen by every later read in any process (the operating system has it), and
-///   survives the death of this process. It survives loss of power only after [`WritableFile::sync_data`].
-/// * A created, renamed, linked or removed name survives loss of power only after [`Vfs::sync_dir`] on the
-///   directory that holds it. File contents and names are independent: each needs its own sync.
+/// * A write that returned is seen by every later read in any process (the operating system has
+///   it), and survives the death of this process. It survives loss of power only after
+///   [`WritableFile::sync_data`].
+/// * A created, renamed, linked or removed name survives loss of power only after [`Vfs::sync_dir`]
+///   on the directory that holds it. File contents and names are independent: each needs its own
+///   sync.
 /// * `rename` is atomic: after a crash the target is either the old file or the new one.
-/// * Errors name the path and the operation, and their kind tells what to do: `NotFound`, `AlreadyExists`,
-///   `OutOfSpace`, `ReadOnly`, `Locked`, `Corruption` (a file shorter than it should be), else `Io`.
+/// * Errors name the path and the operation, and their kind tells what to do: `NotFound`,
+///   `AlreadyExists`, `OutOfSpace`, `ReadOnly`, `Locked`, `Corruption` (a file shorter than it
+///   should be), else `Io`.
 ///
 /// Paths are those of the operating system. Handed around as `Arc<dyn Vfs>`.
 pub trait Vfs: Send + Sync + Debug {
@@ -60,8 +63,9 @@ pub trait Vfs: Send + Sync + Debug {
 
     /// Takes the exclusive lock kept in the file `path`, creating it if absent.
     ///
-    /// Never waits. If another process, or another handle in this one, holds it: `Locked`, and the message names
-    /// the holder (process id and command). The lock ends when the guard is dropped or the process dies.
+    /// Never waits. If another process, or another handle in this one, holds it: `Locked`, and the
+    /// message names the holder (process id and command). The lock ends when the guard is dropped
+    /// or the process dies.
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>>;
 
     /// Bytes that may still be written to the file system holding `dir`.
@@ -83,8 +87,8 @@ pub trait Vfs: Send + Sync + Debug {
         Ok(bytes)
     }
 
-    /// Replaces the content of a small file so that a crash leaves the old or the new one, never a mixture:
-    /// writes `PATH.new`, syncs it, renames it, syncs the directory.
+    /// Replaces the content of a small file so that a crash leaves the old or the new one, never a
+    /// mixture: writes `PATH.new`, syncs it, renames it, syncs the directory.
     fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
         let mut name = path.as_os_str().to_owned();
         name.push(".new");
@@ -113,10 +117,12 @@ pub struct DirectoryEntry {
     pub is_dir: bool,
 }
 
-/// A file that grows at its end. There is no buffer: each call is one system call, so hand over large pieces.
+/// A file that grows at its end. There is no buffer: each call is one system call, so hand over
+/// large pieces.
 ///
-/// After a failed write or sync the file refuses further writes and syncs, since the kernel may have dropped the
-/// pages it could not write: what was written before can then no longer be made durable.
+/// After a failed write or sync the file refuses further writes and syncs, since the kernel may
+/// have dropped the pages it could not write: what was written before can then no longer be made
+/// durable.
 pub trait WritableFile: Send + Debug {
     /// Appends all bytes. On error an unknown prefix of them may have been appended.
     fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()>;
@@ -133,12 +139,12 @@ pub trait WritableFile: Send + Debug {
     /// Bytes appended so far, which is the offset of the next one.
     fn position(&self) -> u64;
 
-    /// Hint: this file will hold about `bytes` in all. Reserves room without changing the length; a system that
-    /// cannot do so ignores it, but a full disk is reported as `OutOfSpace`.
+    /// Hint: this file will hold about `bytes` in all. Reserves room without changing the length; a
+    /// system that cannot do so ignores it, but a full disk is reported as `OutOfSpace`.
     fn allocate(&mut self, bytes: u64) -> StoreResult<()>;
 
-    /// Hint: start writing this range to the disk now, without waiting, so that a later sync has less to do.
-    /// Promises nothing about durability.
+    /// Hint: start writing this range to the disk now, without waiting, so that a later sync has
+    /// less to do. Promises nothing about durability.
     fn start_writeback(&mut self, offset: u64, bytes: u64);
 
     /// The path given when the file was created.
@@ -157,8 +163,8 @@ pub trait FileSyncer: Send + Sync + Debug {
     reason = "the length is a system call, not a container's"
 )]
 pub trait ReadableFile: Send + Sync + Debug {
-    /// Fills `bytes` from `offset`. A file that ends before that is `Corruption`: callers ask only for what the
-    /// store recorded as written.
+    /// Fills `bytes` from `offset`. A file that ends before that is `Corruption`: callers ask only
+    /// for what the store recorded as written.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
 
     /// Length in bytes.

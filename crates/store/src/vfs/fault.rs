@@ -80,34 +80,33 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
         Some(Errno::NOSPC | Errno::DQUOT) => (
             ErrorKind::OutOfSpace,
             format!(
-                "cannot {operation}: the disk is full or the quota is used up; free space, then reopen the store"
+                "cannot {operation}: disk full or quota used up; free space, then reopen the store"
             ),
         ),
         Some(Errno::MFILE) => (
-            ErrorKind::Io,
+            ErrorKind::OutOfSpace,
             format!(
-                "cannot {operation}: this process has too many open files; raise the limit (`ulimit -n`) or lower the \
-                 store's open-file setting"
+                "cannot {operation}: this process has too many open files; raise the limit \
+                 (`ulimit -n`) or lower the store's open-file setting"
             ),
         ),
         Some(Errno::NFILE) => (
-            ErrorKind::Io,
+            ErrorKind::OutOfSpace,
             format!(
-                "cannot {operation}: the machine has too many open files; close other programs, raise fs.file-max, or \
-                 lower the store's open-file setting"
+                "cannot {operation}: the machine has too many open files; close other programs, \
+                 raise fs.file-max, or lower the store's open-file setting"
             ),
         ),
         Some(Errno::ROFS) => (
             ErrorKind::ReadOnly,
             format!(
-                "cannot {operation}: the file system is mounted read-only; remount it writable or open the store elsewhere"
+                "cannot {operation}: the file system is read-only; remount it writable, or copy \
+                 the store elsewhere"
             ),
         ),
         Some(Errno::ACCESS | Errno::PERM) if operation.writes() => (
             ErrorKind::ReadOnly,
-            format!(
-                "cannot {operation}: this user may not write here; change the owner or mode of the directory"
-            ),
+            format!("cannot {operation}: this user may not write here; change owner or mode"),
         ),
         Some(Errno::ACCESS | Errno::PERM) => (
             ErrorKind::Io,
@@ -116,7 +115,8 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
         Some(Errno::IO) => (
             ErrorKind::Io,
             format!(
-                "cannot {operation}: the device reported a failure; check the kernel log before trusting this disk"
+                "cannot {operation}: the device reported a failure; check the kernel log before \
+                 trusting this disk"
             ),
         ),
         _ => match cause.kind() {
@@ -149,7 +149,9 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
 pub(super) fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> Error {
     Error::new(
         ErrorKind::Corruption,
-        format!("the file ends at byte {len}, but {wanted} bytes are needed at {offset}: it was cut short"),
+        format!(
+            "the file ends at byte {len}, but {wanted} bytes are needed at {offset}: it was cut"
+        ),
     )
     .with("file", path.display())
 }
@@ -158,7 +160,10 @@ pub(super) fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> E
 pub(super) fn poisoned(operation: Operation, path: &Path) -> Error {
     Error::new(
         ErrorKind::Io,
-        format!("cannot {operation}: an earlier write or sync of this file failed, so its content is not certain"),
+        format!(
+            "cannot {operation}: an earlier write or sync of this file failed, so its content is \
+             not certain; reopen the store"
+        ),
     )
     .with("file", path.display())
 }
@@ -184,11 +189,16 @@ mod tests {
                 ErrorKind::OutOfSpace,
                 "free space",
             ),
-            (Operation::Open, Errno::MFILE, ErrorKind::Io, "ulimit -n"),
+            (
+                Operation::Open,
+                Errno::MFILE,
+                ErrorKind::OutOfSpace,
+                "ulimit -n",
+            ),
             (
                 Operation::Open,
                 Errno::NFILE,
-                ErrorKind::Io,
+                ErrorKind::OutOfSpace,
                 "open-file setting",
             ),
             (

@@ -15,7 +15,8 @@ use super::contract::{
 use super::fault::{Operation, io_error, short_file};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Files kept in memory until the last handle is dropped. Nothing survives the process; every sync succeeds.
+/// Files kept in memory until the last handle is dropped. Nothing survives the process; every sync
+/// succeeds.
 #[derive(Debug, Default)]
 pub struct MemoryVfs {
     nodes: Mutex<BTreeMap<PathBuf, Node>>,

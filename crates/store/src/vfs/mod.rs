@@ -1,7 +1,8 @@
 //! The disk as a trait.
 //!
-//! Everything above this room reads and writes through [`Vfs`], so a test can hand the store a disk that
-//! fails, forgets what was not synced, or lives in memory. This is the only room that names `std::fs`.
+//! Everything above this room reads and writes through [`Vfs`], so a test can hand the store a disk
+//! that fails, forgets what was not synced, or lives in memory. This is the only room that names
+//! `std::fs`.
 
 mod contract;
 mod fault;

@@ -22,8 +22,8 @@ use super::contract::{
 use super::fault::{Operation, io_error, poisoned, short_file};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Directories and files of the operating system. Advisory locks are `flock`, so they hold between processes and
-/// between handles of one process alike.
+/// Directories and files of the operating system. Advisory locks are `flock`, so they hold between
+/// processes and between handles of one process alike.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct RealVfs;
 
@@ -157,7 +157,8 @@ impl Vfs for RealVfs {
             Err(Errno::WOULDBLOCK) => return Err(held_by_another(path, &file)),
             Err(e) => return Err(io_error(Operation::Lock, path, e.into())),
         }
-        // Who holds it is only a courtesy to the next one who tries; the lock itself is the kernel's.
+        // Who holds it is only a courtesy to the next one who tries; the lock itself is the
+        // kernel's.
         file.set_len(0)
             .and_then(|()| file.write_all(describe_this_process().as_bytes()))
             .map_err(|e| io_error(Operation::Lock, path, e))?;
@@ -325,7 +326,8 @@ impl WritableFile for RealWritable {
     }
 
     fn start_writeback(&mut self, offset: u64, bytes: u64) {
-        // On Linux this starts asynchronous writeback of the dirty pages in the range; dirty pages stay cached.
+        // On Linux this starts asynchronous writeback of the dirty pages in the range; dirty pages
+        // stay cached.
         let len = std::num::NonZeroU64::new(bytes);
         if len.is_some() {
             let _ = rustix::fs::fadvise(&self.shared.file, offset, len, Advice::DontNeed);

@@ -1,0 +1,603 @@
+//! The bytes of catalog records. Page: `docs/format/catalog.md`.
+//!
+//! redb keeps the records in six tables that map bytes to bytes; this is what the bytes mean.
+//!
+//! ```text
+//! value      := version:u8 = 1, fields, checksum:u32     (`format` has no version byte)
+//! checksum   := CRC-32C over the key, then the value up to here
+//! text, row  := len:varint bytes
+//!
+//! meta       "format"         -> format:u32
+//! meta       "store"          -> instance:text created_millis:i64 next_table:u32 next_file:u64
+//!                                wal_low_water:u64
+//! tables     table            -> name:text time_type:u8 state:u8 flushed_sequence:u64
+//!                                flushed_time:i64 created_millis:i64
+//!                                count:varint { name:text value:text }
+//! names      name             -> table:u32
+//! tablets    table end        -> count:varint { file:u64 bytes:varint entries:varint flags:u8
+//!                                [after:row] [through:row] }
+//! files      file             -> bytes:u64 entries:u64 deletes:u64 sequence:u64
+//!                                created_millis:i64 generation:u32 first:row last:row
+//! references file table end   -> nothing at all
+//!
+//! table      := u32, big-endian                          (in keys, so that they order as numbers)
+//! file       := u64, big-endian
+//! end        := 0:u8 last row of the tablet | 1:u8       (the last tablet of a table)
+//! flags      := 1 after is there, 2 through is there
+//! ```
+//!
+//! The checksum covers the key, so a value moved to another key is found as well as an altered one.
+
+#![deny(clippy::indexing_slicing)]
+
+use ostrakon_cell::{Properties, TimeType};
+
+use super::fence::Fence;
+use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, TableState};
+use crate::codec::{ByteReader, Checksum, put_length_prefixed, varint};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// The format this software writes. Raise it for any change that an older version would misread.
+pub const CATALOG_FORMAT: u32 = 1;
+/// The oldest format this software reads.
+pub const CATALOG_FORMAT_OLDEST: u32 = 1;
+
+/// The version that each record of format 1 begins with.
+const RECORD_VERSION: u8 = 1;
+
+/// Key of the format number in the table `meta`. Its value never changes its form: four bytes, then
+/// the checksum.
+pub const FORMAT_KEY: &[u8] = b"format";
+/// Key of the store's own record in the table `meta`.
+pub const STORE_KEY: &[u8] = b"store";
+
+/// What the catalog knows about the store as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreRecord {
+    /// The instance id: 36 characters, as a UUID is written.
+    pub instance: String,
+    /// When the store was created, milliseconds since 1970.
+    pub created_millis: i64,
+    /// The next table gets this id.
+    pub next_table: u32,
+    /// No file has this id or a higher one.
+    pub next_file: u64,
+    /// Write-ahead logs with lower numbers are not needed any more.
+    pub wal_low_water: u64,
+}
+
+fn corrupt(what: &str, problem: &str) -> Error {
+    Error::new(
+        ErrorKind::Corruption,
+        format!("{what} in the catalog {problem}"),
+    )
+}
+
+/// Ends a value with the checksum over its key and itself.
+fn seal(key: &[u8], mut value: Vec<u8>) -> Vec<u8> {
+    let sum = sum_of(key, &value);
+    value.extend_from_slice(&sum.to_le_bytes());
+    value
+}
+
+fn sum_of(key: &[u8], value: &[u8]) -> u32 {
+    let mut sum = Checksum::new();
+    sum.update(key);
+    sum.update(value);
+    sum.value()
+}
+
+/// The fields of a sealed value, after checksum and version were checked.
+fn unseal<'a>(what: &str, key: &[u8], value: &'a [u8]) -> StoreResult<ByteReader<'a>> {
+    let (body, sum) = value
+        .split_last_chunk::<4>()
+        .ok_or_else(|| corrupt(what, "is too short"))?;
+    if sum_of(key, body) != u32::from_le_bytes(*sum) {
+        return Err(corrupt(what, "fails its checksum"));
+    }
+    let mut fields = ByteReader::new(body);
+    match fields.u8() {
+        Some(RECORD_VERSION) => Ok(fields),
+        _ => Err(corrupt(what, "has an unknown version")),
+    }
+}
+
+/// Turns the `None` of fields that end early, or are not used up, into an error.
+fn finish<T>(what: &str, fields: ByteReader<'_>, value: Option<T>) -> StoreResult<T> {
+    match value {
+        Some(value) if fields.is_empty() => Ok(value),
+        Some(_) => Err(corrupt(what, "is too long")),
+        None => Err(corrupt(what, "is malformed")),
+    }
+}
+
+/// The value under [`FORMAT_KEY`].
+pub fn encode_format(format: u32) -> Vec<u8> {
+    seal(FORMAT_KEY, format.to_le_bytes().to_vec())
+}
+
+/// The format number of the catalog.
+pub fn decode_format(value: &[u8]) -> StoreResult<u32> {
+    let what = "the format number";
+    let (body, sum) = value
+        .split_last_chunk::<4>()
+        .ok_or_else(|| corrupt(what, "is too short"))?;
+    if sum_of(FORMAT_KEY, body) != u32::from_le_bytes(*sum) {
+        return Err(corrupt(what, "fails its checksum"));
+    }
+    let mut fields = ByteReader::new(body);
+    let format = fields.u32();
+    finish(what, fields, format)
+}
+
+/// The value under [`STORE_KEY`].
+pub fn encode_store(store: &StoreRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_length_prefixed(&mut out, store.instance.as_bytes());
+    out.extend_from_slice(&store.created_millis.to_le_bytes());
+    out.extend_from_slice(&store.next_table.to_le_bytes());
+    out.extend_from_slice(&store.next_file.to_le_bytes());
+    out.extend_from_slice(&store.wal_low_water.to_le_bytes());
+    seal(STORE_KEY, out)
+}
+
+/// The store's own record.
+pub fn decode_store(value: &[u8]) -> StoreResult<StoreRecord> {
+    let what = "the store's record";
+    let mut fields = unseal(what, STORE_KEY, value)?;
+    let mut read = || {
+        Some(StoreRecord {
+            instance: text(fields.length_prefixed()?)?,
+            created_millis: fields.i64()?,
+            next_table: fields.u32()?,
+            next_file: fields.u64()?,
+            wal_low_water: fields.u64()?,
+        })
+    };
+    let store = read();
+    finish(what, fields, store)
+}
+
+/// Key of a table in `tables`.
+pub fn table_key(id: TableId) -> [u8; 4] {
+    id.0.to_be_bytes()
+}
+
+/// The value of a table in `tables`.
+pub fn encode_table(table: &TableRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_length_prefixed(&mut out, table.name.as_bytes());
+    out.push(match table.time_type {
+        TimeType::Millis => 0,
+        TimeType::Logical => 1,
+    });
+    out.push(match table.state {
+        TableState::Online => 0,
+        TableState::Offline => 1,
+    });
+    out.extend_from_slice(&table.flushed_sequence.to_le_bytes());
+    out.extend_from_slice(&table.flushed_time.to_le_bytes());
+    out.extend_from_slice(&table.created_millis.to_le_bytes());
+    varint::put_u64(&mut out, table.properties.len() as u64);
+    for (name, value) in &table.properties {
+        put_length_prefixed(&mut out, name.as_bytes());
+        put_length_prefixed(&mut out, value.as_bytes());
+    }
+    seal(&table_key(table.id), out)
+}
+
+/// A table from its key and value.
+pub fn decode_table(key: &[u8], value: &[u8]) -> StoreResult<TableRecord> {
+    let what = "a table";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        let id = TableId(u32::from_be_bytes(key.try_into().ok()?));
+        let name = text(fields.length_prefixed()?)?;
+        let time_type = match fields.u8()? {
+            0 => TimeType::Millis,
+            1 => TimeType::Logical,
+            _ => return None,
+        };
+        let state = match fields.u8()? {
+            0 => TableState::Online,
+            1 => TableState::Offline,
+            _ => return None,
+        };
+        let flushed_sequence = fields.u64()?;
+        let flushed_time = fields.i64()?;
+        let created_millis = fields.i64()?;
+        let mut properties = Properties::new();
+        for _ in 0..fields.varint_u64()? {
+            let name = text(fields.length_prefixed()?)?;
+            properties.insert(name, text(fields.length_prefixed()?)?);
+        }
+        Some(TableRecord {
+            id,
+            name,
+            time_type,
+            state,
+            properties,
+            flushed_sequence,
+            flushed_time,
+            created_millis,
+        })
+    };
+    let table = read();
+    finish(what, fields, table)
+}
+
+/// The value of a name in `names`, whose key is the name.
+pub fn encode_name(name: &[u8], id: TableId) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    out.extend_from_slice(&id.0.to_le_bytes());
+    seal(name, out)
+}
+
+/// The table that has a name.
+pub fn decode_name(name: &[u8], value: &[u8]) -> StoreResult<TableId> {
+    let what = "a table name";
+    let mut fields = unseal(what, name, value)?;
+    let id = fields.u32().map(TableId);
+    finish(what, fields, id)
+}
+
+/// Key of a tablet in `tablets`: its table, then its last row. The last tablet of a table, which
+/// has no last row, comes after all others.
+pub fn tablet_key(table: TableId, end_row: Option<&[u8]>) -> Vec<u8> {
+    let mut key = Vec::with_capacity(5 + end_row.map_or(0, <[u8]>::len));
+    key.extend_from_slice(&table_key(table));
+    match end_row {
+        Some(row) => {
+            key.push(0);
+            key.extend_from_slice(row);
+        }
+        None => key.push(1),
+    }
+    key
+}
+
+/// The table and last row of a tablet's key.
+pub fn decode_tablet_key(key: &[u8]) -> StoreResult<(TableId, Option<&[u8]>)> {
+    let read = || {
+        let (table, end) = key.split_first_chunk::<4>()?;
+        let table = TableId(u32::from_be_bytes(*table));
+        match end.split_first()? {
+            (0, row) => Some((table, Some(row))),
+            (1, []) => Some((table, None)),
+            _ => None,
+        }
+    };
+    read().ok_or_else(|| corrupt("the key of a tablet", "is malformed"))
+}
+
+const HAS_AFTER: u8 = 1;
+const HAS_THROUGH: u8 = 2;
+
+/// The value of a tablet in `tablets`.
+pub fn encode_tablet(key: &[u8], files: &[FileReference]) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    varint::put_u64(&mut out, files.len() as u64);
+    for reference in files {
+        out.extend_from_slice(&reference.file.0.to_le_bytes());
+        varint::put_u64(&mut out, reference.bytes);
+        varint::put_u64(&mut out, reference.entries);
+        let Fence { after, through } = &reference.fence;
+        let has_after = if after.is_some() { HAS_AFTER } else { 0 };
+        out.push(has_after | if through.is_some() { HAS_THROUGH } else { 0 });
+        for row in [after, through].into_iter().flatten() {
+            put_length_prefixed(&mut out, row);
+        }
+    }
+    seal(key, out)
+}
+
+/// The files of a tablet, from its key and value.
+pub fn decode_tablet(key: &[u8], value: &[u8]) -> StoreResult<Vec<FileReference>> {
+    let what = "a tablet";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        let count = fields.varint_u64()?;
+        // A reference takes at least eleven bytes; a wrong count must not reserve more than the
+        // bytes can hold.
+        let mut files =
+            Vec::with_capacity(usize::try_from(count).ok()?.min(fields.remaining() / 11));
+        for _ in 0..count {
+            let file = FileId(fields.u64()?);
+            let bytes = fields.varint_u64()?;
+            let entries = fields.varint_u64()?;
+            let flags = fields.u8()?;
+            if flags & !(HAS_AFTER | HAS_THROUGH) != 0 {
+                return None;
+            }
+            let mut row = |flag| match flags & flag {
+                0 => Some(None),
+                _ => fields.length_prefixed().map(|row| Some(row.to_vec())),
+            };
+            let fence = Fence::new(row(HAS_AFTER)?, row(HAS_THROUGH)?);
+            files.push(FileReference {
+                file,
+                fence,
+                bytes,
+                entries,
+            });
+        }
+        Some(files)
+    };
+    let files = read();
+    finish(what, fields, files)
+}
+
+/// Key of a file in `files`.
+pub fn file_key(id: FileId) -> [u8; 8] {
+    id.0.to_be_bytes()
+}
+
+/// The value of a file in `files`.
+pub fn encode_file(file: &FileRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    out.extend_from_slice(&file.bytes.to_le_bytes());
+    out.extend_from_slice(&file.entries.to_le_bytes());
+    out.extend_from_slice(&file.deletes.to_le_bytes());
+    out.extend_from_slice(&file.sequence.to_le_bytes());
+    out.extend_from_slice(&file.created_millis.to_le_bytes());
+    out.extend_from_slice(&file.generation.to_le_bytes());
+    put_length_prefixed(&mut out, &file.first_row);
+    put_length_prefixed(&mut out, &file.last_row);
+    seal(&file_key(file.id), out)
+}
+
+/// A file from its key and value.
+pub fn decode_file(key: &[u8], value: &[u8]) -> StoreResult<FileRecord> {
+    let what = "a file";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        Some(FileRecord {
+            id: FileId(u64::from_be_bytes(key.try_into().ok()?)),
+            bytes: fields.u64()?,
+            entries: fields.u64()?,
+            deletes: fields.u64()?,
+            sequence: fields.u64()?,
+            created_millis: fields.i64()?,
+            generation: fields.u32()?,
+            first_row: fields.length_prefixed()?.to_vec(),
+            last_row: fields.length_prefixed()?.to_vec(),
+        })
+    };
+    let file = read();
+    finish(what, fields, file)
+}
+
+/// Key in `references`, which has no values: the file, then the tablet that refers to it.
+pub fn reference_key(file: FileId, tablet_key: &[u8]) -> Vec<u8> {
+    [&file_key(file)[..], tablet_key].concat()
+}
+
+/// The file and the tablet's key of a key in `references`.
+pub fn decode_reference_key(key: &[u8]) -> StoreResult<(FileId, &[u8])> {
+    match key.split_first_chunk::<8>() {
+        Some((file, tablet)) => Ok((FileId(u64::from_be_bytes(*file)), tablet)),
+        None => Err(corrupt("a reference to a file", "is malformed")),
+    }
+}
+
+fn text(bytes: &[u8]) -> Option<String> {
+    Some(std::str::from_utf8(bytes).ok()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "tests fail by panicking"
+    )]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(any::<u8>(), 0..20)
+    }
+
+    fn references() -> impl Strategy<Value = FileReference> {
+        let row = || proptest::option::of(bytes());
+        (any::<u64>(), row(), row(), any::<u64>(), any::<u64>()).prop_map(
+            |(file, after, through, bytes, entries)| FileReference {
+                file: FileId(file),
+                fence: Fence::new(after, through),
+                bytes,
+                entries,
+            },
+        )
+    }
+
+    fn tables() -> impl Strategy<Value = TableRecord> {
+        let properties = proptest::collection::btree_map(".{0,8}", ".{0,8}", 0..4);
+        (
+            any::<(u32, bool, bool, u64, i64, i64)>(),
+            ".{0,12}",
+            properties,
+        )
+            .prop_map(
+                |(
+                    (id, logical, offline, flushed_sequence, flushed_time, created_millis),
+                    name,
+                    properties,
+                )| {
+                    TableRecord {
+                        id: TableId(id),
+                        name,
+                        time_type: if logical {
+                            TimeType::Logical
+                        } else {
+                            TimeType::Millis
+                        },
+                        state: if offline {
+                            TableState::Offline
+                        } else {
+                            TableState::Online
+                        },
+                        properties,
+                        flushed_sequence,
+                        flushed_time,
+                        created_millis,
+                    }
+                },
+            )
+    }
+
+    fn file(seed: u64) -> FileRecord {
+        FileRecord {
+            id: FileId(seed),
+            bytes: seed ^ 1,
+            entries: seed ^ 2,
+            deletes: seed ^ 3,
+            first_row: seed.to_le_bytes().to_vec(),
+            last_row: vec![],
+            generation: seed as u32 ^ 4,
+            sequence: seed ^ 5,
+            created_millis: seed as i64 ^ 6,
+        }
+    }
+
+    fn store(seed: u64) -> StoreRecord {
+        StoreRecord {
+            instance: format!("{seed:x}"),
+            created_millis: seed as i64 ^ 1,
+            next_table: seed as u32 ^ 2,
+            next_file: seed ^ 3,
+            wal_low_water: seed ^ 4,
+        }
+    }
+
+    /// Every single-bit change and every cut of a value must be an error.
+    fn every_change_is_found<T>(value: &[u8], decode: impl Fn(&[u8]) -> StoreResult<T>) {
+        assert!(decode(value).is_ok());
+        for index in 0..value.len() {
+            for bit in 0..8 {
+                let mut changed = value.to_vec();
+                changed[index] ^= 1 << bit;
+                let found = decode(&changed).map(|_| ()).unwrap_err();
+                assert_eq!(
+                    found.kind(),
+                    ErrorKind::Corruption,
+                    "byte {index} bit {bit}"
+                );
+            }
+            assert!(decode(&value[..index]).is_err(), "cut at {index}");
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_format_1_are_frozen() {
+        assert_eq!(encode_format(1), [1, 0, 0, 0, 0x33, 0x08, 0x89, 0x0b]);
+        let key = tablet_key(TableId(0x0102), Some(b"row"));
+        assert_eq!(key, [0, 0, 1, 2, 0, b'r', b'o', b'w']);
+        assert_eq!(tablet_key(TableId(7), None), [0, 0, 0, 7, 1]);
+        let reference = FileReference {
+            file: FileId(5),
+            fence: Fence::new(None, Some(b"m".to_vec())),
+            bytes: 300,
+            entries: 2,
+        };
+        let value = encode_tablet(&key, &[reference]);
+        let fields = [1, 1, 5, 0, 0, 0, 0, 0, 0, 0, 0xac, 2, 2, 2, 1, b'm'];
+        assert_eq!(value[..value.len() - 4], fields);
+    }
+
+    #[test]
+    fn changed_values_are_found() {
+        every_change_is_found(&encode_format(CATALOG_FORMAT), decode_format);
+        every_change_is_found(&encode_store(&store(99)), decode_store);
+        every_change_is_found(&encode_file(&file(99)), |value| {
+            decode_file(&file_key(FileId(99)), value)
+        });
+        every_change_is_found(&encode_name(b"graph", TableId(3)), |value| {
+            decode_name(b"graph", value)
+        });
+    }
+
+    #[test]
+    fn a_value_under_another_key_is_found() {
+        let value = encode_file(&file(1));
+        assert!(decode_file(&file_key(FileId(2)), &value).is_err());
+        let value = encode_name(b"a", TableId(3));
+        assert!(decode_name(b"b", &value).is_err());
+    }
+
+    #[test]
+    fn sealed_nonsense_is_refused() {
+        // The checksum is right, so these were written by someone: still no panic, no large
+        // allocation.
+        let key = tablet_key(TableId(1), None);
+        let huge_count = seal(&key, vec![1, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+        let unknown_version = seal(&key, vec![9, 0]);
+        let unknown_flag = seal(&key, vec![1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4]);
+        let trailing = seal(&key, vec![1, 0, 0]);
+        for value in [huge_count, unknown_version, unknown_flag, trailing] {
+            assert_eq!(
+                decode_tablet(&key, &value).unwrap_err().kind(),
+                ErrorKind::Corruption
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn tablets_round_trip(
+            table: u32,
+            end in proptest::option::of(bytes()),
+            files in proptest::collection::vec(references(), 0..6),
+        ) {
+            let key = tablet_key(TableId(table), end.as_deref());
+            prop_assert_eq!(decode_tablet_key(&key).unwrap(), (TableId(table), end.as_deref()));
+            let value = encode_tablet(&key, &files);
+            prop_assert_eq!(decode_tablet(&key, &value).unwrap(), files);
+            let file = FileId(u64::from(table) << 20);
+            let reference = reference_key(file, &key);
+            prop_assert_eq!(decode_reference_key(&reference).unwrap(), (file, &key[..]));
+        }
+
+        #[test]
+        fn tables_round_trip(table in tables()) {
+            let value = encode_table(&table);
+            prop_assert_eq!(decode_table(&table_key(table.id), &value).unwrap(), table);
+        }
+
+        #[test]
+        fn other_records_round_trip(seed: u64) {
+            let value = encode_file(&file(seed));
+            prop_assert_eq!(decode_file(&file_key(FileId(seed)), &value).unwrap(), file(seed));
+            prop_assert_eq!(decode_store(&encode_store(&store(seed))).unwrap(), store(seed));
+            prop_assert_eq!(decode_format(&encode_format(seed as u32)).unwrap(), seed as u32);
+        }
+
+        #[test]
+        fn keys_order_as_what_they_name(
+            a: u32,
+            b: u32,
+            x in proptest::option::of(bytes()),
+            y in proptest::option::of(bytes()),
+        ) {
+            // A missing last row stands for infinity.
+            let order = |id: u32, row: &Option<Vec<u8>>| (id, row.is_none(), row.clone());
+            let key = |id, row: &Option<Vec<u8>>| tablet_key(TableId(id), row.as_deref());
+            prop_assert_eq!(key(a, &x).cmp(&key(b, &y)), order(a, &x).cmp(&order(b, &y)));
+        }
+
+        #[test]
+        fn any_bytes_are_an_error_or_a_value(key: Vec<u8>, value: Vec<u8>, sealed: bool) {
+            let versioned = [vec![RECORD_VERSION], value.clone()].concat();
+            let value = if sealed { seal(&key, versioned) } else { value };
+            let _ = decode_table(&key, &value);
+            let _ = decode_tablet(&key, &value);
+            let _ = decode_file(&key, &value);
+            let _ = decode_name(&key, &value);
+            let _ = decode_store(&value);
+            let _ = decode_format(&value);
+            let _ = decode_tablet_key(&key);
+            let _ = decode_reference_key(&key);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What a store knows about its tables, tablets and files: kept by redb in one file, changed by
+//! atomic transactions.
+//!
+//! This room decides nothing. Splitting, merging, cloning and deleting rows are changes of records
+//! here, since a reference to a file carries the rows it stands for; no file is rewritten.
+
+mod backend;
+mod check;
+mod fence;
+pub mod format;
+mod open;
+mod records;
+mod tables;
+mod tablets;
+mod transaction;
+mod view;
+
+pub use fence::Fence;
+pub use open::{Catalog, CatalogIdentity};
+pub use records::{
+    FileId, FileRecord, FileReference, NewTable, TableId, TableRecord, TableState, Tablet,
+};
+pub use transaction::{CatalogTransaction, Committed};
+pub use view::CatalogView;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,370 @@
+//! Creates, opens and copies a catalog.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redb::{Builder, Database, ReadableDatabase, ReadableTable};
+
+use super::backend::{Backend, Failing};
+use super::format::{
+    self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, STORE_KEY, StoreRecord,
+};
+use super::records::FileId;
+use super::transaction::{self, CatalogTransaction, Committed};
+use super::view::CatalogView;
+use crate::clock::Random;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::vfs::Vfs;
+
+/// Name of the catalog's file in the store's directory.
+const FILE_NAME: &str = "catalog";
+/// Its name until it is complete.
+const FILE_NAME_NEW: &str = "catalog.new";
+
+/// Every table of the catalog maps bytes to bytes; `format.rs` gives them meaning.
+pub(super) type Definition = redb::TableDefinition<'static, &'static [u8], &'static [u8]>;
+
+pub(super) const META: Definition = Definition::new("meta");
+pub(super) const TABLES: Definition = Definition::new("tables");
+pub(super) const NAMES: Definition = Definition::new("names");
+pub(super) const TABLETS: Definition = Definition::new("tablets");
+pub(super) const FILES: Definition = Definition::new("files");
+pub(super) const REFERENCES: Definition = Definition::new("references");
+
+const EVERY_TABLE: [Definition; 6] = [META, TABLES, NAMES, TABLETS, FILES, REFERENCES];
+
+/// What tells one store from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogIdentity {
+    /// The instance id: 36 characters, as a UUID is written. A checkpoint has that of its origin.
+    pub instance: String,
+    /// When the store was created, milliseconds since 1970.
+    pub created_millis: i64,
+}
+
+impl CatalogIdentity {
+    /// A fresh one.
+    #[must_use]
+    pub fn new(random: &mut Random, now_millis: i64) -> Self {
+        let mut bytes = [0; 16];
+        random.fill(&mut bytes);
+        // RFC 9562: version 4, variant 1.
+        let bits =
+            (u128::from_be_bytes(bytes) & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
+        let hex = format!("{bits:032x}");
+        let mut instance = String::with_capacity(36);
+        for (index, digit) in hex.chars().enumerate() {
+            if matches!(index, 8 | 12 | 16 | 20) {
+                instance.push('-');
+            }
+            instance.push(digit);
+        }
+        Self {
+            instance,
+            created_millis: now_millis,
+        }
+    }
+}
+
+/// The catalog of one open store. One transaction at a time writes; views read what was committed
+/// when they began.
+#[derive(Debug)]
+pub struct Catalog {
+    database: Database,
+    failing: Failing,
+    identity: CatalogIdentity,
+    /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
+    next_file: AtomicU64,
+}
+
+impl Catalog {
+    /// Memory for redb's pages that serves any store of usual size, in bytes.
+    pub const CACHE_BYTES_DEFAULT: usize = 8 << 20;
+
+    /// Whether `dir` holds a catalog, and so a store.
+    pub fn is_present(vfs: &dyn Vfs, dir: &Path) -> StoreResult<bool> {
+        vfs.exists(&dir.join(FILE_NAME))
+    }
+
+    /// Makes the catalog of a new store in `dir`, which must exist and hold nothing else (but a
+    /// lock file).
+    ///
+    /// A crash leaves either a complete catalog or none.
+    pub fn create(
+        vfs: &Arc<dyn Vfs>,
+        dir: &Path,
+        identity: CatalogIdentity,
+        cache_bytes: usize,
+    ) -> StoreResult<Self> {
+        for entry in vfs.list(dir)? {
+            if entry.name == FILE_NAME {
+                return Err(Error::new(
+                    ErrorKind::AlreadyExists,
+                    "there is a store in this directory",
+                )
+                .with("directory", dir.display()));
+            }
+            if entry.name != FILE_NAME_NEW && entry.name != LOCK_FILE_NAME {
+                return Err(Error::new(
+                    ErrorKind::InvalidArgument,
+                    "the directory is not empty and holds no store; choose an empty or absent one",
+                )
+                .with("directory", dir.display())
+                .with("holds", entry.name.display()));
+            }
+        }
+        let store = StoreRecord {
+            instance: identity.instance.clone(),
+            created_millis: identity.created_millis,
+            next_table: 1,
+            next_file: 1,
+            wal_low_water: 0,
+        };
+        let (database, failing) = build(vfs, dir, cache_bytes, |failing, transaction| {
+            let mut meta = transaction.open_table(META).map_err(|e| failing.error(e))?;
+            meta.insert(STORE_KEY, &*format::encode_store(&store))
+                .map_err(|e| failing.error(e))?;
+            Ok(())
+        })?;
+        Ok(Self {
+            database,
+            failing,
+            identity,
+            next_file: AtomicU64::new(store.next_file),
+        })
+    }
+
+    /// Opens the catalog in `dir`, verifying the checksum of every page. After a crash the last
+    /// commit is found again.
+    ///
+    /// `NotFound` if there is no directory or it is empty, `InvalidArgument` if it is not a store,
+    /// `NewerFormat` if a newer version wrote it, `Corruption` if the file was altered.
+    pub fn open(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
+        let path = dir.join(FILE_NAME);
+        if !vfs.exists(&path)? {
+            return Err(not_a_store(vfs.as_ref(), dir));
+        }
+        let failing = Failing::new(&path);
+        let file = vfs.open_random(&path)?;
+        if file.len()? == 0 {
+            // redb would make a new database of it.
+            return Err(failing.record(Error::new(
+                ErrorKind::Corruption,
+                "the catalog is empty; restore the store from a checkpoint",
+            )));
+        }
+        // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps
+        // redb from trusting pages that were altered.
+        let database = Builder::new()
+            .set_cache_size(cache_bytes)
+            .set_check_integrity_on_open(true)
+            .create_with_backend(Backend(file))
+            .map_err(|e| failing.error(e))?;
+        let store = read_store(&database, &failing)?;
+        Ok(Self {
+            database,
+            failing,
+            identity: CatalogIdentity {
+                instance: store.instance,
+                created_millis: store.created_millis,
+            },
+            next_file: AtomicU64::new(store.next_file),
+        })
+    }
+
+    /// Which store this is.
+    #[must_use]
+    pub fn identity(&self) -> &CatalogIdentity {
+        &self.identity
+    }
+
+    /// The catalog's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.failing.path()
+    }
+
+    /// An id for a file about to be written. It is taken for good once a transaction adds a file
+    /// with it or a later one; after a crash before that it is given again, so leftovers must be
+    /// deleted before new files are written.
+    pub fn new_file_id(&self) -> FileId {
+        FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The catalog as of the last commit.
+    pub fn view(&self) -> StoreResult<CatalogView> {
+        let transaction = self
+            .database
+            .begin_read()
+            .map_err(|e| self.failing.error(e))?;
+        CatalogView::open(&transaction, self.failing.clone())
+    }
+
+    /// Runs `change` and commits what it did, durably and as one step; nothing of it if it fails.
+    ///
+    /// Transactions run one after another: one begun inside `change` would wait for ever.
+    pub fn transaction<T>(
+        &self,
+        change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
+    ) -> StoreResult<Committed<T>> {
+        let next_file = || self.next_file.load(Ordering::Relaxed);
+        transaction::run(&self.database, &self.failing, next_file, change)
+    }
+
+    /// Writes a copy of the catalog, as of now, into another directory, which must exist and hold
+    /// no store.
+    pub fn copy_to(&self, vfs: &Arc<dyn Vfs>, dir: &Path) -> StoreResult<()> {
+        if Self::is_present(vfs.as_ref(), dir)? {
+            return Err(Error::new(
+                ErrorKind::AlreadyExists,
+                "there is a store in this directory",
+            )
+            .with("directory", dir.display()));
+        }
+        let source = self
+            .database
+            .begin_read()
+            .map_err(|e| self.failing.error(e))?;
+        build(
+            vfs,
+            dir,
+            Self::CACHE_BYTES_DEFAULT,
+            |failing, transaction| {
+                for definition in EVERY_TABLE {
+                    let from = source
+                        .open_table(definition)
+                        .map_err(|e| self.failing.error(e))?;
+                    let mut to = transaction
+                        .open_table(definition)
+                        .map_err(|e| failing.error(e))?;
+                    for record in from.iter().map_err(|e| self.failing.error(e))? {
+                        let (key, value) = record.map_err(|e| self.failing.error(e))?;
+                        to.insert(key.value(), value.value())
+                            .map_err(|e| failing.error(e))?;
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Catalog {
+    /// Pretends that another version wrote this catalog.
+    pub(super) fn set_format_for_test(&self, format: u32) {
+        let transaction = self.database.begin_write().expect("begins");
+        let mut meta = transaction.open_table(META).expect("opens");
+        meta.insert(FORMAT_KEY, &*format::encode_format(format))
+            .expect("inserts");
+        drop(meta);
+        transaction.commit().expect("commits");
+    }
+}
+
+/// Name of the file that carries the lock of a store's directory.
+const LOCK_FILE_NAME: &str = "LOCK";
+
+/// Builds a catalog under a temporary name and gives it its own once it is durable.
+fn build(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    cache_bytes: usize,
+    fill: impl FnOnce(&Failing, &redb::WriteTransaction) -> StoreResult<()>,
+) -> StoreResult<(Database, Failing)> {
+    let path: PathBuf = dir.join(FILE_NAME);
+    let temporary = dir.join(FILE_NAME_NEW);
+    if vfs.exists(&temporary)? {
+        vfs.remove(&temporary)?;
+    }
+    let failing = Failing::new(&path);
+    let database = Builder::new()
+        .set_cache_size(cache_bytes)
+        .create_with_backend(Backend(vfs.open_random(&temporary)?))
+        .map_err(|e| failing.error(e))?;
+    let transaction = database.begin_write().map_err(|e| failing.error(e))?;
+    for definition in EVERY_TABLE {
+        transaction
+            .open_table(definition)
+            .map_err(|e| failing.error(e))?;
+    }
+    fill(&failing, &transaction)?;
+    write_format(&failing, &transaction)?;
+    transaction.commit().map_err(|e| failing.error(e))?;
+    vfs.rename(&temporary, &path)?;
+    vfs.sync_dir(dir)?;
+    Ok((database, failing))
+}
+
+fn write_format(failing: &Failing, transaction: &redb::WriteTransaction) -> StoreResult<()> {
+    let mut meta = transaction.open_table(META).map_err(|e| failing.error(e))?;
+    let format = format::encode_format(CATALOG_FORMAT);
+    meta.insert(FORMAT_KEY, &*format)
+        .map_err(|e| failing.error(e))?;
+    Ok(())
+}
+
+fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
+    match vfs.list(dir) {
+        Err(error) => error,
+        Ok(entries) => match entries
+            .iter()
+            .find(|e| e.name != LOCK_FILE_NAME && e.name != FILE_NAME_NEW)
+        {
+            None => Error::new(
+                ErrorKind::NotFound,
+                "the directory is empty: there is no store in it",
+            ),
+            Some(entry) => Error::new(
+                ErrorKind::InvalidArgument,
+                "the directory is not a store: it has other files but no catalog",
+            )
+            .with("holds", entry.name.display()),
+        }
+        .with("directory", dir.display()),
+    }
+}
+
+fn read_store(database: &Database, failing: &Failing) -> StoreResult<StoreRecord> {
+    let transaction = database.begin_read().map_err(|e| failing.error(e))?;
+    let meta = transaction.open_table(META).map_err(|e| match e {
+        redb::TableError::TableDoesNotExist(_) => failing.record(Error::new(
+            ErrorKind::InvalidArgument,
+            "the directory is not a store: its catalog belongs to other software",
+        )),
+        e => failing.error(e),
+    })?;
+    let value_of = |key| {
+        let value = meta.get(key).map_err(|e| failing.error(e))?;
+        value.ok_or_else(|| {
+            failing.record(Error::new(
+                ErrorKind::Corruption,
+                "the catalog lacks the record of its store",
+            ))
+        })
+    };
+    let format =
+        format::decode_format(value_of(FORMAT_KEY)?.value()).map_err(|e| failing.record(e))?;
+    if format > CATALOG_FORMAT {
+        return Err(failing.record(Error::new(
+            ErrorKind::NewerFormat,
+            format!(
+                "the store has catalog format {format}, this version reads \
+                 {CATALOG_FORMAT_OLDEST} to {CATALOG_FORMAT}: open it with a newer version"
+            ),
+        )));
+    }
+    if format < CATALOG_FORMAT_OLDEST {
+        return Err(failing.record(Error::new(
+            ErrorKind::Unsupported,
+            format!(
+                "the store has catalog format {format}, this version reads \
+                 {CATALOG_FORMAT_OLDEST} to {CATALOG_FORMAT}: open it once with an older version \
+                 that upgrades it"
+            ),
+        )));
+    }
+    format::decode_store(value_of(STORE_KEY)?.value()).map_err(|e| failing.record(e))
+}

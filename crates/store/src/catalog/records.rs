@@ -1,0 +1,203 @@
+//! The nouns of the catalog.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ostrakon_cell::{Properties, TimeType};
+
+use super::fence::Fence;
+use crate::error::{Error, ErrorKind};
+
+/// Names a table for ever, also when it is renamed. Written in base 36, as Accumulo does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableId(pub u32);
+
+impl fmt::Display for TableId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // 36^7 exceeds u32, so seven digits are enough.
+        let mut digits = [0_u8; 7];
+        let mut rest = self.0;
+        let mut first = digits.len();
+        for (index, digit) in digits.iter_mut().enumerate().rev() {
+            let value = (rest % 36) as u8;
+            *digit = if value < 10 {
+                b'0' + value
+            } else {
+                b'a' + value - 10
+            };
+            rest /= 36;
+            first = index;
+            if rest == 0 {
+                break;
+            }
+        }
+        for &digit in digits.iter().skip(first) {
+            write!(f, "{}", char::from(digit))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for TableId {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let lower = text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
+        match u32::from_str_radix(text, 36) {
+            Ok(id) if lower => Ok(Self(id)),
+            _ => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "a table id is a number in base 36, such as 2k",
+            )
+            .with("given", text)),
+        }
+    }
+}
+
+/// Names a table file for ever; never used again after the file is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId(pub u64);
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// Whether a table answers reads and writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TableState {
+    /// It does.
+    #[default]
+    Online,
+    /// It does not, until brought back.
+    Offline,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableRecord {
+    /// Its id.
+    pub id: TableId,
+    /// Its name, unique in the store.
+    pub name: String,
+    /// Where its timestamps come from.
+    pub time_type: TimeType,
+    /// Whether it answers.
+    pub state: TableState,
+    /// Properties that differ from the defaults.
+    pub properties: Properties,
+    /// Every write with this sequence number or a lower one is in the files; recovery replays the
+    /// later ones.
+    pub flushed_sequence: u64,
+    /// The largest timestamp that the store gave to an entry that is in the files; the next one
+    /// must not be below.
+    pub flushed_time: i64,
+    /// When it was created, milliseconds since 1970.
+    pub created_millis: i64,
+}
+
+/// How a table begins.
+#[derive(Clone, Debug, Default)]
+pub struct NewTable {
+    /// Where its timestamps come from.
+    pub time_type: TimeType,
+    /// Whether it answers.
+    pub state: TableState,
+    /// Properties that differ from the defaults.
+    pub properties: Properties,
+    /// Last rows of tablets, in any order; doubles are passed over.
+    pub splits: Vec<Vec<u8>>,
+    /// The sequence number up to which nothing is to be replayed for it.
+    pub flushed_sequence: u64,
+    /// Now, milliseconds since 1970.
+    pub created_millis: i64,
+}
+
+/// One tablet: a range of rows and the files that hold them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tablet {
+    /// Its rows: those after the end of the tablet before it, up to its own end.
+    pub extent: Fence,
+    /// The files to read, in no order. A file may stand here twice, for different rows.
+    pub files: Vec<FileReference>,
+}
+
+/// A tablet's share in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileReference {
+    /// The file.
+    pub file: FileId,
+    /// Only these rows of it are meant, and of them only those inside the tablet's extent.
+    pub fence: Fence,
+    /// Bytes of the file that fall to this reference; an estimate unless the file is not shared.
+    pub bytes: u64,
+    /// Entries of the file that fall to this reference; an estimate unless the file is not shared.
+    pub entries: u64,
+}
+
+impl FileReference {
+    /// A reference to all of `file`.
+    #[must_use]
+    pub fn whole(file: &FileRecord) -> Self {
+        Self {
+            file: file.id,
+            fence: Fence::ALL,
+            bytes: file.bytes,
+            entries: file.entries,
+        }
+    }
+}
+
+/// One table file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRecord {
+    /// Its id.
+    pub id: FileId,
+    /// Its length.
+    pub bytes: u64,
+    /// Its entries, deletes included.
+    pub entries: u64,
+    /// The deletes among them.
+    pub deletes: u64,
+    /// The first row in it.
+    pub first_row: Vec<u8>,
+    /// The last row in it.
+    pub last_row: Vec<u8>,
+    /// How often its entries were compacted: 0 for a flush or a bulk import, else one more than the
+    /// highest input.
+    pub generation: u32,
+    /// The sequence number of the newest write in it: orders files by age.
+    pub sequence: u64,
+    /// When it was written, milliseconds since 1970.
+    pub created_millis: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn table_ids_are_base_36() {
+        for (id, text) in [
+            (0, "0"),
+            (9, "9"),
+            (10, "a"),
+            (35, "z"),
+            (36, "10"),
+            (92, "2k"),
+            (u32::MAX, "1z141z3"),
+        ] {
+            assert_eq!(TableId(id).to_string(), text);
+            assert_eq!(text.parse::<TableId>().unwrap(), TableId(id));
+        }
+        for wrong in ["", "-1", "+1", "A", "1z141z4", "!0", "1 "] {
+            let error = wrong.parse::<TableId>().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong:?}");
+        }
+    }
+}

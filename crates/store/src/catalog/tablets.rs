@@ -1,0 +1,258 @@
+//! Changes of tablets: none of them touches a file.
+
+use redb::ReadableTable;
+
+use super::fence::Fence;
+use super::format;
+use super::records::{FileReference, TableId, Tablet};
+use super::transaction::{CatalogTransaction, bug};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+impl CatalogTransaction<'_> {
+    /// The tablet of `table` that ends with `end_row`. `NotFound` if it was split or merged away.
+    pub fn tablet(&self, table: TableId, end_row: Option<&[u8]>) -> StoreResult<Tablet> {
+        let key = format::tablet_key(table, end_row);
+        let first = format::tablet_key(table, Some(&[]));
+        let mut before = self
+            .tablets
+            .range(&first[..]..&key[..])
+            .map_err(|e| self.failing.error(e))?;
+        let after = match before.next_back() {
+            None => None,
+            Some(record) => {
+                let (key, _) = record.map_err(|e| self.failing.error(e))?;
+                let (_, end) =
+                    format::decode_tablet_key(key.value()).map_err(|e| self.failing.record(e))?;
+                end.map(<[u8]>::to_vec)
+            }
+        };
+        self.tablet_at(&key, after)
+            .map_err(|e| e.with("table", table))
+    }
+
+    /// Takes files from a tablet and gives it others, as a flush, a compaction or an import does.
+    ///
+    /// References to take are found by file and fence; `NotFound` if one is not there, since then
+    /// the tablet is not the one that was read. Files to give must have been added before.
+    pub fn replace_files(
+        &mut self,
+        table: TableId,
+        end_row: Option<&[u8]>,
+        take: &[FileReference],
+        give: &[FileReference],
+    ) -> StoreResult<()> {
+        let tablet = self.tablet(table, end_row)?;
+        let mut files = tablet.files.clone();
+        for taken in take {
+            let found = files
+                .iter()
+                .position(|r| r.file == taken.file && r.fence == taken.fence);
+            let index = found.ok_or_else(|| {
+                Error::new(
+                    ErrorKind::NotFound,
+                    "the tablet does not refer to this file any more",
+                )
+                .with("table", table)
+                .with("file", taken.file)
+            })?;
+            files.remove(index);
+        }
+        files.extend_from_slice(give);
+        self.put_tablet(table, end_row, &tablet.files, Some(&files))
+    }
+
+    /// Splits tablets so that each of `rows` is the last row of one; rows that are already are
+    /// passed over. Files go to the tablets whose rows they may hold.
+    pub fn add_splits(&mut self, table: TableId, rows: &[Vec<u8>]) -> StoreResult<()> {
+        let mut rows: Vec<&Vec<u8>> = rows.iter().collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut rows = rows.into_iter().peekable();
+        for tablet in self.tablets(table)? {
+            let mut points = Vec::new();
+            while let Some(row) = rows.next_if(|row| tablet.extent.contains(row)) {
+                if tablet.extent.through.as_ref() != Some(row) {
+                    points.push(row.clone());
+                }
+            }
+            if !points.is_empty() {
+                self.split(table, &tablet, points)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn split(&mut self, table: TableId, tablet: &Tablet, points: Vec<Vec<u8>>) -> StoreResult<()> {
+        let mut parts = Vec::with_capacity(points.len() + 1);
+        let mut after = tablet.extent.after.clone();
+        for row in points {
+            parts.push(Fence::new(after, Some(row.clone())));
+            after = Some(row);
+        }
+        parts.push(Fence::new(after, tablet.extent.through.clone()));
+        let mut files = vec![Vec::new(); parts.len()];
+        for reference in &tablet.files {
+            for (index, part) in self.share(reference, &parts)? {
+                let held: &mut Vec<FileReference> = files.get_mut(index).ok_or_else(out_of_step)?;
+                held.push(part);
+            }
+        }
+        // The old tablet has the end of the last part: write that one last, in its place.
+        let (last, others) = parts.split_last().ok_or_else(out_of_step)?;
+        let last_files = files.pop().ok_or_else(out_of_step)?;
+        for (part, files) in others.iter().zip(&files) {
+            self.put_tablet(table, part.through.as_deref(), &[], Some(files))?;
+        }
+        self.put_tablet(
+            table,
+            last.through.as_deref(),
+            &tablet.files,
+            Some(&last_files),
+        )
+    }
+
+    /// Makes one tablet of all that meet the rows of `range`. Each file keeps to the rows it stood
+    /// for.
+    pub fn merge_tablets(&mut self, table: TableId, range: &Fence) -> StoreResult<()> {
+        let tablets = self.meeting(table, range)?;
+        if tablets.len() > 1 {
+            self.unite(table, &tablets, &[Fence::ALL])?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the rows of `range`: the tablets that meet it become one, whose files keep to the
+    /// rows outside. Writes still in memory are not touched; flush them first.
+    pub fn delete_rows(&mut self, table: TableId, range: &Fence) -> StoreResult<()> {
+        let tablets = self.meeting(table, range)?;
+        let mut kept = Vec::new();
+        if let Some(start) = &range.after {
+            kept.push(Fence::new(None, Some(start.clone())));
+        }
+        if let Some(end) = &range.through {
+            kept.push(Fence::new(Some(end.clone()), None));
+        }
+        self.unite(table, &tablets, &kept)
+    }
+
+    /// The tablets that share rows with `range`.
+    fn meeting(&self, table: TableId, range: &Fence) -> StoreResult<Vec<Tablet>> {
+        if range.is_empty() {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                "the range of rows is empty: its start must lie before its end",
+            )
+            .with("table", table));
+        }
+        let mut tablets = self.tablets(table)?;
+        if tablets.is_empty() {
+            self.table(table)?;
+            return Err(bug(format!("table {table} has no tablets")));
+        }
+        tablets.retain(|tablet| tablet.extent.intersection(range).is_some());
+        Ok(tablets)
+    }
+
+    /// Makes one tablet of neighbours, with the rows of `kept` only.
+    fn unite(&mut self, table: TableId, tablets: &[Tablet], kept: &[Fence]) -> StoreResult<()> {
+        let (Some(first), Some(last)) = (tablets.first(), tablets.last()) else {
+            return Ok(());
+        };
+        let extent = Fence::new(first.extent.after.clone(), last.extent.through.clone());
+        let mut files = Vec::new();
+        for tablet in tablets {
+            let parts: Vec<Fence> = kept
+                .iter()
+                .filter_map(|part| part.intersection(&tablet.extent))
+                .collect();
+            for reference in &tablet.files {
+                files.extend(
+                    self.share(reference, &parts)?
+                        .into_iter()
+                        .map(|(_, part)| part),
+                );
+            }
+        }
+        let files = join(files, &extent);
+        for tablet in tablets {
+            let is_last = tablet.extent.through == extent.through;
+            let after = is_last.then_some(&files[..]);
+            self.put_tablet(
+                table,
+                tablet.extent.through.as_deref(),
+                &tablet.files,
+                after,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What of a reference falls to each of `parts`, with the part's index; parts that cannot hold
+    /// any of it are left out. Sizes are divided evenly, which the next compaction corrects. The
+    /// fence of each share lies within its part, or is open if the part holds all rows of the file.
+    fn share(
+        &self,
+        reference: &FileReference,
+        parts: &[Fence],
+    ) -> StoreResult<Vec<(usize, FileReference)>> {
+        let file = self.file(reference.file)?.ok_or_else(|| {
+            bug(format!(
+                "a tablet refers to file {}, which is not in the catalog",
+                reference.file
+            ))
+        })?;
+        let mut shares = Vec::new();
+        for (index, part) in parts.iter().enumerate() {
+            if let Some(fence) = reference.fence.intersection(part)
+                && fence.meets(&file.first_row, &file.last_row)
+            {
+                let holds_all = fence.contains(&file.first_row) && fence.contains(&file.last_row);
+                let fence = if holds_all { Fence::ALL } else { fence };
+                shares.push((
+                    index,
+                    FileReference {
+                        fence,
+                        ..reference.clone()
+                    },
+                ));
+            }
+        }
+        // A single part that holds less than the file counts as half of it.
+        let divisor = match &shares[..] {
+            [(_, only)] if !only.fence.is_all() && only.fence != reference.fence => 2,
+            _ => shares.len().max(1) as u64,
+        };
+        for (_, share) in &mut shares {
+            share.bytes = share.bytes.div_ceil(divisor);
+            share.entries = share.entries.div_ceil(divisor);
+        }
+        Ok(shares)
+    }
+}
+
+fn out_of_step() -> Error {
+    bug("the parts of a split tablet are out of step".to_owned())
+}
+
+/// Joins references to the same file whose fences adjoin, and opens fences that hold all of
+/// `extent`.
+fn join(mut files: Vec<FileReference>, extent: &Fence) -> Vec<FileReference> {
+    files.sort_by(|a, b| (a.file, &a.fence).cmp(&(b.file, &b.fence)));
+    let mut joined: Vec<FileReference> = Vec::with_capacity(files.len());
+    for next in files {
+        match joined.last_mut() {
+            Some(last) if last.file == next.file && last.fence.adjoins(&next.fence) => {
+                last.fence.through = next.fence.through;
+                last.bytes += next.bytes;
+                last.entries += next.entries;
+            }
+            _ => joined.push(next),
+        }
+    }
+    for reference in &mut joined {
+        if reference.fence.encloses(extent) {
+            reference.fence = Fence::ALL;
+        }
+    }
+    joined
+}

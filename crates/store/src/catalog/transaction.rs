@@ -1,0 +1,278 @@
+//! One atomic change of the catalog.
+
+use std::collections::BTreeSet;
+
+use redb::{Database, ReadableTable, Table, WriteTransaction};
+
+use super::backend::Failing;
+use super::format::{self, STORE_KEY, StoreRecord};
+use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
+use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, Tablet};
+use super::view;
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// What a committed transaction answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "files that nothing refers to any more stay on the disk until they are deleted"]
+pub struct Committed<T> {
+    /// The answer of the change itself.
+    pub value: T,
+    /// Files that lost their last reference. The catalog has forgotten them: delete them once no
+    /// reader has them open.
+    pub unreferenced: Vec<FileId>,
+}
+
+type Bytes<'a> = Table<'a, &'static [u8], &'static [u8]>;
+
+/// The catalog inside a transaction: what it reads includes its own changes.
+#[derive(Debug)]
+pub struct CatalogTransaction<'a> {
+    pub(super) failing: &'a Failing,
+    meta: Bytes<'a>,
+    pub(super) tables: Bytes<'a>,
+    pub(super) names: Bytes<'a>,
+    pub(super) tablets: Bytes<'a>,
+    files: Bytes<'a>,
+    references: Bytes<'a>,
+    store: StoreRecord,
+    store_changed: bool,
+    /// Files that gained or lost a reference, or were added: looked at again before the commit.
+    touched: BTreeSet<FileId>,
+    added: BTreeSet<FileId>,
+}
+
+/// Runs `change` between begin and commit.
+pub(super) fn run<T>(
+    database: &Database,
+    failing: &Failing,
+    next_file: impl Fn() -> u64,
+    change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
+) -> StoreResult<Committed<T>> {
+    let transaction = database.begin_write().map_err(|e| failing.error(e))?;
+    let outcome = CatalogTransaction::begin(&transaction, failing).and_then(|mut catalog| {
+        let value = change(&mut catalog)?;
+        let unreferenced = catalog.finish(next_file())?;
+        Ok(Committed {
+            value,
+            unreferenced,
+        })
+    });
+    match outcome {
+        Ok(committed) => {
+            transaction.commit().map_err(|e| failing.error(e))?;
+            Ok(committed)
+        }
+        Err(error) => {
+            // The change's own error matters more than one of giving up.
+            let _ = transaction.abort();
+            Err(error)
+        }
+    }
+}
+
+impl<'a> CatalogTransaction<'a> {
+    fn begin(transaction: &'a WriteTransaction, failing: &'a Failing) -> StoreResult<Self> {
+        let open = |definition| {
+            transaction
+                .open_table(definition)
+                .map_err(|e| failing.error(e))
+        };
+        let meta = open(META)?;
+        let store = view::store(&meta, failing)?;
+        Ok(Self {
+            failing,
+            meta,
+            tables: open(TABLES)?,
+            names: open(NAMES)?,
+            tablets: open(TABLETS)?,
+            files: open(FILES)?,
+            references: open(REFERENCES)?,
+            store,
+            store_changed: false,
+            touched: BTreeSet::new(),
+            added: BTreeSet::new(),
+        })
+    }
+
+    /// Drops files without references, checks those added, writes the store's record.
+    fn finish(&mut self, next_file: u64) -> StoreResult<Vec<FileId>> {
+        let mut unreferenced = Vec::new();
+        for id in std::mem::take(&mut self.touched) {
+            if self.is_referenced(id)? {
+                continue;
+            }
+            if self.added.contains(&id) {
+                return Err(bug(format!(
+                    "file {id} was added to the catalog but nothing refers to it"
+                )));
+            }
+            let key = format::file_key(id);
+            self.files
+                .remove(&key[..])
+                .map_err(|e| self.failing.error(e))?;
+            unreferenced.push(id);
+        }
+        if !self.added.is_empty() && self.store.next_file < next_file {
+            self.store.next_file = next_file;
+            self.store_changed = true;
+        }
+        if self.store_changed {
+            let value = format::encode_store(&self.store);
+            self.meta
+                .insert(STORE_KEY, &*value)
+                .map_err(|e| self.failing.error(e))?;
+        }
+        Ok(unreferenced)
+    }
+
+    fn is_referenced(&self, id: FileId) -> StoreResult<bool> {
+        let first = format::reference_key(id, &[]);
+        let mut found = self
+            .references
+            .range(&first[..]..)
+            .map_err(|e| self.failing.error(e))?;
+        match found.next() {
+            None => Ok(false),
+            Some(record) => {
+                let (key, _) = record.map_err(|e| self.failing.error(e))?;
+                Ok(key.value().starts_with(&format::file_key(id)))
+            }
+        }
+    }
+
+    /// All tables, by id.
+    pub fn tables(&self) -> StoreResult<Vec<TableRecord>> {
+        view::tables(&self.tables, self.failing)
+    }
+
+    /// The table with this id; `NotFound` if there is none.
+    pub fn table(&self, id: TableId) -> StoreResult<TableRecord> {
+        view::table(&self.tables, self.failing, id)?.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "the table does not exist any more").with("table", id)
+        })
+    }
+
+    /// The id of the table with this name.
+    pub fn table_id(&self, name: &str) -> StoreResult<Option<TableId>> {
+        view::table_id(&self.names, self.failing, name)
+    }
+
+    /// The tablets of a table, in row order.
+    pub fn tablets(&self, table: TableId) -> StoreResult<Vec<Tablet>> {
+        view::tablets(&self.tablets, self.failing, table)
+    }
+
+    /// The file with this id.
+    pub fn file(&self, id: FileId) -> StoreResult<Option<FileRecord>> {
+        view::file(&self.files, self.failing, id)
+    }
+
+    /// Adds a file that was written and synced. Some tablet must refer to it by the end of the
+    /// transaction.
+    pub fn add_file(&mut self, file: &FileRecord) -> StoreResult<()> {
+        let key = format::file_key(file.id);
+        let value = format::encode_file(file);
+        let earlier = self
+            .files
+            .insert(&key[..], &*value)
+            .map_err(|e| self.failing.error(e))?;
+        if earlier.is_some() {
+            return Err(bug(format!("file {} is in the catalog already", file.id)));
+        }
+        self.touched.insert(file.id);
+        self.added.insert(file.id);
+        if self.store.next_file <= file.id.0 {
+            self.store.next_file = file.id.0 + 1;
+            self.store_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Write-ahead logs with lower numbers are not needed any more.
+    #[must_use]
+    pub fn wal_low_water(&self) -> u64 {
+        self.store.wal_low_water
+    }
+
+    /// Declares that write-ahead logs with lower numbers are not needed any more. Never goes back.
+    pub fn set_wal_low_water(&mut self, number: u64) {
+        if number > self.store.wal_low_water {
+            self.store.wal_low_water = number;
+            self.store_changed = true;
+        }
+    }
+
+    pub(super) fn next_table_id(&mut self) -> StoreResult<TableId> {
+        let id = TableId(self.store.next_table);
+        self.store.next_table = id.0.checked_add(1).ok_or_else(|| {
+            Error::new(
+                ErrorKind::Unsupported,
+                "the store has given away all table ids",
+            )
+        })?;
+        self.store_changed = true;
+        Ok(id)
+    }
+
+    /// The tablet under `key`; `NotFound` if there is none.
+    pub(super) fn tablet_at(&self, key: &[u8], after: Option<Vec<u8>>) -> StoreResult<Tablet> {
+        match self.tablets.get(key).map_err(|e| self.failing.error(e))? {
+            Some(value) => view::tablet(self.failing, key, value.value(), after),
+            None => Err(Error::new(
+                ErrorKind::NotFound,
+                "the tablet does not exist any more: it was split or merged",
+            )),
+        }
+    }
+
+    /// Writes, replaces or (`after` is `None`) removes a tablet, and keeps the references of its
+    /// files in step.
+    pub(super) fn put_tablet(
+        &mut self,
+        table: TableId,
+        end_row: Option<&[u8]>,
+        before: &[FileReference],
+        after: Option<&[FileReference]>,
+    ) -> StoreResult<()> {
+        let key = format::tablet_key(table, end_row);
+        match after {
+            Some(files) => {
+                let value = format::encode_tablet(&key, files);
+                self.tablets
+                    .insert(&key[..], &*value)
+                    .map_err(|e| self.failing.error(e))?;
+            }
+            None => {
+                self.tablets
+                    .remove(&key[..])
+                    .map_err(|e| self.failing.error(e))?;
+            }
+        }
+        let ids = |files: &[FileReference]| files.iter().map(|r| r.file).collect::<BTreeSet<_>>();
+        let (old, new) = (ids(before), ids(after.unwrap_or_default()));
+        for id in old.difference(&new) {
+            let reference = format::reference_key(*id, &key);
+            self.references
+                .remove(&reference[..])
+                .map_err(|e| self.failing.error(e))?;
+            self.touched.insert(*id);
+        }
+        for id in new.difference(&old) {
+            if self.file(*id)?.is_none() {
+                return Err(bug(format!(
+                    "a tablet refers to file {id}, which is not in the catalog"
+                )));
+            }
+            let reference = format::reference_key(*id, &key);
+            self.references
+                .insert(&reference[..], &[][..])
+                .map_err(|e| self.failing.error(e))?;
+            self.touched.insert(*id);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn bug(message: String) -> Error {
+    Error::new(ErrorKind::Internal, message)
+}

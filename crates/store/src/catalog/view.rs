@@ -1,0 +1,182 @@
+//! Reads the catalog. Used by views of what was committed and, inside a transaction, of what it
+//! changed so far.
+
+use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
+
+use super::backend::Failing;
+use super::fence::Fence;
+use super::format::{self, STORE_KEY};
+use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
+use super::records::{FileId, FileRecord, TableId, TableRecord, Tablet};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// Shorthand for redb's tables of bytes.
+pub(super) trait Bytes: ReadableTable<&'static [u8], &'static [u8]> {}
+impl<T: ReadableTable<&'static [u8], &'static [u8]>> Bytes for T {}
+
+/// One state of the catalog, unmoved by later commits. Tables are read when asked for, not before.
+#[derive(Debug)]
+pub struct CatalogView {
+    pub(super) failing: Failing,
+    pub(super) meta: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) tables: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) names: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) tablets: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) files: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    pub(super) references: ReadOnlyTable<&'static [u8], &'static [u8]>,
+}
+
+impl CatalogView {
+    pub(super) fn open(transaction: &ReadTransaction, failing: Failing) -> StoreResult<Self> {
+        let open = |definition| {
+            transaction
+                .open_table(definition)
+                .map_err(|e| failing.error(e))
+        };
+        Ok(Self {
+            meta: open(META)?,
+            tables: open(TABLES)?,
+            names: open(NAMES)?,
+            tablets: open(TABLETS)?,
+            files: open(FILES)?,
+            references: open(REFERENCES)?,
+            failing,
+        })
+    }
+
+    /// All tables, by id.
+    pub fn tables(&self) -> StoreResult<Vec<TableRecord>> {
+        tables(&self.tables, &self.failing)
+    }
+
+    /// The table with this id.
+    pub fn table(&self, id: TableId) -> StoreResult<Option<TableRecord>> {
+        table(&self.tables, &self.failing, id)
+    }
+
+    /// The id of the table with this name.
+    pub fn table_id(&self, name: &str) -> StoreResult<Option<TableId>> {
+        table_id(&self.names, &self.failing, name)
+    }
+
+    /// The tablets of a table, in row order; none if there is no such table.
+    pub fn tablets(&self, table: TableId) -> StoreResult<Vec<Tablet>> {
+        tablets(&self.tablets, &self.failing, table)
+    }
+
+    /// All files, by id.
+    pub fn files(&self) -> StoreResult<Vec<FileRecord>> {
+        let mut files = Vec::new();
+        for record in self.files.iter().map_err(|e| self.failing.error(e))? {
+            let (key, value) = record.map_err(|e| self.failing.error(e))?;
+            let file = format::decode_file(key.value(), value.value());
+            files.push(file.map_err(|e| self.failing.record(e))?);
+        }
+        Ok(files)
+    }
+
+    /// The file with this id.
+    pub fn file(&self, id: FileId) -> StoreResult<Option<FileRecord>> {
+        file(&self.files, &self.failing, id)
+    }
+
+    /// Write-ahead logs with lower numbers are not needed any more.
+    pub fn wal_low_water(&self) -> StoreResult<u64> {
+        Ok(store(&self.meta, &self.failing)?.wal_low_water)
+    }
+}
+
+pub(super) fn store(meta: &impl Bytes, failing: &Failing) -> StoreResult<format::StoreRecord> {
+    let value = meta.get(STORE_KEY).map_err(|e| failing.error(e))?;
+    let value = value.ok_or_else(|| {
+        failing.record(Error::new(
+            ErrorKind::Corruption,
+            "the catalog lacks the record of its store",
+        ))
+    })?;
+    format::decode_store(value.value()).map_err(|e| failing.record(e))
+}
+
+pub(super) fn tables(tables: &impl Bytes, failing: &Failing) -> StoreResult<Vec<TableRecord>> {
+    let mut found = Vec::new();
+    for record in tables.iter().map_err(|e| failing.error(e))? {
+        let (key, value) = record.map_err(|e| failing.error(e))?;
+        found
+            .push(format::decode_table(key.value(), value.value()).map_err(|e| failing.record(e))?);
+    }
+    Ok(found)
+}
+
+pub(super) fn table(
+    tables: &impl Bytes,
+    failing: &Failing,
+    id: TableId,
+) -> StoreResult<Option<TableRecord>> {
+    let key = format::table_key(id);
+    match tables.get(&key[..]).map_err(|e| failing.error(e))? {
+        None => Ok(None),
+        Some(value) => format::decode_table(&key, value.value())
+            .map(Some)
+            .map_err(|e| failing.record(e)),
+    }
+}
+
+pub(super) fn table_id(
+    names: &impl Bytes,
+    failing: &Failing,
+    name: &str,
+) -> StoreResult<Option<TableId>> {
+    match names.get(name.as_bytes()).map_err(|e| failing.error(e))? {
+        None => Ok(None),
+        Some(value) => format::decode_name(name.as_bytes(), value.value())
+            .map(Some)
+            .map_err(|e| failing.record(e)),
+    }
+}
+
+pub(super) fn tablets(
+    tablets: &impl Bytes,
+    failing: &Failing,
+    table: TableId,
+) -> StoreResult<Vec<Tablet>> {
+    let mut found: Vec<Tablet> = Vec::new();
+    let first = format::tablet_key(table, Some(&[]));
+    let last = format::tablet_key(table, None);
+    for record in tablets
+        .range(&first[..]..=&last[..])
+        .map_err(|e| failing.error(e))?
+    {
+        let (key, value) = record.map_err(|e| failing.error(e))?;
+        let after = found
+            .last()
+            .and_then(|tablet| tablet.extent.through.clone());
+        found.push(tablet(failing, key.value(), value.value(), after)?);
+    }
+    Ok(found)
+}
+
+pub(super) fn tablet(
+    failing: &Failing,
+    key: &[u8],
+    value: &[u8],
+    after: Option<Vec<u8>>,
+) -> StoreResult<Tablet> {
+    let (_, through) = format::decode_tablet_key(key).map_err(|e| failing.record(e))?;
+    let extent = Fence::new(after, through.map(<[u8]>::to_vec));
+    let files = format::decode_tablet(key, value).map_err(|e| failing.record(e))?;
+    Ok(Tablet { extent, files })
+}
+
+pub(super) fn file(
+    files: &impl Bytes,
+    failing: &Failing,
+    id: FileId,
+) -> StoreResult<Option<FileRecord>> {
+    let key = format::file_key(id);
+    match files.get(&key[..]).map_err(|e| failing.error(e))? {
+        None => Ok(None),
+        Some(value) => format::decode_file(&key, value.value())
+            .map(Some)
+            .map_err(|e| failing.record(e)),
+    }
+}
