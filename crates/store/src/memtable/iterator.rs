@@ -1,0 +1,160 @@
+//! Reads a memtable in key order.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, KeyRef, Range, SortedKeyValueIterator,
+};
+
+use super::run::Run;
+use super::table::MemtableSnapshot;
+use crate::error::StoreResult;
+
+/// Merges the runs of a [`MemtableSnapshot`].
+///
+/// A binary heap of run heads, ordered by eight row bytes first; the batch bytes are looked at only
+/// on ties and when an entry is handed out.
+pub struct MemtableIterator {
+    snapshot: MemtableSnapshot,
+    /// Heads of the runs that are not exhausted, as a binary min-heap.
+    heap: Vec<Head>,
+    range: Range,
+    picked: Vec<(u32, u32)>,
+}
+
+/// The next update of one run.
+#[derive(Clone, Copy)]
+struct Head {
+    row: u64,
+    /// Index in the snapshot: lower is newer.
+    run: u32,
+    at: u32,
+    end: u32,
+}
+
+/// Entries picked before any is copied, so that their cache misses overlap.
+const PICK: usize = 64;
+
+impl MemtableIterator {
+    /// An iterator over `snapshot`, to be sought first.
+    #[must_use]
+    pub fn new(snapshot: MemtableSnapshot) -> Self {
+        Self { snapshot, heap: Vec::new(), range: Range::all(), picked: Vec::with_capacity(PICK) }
+    }
+
+    fn run(&self, run: u32) -> &Arc<Run> {
+        &self.snapshot.runs()[run as usize]
+    }
+
+    /// Whether `a` is handed out before `b`.
+    fn precedes(&self, a: &Head, b: &Head) -> StoreResult<bool> {
+        if a.row != b.row {
+            return Ok(a.row < b.row);
+        }
+        let (left, _) = self.run(a.run).entry(a.at as usize)?;
+        let (right, _) = self.run(b.run).entry(b.at as usize)?;
+        Ok(match left.cmp(&right) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => a.run < b.run,
+        })
+    }
+
+    fn sift_down(&mut self, mut at: usize) -> StoreResult<()> {
+        let head = self.heap[at];
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= self.heap.len() {
+                break;
+            }
+            if child + 1 < self.heap.len()
+                && self.precedes(&self.heap[child + 1], &self.heap[child])?
+            {
+                child += 1;
+            }
+            if !self.precedes(&self.heap[child], &head)? {
+                break;
+            }
+            self.heap[at] = self.heap[child];
+            at = child;
+        }
+        self.heap[at] = head;
+        Ok(())
+    }
+
+    /// Takes the smallest head off; returns its run and position.
+    fn pop(&mut self) -> StoreResult<Option<(u32, u32)>> {
+        let Some(&top) = self.heap.first() else { return Ok(None) };
+        let next = top.at + 1;
+        if next < top.end {
+            let row = self.run(top.run).row_mark(next as usize);
+            self.heap[0] = Head { row, at: next, ..top };
+            self.sift_down(0)?;
+        } else {
+            self.heap.swap_remove(0);
+            if !self.heap.is_empty() {
+                self.sift_down(0)?;
+            }
+        }
+        Ok(Some((top.run, top.at)))
+    }
+}
+
+impl SortedKeyValueIterator for MemtableIterator {
+    fn seek(&mut self, range: &Range, _columns: &ColumnSelection) -> StoreResult<()> {
+        self.range.clone_from(range);
+        self.heap.clear();
+        for (index, run) in self.snapshot.runs().iter().enumerate() {
+            let before_start = |key: KeyRef<'_>| range.before_start(key);
+            let not_after_end = |key: KeyRef<'_>| !range.after_end(key);
+            let at = match range.start() {
+                Some(start) => run.lower_bound(&start.row, before_start)?,
+                None => 0,
+            };
+            let end = match range.end() {
+                Some(end) => run.lower_bound(&end.row, not_after_end)?,
+                None => run.len(),
+            };
+            if at < end {
+                let row = run.row_mark(at);
+                self.heap.push(Head { row, run: index as u32, at: at as u32, end: end as u32 });
+            }
+        }
+        for at in (0..self.heap.len() / 2).rev() {
+            self.sift_down(at)?;
+        }
+        Ok(())
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
+        while !out.is_full(limit) {
+            let want = PICK.min(limit.entries - out.len());
+            let mut picked = std::mem::take(&mut self.picked);
+            picked.clear();
+            while picked.len() < want {
+                let Some(place) = self.pop()? else { break };
+                picked.push(place);
+            }
+            let mut touched = 0;
+            for &(run, at) in &picked {
+                touched ^= self.run(run).touch(at as usize);
+            }
+            std::hint::black_box(touched);
+            for &(run, at) in &picked {
+                let (key, value) = self.run(run).entry(at as usize)?;
+                out.push(key, value)?;
+            }
+            let exhausted = picked.len() < want;
+            self.picked = picked;
+            if exhausted {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self::new(self.snapshot.clone()))
+    }
+}

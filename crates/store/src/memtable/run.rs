@@ -1,0 +1,278 @@
+//! Chunks and sorted runs of marks.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use ostrakon_cell::{KeyRef, MutationBatch, UpdateRef, mutation::read_update};
+
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// A batch in memory.
+pub struct Chunk {
+    batch: MutationBatch,
+    /// Timestamp of the updates that carry none.
+    timestamp: i64,
+}
+
+/// Which eight bytes of a row stand in its mark: those behind a prefix that all rows of the table
+/// were seen to share. Rows without that prefix sort below or above all others, as they should.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RowPrefix(Arc<[u8]>);
+
+/// Longest shared prefix that is skipped.
+const MAX_SHARED: usize = 64;
+
+/// Where one update stands: eight bytes of its row, then the complement of its chunk's number and
+/// the complement of its offset, so that among equal rows the newest comes first.
+type Mark = u128;
+
+/// A sorted run of marks over some chunks.
+pub struct Run {
+    marks: Vec<Mark>,
+    /// Oldest first; a mark's chunk number is an index here.
+    chunks: Vec<Arc<Chunk>>,
+    prefix: RowPrefix,
+    bytes: usize,
+}
+
+impl RowPrefix {
+    /// The prefix that all rows of a batch share.
+    #[must_use]
+    pub fn of_batch(batch: &MutationBatch) -> Self {
+        let mut updates = batch.updates();
+        let Some((_, first)) = updates.next() else { return Self::default() };
+        let mut shared = &first.row[..first.row.len().min(MAX_SHARED)];
+        for (_, update) in updates.filter(|(_, update)| update.first) {
+            let common = shared.iter().zip(update.row).take_while(|(a, b)| a == b).count();
+            shared = &shared[..common];
+            if shared.is_empty() {
+                break;
+            }
+        }
+        Self(shared.into())
+    }
+
+    /// The eight bytes of `row`, as a number that orders as the rows do, ties apart.
+    #[inline]
+    #[must_use]
+    pub fn mark_of(&self, row: &[u8]) -> u64 {
+        match row.strip_prefix(&*self.0) {
+            Some(rest) => match rest.first_chunk::<8>() {
+                Some(head) => u64::from_be_bytes(*head),
+                None => {
+                    let mut head = [0; 8];
+                    head[..rest.len()].copy_from_slice(rest);
+                    u64::from_be_bytes(head)
+                }
+            },
+            None if row < &*self.0 => 0,
+            None => u64::MAX,
+        }
+    }
+}
+
+impl Chunk {
+    /// Wraps a batch; `timestamp` is for the updates without one.
+    #[must_use]
+    pub fn new(batch: MutationBatch, timestamp: i64) -> Self {
+        Self { batch, timestamp }
+    }
+
+    /// The encoded batch.
+    #[must_use]
+    pub fn batch(&self) -> &MutationBatch {
+        &self.batch
+    }
+
+    /// The chunk's timestamp.
+    #[must_use]
+    pub fn timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    /// The update at `offset`.
+    ///
+    /// Offsets come from marks made of this very batch, so a failure is ours.
+    #[inline]
+    pub fn update(&self, offset: u32) -> StoreResult<UpdateRef<'_>> {
+        match read_update(self.batch.encoded(), offset as usize) {
+            Some((update, _)) => Ok(update),
+            None => Err(Error::new(ErrorKind::Internal, "a memtable mark points at no update")),
+        }
+    }
+
+    #[inline]
+    fn key<'a>(&self, update: &UpdateRef<'a>) -> KeyRef<'a> {
+        KeyRef {
+            row: update.row,
+            family: update.family,
+            qualifier: update.qualifier,
+            visibility: update.visibility,
+            timestamp: update.timestamp.unwrap_or(self.timestamp),
+            deleted: update.deleted,
+        }
+    }
+}
+
+#[inline]
+fn mark(row: u64, chunk: usize, offset: u32) -> Mark {
+    u128::from(row) << 64 | u128::from(!(chunk as u32)) << 32 | u128::from(!offset)
+}
+
+#[inline]
+fn mark_row(mark: Mark) -> u64 {
+    (mark >> 64) as u64
+}
+
+#[inline]
+fn mark_place(mark: Mark) -> (usize, u32) {
+    (!((mark >> 32) as u32) as usize, !(mark as u32))
+}
+
+impl Run {
+    /// Sorts one chunk.
+    #[must_use]
+    pub fn of_chunk(chunk: Arc<Chunk>, prefix: RowPrefix) -> Self {
+        let mut marks = Vec::with_capacity(chunk.batch.len());
+        let mut row_mark = 0;
+        for (offset, update) in chunk.batch.updates() {
+            if update.first {
+                row_mark = prefix.mark_of(update.row);
+            }
+            marks.push(mark(row_mark, 0, offset));
+        }
+        marks.sort_unstable();
+        let bytes = chunk.batch.byte_len();
+        let mut run = Self { marks, chunks: vec![chunk], prefix, bytes };
+        run.sort_ties();
+        run
+    }
+
+    /// Merges runs, oldest first.
+    #[must_use]
+    pub fn merge(runs: &[Arc<Self>]) -> Self {
+        let mut merged = Self {
+            marks: Vec::with_capacity(runs.iter().map(|run| run.marks.len()).sum()),
+            chunks: Vec::with_capacity(runs.iter().map(|run| run.chunks.len()).sum()),
+            prefix: runs.first().map(|run| run.prefix.clone()).unwrap_or_default(),
+            bytes: runs.iter().map(|run| run.bytes).sum(),
+        };
+        for run in runs {
+            let base = u128::from(merged.chunks.len() as u32) << 32;
+            // The complement of a sum is the complement less the other term.
+            merged.marks.extend(run.marks.iter().map(|mark| mark - base));
+            merged.chunks.extend_from_slice(&run.chunks);
+        }
+        // Stable sort finds the sorted runs and merges them.
+        merged.marks.sort();
+        merged.sort_ties();
+        merged
+    }
+
+    /// Brings marks with the same eight bytes into key order; they already stand newest first.
+    fn sort_ties(&mut self) {
+        let mut marks = std::mem::take(&mut self.marks);
+        let mut at = 0;
+        while at + 1 < marks.len() {
+            let row = mark_row(marks[at]);
+            if mark_row(marks[at + 1]) != row {
+                at += 1;
+                continue;
+            }
+            let len = marks[at..].partition_point_linear(|&mark| mark_row(mark) == row);
+            marks[at..at + len].sort_by(|&a, &b| self.cmp_keys(a, b).then(a.cmp(&b)));
+            at += len;
+        }
+        self.marks = marks;
+    }
+
+    /// Orders two marks by their full keys.
+    fn cmp_keys(&self, a: Mark, b: Mark) -> Ordering {
+        match (self.key_of(a), self.key_of(b)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            // Unreachable: marks are made from updates that were read.
+            _ => Ordering::Equal,
+        }
+    }
+
+    fn key_of(&self, mark: Mark) -> Option<KeyRef<'_>> {
+        let (chunk, offset) = mark_place(mark);
+        let chunk = self.chunks.get(chunk)?;
+        let (update, _) = read_update(chunk.batch.encoded(), offset as usize)?;
+        Some(chunk.key(&update))
+    }
+
+    /// Number of updates.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Encoded bytes of its batches.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.bytes + self.marks.len() * size_of::<Mark>()
+    }
+
+    /// The eight row bytes of the update at `at`.
+    #[inline]
+    pub(super) fn row_mark(&self, at: usize) -> u64 {
+        mark_row(self.marks[at])
+    }
+
+    /// The update at `at` and its key.
+    #[inline]
+    pub(super) fn entry(&self, at: usize) -> StoreResult<(KeyRef<'_>, &[u8])> {
+        let (chunk, offset) = mark_place(self.marks[at]);
+        let chunk = &self.chunks[chunk];
+        let update = chunk.update(offset)?;
+        Ok((chunk.key(&update), update.value))
+    }
+
+    /// Reads a byte of the update at `at`, so that it is in the cache when it is needed.
+    #[inline]
+    pub(super) fn touch(&self, at: usize) -> u8 {
+        let (chunk, offset) = mark_place(self.marks[at]);
+        let bytes = self.chunks[chunk].batch.encoded();
+        let offset = offset as usize;
+        bytes[offset] ^ bytes.get(offset + 64).copied().unwrap_or(0)
+    }
+
+    /// Position of the first update whose key is not before `bound`: `before` says whether a key
+    /// is.
+    pub(super) fn lower_bound(
+        &self,
+        row: &[u8],
+        before: impl Fn(KeyRef<'_>) -> bool,
+    ) -> StoreResult<usize> {
+        let row_mark = self.prefix.mark_of(row);
+        let mut low = self.marks.partition_point(|&mark| mark_row(mark) < row_mark);
+        let mut high = low + self.marks[low..].partition_point(|&mark| mark_row(mark) <= row_mark);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if before(self.entry(middle)?.0) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// `partition_point` for runs that are short nearly always.
+trait PartitionPointLinear<T> {
+    fn partition_point_linear(&self, pred: impl Fn(&T) -> bool) -> usize;
+}
+
+impl<T> PartitionPointLinear<T> for [T] {
+    fn partition_point_linear(&self, pred: impl Fn(&T) -> bool) -> usize {
+        self.iter().position(|item| !pred(item)).unwrap_or(self.len())
+    }
+}

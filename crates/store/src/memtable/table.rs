@@ -1,0 +1,134 @@
+//! The memtable of one table.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::run::Run;
+
+/// Runs of one level that are merged into one of the next.
+const FAN_IN: usize = 16;
+
+/// What was written to a table and not yet flushed.
+///
+/// Levels hold runs, oldest first; runs of a higher level are older than all of a lower one.
+#[derive(Default)]
+pub struct Memtable {
+    state: Mutex<State>,
+    /// Serialises merging: one thread merges, others go on writing and reading.
+    merging: Mutex<()>,
+}
+
+#[derive(Default)]
+struct State {
+    levels: Vec<Vec<Arc<Run>>>,
+    updates: usize,
+    memory: usize,
+    last_sequence: u64,
+    first_segment: Option<u64>,
+}
+
+/// What a scan sees of a memtable: it never changes.
+#[derive(Clone, Default)]
+pub struct MemtableSnapshot {
+    /// Newest first.
+    runs: Vec<Arc<Run>>,
+}
+
+impl Memtable {
+    /// Adds a committed run. `segment` is the log segment that holds it, if any.
+    pub fn insert(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) {
+        let mut state = self.state.lock();
+        state.updates += run.len();
+        state.memory += run.memory();
+        state.last_sequence = state.last_sequence.max(sequence);
+        if let Some(segment) = segment
+            && state.first_segment.is_none()
+        {
+            state.first_segment = Some(segment);
+        }
+        if state.levels.is_empty() {
+            state.levels.push(Vec::new());
+        }
+        state.levels[0].push(run);
+    }
+
+    /// Number of updates.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state.lock().updates
+    }
+
+    /// Whether nothing was written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.state.lock().memory
+    }
+
+    /// Sequence of the last batch.
+    #[must_use]
+    pub fn last_sequence(&self) -> u64 {
+        self.state.lock().last_sequence
+    }
+
+    /// The oldest log segment with a batch of this memtable.
+    #[must_use]
+    pub fn first_segment(&self) -> Option<u64> {
+        self.state.lock().first_segment
+    }
+
+    /// What is there now.
+    #[must_use]
+    pub fn snapshot(&self) -> MemtableSnapshot {
+        let state = self.state.lock();
+        let runs = state.levels.iter().flat_map(|level| level.iter().rev().cloned()).collect();
+        MemtableSnapshot { runs }
+    }
+
+    /// Whether [`merge_runs`](Self::merge_runs) has something to do.
+    #[must_use]
+    pub fn wants_merge(&self) -> bool {
+        self.state.lock().levels.iter().any(|level| level.len() >= FAN_IN)
+    }
+
+    /// Merges full levels. Writers and readers go on meanwhile.
+    pub fn merge_runs(&self) {
+        let Some(_guard) = self.merging.try_lock() else { return };
+        loop {
+            let (level, oldest) = {
+                let state = self.state.lock();
+                let Some(level) = state.levels.iter().position(|runs| runs.len() >= FAN_IN) else {
+                    return;
+                };
+                (level, state.levels[level][..FAN_IN].to_vec())
+            };
+            let merged = Arc::new(Run::merge(&oldest));
+            let mut state = self.state.lock();
+            if state.levels.len() == level + 1 {
+                state.levels.push(Vec::new());
+            }
+            state.levels[level].drain(..FAN_IN);
+            state.levels[level + 1].push(merged);
+        }
+    }
+}
+
+impl MemtableSnapshot {
+    /// The runs, newest first.
+    #[must_use]
+    pub fn runs(&self) -> &[Arc<Run>] {
+        &self.runs
+    }
+
+    /// Whether there is nothing to read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+}

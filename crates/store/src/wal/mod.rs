@@ -1,0 +1,17 @@
+//! The write-ahead log: what makes an acknowledged write survive a crash.
+//!
+//! One log serves all tables of a store. It is a sequence of segment files; a segment goes when
+//! everything in it has been flushed to sorted files. A record is a mutation batch as its writer
+//! encoded it, so nothing is encoded twice.
+
+mod format;
+mod group;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES};
+pub use group::{Commit, CommitGroup, Ticket};
+pub use reader::{Damage, SegmentReader, list_segments};
+pub use writer::WalWriter;

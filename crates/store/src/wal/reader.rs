@@ -1,0 +1,123 @@
+//! Reads segments back, and tells a torn end from damage.
+
+use std::path::{Path, PathBuf};
+
+use super::format::{
+    RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, decode_record, decode_record_header,
+    decode_segment_header,
+};
+use crate::error::{Error, StoreResult};
+use crate::vfs::Vfs;
+
+/// Bytes that should hold records and do not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// The segment's file.
+    pub path: PathBuf,
+    /// Where reading stopped.
+    pub offset: u64,
+    /// What is known of it.
+    pub message: String,
+}
+
+impl Damage {
+    /// The damage as an error.
+    #[must_use]
+    pub fn to_error(&self) -> Error {
+        Error::corruption(self.message.clone())
+            .with("file", self.path.display())
+            .with("offset", self.offset)
+    }
+}
+
+/// One segment in memory.
+pub struct SegmentReader {
+    path: PathBuf,
+    bytes: Vec<u8>,
+    at: usize,
+    is_last: bool,
+    damage: Option<Damage>,
+}
+
+/// The segments in `dir`, oldest first.
+pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf)>> {
+    let mut segments: Vec<(u64, PathBuf)> = vfs
+        .list(dir)?
+        .into_iter()
+        .filter_map(|entry| {
+            let name = entry.name.to_str()?;
+            let number = name.strip_suffix(".wal")?.parse::<u64>().ok()?;
+            Some((number, dir.join(name)))
+        })
+        .collect();
+    segments.sort();
+    Ok(segments)
+}
+
+impl SegmentReader {
+    /// Reads the segment at `path`. Only the last segment of a log may end in the middle of a
+    /// record.
+    ///
+    /// # Errors
+    /// The file cannot be read or does not begin like a segment; a last segment that is shorter
+    /// than its header (a crash while it was begun) reads as empty.
+    pub fn open(vfs: &dyn Vfs, path: &Path, is_last: bool) -> StoreResult<Self> {
+        let bytes = vfs.read_to_vec(path, u64::MAX)?;
+        let mut reader = Self { path: path.to_owned(), bytes, at: 0, is_last, damage: None };
+        if is_last && reader.bytes.len() < SEGMENT_HEADER_BYTES {
+            reader.bytes.clear();
+            return Ok(reader);
+        }
+        decode_segment_header(&reader.bytes).map_err(|error| error.with("file", path.display()))?;
+        reader.at = SEGMENT_HEADER_BYTES;
+        Ok(reader)
+    }
+
+    /// The next record, or `None` at the end or at damage.
+    pub fn next_record(&mut self) -> Option<(RecordHeader, &[u8])> {
+        let rest = self.bytes.get(self.at..)?;
+        if rest.is_empty() || self.damage.is_some() {
+            return None;
+        }
+        if decode_record(rest).is_none() {
+            self.damage = self.judge_end();
+            return None;
+        }
+        let (header, payload) = decode_record(self.bytes.get(self.at..)?)?;
+        self.at += RECORD_HEADER_BYTES + payload.len();
+        Some((header, payload))
+    }
+
+    /// What is wrong with the segment; known once [`next_record`](Self::next_record) gave `None`.
+    #[must_use]
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Decides whether the unreadable record at the present place is the torn end of the log or
+    /// damage.
+    fn judge_end(&self) -> Option<Damage> {
+        let damage = |message: &str| {
+            Some(Damage {
+                path: self.path.clone(),
+                offset: self.at as u64,
+                message: message.to_owned(),
+            })
+        };
+        if !self.is_last {
+            return damage("a log segment that was closed in order has an unreadable record");
+        }
+        // A later record that was written when this place was already on the disk proves that the
+        // bytes here have changed since.
+        let proof = (self.at + 1..self.bytes.len()).any(|offset| {
+            let Some(rest) = self.bytes.get(offset..) else { return false };
+            // Cheap tests first: almost no offset passes them.
+            decode_record_header(rest).is_some_and(|(_, header)| {
+                header.synced > self.at as u64
+                    && header.synced <= offset as u64
+                    && (header.payload_len as usize) < rest.len()
+            }) && decode_record(rest).is_some()
+        });
+        if proof { damage("the log has an unreadable record before others that were synced") } else { None }
+    }
+}
