@@ -6,6 +6,8 @@ pub mod catalog;
 pub mod clock;
 pub mod codec;
 pub mod error;
+pub mod memtable;
 pub mod metrics;
 pub mod threads;
 pub mod vfs;
+pub mod wal;

@@ -40,7 +40,12 @@ impl MemtableIterator {
     /// An iterator over `snapshot`, to be sought first.
     #[must_use]
     pub fn new(snapshot: MemtableSnapshot) -> Self {
-        Self { snapshot, heap: Vec::new(), range: Range::all(), picked: Vec::with_capacity(PICK) }
+        Self {
+            snapshot,
+            heap: Vec::new(),
+            range: Range::all(),
+            picked: Vec::with_capacity(PICK),
+        }
     }
 
     fn run(&self, run: u32) -> &Arc<Run> {
@@ -85,11 +90,17 @@ impl MemtableIterator {
 
     /// Takes the smallest head off; returns its run and position.
     fn pop(&mut self) -> StoreResult<Option<(u32, u32)>> {
-        let Some(&top) = self.heap.first() else { return Ok(None) };
+        let Some(&top) = self.heap.first() else {
+            return Ok(None);
+        };
         let next = top.at + 1;
         if next < top.end {
             let row = self.run(top.run).row_mark(next as usize);
-            self.heap[0] = Head { row, at: next, ..top };
+            self.heap[0] = Head {
+                row,
+                at: next,
+                ..top
+            };
             self.sift_down(0)?;
         } else {
             self.heap.swap_remove(0);
@@ -118,7 +129,12 @@ impl SortedKeyValueIterator for MemtableIterator {
             };
             if at < end {
                 let row = run.row_mark(at);
-                self.heap.push(Head { row, run: index as u32, at: at as u32, end: end as u32 });
+                self.heap.push(Head {
+                    row,
+                    run: index as u32,
+                    at: at as u32,
+                    end: end as u32,
+                });
             }
         }
         for at in (0..self.heap.len() / 2).rev() {

@@ -40,10 +40,16 @@ impl RowPrefix {
     #[must_use]
     pub fn of_batch(batch: &MutationBatch) -> Self {
         let mut updates = batch.updates();
-        let Some((_, first)) = updates.next() else { return Self::default() };
+        let Some((_, first)) = updates.next() else {
+            return Self::default();
+        };
         let mut shared = &first.row[..first.row.len().min(MAX_SHARED)];
         for (_, update) in updates.filter(|(_, update)| update.first) {
-            let common = shared.iter().zip(update.row).take_while(|(a, b)| a == b).count();
+            let common = shared
+                .iter()
+                .zip(update.row)
+                .take_while(|(a, b)| a == b)
+                .count();
             shared = &shared[..common];
             if shared.is_empty() {
                 break;
@@ -97,7 +103,10 @@ impl Chunk {
     pub fn update(&self, offset: u32) -> StoreResult<UpdateRef<'_>> {
         match read_update(self.batch.encoded(), offset as usize) {
             Some((update, _)) => Ok(update),
-            None => Err(Error::new(ErrorKind::Internal, "a memtable mark points at no update")),
+            None => Err(Error::new(
+                ErrorKind::Internal,
+                "a memtable mark points at no update",
+            )),
         }
     }
 
@@ -143,7 +152,12 @@ impl Run {
         }
         marks.sort_unstable();
         let bytes = chunk.batch.byte_len();
-        let mut run = Self { marks, chunks: vec![chunk], prefix, bytes };
+        let mut run = Self {
+            marks,
+            chunks: vec![chunk],
+            prefix,
+            bytes,
+        };
         run.sort_ties();
         run
     }
@@ -154,13 +168,18 @@ impl Run {
         let mut merged = Self {
             marks: Vec::with_capacity(runs.iter().map(|run| run.marks.len()).sum()),
             chunks: Vec::with_capacity(runs.iter().map(|run| run.chunks.len()).sum()),
-            prefix: runs.first().map(|run| run.prefix.clone()).unwrap_or_default(),
+            prefix: runs
+                .first()
+                .map(|run| run.prefix.clone())
+                .unwrap_or_default(),
             bytes: runs.iter().map(|run| run.bytes).sum(),
         };
         for run in runs {
             let base = u128::from(merged.chunks.len() as u32) << 32;
             // The complement of a sum is the complement less the other term.
-            merged.marks.extend(run.marks.iter().map(|mark| mark - base));
+            merged
+                .marks
+                .extend(run.marks.iter().map(|mark| mark - base));
             merged.chunks.extend_from_slice(&run.chunks);
         }
         // Stable sort finds the sorted runs and merges them.
@@ -208,6 +227,12 @@ impl Run {
         self.marks.len()
     }
 
+    /// Whether there is no update.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
     /// Encoded bytes of its batches.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -252,7 +277,9 @@ impl Run {
         before: impl Fn(KeyRef<'_>) -> bool,
     ) -> StoreResult<usize> {
         let row_mark = self.prefix.mark_of(row);
-        let mut low = self.marks.partition_point(|&mark| mark_row(mark) < row_mark);
+        let mut low = self
+            .marks
+            .partition_point(|&mark| mark_row(mark) < row_mark);
         let mut high = low + self.marks[low..].partition_point(|&mark| mark_row(mark) <= row_mark);
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -273,6 +300,8 @@ trait PartitionPointLinear<T> {
 
 impl<T> PartitionPointLinear<T> for [T] {
     fn partition_point_linear(&self, pred: impl Fn(&T) -> bool) -> usize {
-        self.iter().position(|item| !pred(item)).unwrap_or(self.len())
+        self.iter()
+            .position(|item| !pred(item))
+            .unwrap_or(self.len())
     }
 }

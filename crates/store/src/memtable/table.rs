@@ -87,19 +87,29 @@ impl Memtable {
     #[must_use]
     pub fn snapshot(&self) -> MemtableSnapshot {
         let state = self.state.lock();
-        let runs = state.levels.iter().flat_map(|level| level.iter().rev().cloned()).collect();
+        let runs = state
+            .levels
+            .iter()
+            .flat_map(|level| level.iter().rev().cloned())
+            .collect();
         MemtableSnapshot { runs }
     }
 
     /// Whether [`merge_runs`](Self::merge_runs) has something to do.
     #[must_use]
     pub fn wants_merge(&self) -> bool {
-        self.state.lock().levels.iter().any(|level| level.len() >= FAN_IN)
+        self.state
+            .lock()
+            .levels
+            .iter()
+            .any(|level| level.len() >= FAN_IN)
     }
 
     /// Merges full levels. Writers and readers go on meanwhile.
     pub fn merge_runs(&self) {
-        let Some(_guard) = self.merging.try_lock() else { return };
+        let Some(_guard) = self.merging.try_lock() else {
+            return;
+        };
         loop {
             let (level, oldest) = {
                 let state = self.state.lock();

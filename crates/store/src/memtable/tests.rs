@@ -17,16 +17,27 @@ fn read(memtable: &Memtable, range: &Range, entries: usize) -> Vec<Entry> {
     let mut batch = Batch::new();
     loop {
         batch.clear();
-        let more = iterator.next_batch(&mut batch, BatchLimit { entries, bytes: 1 << 20 }).unwrap();
-        all.extend(batch.iter().map(|entry| entry.to_entry()));
+        let more = iterator
+            .next_batch(
+                &mut batch,
+                BatchLimit {
+                    entries,
+                    bytes: 1 << 20,
+                },
+            )
+            .unwrap();
+        all.extend(batch.iter().map(ostrakon_cell::EntryRef::to_entry));
         if !more {
             return all;
         }
     }
 }
 
+/// A row and its updates: qualifier, timestamp, whether it deletes.
+type RowUpdates = (Vec<u8>, Vec<(u8, Option<i64>, bool)>);
+
 /// Batches of mutations of few short rows, so that ties and duplicates abound.
-fn batches() -> impl Strategy<Value = Vec<Vec<(Vec<u8>, Vec<(u8, Option<i64>, bool)>)>>> {
+fn batches() -> impl Strategy<Value = Vec<Vec<RowUpdates>>> {
     let row = proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), any::<u8>()], 0..12);
     let update = (0_u8..4, proptest::option::of(-2_i64..3), any::<bool>());
     let mutation = (row, proptest::collection::vec(update, 1..4));
@@ -98,7 +109,15 @@ fn full_levels_are_merged_and_nothing_is_lost() {
     for at in 0..300_u32 {
         let mut batch = MutationBatch::new();
         let row = at.wrapping_mul(2_654_435_761).to_be_bytes();
-        batch.put(&row, ColumnUpdate { value: Some(b"v"), ..ColumnUpdate::default() }).unwrap();
+        batch
+            .put(
+                &row,
+                ColumnUpdate {
+                    value: Some(b"v"),
+                    ..ColumnUpdate::default()
+                },
+            )
+            .unwrap();
         let chunk = Arc::new(Chunk::new(batch, 1));
         let run = Run::of_chunk(chunk, RowPrefix::default());
         memtable.insert(Arc::new(run), u64::from(at), Some(4));
@@ -107,7 +126,14 @@ fn full_levels_are_merged_and_nothing_is_lost() {
         }
     }
     assert!(memtable.snapshot().runs().len() <= 16 + 16 + 2);
-    assert_eq!((memtable.len(), memtable.last_sequence(), memtable.first_segment()), (300, 299, Some(4)));
+    assert_eq!(
+        (
+            memtable.len(),
+            memtable.last_sequence(),
+            memtable.first_segment()
+        ),
+        (300, 299, Some(4))
+    );
     let entries = read(&memtable, &Range::all(), 7);
     assert_eq!(entries.len(), 300);
     assert!(entries.is_sorted_by(|a, b| a.key < b.key));

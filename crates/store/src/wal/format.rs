@@ -16,9 +16,9 @@ use crate::codec::{ByteReader, Checksum, checksum};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// First bytes of every segment.
-pub const MAGIC: [u8; 8] = *b"OSTKWAL\n";
+pub(super) const MAGIC: [u8; 8] = *b"OSTKWAL\n";
 /// The version this code writes, and the newest it reads.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 /// Bytes of a segment's header.
 pub const SEGMENT_HEADER_BYTES: usize = 24;
 /// Bytes of a record's header.
@@ -43,7 +43,7 @@ pub struct RecordHeader {
 
 /// The header of segment `number`.
 #[must_use]
-pub fn encode_segment_header(number: u64) -> [u8; SEGMENT_HEADER_BYTES] {
+pub(super) fn encode_segment_header(number: u64) -> [u8; SEGMENT_HEADER_BYTES] {
     let mut bytes = Vec::with_capacity(SEGMENT_HEADER_BYTES);
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
@@ -59,7 +59,7 @@ pub fn encode_segment_header(number: u64) -> [u8; SEGMENT_HEADER_BYTES] {
 ///
 /// # Errors
 /// [`ErrorKind::Corruption`] for any other bytes, [`ErrorKind::NewerFormat`] for a later version.
-pub fn decode_segment_header(bytes: &[u8]) -> StoreResult<u64> {
+pub(super) fn decode_segment_header(bytes: &[u8]) -> StoreResult<u64> {
     let corrupt = || Error::corruption("the file does not begin like a log segment");
     let head = bytes.get(..SEGMENT_HEADER_BYTES).ok_or_else(corrupt)?;
     let (body, sum) = head.split_last_chunk::<4>().ok_or_else(corrupt)?;
@@ -85,7 +85,10 @@ pub fn decode_segment_header(bytes: &[u8]) -> StoreResult<u64> {
 
 /// The header of a record, checksum first.
 #[must_use]
-pub fn encode_record_header(header: &RecordHeader, payload: &[u8]) -> [u8; RECORD_HEADER_BYTES] {
+pub(super) fn encode_record_header(
+    header: &RecordHeader,
+    payload: &[u8],
+) -> [u8; RECORD_HEADER_BYTES] {
     let mut body = Vec::with_capacity(RECORD_HEADER_BYTES);
     body.extend_from_slice(&header.payload_len.to_le_bytes());
     body.extend_from_slice(&header.sequence.to_le_bytes());
@@ -105,7 +108,7 @@ pub fn encode_record_header(header: &RecordHeader, payload: &[u8]) -> [u8; RECOR
 
 /// Reads the fields of a record's header without judging them; `None` when bytes are missing.
 #[must_use]
-pub fn decode_record_header(bytes: &[u8]) -> Option<(u32, RecordHeader)> {
+pub(super) fn decode_record_header(bytes: &[u8]) -> Option<(u32, RecordHeader)> {
     let mut reader = ByteReader::new(bytes);
     let sum = reader.u32()?;
     let header = RecordHeader {
@@ -122,9 +125,11 @@ pub fn decode_record_header(bytes: &[u8]) -> Option<(u32, RecordHeader)> {
 /// Reads the record at the start of `bytes`: its header and payload. `None` when there is no
 /// whole, unharmed record.
 #[must_use]
-pub fn decode_record(bytes: &[u8]) -> Option<(RecordHeader, &[u8])> {
+pub(super) fn decode_record(bytes: &[u8]) -> Option<(RecordHeader, &[u8])> {
     let (sum, header) = decode_record_header(bytes)?;
-    let payload = bytes.get(RECORD_HEADER_BYTES..)?.get(..header.payload_len as usize)?;
+    let payload = bytes
+        .get(RECORD_HEADER_BYTES..)?
+        .get(..header.payload_len as usize)?;
     let mut actual = Checksum::new();
     actual.update(bytes.get(4..RECORD_HEADER_BYTES)?);
     actual.update(payload);

@@ -64,7 +64,11 @@ struct Queue<C> {
 impl<C: Commit> Default for CommitGroup<C> {
     fn default() -> Self {
         Self {
-            queue: Mutex::new(Queue { waiting: Vec::new(), bytes: 0, closed: false }),
+            queue: Mutex::new(Queue {
+                waiting: Vec::new(),
+                bytes: 0,
+                closed: false,
+            }),
             arrived: Condvar::new(),
             left: Condvar::new(),
         }

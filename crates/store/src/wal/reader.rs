@@ -63,7 +63,13 @@ impl SegmentReader {
     /// than its header (a crash while it was begun) reads as empty.
     pub fn open(vfs: &dyn Vfs, path: &Path, is_last: bool) -> StoreResult<Self> {
         let bytes = vfs.read_to_vec(path, u64::MAX)?;
-        let mut reader = Self { path: path.to_owned(), bytes, at: 0, is_last, damage: None };
+        let mut reader = Self {
+            path: path.to_owned(),
+            bytes,
+            at: 0,
+            is_last,
+            damage: None,
+        };
         if is_last && reader.bytes.len() < SEGMENT_HEADER_BYTES {
             reader.bytes.clear();
             return Ok(reader);
@@ -110,7 +116,9 @@ impl SegmentReader {
         // A later record that was written when this place was already on the disk proves that the
         // bytes here have changed since.
         let proof = (self.at + 1..self.bytes.len()).any(|offset| {
-            let Some(rest) = self.bytes.get(offset..) else { return false };
+            let Some(rest) = self.bytes.get(offset..) else {
+                return false;
+            };
             // Cheap tests first: almost no offset passes them.
             decode_record_header(rest).is_some_and(|(_, header)| {
                 header.synced > self.at as u64
@@ -118,6 +126,10 @@ impl SegmentReader {
                     && (header.payload_len as usize) < rest.len()
             }) && decode_record(rest).is_some()
         });
-        if proof { damage("the log has an unreadable record before others that were synced") } else { None }
+        if proof {
+            damage("the log has an unreadable record before others that were synced")
+        } else {
+            None
+        }
     }
 }

@@ -12,7 +12,11 @@ fn written(payloads: &[&[u8]], sync_after: usize) -> (Arc<dyn Vfs>, std::path::P
     vfs.create_dir_all(dir).unwrap();
     let mut writer = WalWriter::create(&vfs, dir, 7).unwrap();
     for (at, payload) in payloads.iter().enumerate() {
-        let header = RecordHeader { sequence: at as u64 + 1, table: 3, ..RecordHeader::default() };
+        let header = RecordHeader {
+            sequence: at as u64 + 1,
+            table: 3,
+            ..RecordHeader::default()
+        };
         writer.append([(header, *payload)].into_iter()).unwrap();
         if at + 1 == sync_after {
             writer.sync().unwrap();
