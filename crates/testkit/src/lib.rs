@@ -1,1 +1,4 @@
-//! testkit
+//! What the tests of Ostrakon share: a judge that is plainly right, and an examiner that any table
+//! source must pass. Private to this repository.
+
+pub mod judge;

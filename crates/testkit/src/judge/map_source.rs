@@ -1,0 +1,223 @@
+//! The judge as a source of tables.
+
+use std::sync::Arc;
+
+use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
+use ostrakon_cell::{
+    Capabilities, Capability, CloneOptions, Error, Result, Source, Table, TableInfo, TableOptions,
+};
+use parking_lot::Mutex;
+
+use super::map_table::MapTable;
+use super::plain_iterators::plain_registry;
+use super::properties;
+use super::state::{MapSnapshot, State, TableState, no_such_table};
+
+/// Where the judge's clock starts: some moment in 2023, so that timestamps look real.
+const START_MILLIS: i64 = 1_700_000_000_000;
+
+/// A source of tables in one sorted map: slow, and plainly right.
+///
+/// Deletes and versions are decided anew by every scan, so flush and compaction change nothing. Its
+/// clock stands still until [`set_millis`](Self::set_millis). A clone of the handle is the same
+/// source.
+///
+/// ```
+/// use ostrakon_cell::{BatchWriter, BatchWriterConfig, Mutation, Scanner, Source, TableOptions};
+/// use ostrakon_testkit::judge::MapSource;
+///
+/// let source = MapSource::new();
+/// source.create_table("t", &TableOptions::default())?;
+/// let table = source.table("t")?;
+/// let mut writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
+/// writer.add(Mutation::new("alice").put("edge", "bob", "cited")?)?;
+/// writer.close()?;
+/// assert_eq!(Scanner::new(table).entries()?.len(), 1);
+/// # Ok::<(), ostrakon_cell::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct MapSource {
+    state: Arc<Mutex<State>>,
+    registry: Arc<IteratorRegistry>,
+}
+
+impl Default for MapSource {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MapSource {
+    /// A source without tables that runs the judge's own `VersioningIterator` and
+    /// `SummingCombiner`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_iterators(plain_registry())
+    }
+
+    /// A source that runs these classes; the judge's own are added where a name is missing.
+    #[must_use]
+    pub fn with_iterators(registry: IteratorRegistry) -> Self {
+        let mut all = plain_registry();
+        for class in registry.short_names() {
+            if let Ok(class) = registry.get(class) {
+                all.register(class.clone());
+            }
+        }
+        Self {
+            state: Arc::new(Mutex::new(State {
+                now_millis: START_MILLIS,
+                next_id: 1,
+                ..State::default()
+            })),
+            registry: Arc::new(all),
+        }
+    }
+
+    /// Sets the clock that timestamps come from, in milliseconds since 1970; also backwards.
+    pub fn set_millis(&self, millis: i64) {
+        self.state.lock().now_millis = millis;
+    }
+
+    /// What the clock shows.
+    #[must_use]
+    pub fn now_millis(&self) -> i64 {
+        self.state.lock().now_millis
+    }
+
+    /// A copy of everything, to [`restore`](Self::restore) later.
+    #[must_use]
+    pub fn snapshot(&self) -> MapSnapshot {
+        MapSnapshot(self.state.lock().clone())
+    }
+
+    /// Goes back to what was there when the snapshot was taken. Handles to tables stay good.
+    pub fn restore(&self, snapshot: &MapSnapshot) {
+        *self.state.lock() = snapshot.0.clone();
+    }
+}
+
+impl Source for MapSource {
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        let state = self.state.lock();
+        let mut tables: Vec<TableInfo> = state
+            .tables
+            .iter()
+            .map(|(id, table)| TableInfo {
+                name: table.name.clone(),
+                id: base36(*id),
+                online: table.online,
+                time_type: table.time_type,
+            })
+            .collect();
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(tables)
+    }
+
+    fn create_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        let mut state = self.state.lock();
+        state.check_free(name)?;
+        let mut set = options.properties.clone();
+        if !options.without_default_iterators {
+            let versions = IteratorSetting::new(
+                20,
+                "vers",
+                "org.apache.accumulo.core.iterators.user.VersioningIterator",
+            )
+            .with("maxVersions", "1");
+            for (name, value) in versions.to_properties(&IteratorScope::ALL) {
+                set.entry(name).or_insert(value);
+            }
+        }
+        properties::check(&set, &self.registry)?;
+        for row in &options.splits {
+            check_split(row)?;
+        }
+        state.add(TableState {
+            name: name.to_owned(),
+            online: !options.offline,
+            time_type: options.time_type,
+            last_timestamp: 0,
+            set,
+            splits: options.splits.iter().cloned().collect(),
+            content: Arc::default(),
+        });
+        Ok(())
+    }
+
+    fn delete_table(&self, name: &str) -> Result<()> {
+        let mut state = self.state.lock();
+        let id = state.id_of(name).ok_or_else(|| no_such_table(name))?;
+        state.tables.remove(&id);
+        Ok(())
+    }
+
+    fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        let mut state = self.state.lock();
+        state.named(from)?;
+        state.check_free(to)?;
+        state.named(from)?.name = to.to_owned();
+        Ok(())
+    }
+
+    fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()> {
+        let mut state = self.state.lock();
+        let mut clone = state.named(from)?.clone();
+        state.check_free(to)?;
+        for name in &options.exclude_properties {
+            clone.set.remove(name);
+        }
+        clone.set.extend(options.set_properties.clone());
+        properties::check(&clone.set, &self.registry)?;
+        clone.name = to.to_owned();
+        clone.online = !options.keep_offline;
+        state.add(clone);
+        Ok(())
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        let id = self.state.lock().id_of(name);
+        let id = id.ok_or_else(|| no_such_table(name))?;
+        Ok(Arc::new(MapTable {
+            id,
+            state: self.state.clone(),
+            registry: self.registry.clone(),
+        }))
+    }
+
+    fn set_online(&self, name: &str, online: bool) -> Result<()> {
+        self.state.lock().named(name)?.online = online;
+        Ok(())
+    }
+}
+
+/// Everything but copying a store of files, verifying files, and classes registered by an opener.
+pub(super) fn capabilities() -> Capabilities {
+    Capabilities::all()
+        .without(Capability::NativeIterators)
+        .without(Capability::Checkpoint)
+        .without(Capability::Check)
+}
+
+/// Refuses what cannot be a split point.
+pub(super) fn check_split(row: &[u8]) -> Result<()> {
+    match row.len() {
+        0 => Err(Error::invalid("the empty row is no split point")),
+        1..=10_240 => Ok(()),
+        len => Err(Error::invalid("a split point has at most 10 KiB").with("bytes", len)),
+    }
+}
+
+fn base36(id: u64) -> String {
+    let mut digits = Vec::new();
+    let mut rest = id;
+    while rest > 0 || digits.is_empty() {
+        digits.extend(char::from_digit((rest % 36) as u32, 36));
+        rest /= 36;
+    }
+    digits.into_iter().rev().collect()
+}

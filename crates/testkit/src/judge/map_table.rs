@@ -1,0 +1,367 @@
+//! One table of the judge.
+
+use std::sync::Arc;
+
+use ostrakon_cell::iterator::{
+    IteratorEnvironment, IteratorRegistry, IteratorScope, IteratorSetting,
+};
+use ostrakon_cell::source::{WriteOutcome, check_row_range};
+use ostrakon_cell::{
+    Authorizations, Batch, BulkWriter, Capabilities, ColumnSelection, CompactOptions, Condition,
+    ConditionalMutation, ConditionalStatus, Durability, Entry, Error, MutationBatch, PendingWrite,
+    Properties, Range, Result, Scan, ScanOptions, Table, TabletInfo, VisibilityExpression,
+};
+use parking_lot::Mutex;
+
+use super::content::{ContentIterator, Reader, drain, push_some};
+use super::map_source::{capabilities, check_split};
+use super::properties;
+use super::state::{State, TableState, deleted};
+
+#[derive(Clone)]
+pub(super) struct MapTable {
+    pub(super) id: u64,
+    pub(super) state: Arc<Mutex<State>>,
+    pub(super) registry: Arc<IteratorRegistry>,
+}
+
+impl MapTable {
+    /// Does something to the table, whether it is on-line or not.
+    fn with<T>(&self, act: impl FnOnce(&mut TableState) -> Result<T>) -> Result<T> {
+        let mut state = self.state.lock();
+        act(state.tables.get_mut(&self.id).ok_or_else(deleted)?)
+    }
+
+    /// Does something that needs the table on-line.
+    fn online<T>(&self, act: impl FnOnce(&mut TableState) -> Result<T>) -> Result<T> {
+        self.with(|table| {
+            table.check_online()?;
+            act(table)
+        })
+    }
+
+    fn read(&self, ranges: &[Range], options: &ScanOptions) -> Result<Vec<Entry>> {
+        let mut state = self.state.lock();
+        let now = state.now_millis;
+        let table = state.tables.get_mut(&self.id).ok_or_else(deleted)?;
+        table.check_online()?;
+        read(table, now, &self.registry, ranges, options)
+    }
+}
+
+/// Every entry of `ranges` that a scan with these options shows, in order.
+fn read(
+    table: &TableState,
+    now_millis: i64,
+    registry: &IteratorRegistry,
+    ranges: &[Range],
+    options: &ScanOptions,
+) -> Result<Vec<Entry>> {
+    let authorizations = Arc::new(options.authorizations.clone());
+    let default_label = table.set.get("table.security.scan.visibility.default");
+    let reader = Reader {
+        authorizations: Some(authorizations.clone()),
+        default_label: default_label.cloned().unwrap_or_default().into_bytes(),
+        columns: options.columns.clone(),
+    };
+    let mut settings = IteratorSetting::from_properties(&table.set, IteratorScope::Scan)?;
+    settings.extend(options.iterators.iter().cloned());
+    let environment = IteratorEnvironment {
+        authorizations,
+        now_millis,
+        table: table.name.as_str().into(),
+        ..IteratorEnvironment::new(IteratorScope::Scan)
+    };
+    let floor = Box::new(ContentIterator::new(table.content.clone(), reader));
+    let mut stack = registry.stack(floor, &settings, &environment)?;
+    let mut found = Vec::new();
+    for range in Range::merge(ranges.to_vec()) {
+        found.extend(drain(&mut *stack, &range, &options.columns)?);
+    }
+    Ok(found)
+}
+
+impl Table for MapTable {
+    fn name(&self) -> String {
+        self.with(|table| Ok(table.name.clone()))
+            .unwrap_or_else(|_| String::from("(deleted)"))
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn submit(&self, batch: MutationBatch, _: Option<Durability>) -> Result<Box<dyn PendingWrite>> {
+        let mut state = self.state.lock();
+        state
+            .tables
+            .get(&self.id)
+            .ok_or_else(deleted)?
+            .check_online()?;
+        state.write(self.id, &batch)?;
+        Ok(Box::new(Applied))
+    }
+
+    fn write_conditionally(
+        &self,
+        mutations: Vec<ConditionalMutation>,
+        authorizations: &Authorizations,
+        _: Option<Durability>,
+    ) -> Result<Vec<ConditionalStatus>> {
+        let mut state = self.state.lock();
+        let mut answers = Vec::new();
+        for one in mutations {
+            let now = state.now_millis;
+            let table = state.tables.get(&self.id).ok_or_else(deleted)?;
+            table.check_online()?;
+            let mut answer = ConditionalStatus::Accepted;
+            for condition in &one.conditions {
+                if !may_see(authorizations, &condition.visibility) {
+                    answer = ConditionalStatus::InvisibleVisibility;
+                    break;
+                }
+                let row = one.mutation.row();
+                if !holds(table, now, &self.registry, row, condition, authorizations)? {
+                    answer = ConditionalStatus::Rejected;
+                    break;
+                }
+            }
+            if answer == ConditionalStatus::Accepted {
+                let mut batch = MutationBatch::new();
+                batch.push(&one.mutation)?;
+                state.write(self.id, &batch)?;
+            }
+            answers.push(answer);
+        }
+        Ok(answers)
+    }
+
+    fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(MapScan {
+            table: self.clone(),
+            found: self.read(ranges, options)?.into_iter(),
+            options: options.clone(),
+        }))
+    }
+
+    fn properties(&self) -> Result<Properties> {
+        self.with(|table| Ok(table.in_force()))
+    }
+
+    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()> {
+        self.with(|table| {
+            let mut set = table.set.clone();
+            for (name, value) in changes {
+                match value {
+                    Some(value) => set.insert(name.clone(), value.clone()),
+                    None => set.remove(name),
+                };
+            }
+            properties::check(&set, &self.registry)?;
+            table.set = set;
+            Ok(())
+        })
+    }
+
+    fn tablets(&self) -> Result<Vec<TabletInfo>> {
+        self.with(|table| {
+            let ends = table.splits.iter().cloned().map(Some).chain([None]);
+            let mut previous_end: Option<Vec<u8>> = None;
+            let mut tablets = Vec::new();
+            for end in ends {
+                let rows = Range::tablet(previous_end.as_deref(), end.as_deref());
+                let inside = table
+                    .content
+                    .iter()
+                    .filter(|((key, _), _)| rows.contains(key.as_ref()));
+                let (mut entries, mut bytes) = (0, 0);
+                for ((key, _), value) in inside {
+                    entries += 1;
+                    bytes += (key.as_ref().byte_len() + value.len()) as u64;
+                }
+                tablets.push(TabletInfo {
+                    previous_end: previous_end.take(),
+                    end: end.clone(),
+                    files: 0,
+                    entries,
+                    bytes,
+                    location: String::from("local"),
+                });
+                previous_end = end;
+            }
+            Ok(tablets)
+        })
+    }
+
+    fn add_splits(&self, rows: &[Vec<u8>]) -> Result<()> {
+        for row in rows {
+            check_split(row)?;
+        }
+        self.with(|table| {
+            table.splits.extend(rows.iter().cloned());
+            Ok(())
+        })
+    }
+
+    fn merge(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        check_row_range(start, end)?;
+        // A tablet ends in its split point, so a point inside the open interval has tablets of the
+        // range on both sides.
+        self.with(|table| {
+            table.splits.retain(|row| {
+                start.is_some_and(|start| row.as_slice() <= start)
+                    || end.is_some_and(|end| row.as_slice() >= end)
+            });
+            Ok(())
+        })
+    }
+
+    fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()> {
+        check_row_range(start, end)?;
+        let rows = Range::tablet(start, end);
+        self.online(|table| {
+            Arc::make_mut(&mut table.content).retain(|(key, _), _| !rows.contains(key.as_ref()));
+            Ok(())
+        })
+    }
+
+    fn flush(&self, _: bool) -> Result<()> {
+        self.online(|_| Ok(()))
+    }
+
+    fn compact(&self, options: &CompactOptions) -> Result<()> {
+        check_row_range(options.start.as_deref(), options.end.as_deref())?;
+        for setting in &options.iterators {
+            self.registry
+                .get(&setting.class)?
+                .validate(&setting.options)?;
+        }
+        let rows = options.range();
+        let environment = IteratorEnvironment::new(IteratorScope::Majc);
+        let mut state = self.state.lock();
+        let table = state.tables.get_mut(&self.id).ok_or_else(deleted)?;
+        table.check_online()?;
+        if options.iterators.is_empty() {
+            return Ok(());
+        }
+        // The entries of the rows are replaced by what the iterators make of them. Without iterators
+        // there is nothing to do: every scan decides versions and deletes anew.
+        let everything = Reader {
+            authorizations: None,
+            default_label: Vec::new(),
+            columns: ColumnSelection::all(),
+        };
+        let floor = Box::new(ContentIterator::new(table.content.clone(), everything));
+        let mut settings = IteratorSetting::from_properties(&table.set, IteratorScope::Majc)?;
+        settings.extend(options.iterators.iter().cloned());
+        let mut stack = self.registry.stack(floor, &settings, &environment)?;
+        let kept = drain(&mut *stack, &rows, &ColumnSelection::all())?;
+        Arc::make_mut(&mut table.content).retain(|(key, _), _| !rows.contains(key.as_ref()));
+        state.import(self.id, kept)
+    }
+
+    fn cancel_compaction(&self) -> Result<()> {
+        self.with(|_| Ok(()))
+    }
+
+    fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
+        self.online(|_| Ok(()))?;
+        Ok(Box::new(MapBulkWriter {
+            table: self.clone(),
+            entries: Vec::new(),
+        }))
+    }
+}
+
+/// Whether a reader may see entries with this label; a malformed one nobody sees.
+fn may_see(authorizations: &Authorizations, label: &[u8]) -> bool {
+    VisibilityExpression::parse(label).is_ok_and(|expression| expression.evaluate(authorizations))
+}
+
+fn holds(
+    table: &TableState,
+    now_millis: i64,
+    registry: &IteratorRegistry,
+    row: &[u8],
+    condition: &Condition,
+    authorizations: &Authorizations,
+) -> Result<bool> {
+    let options = ScanOptions {
+        authorizations: authorizations.clone(),
+        iterators: condition.iterators.clone(),
+        ..ScanOptions::default()
+    };
+    let column = Range::row_column(row, condition.family.clone(), condition.qualifier.clone());
+    let found = read(table, now_millis, registry, &[column], &options)?;
+    let value = found
+        .into_iter()
+        .filter(|entry| entry.key.visibility == condition.visibility)
+        .find(|entry| {
+            condition
+                .timestamp
+                .is_none_or(|timestamp| entry.key.timestamp == timestamp)
+        })
+        .map(|entry| entry.value);
+    Ok(value == condition.value)
+}
+
+/// A write that was applied when it was handed over.
+struct Applied;
+
+impl PendingWrite for Applied {
+    fn wait(self: Box<Self>) -> Result<WriteOutcome> {
+        Ok(WriteOutcome::default())
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+}
+
+/// A scan that read everything when it began.
+struct MapScan {
+    table: MapTable,
+    options: ScanOptions,
+    found: std::vec::IntoIter<Entry>,
+}
+
+impl Scan for MapScan {
+    fn next_batch(&mut self, out: &mut Batch) -> Result<bool> {
+        out.clear();
+        push_some(&mut self.found, out, self.options.batch)?;
+        Ok(!out.is_empty())
+    }
+
+    fn restart(&mut self, ranges: &[Range]) -> Result<()> {
+        self.found = self.table.read(ranges, &self.options)?.into_iter();
+        Ok(())
+    }
+}
+
+struct MapBulkWriter {
+    table: MapTable,
+    entries: Vec<Entry>,
+}
+
+impl BulkWriter for MapBulkWriter {
+    fn append(&mut self, batch: &Batch) -> Result<()> {
+        for entry in batch.iter() {
+            if let Some(last) = self.entries.last()
+                && entry.key < last.key.as_ref()
+            {
+                return Err(Error::invalid("bulk entries must be sorted")
+                    .with("row", ostrakon_cell::Escaped(entry.key.row)));
+            }
+            self.entries.push(entry.to_entry());
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<u64> {
+        let Self { table, entries } = *self;
+        table.online(|_| Ok(()))?;
+        let count = entries.len() as u64;
+        table.state.lock().import(table.id, entries)?;
+        Ok(count)
+    }
+}

@@ -1,0 +1,14 @@
+//! The judge: a source of tables that keeps everything in one sorted map and does each thing in the
+//! plainest way there is. Slow on purpose; what it answers is what every other source must answer.
+
+mod content;
+mod map_source;
+mod map_table;
+mod plain_iterators;
+mod properties;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use map_source::MapSource;
+pub use state::MapSnapshot;
