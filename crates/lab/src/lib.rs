@@ -1,1 +1,19 @@
-//! lab
+//! The lab: workloads, measurement, run records and reports.
+//!
+//! * [`continuous`]: the continuous test suite. Ingest writes linked lists of random rows; walkers
+//!   follow them; verify finds every link that leads nowhere.
+//! * [`experiments`]: the tables and figures of published papers, rerun at a size that suits this
+//!   machine, one JSON record a run.
+//! * [`report`]: the records as one HTML page, the paper's rows beside ours.
+//! * [`measure`]: rates against time, latencies, process and host samples.
+//!
+//! The lab sees tables only through the source contract of `ostrakon_cell`: whoever calls it hands
+//! the source in.
+
+pub mod continuous;
+pub mod experiments;
+pub mod measure;
+mod progress;
+pub mod report;
+
+pub use progress::{NoProgress, Progress};

@@ -1,0 +1,7 @@
+//! Ingest: writes linked lists for ever, or as many entries as asked.
+
+mod options;
+mod run;
+
+pub use options::{IngestFigures, IngestOptions, Settle};
+pub use run::run_ingest;

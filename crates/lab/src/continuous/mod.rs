@@ -1,0 +1,39 @@
+//! The continuous test suite on any source.
+//!
+//! [Ingest](run_ingest) writes linked lists: every entry names a row written and acknowledged
+//! before it. So whatever happens to a sound store, no entry ever names a row that is not there;
+//! [verify](run_verify) looks for one that does, [walk](run_walk) and [batch walk](run_batch_walk)
+//! stumble over it, and [agitate](run_agitate) kills the writer again and again to provoke it.
+//!
+//! Parameters and formats follow the suite of Accumulo; where it and the paper of 2013 differ the
+//! option says so.
+
+mod agitate;
+mod batch_walk;
+mod generator;
+mod ingest;
+mod labels;
+mod layout;
+mod moru;
+mod rows;
+mod scan;
+mod stats;
+mod verify;
+mod walk;
+
+pub use agitate::{AgitateFigures, AgitateOptions, Agitated, run_agitate};
+pub use batch_walk::{BatchWalkFigures, BatchWalkOptions, run_batch_walk};
+pub use generator::{Generator, GeneratorOptions, Place};
+pub use ingest::{IngestFigures, IngestOptions, Settle, run_ingest};
+pub use labels::{read_authorizations, read_visibilities};
+pub use layout::{
+    EntryError, Link, ROW_BYTES, VALUE_BYTES_MAX, format_row, parse_entry, parse_row,
+};
+pub use moru::{MoruFigures, MoruOptions, run_moru};
+pub use rows::{RowRange, even_splits};
+pub use scan::{ScanFigures, ScanTestOptions, run_scan};
+pub use stats::{StatsFigures, StatsLine, StatsOptions, run_stats};
+pub use verify::{CorruptEntry, UndefinedRow, VerifyFigures, VerifyOptions, run_verify};
+pub use walk::{WalkFigures, WalkOptions, run_walk};
+
+pub(crate) use layout::pending;
