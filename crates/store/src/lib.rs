@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod clock;
 pub mod codec;
 pub mod error;
+pub mod iterator;
 pub mod memtable;
 pub mod metrics;
 pub mod threads;

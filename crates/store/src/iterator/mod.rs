@@ -1,0 +1,19 @@
+//! Iterators over sorted entries: the merge of many sources, the system's filters on top of it,
+//! and the stock iterators users attach to tables.
+//!
+//! This room knows the iterator contract of `cell` and nothing of files or tablets: whatever
+//! implements [`SortedKeyValueIterator`](ostrakon_cell::SortedKeyValueIterator) can stand below it.
+//!
+//! From the data up: [`MergeIterator`] → deletes → columns → visibility (see [`system`]) → the
+//! user's iterators by ascending priority (see [`user`]).
+
+mod copy;
+mod filter;
+mod merge;
+mod seek;
+pub mod system;
+#[cfg(test)]
+mod testing;
+pub mod user;
+
+pub use merge::MergeIterator;

@@ -1,0 +1,102 @@
+//! Seeking into the middle of a column.
+//!
+//! Deletes, versions and combined values are decided by the *newer* entries of a column. An
+//! iterator that is sought behind these has to read them all the same: it seeks to the start of
+//! the column and then leaves out what lies before the range.
+
+use ostrakon_cell::{Batch, ColumnSelection, Key, KeyPart, Range, SortedKeyValueIterator};
+
+use crate::error::StoreResult;
+
+/// The part of a wanted range that lies before the place its column starts, still to be skipped.
+#[derive(Debug, Default)]
+pub(super) struct ColumnStart {
+    wanted: Option<Range>,
+}
+
+impl ColumnStart {
+    /// Seeks `source` to the start of the column in which `range` starts. Allocates only when
+    /// that is not where `range` starts anyway.
+    pub(super) fn seek(
+        &mut self,
+        source: &mut impl SortedKeyValueIterator,
+        range: &Range,
+        columns: &ColumnSelection,
+    ) -> StoreResult<()> {
+        self.wanted = None;
+        match widened_start(range)? {
+            None => source.seek(range, columns),
+            Some(wide) => {
+                self.wanted = Some(range.clone());
+                source.seek(&wide, columns)
+            }
+        }
+    }
+
+    /// Takes the entries before the range out of the batch's entries from `first` on.
+    pub(super) fn skip(&mut self, batch: &mut Batch, first: usize) {
+        let Some(range) = &self.wanted else { return };
+        batch.retain_from(first, |batch, at| !range.before_start(batch.key(at)));
+        if batch.len() > first {
+            self.wanted = None;
+        }
+    }
+}
+
+/// `range` with its start moved to the start of the column it lies in, or `None` if it starts
+/// there already.
+fn widened_start(range: &Range) -> StoreResult<Option<Range>> {
+    let Some(start) = range.start() else {
+        return Ok(None);
+    };
+    if start.timestamp == i64::MAX && start.deleted && range.start_inclusive() {
+        return Ok(None);
+    }
+    let mut wide = start.clone();
+    wide.timestamp = i64::MAX;
+    wide.deleted = true;
+    Range::keys(
+        Some(wide),
+        true,
+        range.end().cloned(),
+        range.end_inclusive(),
+    )
+    .map(Some)
+}
+
+/// A buffer for the column an iterator stands in, for use across batches.
+#[derive(Debug, Default)]
+pub(super) struct CurrentColumn {
+    key: Key,
+    set: bool,
+}
+
+impl CurrentColumn {
+    pub(super) fn forget(&mut self) {
+        self.set = false;
+    }
+
+    /// Whether entry `at` is of the remembered column.
+    pub(super) fn is(&self, batch: &Batch, at: usize) -> bool {
+        self.set && batch.key(at).same(self.key.as_ref(), KeyPart::Visibility)
+    }
+
+    pub(super) fn remember(&mut self, batch: &Batch, at: usize) {
+        self.key.set(batch.key(at));
+        self.set = true;
+    }
+}
+
+/// Whether two entries of one batch are of the same column of the same row.
+#[inline]
+pub(super) fn same_column(batch: &Batch, a: usize, b: usize) -> bool {
+    let (Some(a), Some(b)) = (batch.slots().get(a), batch.slots().get(b)) else {
+        return false;
+    };
+    // Equal spans need no look at the bytes, and a label has one id in a batch.
+    let same = |a, b| a == b || batch.bytes(a) == batch.bytes(b);
+    a.visibility == b.visibility
+        && same(a.row, b.row)
+        && same(a.qualifier, b.qualifier)
+        && same(a.family, b.family)
+}

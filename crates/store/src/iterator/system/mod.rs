@@ -1,0 +1,15 @@
+//! The filters every scan and compaction runs through before the user's iterators.
+//!
+//! All of them work in place on the entries their source has just appended.
+
+mod columns;
+mod counting;
+mod deleting;
+mod stack;
+mod visibility;
+
+pub use columns::ColumnFilter;
+pub use counting::{CountingIterator, EntryCounter};
+pub use deleting::DeletingIterator;
+pub use stack::{SystemOptions, system_stack};
+pub use visibility::VisibilityFilter;
