@@ -1,4 +1,5 @@
-//! What the tests of Ostrakon share: a judge that is plainly right, and an examiner that any table
-//! source must pass. Private to this repository.
+//! What the tests of Ostrakon share: disks that fail, a judge that is plainly right, and an examiner
+//! that any table source must pass. Private to this repository.
 
+pub mod disk;
 pub mod judge;

@@ -181,10 +181,6 @@ impl<'a> CatalogTransaction<'a> {
         }
         self.touched.insert(file.id);
         self.added.insert(file.id);
-        if self.store.next_file <= file.id.0 {
-            self.store.next_file = file.id.0 + 1;
-            self.store_changed = true;
-        }
         Ok(())
     }
 

@@ -66,8 +66,10 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The error for `operation` on `path` that the system refused with `cause`.
-pub(super) fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
+/// The error for `operation` on `path` that the system refused with `cause`. For implementers of
+/// [`Vfs`](super::Vfs), so that every disk speaks the same words.
+#[must_use]
+pub fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
     let (kind, message) = describe(operation, &cause);
     Error::new(kind, message)
         .with("file", path.display())
@@ -145,8 +147,9 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
     }
 }
 
-/// A file that ends before the bytes asked for.
-pub(super) fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> Error {
+/// A file of `len` bytes that ends before the `wanted` ones at `offset`.
+#[must_use]
+pub fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> Error {
     Error::new(
         ErrorKind::Corruption,
         format!(
@@ -157,7 +160,8 @@ pub(super) fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> E
 }
 
 /// A file that already failed a write or a sync.
-pub(super) fn poisoned(operation: Operation, path: &Path) -> Error {
+#[must_use]
+pub fn poisoned(operation: Operation, path: &Path) -> Error {
     Error::new(
         ErrorKind::Io,
         format!(

@@ -345,8 +345,12 @@ impl Vfs for MemoryVfs {
         Ok(self.file(Operation::Inspect, path)?.content.read().len)
     }
 
-    fn sync_dir(&self, _dir: &Path) -> StoreResult<()> {
-        Ok(())
+    fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
+        if self.exists(dir)? {
+            Ok(())
+        } else {
+            Err(refused(Operation::Sync, dir, std::io::ErrorKind::NotFound))
+        }
     }
 
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {

@@ -12,6 +12,6 @@ mod real;
 pub use contract::{
     DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, Vfs, WritableFile,
 };
-pub use fault::Operation;
+pub use fault::{Operation, io_error, poisoned, short_file};
 pub use memory::MemoryVfs;
 pub use real::RealVfs;

@@ -348,7 +348,9 @@ struct RealFile {
 impl RealFile {
     fn read_exact_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
         self.file.read_exact_at(bytes, offset).map_err(|e| {
-            if e.kind() == io::ErrorKind::UnexpectedEof {
+            // An offset that no file can have is beyond the end of this one too.
+            let invalid = e.kind() == io::ErrorKind::InvalidInput && i64::try_from(offset).is_err();
+            if e.kind() == io::ErrorKind::UnexpectedEof || invalid {
                 let len = self.file.metadata().map_or(0, |m| m.len());
                 short_file(&self.path, offset, bytes.len(), len)
             } else {
@@ -412,5 +414,111 @@ impl RandomAccessFile for RealFile {
         self.file
             .sync_data()
             .map_err(|e| io_error(Operation::Sync, &self.path, e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use std::io::BufRead;
+
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("LOCK");
+        let lock = RealVfs.lock(&path).unwrap();
+        let content = fs::read_to_string(&path).unwrap();
+        let (pid, command) = content.trim_end().split_once(' ').unwrap();
+        assert_eq!(pid, std::process::id().to_string());
+        assert!(!command.is_empty());
+        let text = RealVfs.lock(&path).unwrap_err().to_string();
+        assert!(
+            text.contains("this process") && text.contains(pid),
+            "{text}"
+        );
+        drop(lock);
+
+        // Another process: this test program again, running only the test below.
+        let mut other = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", HOLDER, "--ignored", "--nocapture"])
+            .env(HOLDER_PATH, &path)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = io::BufReader::new(other.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().ends_with(HOLDS)));
+        let error = RealVfs.lock(&path).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Locked);
+        let expected = format!("process {} (", other.id());
+        assert!(error.to_string().contains(&expected), "{error}");
+        other.kill().unwrap();
+        other.wait().unwrap();
+        drop(RealVfs.lock(&path).unwrap());
+    }
+
+    const HOLDER: &str = "vfs::real::tests::holds_a_lock_until_killed";
+    const HOLDER_PATH: &str = "OSTRAKON_TEST_LOCK";
+    const HOLDS: &str = "the lock is held";
+
+    #[test]
+    #[ignore = "run by the_holder_of_a_lock_is_named in a process of its own"]
+    fn holds_a_lock_until_killed() {
+        let Some(path) = std::env::var_os(HOLDER_PATH) else {
+            return;
+        };
+        let _lock = RealVfs.lock(Path::new(&path)).unwrap();
+        writeln!(io::stdout(), "{HOLDS}").unwrap();
+        // Ends when killed, or when the parent is gone.
+        io::stdin().read_line(&mut String::new()).unwrap();
+    }
+
+    #[test]
+    fn a_read_only_directory_is_told() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
+        let path = directory.path().join("new");
+        // The superuser may write anywhere; then there is nothing to see here.
+        if let Err(error) = RealVfs.create(&path) {
+            assert_eq!(error.kind(), ErrorKind::ReadOnly);
+            assert!(error.to_string().contains("may not write"), "{error}");
+            assert_eq!(RealVfs.lock(&path).unwrap_err().kind(), ErrorKind::ReadOnly);
+        }
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_failed_takes_no_more() {
+        // Writing to this device always fails with a full disk.
+        let full = Path::new("/dev/full");
+        let Ok(file) = OpenOptions::new().append(true).open(full) else {
+            return;
+        };
+        let failed = AtomicBool::new(false);
+        let shared = Arc::new(SharedFile {
+            file,
+            path: full.to_owned(),
+            failed,
+        });
+        let mut file = RealWritable {
+            shared,
+            position: 0,
+        };
+        let error = file.write_all(b"x").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error}");
+        let error = file.write_vectored(&[IoSlice::new(b"x")]).unwrap_err();
+        assert!(error.to_string().contains("earlier write"), "{error}");
+        assert!(
+            file.sync_data()
+                .unwrap_err()
+                .to_string()
+                .contains("earlier write")
+        );
+        assert!(file.syncer().sync_data().is_err());
+        assert_eq!(file.position(), 0);
     }
 }

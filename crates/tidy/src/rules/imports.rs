@@ -118,8 +118,9 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "testkit",
-        ours: &["cell"],
-        tests: &["store"],
+        // A failing disk is an implementation of the store's disk.
+        ours: &["cell", "store"],
+        tests: &[],
         never: &[],
     },
     Room {
