@@ -2,6 +2,7 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+pub mod cache;
 pub mod catalog;
 pub mod clock;
 pub mod codec;
@@ -9,6 +10,7 @@ pub mod error;
 pub mod iterator;
 pub mod memtable;
 pub mod metrics;
+pub mod sorted_file;
 pub mod threads;
 pub mod vfs;
 pub mod wal;

@@ -1,0 +1,227 @@
+//! The cache itself.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter, Weighter};
+
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::metrics::Metrics;
+use crate::sorted_file::Block;
+use crate::vfs::ReadableFile;
+
+/// How much a cache may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheOptions {
+    /// Bytes of uncompressed blocks, indexes and filters; default 256 MiB. Indexes and filters take what they need up
+    /// to half of it and blocks have the rest. What a running scan holds is not counted.
+    pub bytes: u64,
+    /// Table files held open; default 512. Opening a file costs a few microseconds; the limit of the process
+    /// (`ulimit -n`) must be larger by what else it opens. Running scans may hold some more.
+    pub open_files: usize,
+}
+
+impl Default for CacheOptions {
+    fn default() -> Self {
+        Self {
+            bytes: 256 << 20,
+            open_files: 512,
+        }
+    }
+}
+
+/// File and offset.
+type PartId = (u64, u64);
+
+/// An index, filter partition or description, as whatever type its reader knows.
+#[derive(Clone)]
+struct Part {
+    value: Arc<dyn Any + Send + Sync>,
+    bytes: u64,
+}
+
+#[derive(Clone)]
+struct BlockWeigher;
+
+impl Weighter<PartId, Arc<Block>> for BlockWeigher {
+    fn weight(&self, _: &PartId, block: &Arc<Block>) -> u64 {
+        block.memory() as u64 + ENTRY_BYTES
+    }
+}
+
+#[derive(Clone)]
+struct PartWeigher;
+
+impl Weighter<PartId, Part> for PartWeigher {
+    fn weight(&self, _: &PartId, part: &Part) -> u64 {
+        part.bytes + ENTRY_BYTES
+    }
+}
+
+/// About what the cache itself needs for an entry.
+const ENTRY_BYTES: u64 = 96;
+
+/// A shard holds at least this much, so that large blocks fit.
+const SHARD_BYTES: u64 = 8 << 20;
+
+/// Blocks, indexes, filters and open files of all tables of a store. Shared by all threads.
+///
+/// Blocks are evicted by a clock that tells those used again from those read once, so a long scan does not drive
+/// out what look-ups need.
+pub struct BlockCache {
+    blocks: Cache<PartId, Arc<Block>, BlockWeigher>,
+    parts: Cache<PartId, Part, PartWeigher>,
+    files: Cache<u64, Arc<dyn ReadableFile>>,
+    bytes: u64,
+    metrics: Arc<Metrics>,
+}
+
+impl fmt::Debug for BlockCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BlockCache")
+            .field("bytes", &self.bytes)
+            .field("blocks", &self.blocks.len())
+            .field("parts", &self.parts.len())
+            .field("files", &self.files.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl BlockCache {
+    /// An empty cache that counts in `metrics`.
+    ///
+    /// # Errors
+    /// `Internal` if the cache's library refuses the sizes.
+    pub fn new(options: CacheOptions, metrics: Arc<Metrics>) -> StoreResult<Arc<Self>> {
+        let shards = (options.bytes / SHARD_BYTES).clamp(1, 64) as usize;
+        let sized = |bytes: u64, typical: u64, shards: usize| {
+            OptionsBuilder::new()
+                .weight_capacity(bytes)
+                .estimated_items_capacity((bytes / typical) as usize + 16)
+                .shards(shards)
+                .build()
+                .map_err(|e| {
+                    Error::new(ErrorKind::Internal, "cannot set up a cache").with_source(e)
+                })
+        };
+        let files = options.open_files.max(1);
+        Ok(Arc::new(Self {
+            blocks: Cache::with_options(
+                sized(options.bytes, 32 << 10, shards)?,
+                BlockWeigher,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
+            // An index may be large: one shard, so that it fits.
+            parts: Cache::with_options(
+                sized(options.bytes / 2, 256 << 10, 1)?,
+                PartWeigher,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
+            files: Cache::with_options(
+                sized(files as u64, 1, if files < 64 { 1 } else { 4 })?,
+                UnitWeighter,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
+            bytes: options.bytes,
+            metrics,
+        }))
+    }
+
+    /// Bytes held: of blocks, and of indexes and filters.
+    #[must_use]
+    pub fn usage(&self) -> (u64, u64) {
+        (self.blocks.weight(), self.parts.weight())
+    }
+
+    /// Number of files held open.
+    #[must_use]
+    pub fn open_files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Forgets everything, for measurements.
+    pub fn clear(&self) {
+        self.blocks.clear();
+        self.parts.clear();
+        self.files.clear();
+        self.report();
+    }
+
+    #[inline]
+    pub(crate) fn block(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
+        let found = self.blocks.get(&(file, offset));
+        match &found {
+            Some(_) => self.metrics.block_cache_hits.increment(),
+            None => self.metrics.block_cache_misses.increment(),
+        }
+        found
+    }
+
+    pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {
+        self.blocks.insert((file, offset), block);
+        self.report();
+    }
+
+    /// An index or the like; loaded by `load`, which also says how many bytes it holds, if it is not here.
+    pub(crate) fn part<T: Any + Send + Sync>(
+        &self,
+        file: u64,
+        offset: u64,
+        load: impl FnOnce() -> StoreResult<(T, usize)>,
+    ) -> StoreResult<Arc<T>> {
+        let known = self.parts.get(&(file, offset));
+        if let Some(value) = known.and_then(|part| part.value.downcast::<T>().ok()) {
+            return Ok(value);
+        }
+        let (value, bytes) = load()?;
+        self.metrics.index_loads.increment();
+        let value = Arc::new(value);
+        let part = Part {
+            value: value.clone(),
+            bytes: bytes as u64,
+        };
+        self.parts.insert((file, offset), part);
+        // Blocks have what indexes and filters leave.
+        let left = self.bytes.saturating_sub(self.parts.weight());
+        self.blocks.set_capacity(left.max(self.bytes / 2));
+        self.report();
+        Ok(value)
+    }
+
+    /// An open file; opened by `open` if it is not here. If no more files can be opened, those held are let go first.
+    pub(crate) fn file(
+        &self,
+        file: u64,
+        open: impl Fn() -> StoreResult<Arc<dyn ReadableFile>>,
+    ) -> StoreResult<Arc<dyn ReadableFile>> {
+        if let Some(known) = self.files.get(&file) {
+            return Ok(known);
+        }
+        let opened = match open() {
+            Err(error) if error.kind() == ErrorKind::OutOfSpace => {
+                self.files.clear();
+                open()?
+            }
+            other => other?,
+        };
+        self.files.insert(file, opened.clone());
+        self.metrics.open_files.set(self.files.len() as u64);
+        Ok(opened)
+    }
+
+    /// Lets go of a file that is gone. Its blocks leave as others come.
+    pub(crate) fn forget_file(&self, file: u64) {
+        self.files.remove(&file);
+        self.metrics.open_files.set(self.files.len() as u64);
+    }
+
+    fn report(&self) {
+        let (blocks, parts) = self.usage();
+        self.metrics.block_cache_bytes.set(blocks + parts);
+    }
+}

@@ -1,0 +1,6 @@
+//! What the store keeps in memory of its table files: blocks, indexes and filters within a budget of bytes, and open
+//! files within a count.
+
+mod block_cache;
+
+pub use block_cache::{BlockCache, CacheOptions};

@@ -1,0 +1,357 @@
+//! Turns a run of a block's entries into a batch, lane by lane.
+
+use ostrakon_cell::{Batch, Slot, Span};
+
+use super::format::{Block, Deletes, SIGN};
+use super::lane::{BytesLane, RESTART_INTERVAL};
+
+/// Buffers kept between calls.
+#[derive(Debug, Default)]
+pub(crate) struct DecodeScratch {
+    slots: Vec<Slot>,
+    shared: Vec<u32>,
+    lens: Vec<u32>,
+    ids: Vec<u32>,
+    row: Vec<u8>,
+    words: Vec<Span>,
+    labels: Vec<u32>,
+}
+
+/// What goes wrong when a block is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DecodeError {
+    /// The bytes are no block.
+    Malformed,
+    /// The batch would pass 4 GiB.
+    BatchFull,
+}
+
+/// Marks a word that is not yet in the batch.
+const ABSENT: u32 = u32::MAX;
+
+impl Block {
+    /// Appends the entries from `from` up to, not including, `to`. On an error the batch holds no further entry, but
+    /// its arena may have grown.
+    pub(crate) fn decode(
+        &self,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let count = to.saturating_sub(from);
+        if count == 0 {
+            return Ok(());
+        }
+        scratch.slots.clear();
+        scratch.slots.resize(count, Slot::default());
+        self.decode_values(from, to, out, scratch)?;
+        self.decode_rows(from, to, out, scratch)?;
+        let layout = *self.layout();
+        self.decode_bytes(layout.family, from, to, out, scratch, |slot| {
+            &mut slot.family
+        })?;
+        self.decode_bytes(layout.qualifier, from, to, out, scratch, |slot| {
+            &mut slot.qualifier
+        })?;
+        self.decode_labels(from, to, out, scratch)?;
+        self.decode_numbers(from, to, &mut scratch.slots)
+            .ok_or(DecodeError::Malformed)?;
+        if out.byte_len() > u32::MAX as usize {
+            return Err(DecodeError::BatchFull);
+        }
+        for slot in &scratch.slots {
+            out.push_slot(*slot);
+        }
+        Ok(())
+    }
+
+    fn decode_values(
+        &self,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let lane = self.layout().value;
+        self.decode_bytes(lane, from, to, out, scratch, |slot| &mut slot.value)
+    }
+
+    fn decode_bytes(
+        &self,
+        lane: BytesLane,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+        field: impl Fn(&mut Slot) -> &mut Span,
+    ) -> Result<(), DecodeError> {
+        let base = out.byte_len();
+        let added = match lane {
+            BytesLane::Plain { .. } => self.decode_plain(lane, from, to, out, scratch, field),
+            BytesLane::Dictionary { .. } => self.decode_words(lane, from, to, out, scratch, field),
+        };
+        added.ok_or(DecodeError::Malformed)?;
+        // Spans are 32 bits: what was added must be reachable with them.
+        if out.byte_len() > u32::MAX as usize {
+            out.arena_mut().truncate(base);
+            return Err(DecodeError::BatchFull);
+        }
+        Ok(())
+    }
+
+    fn decode_plain(
+        &self,
+        lane: BytesLane,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+        field: impl Fn(&mut Slot) -> &mut Span,
+    ) -> Option<()> {
+        let raw = self.raw();
+        let BytesLane::Plain { lens, starts, .. } = lane else {
+            return None;
+        };
+        let (first, _) = lane.locate(raw, from)?;
+        let data = lane.data(raw)?;
+        let arena = out.arena_mut();
+        let base = arena.len();
+        if starts.is_none() {
+            let len = usize::try_from(lens.base()).ok()?;
+            let end = first.checked_add(len.checked_mul(to - from)?)?;
+            arena.extend_from_slice(data.get(first..end)?);
+            let mut start = base;
+            for slot in &mut scratch.slots {
+                *field(slot) = Span {
+                    start: start as u32,
+                    len: len as u32,
+                };
+                start += len;
+            }
+        } else {
+            let mut start = base as u64;
+            let mut slots = scratch.slots.iter_mut();
+            lens.for_each(raw, from, to, |len| {
+                if let Some(slot) = slots.next() {
+                    *field(slot) = Span {
+                        start: start as u32,
+                        len: len as u32,
+                    };
+                    start = start.saturating_add(len);
+                }
+            })?;
+            let end = usize::try_from(start - base as u64)
+                .ok()?
+                .checked_add(first)?;
+            arena.extend_from_slice(data.get(first..end)?);
+        }
+        Some(())
+    }
+
+    fn decode_words(
+        &self,
+        lane: BytesLane,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+        field: impl Fn(&mut Slot) -> &mut Span,
+    ) -> Option<()> {
+        let raw = self.raw();
+        let BytesLane::Dictionary { count, ids, .. } = lane else {
+            return None;
+        };
+        let arena = out.arena_mut();
+        if ids.is_constant() {
+            let word = lane.word(raw, usize::try_from(ids.base()).ok()?)?;
+            let span = put(arena, word);
+            for slot in &mut scratch.slots {
+                *field(slot) = span;
+            }
+            return Some(());
+        }
+        scratch.words.clear();
+        scratch.words.resize(
+            count,
+            Span {
+                start: ABSENT,
+                len: 0,
+            },
+        );
+        unpack(ids, raw, from, to, &mut scratch.ids)?;
+        for (slot, &id) in scratch.slots.iter_mut().zip(&scratch.ids) {
+            let span = scratch.words.get_mut(id as usize)?;
+            if span.start == ABSENT {
+                *span = put(arena, lane.word(raw, id as usize)?);
+            }
+            *field(slot) = *span;
+        }
+        Some(())
+    }
+
+    fn decode_labels(
+        &self,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let raw = self.raw();
+        let lane = self.layout().visibility;
+        let BytesLane::Dictionary { count, ids, .. } = lane else {
+            return Err(DecodeError::Malformed);
+        };
+        let intern = |id: usize, out: &mut Batch| {
+            let word = lane.word(raw, id).ok_or(DecodeError::Malformed)?;
+            out.intern_visibility(word)
+                .map_err(|_| DecodeError::BatchFull)
+        };
+        if ids.is_constant() {
+            let id = intern(ids.base() as usize, out)?;
+            if id != 0 {
+                for slot in &mut scratch.slots {
+                    slot.visibility = id;
+                }
+            }
+            return Ok(());
+        }
+        scratch.labels.clear();
+        scratch.labels.resize(count, ABSENT);
+        unpack(ids, raw, from, to, &mut scratch.ids).ok_or(DecodeError::Malformed)?;
+        for (slot, &id) in scratch.slots.iter_mut().zip(&scratch.ids) {
+            let known = scratch
+                .labels
+                .get_mut(id as usize)
+                .ok_or(DecodeError::Malformed)?;
+            if *known == ABSENT {
+                *known = intern(id as usize, out)?;
+            }
+            slot.visibility = *known;
+        }
+        Ok(())
+    }
+
+    fn decode_numbers(&self, from: usize, to: usize, slots: &mut [Slot]) -> Option<()> {
+        let (raw, layout) = (self.raw(), self.layout());
+        let mut rest = slots.iter_mut();
+        layout.timestamps.for_each(raw, from, to, |timestamp| {
+            if let Some(slot) = rest.next() {
+                slot.timestamp = (timestamp ^ SIGN) as i64;
+            }
+        })?;
+        match layout.deletes {
+            Deletes::None => {}
+            Deletes::All => slots.iter_mut().for_each(|slot| slot.deleted = true),
+            Deletes::Some { .. } => {
+                for (at, slot) in (from..to).zip(slots) {
+                    slot.deleted = self.deleted(at)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn decode_rows(
+        &self,
+        from: usize,
+        to: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let base = out.byte_len();
+        self.append_rows(from, to, out.arena_mut(), scratch)
+            .ok_or(DecodeError::Malformed)?;
+        if out.byte_len() > u32::MAX as usize {
+            out.arena_mut().truncate(base);
+            return Err(DecodeError::BatchFull);
+        }
+        Ok(())
+    }
+
+    fn append_rows(
+        &self,
+        from: usize,
+        to: usize,
+        arena: &mut Vec<u8>,
+        scratch: &mut DecodeScratch,
+    ) -> Option<()> {
+        let (raw, layout) = (self.raw(), self.layout());
+        // The row to begin with is built aside: the rows before it are not wanted in the arena.
+        self.key_at(from, &mut scratch.row)?;
+        let mut last = put(arena, &scratch.row);
+        scratch.slots.first_mut()?.row = last;
+        if to - from == 1 {
+            return Some(());
+        }
+        let prefix = layout.row_prefix.len;
+        let restart = from / RESTART_INTERVAL;
+        let begin = restart * RESTART_INTERVAL;
+        unpack(layout.row_lens, raw, begin, to, &mut scratch.lens)?;
+        unpack(layout.shared, raw, begin, to, &mut scratch.shared)?;
+        let mut suffix_end = usize::try_from(layout.suffix_starts.get(raw, restart)?).ok()?;
+        let rows = scratch.lens.iter().zip(&scratch.shared);
+        let before: usize = rows
+            .take(from - begin + 1)
+            .map(|(&len, &shared)| (len as usize).saturating_sub(shared as usize + prefix))
+            .sum();
+        suffix_end = suffix_end.checked_add(before)?;
+        let suffixes = layout.suffixes.of(raw)?;
+        let rows = scratch.lens.iter().zip(&scratch.shared);
+        let rows = rows.skip(from - begin + 1);
+        for ((&len, &shared), slot) in rows.zip(scratch.slots.iter_mut().skip(1)) {
+            let shared = (shared as usize).checked_add(prefix)?;
+            let added = (len as usize).checked_sub(shared)?;
+            if added == 0 && len == last.len {
+                // The same row again, unless a restart cut in: there nothing but the prefix is shared.
+                if shared == last.len as usize {
+                    slot.row = last;
+                    continue;
+                }
+            }
+            if shared > last.len as usize {
+                return None;
+            }
+            let suffix = suffixes.get(suffix_end..suffix_end.checked_add(added)?)?;
+            suffix_end += added;
+            let last_bytes = last.start as usize..last.start as usize + last.len as usize;
+            if added + shared == last.len as usize
+                && arena.get(last_bytes.start + shared..last_bytes.end)? == suffix
+            {
+                slot.row = last;
+                continue;
+            }
+            let start = arena.len();
+            arena.extend_from_within(last_bytes.start..last_bytes.start + shared);
+            arena.extend_from_slice(suffix);
+            last = Span {
+                start: start as u32,
+                len,
+            };
+            slot.row = last;
+        }
+        Some(())
+    }
+}
+
+#[inline]
+fn put(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
+    let start = arena.len();
+    arena.extend_from_slice(bytes);
+    Span {
+        start: start as u32,
+        len: bytes.len() as u32,
+    }
+}
+
+fn unpack(
+    lane: super::IntLane,
+    raw: &[u8],
+    from: usize,
+    to: usize,
+    into: &mut Vec<u32>,
+) -> Option<()> {
+    into.clear();
+    into.reserve(to - from);
+    lane.for_each(raw, from, to, |value| into.push(value as u32))
+}

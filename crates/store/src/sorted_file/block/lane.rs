@@ -1,0 +1,323 @@
+//! Lanes: integers of equal width above a base, and byte strings of any length.
+
+use crate::codec::{ByteReader, LaneWidth, varint};
+
+/// Entries between two places where a block can be entered.
+pub(crate) const RESTART_INTERVAL: usize = 16;
+
+/// Where in `whole` the unread rest begins.
+pub(super) fn offset_of(whole: &[u8], rest: &ByteReader<'_>) -> usize {
+    whole.len() - rest.remaining()
+}
+
+/// Integers as distances from the smallest one, each in the same number of bytes. On disk: width (1 byte), base
+/// (varint), the distances.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntLane {
+    base: u64,
+    width: LaneWidth,
+    start: usize,
+}
+
+impl IntLane {
+    /// Reads the lane of `count` integers that begins where `reader`, a reader of `whole`, stands.
+    pub(crate) fn parse(whole: &[u8], reader: &mut ByteReader<'_>, count: usize) -> Option<Self> {
+        let width = LaneWidth::from_number(reader.u8()?)?;
+        let base = reader.varint_u64()?;
+        let start = offset_of(whole, reader);
+        reader.take(count.checked_mul(width.bytes())?)?;
+        Some(Self { base, width, start })
+    }
+
+    /// Whether all integers are equal.
+    #[inline]
+    pub(crate) fn is_constant(&self) -> bool {
+        self.width == LaneWidth::Zero
+    }
+
+    /// The smallest integer.
+    #[inline]
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    /// The integer at `at`, which must be below the count given to [`parse`](Self::parse).
+    #[inline]
+    pub(crate) fn get(&self, whole: &[u8], at: usize) -> Option<u64> {
+        let lane = whole.get(self.start..)?;
+        let distance = match self.width {
+            LaneWidth::Zero => 0,
+            LaneWidth::One => u64::from(*lane.get(at)?),
+            LaneWidth::Two => u64::from(u16::from_le_bytes(element(lane, at)?)),
+            LaneWidth::Four => u64::from(u32::from_le_bytes(element(lane, at)?)),
+            LaneWidth::Eight => u64::from_le_bytes(element(lane, at)?),
+        };
+        Some(self.base.wrapping_add(distance))
+    }
+
+    /// Calls `each` with the integers from `from` up to, not including, `to`.
+    #[inline]
+    pub(super) fn for_each(
+        &self,
+        whole: &[u8],
+        from: usize,
+        to: usize,
+        mut each: impl FnMut(u64),
+    ) -> Option<()> {
+        let width = self.width.bytes();
+        let bytes = whole.get(self.start + from * width..self.start + to * width)?;
+        let base = self.base;
+        match self.width {
+            LaneWidth::Zero => (from..to).for_each(|_| each(base)),
+            LaneWidth::One => bytes
+                .iter()
+                .for_each(|&v| each(base.wrapping_add(u64::from(v)))),
+            LaneWidth::Two => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .for_each(|&v| each(base.wrapping_add(u64::from(u16::from_le_bytes(v))))),
+            LaneWidth::Four => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .for_each(|&v| each(base.wrapping_add(u64::from(u32::from_le_bytes(v))))),
+            LaneWidth::Eight => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .for_each(|&v| each(base.wrapping_add(u64::from_le_bytes(v)))),
+        }
+        Some(())
+    }
+}
+
+#[inline]
+fn element<const N: usize>(lane: &[u8], at: usize) -> Option<[u8; N]> {
+    lane.get(at * N..)?.first_chunk::<N>().copied()
+}
+
+/// Appends a lane of integers.
+pub(crate) fn put_ints_u64(values: &[u64], out: &mut Vec<u8>) {
+    let low = values.iter().copied().min().unwrap_or(0);
+    let high = values.iter().copied().max().unwrap_or(0);
+    let width = put_lane_head(low, high, out);
+    match width {
+        LaneWidth::Zero => {}
+        LaneWidth::One => out.extend(values.iter().map(|&v| (v - low) as u8)),
+        LaneWidth::Two => out.extend(
+            values
+                .iter()
+                .flat_map(|&v| ((v - low) as u16).to_le_bytes()),
+        ),
+        LaneWidth::Four => {
+            out.extend(
+                values
+                    .iter()
+                    .flat_map(|&v| ((v - low) as u32).to_le_bytes()),
+            );
+        }
+        LaneWidth::Eight => out.extend(values.iter().flat_map(|&v| (v - low).to_le_bytes())),
+    }
+}
+
+/// Appends a lane of integers.
+pub(crate) fn put_ints_u32(values: &[u32], out: &mut Vec<u8>) {
+    let low = values.iter().copied().min().unwrap_or(0);
+    let high = values.iter().copied().max().unwrap_or(0);
+    let width = put_lane_head(u64::from(low), u64::from(high), out);
+    match width {
+        LaneWidth::Zero => {}
+        LaneWidth::One => out.extend(values.iter().map(|&v| (v - low) as u8)),
+        LaneWidth::Two => out.extend(
+            values
+                .iter()
+                .flat_map(|&v| ((v - low) as u16).to_le_bytes()),
+        ),
+        LaneWidth::Four | LaneWidth::Eight => {
+            out.extend(values.iter().flat_map(|&v| (v - low).to_le_bytes()));
+        }
+    }
+}
+
+fn put_lane_head(low: u64, high: u64, out: &mut Vec<u8>) -> LaneWidth {
+    let width = LaneWidth::for_largest(high - low);
+    out.push(width.number());
+    varint::put_u64(out, low);
+    width
+}
+
+/// A run of bytes inside a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    pub(super) start: usize,
+    pub(super) len: usize,
+}
+
+impl Run {
+    /// Length (varint), then the bytes.
+    pub(super) fn parse(whole: &[u8], reader: &mut ByteReader<'_>) -> Option<Self> {
+        let len = usize::try_from(reader.varint_u64()?).ok()?;
+        let start = offset_of(whole, reader);
+        reader.take(len)?;
+        Some(Self { start, len })
+    }
+
+    #[inline]
+    pub(super) fn of<'a>(&self, whole: &'a [u8]) -> Option<&'a [u8]> {
+        whole.get(self.start..self.start + self.len)
+    }
+}
+
+/// Byte strings, one an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum BytesLane {
+    /// One after another, with their lengths. Where the lengths differ, `starts` holds the offset of every
+    /// [`RESTART_INTERVAL`]th.
+    Plain {
+        lens: IntLane,
+        starts: Option<IntLane>,
+        data: Run,
+    },
+    /// The distinct ones, and which of them each entry has.
+    Dictionary {
+        count: usize,
+        ends: IntLane,
+        data: Run,
+        ids: IntLane,
+    },
+}
+
+const PLAIN: u8 = 0;
+const DICTIONARY: u8 = 1;
+
+impl BytesLane {
+    pub(super) fn parse(whole: &[u8], reader: &mut ByteReader<'_>, count: usize) -> Option<Self> {
+        match reader.u8()? {
+            PLAIN => {
+                let lens = IntLane::parse(whole, reader, count)?;
+                let starts = if lens.is_constant() {
+                    None
+                } else {
+                    let restarts = count.div_ceil(RESTART_INTERVAL);
+                    Some(IntLane::parse(whole, reader, restarts)?)
+                };
+                let data = Run::parse(whole, reader)?;
+                Some(Self::Plain { lens, starts, data })
+            }
+            DICTIONARY => {
+                let distinct = usize::try_from(reader.varint_u64()?).ok()?;
+                if distinct == 0 || distinct > count {
+                    return None;
+                }
+                let ends = IntLane::parse(whole, reader, distinct)?;
+                let data = Run::parse(whole, reader)?;
+                let ids = IntLane::parse(whole, reader, count)?;
+                Some(Self::Dictionary {
+                    count: distinct,
+                    ends,
+                    data,
+                    ids,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Where in the data the string of entry `at` begins, and its length.
+    #[inline]
+    pub(super) fn locate(&self, whole: &[u8], at: usize) -> Option<(usize, usize)> {
+        match self {
+            Self::Plain { lens, starts, .. } => {
+                let len = lens.get(whole, at)? as usize;
+                let start = match starts {
+                    None => at.checked_mul(len)?,
+                    Some(starts) => {
+                        let restart = at / RESTART_INTERVAL;
+                        let mut start = starts.get(whole, restart)?;
+                        for before in restart * RESTART_INTERVAL..at {
+                            start = start.checked_add(lens.get(whole, before)?)?;
+                        }
+                        usize::try_from(start).ok()?
+                    }
+                };
+                Some((start, len))
+            }
+            Self::Dictionary { ids, .. } => self.locate_id(whole, ids.get(whole, at)? as usize),
+        }
+    }
+
+    /// Where in the data the dictionary's string `id` begins, and its length.
+    #[inline]
+    pub(super) fn locate_id(&self, whole: &[u8], id: usize) -> Option<(usize, usize)> {
+        let Self::Dictionary { count, ends, .. } = self else {
+            return None;
+        };
+        if id >= *count {
+            return None;
+        }
+        let start = match id.checked_sub(1) {
+            None => 0,
+            Some(before) => ends.get(whole, before)? as usize,
+        };
+        let len = (ends.get(whole, id)? as usize).checked_sub(start)?;
+        Some((start, len))
+    }
+
+    #[inline]
+    pub(super) fn data<'a>(&self, whole: &'a [u8]) -> Option<&'a [u8]> {
+        match self {
+            Self::Plain { data, .. } | Self::Dictionary { data, .. } => data.of(whole),
+        }
+    }
+
+    /// The string of entry `at`.
+    #[inline]
+    pub(super) fn get<'a>(&self, whole: &'a [u8], at: usize) -> Option<&'a [u8]> {
+        let (start, len) = self.locate(whole, at)?;
+        self.data(whole)?.get(start..start.checked_add(len)?)
+    }
+
+    /// The string `id` of the dictionary.
+    #[inline]
+    pub(super) fn word<'a>(&self, whole: &'a [u8], id: usize) -> Option<&'a [u8]> {
+        let (start, len) = self.locate_id(whole, id)?;
+        self.data(whole)?.get(start..start.checked_add(len)?)
+    }
+
+    /// Number of distinct strings, if there is a dictionary.
+    pub(super) fn words(&self) -> Option<usize> {
+        match self {
+            Self::Plain { .. } => None,
+            Self::Dictionary { count, .. } => Some(*count),
+        }
+    }
+}
+
+/// Appends a lane of byte strings that follow each other in `data`.
+pub(super) fn put_plain(lens: &[u32], data: &[u8], out: &mut Vec<u8>, starts: &mut Vec<u64>) {
+    out.push(PLAIN);
+    put_ints_u32(lens, out);
+    let constant = lens.windows(2).all(|pair| pair[0] == pair[1]);
+    if !constant {
+        starts.clear();
+        let mut at = 0;
+        for group in lens.chunks(RESTART_INTERVAL) {
+            starts.push(at);
+            at += group.iter().map(|&len| u64::from(len)).sum::<u64>();
+        }
+        put_ints_u64(starts, out);
+    }
+    varint::put_u64(out, data.len() as u64);
+    out.extend_from_slice(data);
+}
+
+/// Appends a lane of ids into a dictionary whose words end at `ends` in `data`.
+pub(super) fn put_dictionary(ends: &[u32], data: &[u8], ids: &[u32], out: &mut Vec<u8>) {
+    out.push(DICTIONARY);
+    varint::put_u64(out, ends.len() as u64);
+    put_ints_u32(ends, out);
+    varint::put_u64(out, data.len() as u64);
+    out.extend_from_slice(data);
+    put_ints_u32(ids, out);
+}

@@ -1,0 +1,15 @@
+//! Data blocks: runs of sorted entries kept column by column.
+//!
+//! The columns are lanes: arrays of equal width, so that any entry is found by arithmetic. A block is searched and
+//! decoded without unpacking it first.
+
+mod builder;
+mod decode;
+mod format;
+mod lane;
+mod search;
+
+pub(super) use builder::BlockBuilder;
+pub(super) use decode::{DecodeError, DecodeScratch};
+pub(crate) use format::Block;
+pub(super) use lane::{IntLane, put_ints_u64};

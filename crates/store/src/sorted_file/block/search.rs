@@ -1,0 +1,188 @@
+//! Finds positions in a block without decoding it.
+
+use std::cmp::Ordering;
+
+use ostrakon_cell::KeyRef;
+
+use super::format::{Block, Deletes, SIGN};
+use super::lane::RESTART_INTERVAL;
+use crate::codec::common_prefix_len;
+use crate::sorted_file::bound::Bound;
+
+/// How a row stands to the one looked for, and how many bytes behind the block's prefix agree.
+#[derive(Clone, Copy)]
+struct RowOrder {
+    order: Ordering,
+    agree: usize,
+}
+
+impl Block {
+    /// Position of the first entry behind `bound`, not before position `from`. `None` if the block is malformed.
+    pub(in crate::sorted_file) fn find(&self, bound: Bound<'_>, from: usize) -> Option<usize> {
+        let raw = self.raw();
+        let layout = self.layout();
+        let prefix = layout.row_prefix.of(raw)?;
+        let shared = common_prefix_len(prefix, bound.key.row);
+        if shared < prefix.len() {
+            // All rows stand on the same side of the bound's.
+            return match bound.key.row.get(shared) {
+                Some(&byte) if byte > *prefix.get(shared)? => Some(self.entries()),
+                _ => Some(from),
+            };
+        }
+        let target = bound.key.row.get(prefix.len()..)?;
+        // The last restart before the bound, searched from near `from` upwards: the end of a short range is close
+        // to its start.
+        let restarts = self.entries().div_ceil(RESTART_INTERVAL);
+        let first = from / RESTART_INTERVAL;
+        let mut low = first;
+        let mut step = if from == 0 { restarts } else { 1 };
+        let mut high = (first + step).min(restarts);
+        while high < restarts && self.restart_is_before(high, target, bound)? {
+            low = high;
+            step *= 4;
+            high = (high + step).min(restarts);
+        }
+        while low + 1 < high {
+            let middle = low.midpoint(high);
+            if self.restart_is_before(middle, target, bound)? {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        self.walk(low, target, bound).map(|at| at.max(from))
+    }
+
+    fn restart_row(&self, restart: usize) -> Option<&[u8]> {
+        let (raw, layout) = (self.raw(), self.layout());
+        let at = restart * RESTART_INTERVAL;
+        let len = (layout.row_lens.get(raw, at)? as usize).checked_sub(layout.row_prefix.len)?;
+        let start = layout.suffix_starts.get(raw, restart)? as usize;
+        layout.suffixes.of(raw)?.get(start..start.checked_add(len)?)
+    }
+
+    fn restart_is_before(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<bool> {
+        Some(match self.restart_row(restart)?.cmp(target) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => self.column_is_before(restart * RESTART_INTERVAL, bound)?,
+        })
+    }
+
+    /// Whether entry `at`, whose row is the bound's, lies before the bound.
+    fn column_is_before(&self, at: usize, bound: Bound<'_>) -> Option<bool> {
+        if bound.first_of_row {
+            return Some(false);
+        }
+        let (raw, layout) = (self.raw(), self.layout());
+        let key = bound.key;
+        let mut order = layout.family.get(raw, at)?.cmp(key.family);
+        if order == Ordering::Equal {
+            order = layout.qualifier.get(raw, at)?.cmp(key.qualifier);
+        }
+        if order == Ordering::Equal {
+            order = layout.visibility.get(raw, at)?.cmp(key.visibility);
+        }
+        if order == Ordering::Equal {
+            order = key.timestamp.cmp(&self.timestamp(at)?);
+        }
+        if order == Ordering::Equal {
+            order = key.deleted.cmp(&self.deleted(at)?);
+        }
+        Some(order == Ordering::Less || (order == Ordering::Equal && bound.after))
+    }
+
+    /// The first entry behind the bound from restart `restart` on, which lies in its group or right behind it.
+    fn walk(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<usize> {
+        let (raw, layout) = (self.raw(), self.layout());
+        let first = restart * RESTART_INTERVAL;
+        let end = (first + RESTART_INTERVAL).min(self.entries());
+        let row = self.restart_row(restart)?;
+        let mut suffix_end = layout.suffix_starts.get(raw, restart)? as usize + row.len();
+        let suffixes = layout.suffixes.of(raw)?;
+        let mut now = compare(row, target, 0);
+        for at in first..end {
+            if at > first {
+                let len =
+                    (layout.row_lens.get(raw, at)? as usize).checked_sub(layout.row_prefix.len)?;
+                let shared = layout.shared.get(raw, at)? as usize;
+                let start = suffix_end;
+                suffix_end = start.checked_add(len.checked_sub(shared)?)?;
+                let suffix = suffixes.get(start..suffix_end)?;
+                match shared.cmp(&now.agree) {
+                    // Differs from the target where the row before did.
+                    Ordering::Greater => {}
+                    // Left the row before where that one still agreed with the target, and rows rise.
+                    Ordering::Less => now.order = Ordering::Greater,
+                    Ordering::Equal => now = compare(suffix, target.get(shared..)?, shared),
+                }
+            }
+            let before = match now.order {
+                Ordering::Less => true,
+                Ordering::Equal => self.column_is_before(at, bound)?,
+                Ordering::Greater => false,
+            };
+            if !before {
+                return Some(at);
+            }
+        }
+        Some(end)
+    }
+
+    #[inline]
+    pub(super) fn timestamp(&self, at: usize) -> Option<i64> {
+        Some((self.layout().timestamps.get(self.raw(), at)? ^ SIGN) as i64)
+    }
+
+    #[inline]
+    pub(super) fn deleted(&self, at: usize) -> Option<bool> {
+        Some(match self.layout().deletes {
+            Deletes::None => false,
+            Deletes::All => true,
+            Deletes::Some { start } => self.raw().get(start + at / 8)? & (1 << (at % 8)) != 0,
+        })
+    }
+
+    /// The key of entry `at`, its row built in `row`.
+    pub(crate) fn key_at<'a>(&'a self, at: usize, row: &'a mut Vec<u8>) -> Option<KeyRef<'a>> {
+        let (raw, layout) = (self.raw(), self.layout());
+        let restart = at / RESTART_INTERVAL;
+        row.clear();
+        row.extend_from_slice(layout.row_prefix.of(raw)?);
+        let first = self.restart_row(restart)?;
+        row.extend_from_slice(first);
+        let suffixes = layout.suffixes.of(raw)?;
+        let mut suffix_end = layout.suffix_starts.get(raw, restart)? as usize + first.len();
+        for next in restart * RESTART_INTERVAL + 1..=at {
+            let len = layout.row_lens.get(raw, next)? as usize;
+            let shared =
+                (layout.shared.get(raw, next)? as usize).checked_add(layout.row_prefix.len)?;
+            if shared > row.len() {
+                return None;
+            }
+            let start = suffix_end;
+            suffix_end = start.checked_add(len.checked_sub(shared)?)?;
+            row.truncate(shared);
+            row.extend_from_slice(suffixes.get(start..suffix_end)?);
+        }
+        Some(KeyRef {
+            row,
+            family: layout.family.get(raw, at)?,
+            qualifier: layout.qualifier.get(raw, at)?,
+            visibility: layout.visibility.get(raw, at)?,
+            timestamp: self.timestamp(at)?,
+            deleted: self.deleted(at)?,
+        })
+    }
+}
+
+/// Compares what stands behind `before` bytes that agree.
+#[inline]
+fn compare(row: &[u8], target: &[u8], before: usize) -> RowOrder {
+    let agree = common_prefix_len(row, target);
+    RowOrder {
+        order: row.get(agree).cmp(&target.get(agree)),
+        agree: before + agree,
+    }
+}

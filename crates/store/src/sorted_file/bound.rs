@@ -1,0 +1,72 @@
+//! Places between keys.
+
+use ostrakon_cell::{Key, KeyRef};
+
+/// A place between two keys: right before `key`, or right behind it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound<'a> {
+    pub(super) key: KeyRef<'a>,
+    /// Whether the place is behind the key.
+    pub(super) after: bool,
+    /// Whether the place is before everything of its row. Saves looking at columns.
+    pub(super) first_of_row: bool,
+}
+
+impl<'a> Bound<'a> {
+    pub(super) fn new(key: KeyRef<'a>, after: bool) -> Self {
+        let first_of_row = !after
+            && key.deleted
+            && key.timestamp == i64::MAX
+            && key.family.is_empty()
+            && key.qualifier.is_empty()
+            && key.visibility.is_empty();
+        Self {
+            key,
+            after,
+            first_of_row,
+        }
+    }
+
+    /// The place before everything of `row`.
+    pub(super) fn before_row(row: &'a [u8]) -> Self {
+        let key = KeyRef {
+            row,
+            family: &[],
+            qualifier: &[],
+            visibility: &[],
+            timestamp: i64::MAX,
+            deleted: true,
+        };
+        Self::new(key, false)
+    }
+}
+
+/// One end of a range, in buffers that are used again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct End {
+    key: Key,
+    after: bool,
+    first_of_row: bool,
+    finite: bool,
+}
+
+impl End {
+    pub(super) fn set(&mut self, bound: Option<Bound<'_>>) {
+        self.finite = bound.is_some();
+        if let Some(bound) = bound {
+            self.key.set(bound.key);
+            self.after = bound.after;
+            self.first_of_row = bound.first_of_row;
+        }
+    }
+
+    /// The place, or `None` for infinity.
+    #[inline]
+    pub(super) fn bound(&self) -> Option<Bound<'_>> {
+        self.finite.then(|| Bound {
+            key: self.key.as_ref(),
+            after: self.after,
+            first_of_row: self.first_of_row,
+        })
+    }
+}

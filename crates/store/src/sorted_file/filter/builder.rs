@@ -1,0 +1,79 @@
+//! Collects hashes while a file is written, and cuts the filter into partitions so that memory stays bounded.
+
+use super::format::encode;
+use super::hash::{FilterFunctor, KeyHash};
+use ostrakon_cell::KeyRef;
+
+/// Keys of a partition: eight bytes of memory each while it is collected.
+const PARTITION_KEYS: usize = 1 << 20;
+
+/// Collects one partition at a time.
+#[derive(Debug)]
+pub(crate) struct FilterBuilder {
+    functor: FilterFunctor,
+    error_rate: f64,
+    hashes: Vec<u64>,
+    row: KeyHash,
+    first_row: Vec<u8>,
+}
+
+impl FilterBuilder {
+    pub(crate) fn new(functor: FilterFunctor, error_rate: f64) -> Self {
+        Self {
+            functor,
+            error_rate,
+            hashes: Vec::new(),
+            row: KeyHash(0),
+            first_row: Vec::new(),
+        }
+    }
+
+    pub(crate) fn functor(&self) -> FilterFunctor {
+        self.functor
+    }
+
+    /// Adds a key. `same_row` tells that its row is that of the key before.
+    #[inline]
+    pub(crate) fn push(&mut self, key: KeyRef<'_>, same_row: bool) {
+        if !same_row || self.hashes.is_empty() {
+            self.row = KeyHash::row(key.row);
+            if self.hashes.is_empty() {
+                self.first_row.clear();
+                self.first_row.extend_from_slice(key.row);
+            }
+        } else if self.functor == FilterFunctor::Row {
+            return;
+        }
+        let hash = match self.functor {
+            FilterFunctor::Row => self.row,
+            FilterFunctor::RowFamily => self.row.with(key.family),
+            FilterFunctor::RowFamilyQualifier => self.row.with(key.family).with(key.qualifier),
+        };
+        if self.hashes.last() != Some(&hash.0) {
+            self.hashes.push(hash.0);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Whether the partition should be written.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.hashes.len() >= PARTITION_KEYS
+    }
+
+    /// Whether the partition must be written even inside a row.
+    #[inline]
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.hashes.len() >= 2 * PARTITION_KEYS
+    }
+
+    /// The bytes of the partition and its first row; a new one begins.
+    pub(crate) fn finish(&mut self) -> (Vec<u8>, Vec<u8>) {
+        let bytes = encode(&self.hashes, self.error_rate);
+        self.hashes.clear();
+        (bytes, std::mem::take(&mut self.first_row))
+    }
+}

@@ -1,0 +1,10 @@
+//! Bloom filters: which keys a file certainly does not hold.
+
+mod builder;
+mod format;
+mod hash;
+
+pub(super) use builder::FilterBuilder;
+pub(super) use format::Bloom;
+pub use hash::FilterFunctor;
+pub(super) use hash::KeyHash;

@@ -1,0 +1,308 @@
+//! The frame of a sorted file: header, framed parts, description, footer.
+//!
+//! ```text
+//! header             12 bytes: magic "ostrkSF\0", version u32
+//! parts              data blocks, filter partitions, indexes, then the description; each framed
+//! footer             40 bytes: offset u64 and stored bytes u64 of the description, 8 bytes zero, version u32,
+//!                    checksum u32 of the 28 bytes before, magic "ostrkSFe"
+//! ```
+//!
+//! A framed part is its codec (1 byte: 0 none, 1 LZ4, 2 Zstandard), its raw length (u32; for codec 0 the payload may
+//! be longer than that can tell, and it is the payload's length modulo 2^32), the payload, and the checksum (u32) of
+//! all that, xored with the lower half of the part's offset so that a part in the wrong place does not pass.
+//!
+//! The description:
+//!
+//! ```text
+//! entries, deletes   varints
+//! oldest, newest     timestamps, 8 bytes each
+//! first, last row    each varint length, bytes
+//! filter functor     1 byte: 0 no filter, 1 row, 2 row and family, 3 row, family and qualifier
+//! partitions         varint count; each: first row (varint length, bytes), offset (varint), stored bytes (varint)
+//! groups             varint count; each: name, families (varint count, each with length; the last group's are none:
+//!                    it is the default one), index offset and stored bytes (varints), blocks, entries (varints)
+//! ```
+//!
+//! All fixed integers are little-endian.
+
+use super::filter::FilterFunctor;
+use super::writer::FileSummary;
+use crate::codec::put_length_prefixed;
+use crate::codec::{BlockCodec, ByteReader, checksum, varint};
+
+/// The version written, and the newest one read.
+pub(super) const VERSION: u32 = 1;
+
+const HEADER_MAGIC: [u8; 8] = *b"ostrkSF\0";
+const FOOTER_MAGIC: [u8; 8] = *b"ostrkSFe";
+
+pub(super) const HEADER_BYTES: usize = 12;
+pub(super) const FOOTER_BYTES: usize = 40;
+
+/// Bytes of a frame before its payload.
+pub(super) const FRAME_HEAD_BYTES: usize = 5;
+
+/// Why bytes are not a file of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FormatError {
+    /// Not what was written.
+    Corrupt(&'static str),
+    /// Written by a newer version.
+    Newer(u32),
+}
+
+pub(super) fn put_header(out: &mut Vec<u8>) {
+    out.extend_from_slice(&HEADER_MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+}
+
+/// Checks the first bytes of a file.
+pub(super) fn check_header(bytes: &[u8]) -> Result<(), FormatError> {
+    let mut reader = ByteReader::new(bytes);
+    if reader.take_array() != Some(&HEADER_MAGIC) {
+        return Err(FormatError::Corrupt(
+            "the file does not begin as a sorted file",
+        ));
+    }
+    match reader.u32() {
+        Some(VERSION) => Ok(()),
+        _ => Err(FormatError::Corrupt(
+            "the version in the header is not that of the footer",
+        )),
+    }
+}
+
+/// Where a part lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PartPlace {
+    pub(super) offset: u64,
+    /// Stored bytes, frame included.
+    pub(super) bytes: u64,
+}
+
+pub(super) fn put_footer(description: PartPlace, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(&description.offset.to_le_bytes());
+    out.extend_from_slice(&description.bytes.to_le_bytes());
+    out.extend_from_slice(&[0; 8]);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    let sum = checksum(out.get(start..).unwrap_or_default());
+    out.extend_from_slice(&sum.to_le_bytes());
+    out.extend_from_slice(&FOOTER_MAGIC);
+}
+
+/// Reads the last [`FOOTER_BYTES`] of a file: where its description lies.
+pub(super) fn read_footer(bytes: &[u8; FOOTER_BYTES]) -> Result<PartPlace, FormatError> {
+    const CUT: FormatError = FormatError::Corrupt("the footer is damaged or the file was cut");
+    let mut reader = ByteReader::new(bytes);
+    let r = &mut reader;
+    let offset = r.u64().ok_or(CUT)?;
+    let stored = r.u64().ok_or(CUT)?;
+    let reserved = r.u64().ok_or(CUT)?;
+    let version = r.u32().ok_or(CUT)?;
+    let sum = r.u32().ok_or(CUT)?;
+    let checked = bytes.get(..28).ok_or(CUT)?;
+    if r.take_array() != Some(&FOOTER_MAGIC) || checksum(checked) != sum {
+        return Err(CUT);
+    }
+    if version > VERSION {
+        return Err(FormatError::Newer(version));
+    }
+    if version == 0 || reserved != 0 {
+        return Err(CUT);
+    }
+    Ok(PartPlace {
+        offset,
+        bytes: stored,
+    })
+}
+
+/// Begins a frame; the payload follows.
+pub(super) fn begin_frame(out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    out.extend_from_slice(&[0; FRAME_HEAD_BYTES]);
+    start
+}
+
+/// Ends the frame that begins at `start` of `out` and will begin at `offset` of the file.
+pub(super) fn end_frame(
+    out: &mut Vec<u8>,
+    start: usize,
+    codec: BlockCodec,
+    raw_len: usize,
+    offset: u64,
+) {
+    if let Some(head) = out.get_mut(start..start + FRAME_HEAD_BYTES)
+        && let Some((number, len)) = head.split_first_mut()
+    {
+        *number = codec.number();
+        len.copy_from_slice(&(raw_len as u32).to_le_bytes());
+    }
+    let sum = checksum(out.get(start..).unwrap_or_default()) ^ offset as u32;
+    out.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// What a frame says of its payload, which is `bytes[FRAME_HEAD_BYTES..bytes.len() - 4]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) codec: BlockCodec,
+    pub(super) raw_len: usize,
+}
+
+/// Checks a frame read from `offset`; `None` if it is damaged.
+pub(super) fn read_frame(bytes: &[u8], offset: u64) -> Option<Frame> {
+    let (checked, sum) = bytes.split_last_chunk::<4>()?;
+    if checksum(checked) ^ offset as u32 != u32::from_le_bytes(*sum) {
+        return None;
+    }
+    let mut reader = ByteReader::new(checked);
+    let codec = BlockCodec::from_number(reader.u8()?)?;
+    let raw_len = reader.u32()?;
+    let payload = reader.remaining();
+    let raw_len = if codec == BlockCodec::None {
+        if payload as u32 != raw_len {
+            return None;
+        }
+        payload
+    } else {
+        raw_len as usize
+    };
+    Some(Frame { codec, raw_len })
+}
+
+/// What a file says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Description {
+    pub(super) entries: u64,
+    pub(super) deletes: u64,
+    pub(super) oldest: i64,
+    pub(super) newest: i64,
+    pub(super) first_row: Vec<u8>,
+    pub(super) last_row: Vec<u8>,
+    pub(super) functor: Option<FilterFunctor>,
+    pub(super) partitions: Vec<Partition>,
+    /// The last one is the default group.
+    pub(super) groups: Vec<Group>,
+}
+
+/// One partition of the filter: of the rows from `first_row` up to and including that of the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Partition {
+    pub(super) first_row: Vec<u8>,
+    pub(super) place: PartPlace,
+}
+
+/// A locality group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) name: Vec<u8>,
+    pub(super) families: Vec<Vec<u8>>,
+    pub(super) index: PartPlace,
+    pub(super) blocks: u64,
+    pub(super) entries: u64,
+}
+
+impl Description {
+    /// What users are told of a file of `bytes` bytes.
+    pub(super) fn summary(&self, bytes: u64) -> FileSummary {
+        FileSummary {
+            bytes,
+            entries: self.entries,
+            deletes: self.deletes,
+            first_row: self.first_row.clone(),
+            last_row: self.last_row.clone(),
+            oldest: self.oldest,
+            newest: self.newest,
+        }
+    }
+
+    /// The filter partitions that know about `row`: the last one that begins before it, and those that begin with it.
+    pub(super) fn candidates(&self, row: &[u8]) -> std::ops::Range<usize> {
+        let before = self
+            .partitions
+            .partition_point(|p| p.first_row.as_slice() < row);
+        let through = self
+            .partitions
+            .partition_point(|p| p.first_row.as_slice() <= row);
+        before.saturating_sub(1)..through
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        varint::put_u64(&mut out, self.entries);
+        varint::put_u64(&mut out, self.deletes);
+        out.extend_from_slice(&self.oldest.to_le_bytes());
+        out.extend_from_slice(&self.newest.to_le_bytes());
+        put_length_prefixed(&mut out, &self.first_row);
+        put_length_prefixed(&mut out, &self.last_row);
+        out.push(self.functor.map_or(0, |functor| functor as u8));
+        varint::put_u64(&mut out, self.partitions.len() as u64);
+        for partition in &self.partitions {
+            put_length_prefixed(&mut out, &partition.first_row);
+            put_place(partition.place, &mut out);
+        }
+        varint::put_u64(&mut out, self.groups.len() as u64);
+        for group in &self.groups {
+            put_length_prefixed(&mut out, &group.name);
+            varint::put_u64(&mut out, group.families.len() as u64);
+            for family in &group.families {
+                put_length_prefixed(&mut out, family);
+            }
+            put_place(group.index, &mut out);
+            varint::put_u64(&mut out, group.blocks);
+            varint::put_u64(&mut out, group.entries);
+        }
+        out
+    }
+
+    /// Reads a description; `None` if the bytes are none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = ByteReader::new(bytes);
+        let r = &mut reader;
+        let mut description = Self {
+            entries: r.varint_u64()?,
+            deletes: r.varint_u64()?,
+            oldest: r.i64()?,
+            newest: r.i64()?,
+            first_row: r.length_prefixed()?.to_vec(),
+            last_row: r.length_prefixed()?.to_vec(),
+            functor: match r.u8()? {
+                0 => None,
+                number => Some(FilterFunctor::from_number(number)?),
+            },
+            ..Self::default()
+        };
+        for _ in 0..r.varint_u64()? {
+            description.partitions.push(Partition {
+                first_row: r.length_prefixed()?.to_vec(),
+                place: read_place(r)?,
+            });
+        }
+        for _ in 0..r.varint_u64()? {
+            let mut group = Group {
+                name: r.length_prefixed()?.to_vec(),
+                ..Group::default()
+            };
+            for _ in 0..r.varint_u64()? {
+                group.families.push(r.length_prefixed()?.to_vec());
+            }
+            group.index = read_place(r)?;
+            group.blocks = r.varint_u64()?;
+            group.entries = r.varint_u64()?;
+            description.groups.push(group);
+        }
+        (r.is_empty() && !description.groups.is_empty()).then_some(description)
+    }
+}
+
+fn put_place(place: PartPlace, out: &mut Vec<u8>) {
+    varint::put_u64(out, place.offset);
+    varint::put_u64(out, place.bytes);
+}
+
+fn read_place(reader: &mut ByteReader<'_>) -> Option<PartPlace> {
+    Some(PartPlace {
+        offset: reader.varint_u64()?,
+        bytes: reader.varint_u64()?,
+    })
+}

@@ -1,0 +1,460 @@
+//! Reads the entries of a file in order.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, LabelMap, Range, Result,
+    SortedKeyValueIterator,
+};
+
+use super::bound::{Bound, End};
+use super::filter::{Bloom, FilterFunctor, KeyHash};
+use super::format::Description;
+use super::reader::{SortedFile, row_after};
+use super::stream::{GroupStream, Reading};
+use crate::catalog::Fence;
+
+/// Tells whether entries with a label may be returned.
+pub type LabelFilter = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+/// Entries of the buffer of each group when several groups are merged.
+const GROUP_BATCH: BatchLimit = BatchLimit {
+    entries: 512,
+    bytes: 64 << 10,
+};
+
+/// One locality group that takes part.
+struct Source {
+    group: usize,
+    stream: GroupStream,
+    /// Used when there are several.
+    batch: Batch,
+    at: usize,
+    labels: LabelMap,
+}
+
+/// Reads the entries of one file inside its fences. Families that are not selected are left out, qualifiers are not
+/// looked at.
+pub struct FileIterator {
+    file: Arc<SortedFile>,
+    /// Sorted, each as its first row and the first row behind it.
+    fences: Arc<[(Option<Vec<u8>>, Option<Vec<u8>>)]>,
+    reading: Reading,
+    description: Option<Arc<Description>>,
+    /// Filter partitions in use.
+    blooms: Vec<Option<Arc<Bloom>>>,
+    sources: Vec<Source>,
+    /// The range sought, and its part inside the present fence.
+    range: (End, End),
+    part: (End, End),
+    /// The present fence; one past the last when all is read.
+    fence: usize,
+    /// Whether the filter said `perhaps` and nothing was found yet.
+    doubtful: bool,
+}
+
+impl fmt::Debug for FileIterator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileIterator")
+            .field("file", &self.file.path())
+            .field("fence", &self.fence)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileIterator {
+    pub(super) fn new(file: Arc<SortedFile>, fences: &[Fence]) -> Self {
+        let mut fences: Vec<_> = fences
+            .iter()
+            .filter(|fence| !fence.is_empty())
+            .map(|fence| {
+                (
+                    fence.after.as_deref().map(row_after),
+                    fence.through.as_deref().map(row_after),
+                )
+            })
+            .collect();
+        // None, no first row, sorts first.
+        fences.sort();
+        Self::over(file, fences.into(), Reading::default())
+    }
+
+    fn over(
+        file: Arc<SortedFile>,
+        fences: Arc<[(Option<Vec<u8>>, Option<Vec<u8>>)]>,
+        reading: Reading,
+    ) -> Self {
+        Self {
+            file,
+            fence: fences.len(),
+            fences,
+            reading,
+            description: None,
+            blooms: Vec::new(),
+            sources: Vec::new(),
+            range: Default::default(),
+            part: Default::default(),
+            doubtful: false,
+        }
+    }
+
+    /// Leaves out blocks none of whose labels is admitted. Entries of other blocks are still to be judged one by one.
+    /// Nothing is hidden that should not be, delete markers included, as the label is part of a column's identity.
+    #[must_use]
+    pub fn with_label_filter(mut self, admits: LabelFilter) -> Self {
+        self.reading.label_filter = Some(admits);
+        self
+    }
+
+    /// Reads blocks that are not cached without caching them, many at a time: for compactions and whole-table scans.
+    #[must_use]
+    pub fn without_cache_fill(mut self) -> Self {
+        self.reading.skip_cache_fill = true;
+        self
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &Arc<SortedFile> {
+        &self.file
+    }
+
+    /// Makes the groups that can hold the selected families take part, and no others.
+    fn choose_groups(&mut self, description: &Description) -> Result<()> {
+        let columns = &self.reading.columns;
+        let chosen = |at: usize| {
+            let Some(group) = description.groups.get(at) else {
+                return false;
+            };
+            if group.entries == 0 {
+                return false;
+            }
+            let families = columns.families();
+            if families.is_empty() {
+                return true;
+            }
+            if at + 1 == description.groups.len() {
+                // The default group has what no other has.
+                let named = |family: &Vec<u8>| {
+                    description
+                        .groups
+                        .iter()
+                        .any(|group| group.families.contains(family))
+                };
+                return !families.iter().all(named);
+            }
+            group
+                .families
+                .iter()
+                .any(|family| columns.contains_family(family))
+        };
+        self.sources.retain(|source| chosen(source.group));
+        for group in 0..description.groups.len() {
+            let known = self.sources.iter().any(|source| source.group == group);
+            if !known && chosen(group) {
+                let index = self.file.index(description, group)?;
+                self.sources.push(Source {
+                    group,
+                    stream: GroupStream::new(index),
+                    batch: Batch::new(),
+                    at: 0,
+                    labels: LabelMap::default(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the first fence from the present one on that meets the range, and seeks there.
+    fn enter_fence(&mut self) -> Result<()> {
+        while let Some((first, behind)) = self.fences.get(self.fence) {
+            let first = first.as_deref().map(Bound::before_row);
+            let behind = behind.as_deref().map(Bound::before_row);
+            let start = match (self.range.0.bound(), first) {
+                (Some(range), Some(fence)) if precedes(range, fence) => Some(fence),
+                (range, fence) => range.or(fence),
+            };
+            let end = match (self.range.1.bound(), behind) {
+                (Some(range), Some(fence)) if precedes(fence, range) => Some(fence),
+                (range, fence) => range.or(fence),
+            };
+            if let (Some(start), Some(end)) = (start, end)
+                && !precedes(start, end)
+            {
+                self.fence += 1;
+                continue;
+            }
+            self.part.0.set(start);
+            self.part.1.set(end);
+            for source in &mut self.sources {
+                source.batch.clear();
+                source.at = 0;
+                source
+                    .stream
+                    .seek(&self.file, &self.part.0, &self.part.1, &self.reading)?;
+            }
+            return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Whether the filter says that nothing of the range is in the file.
+    fn is_filtered_out(&mut self, description: &Description) -> Result<bool> {
+        let Some(functor) = description.functor else {
+            return Ok(false);
+        };
+        let (Some(start), Some(end)) = (self.range.0.bound(), self.range.1.bound()) else {
+            return Ok(false);
+        };
+        let Some(hash) = question(functor, start, end, &self.reading.columns) else {
+            return Ok(false);
+        };
+        let partitions = &description.partitions;
+        if self.blooms.len() != partitions.len() {
+            self.blooms.clear();
+            self.blooms.resize(partitions.len(), None);
+        }
+        self.file.metrics().filter_checks.increment();
+        let candidates = description.candidates(start.key.row);
+        let candidates = partitions
+            .iter()
+            .zip(&mut self.blooms)
+            .take(candidates.end)
+            .skip(candidates.start);
+        for (partition, bloom) in candidates {
+            let bloom = match bloom {
+                Some(bloom) => bloom,
+                none => none.insert(self.file.bloom(partition)?),
+            };
+            if bloom.may_contain(hash) {
+                self.doubtful = true;
+                return Ok(false);
+            }
+        }
+        self.file.metrics().filter_negatives.increment();
+        Ok(true)
+    }
+
+    fn merge_groups(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<()> {
+        for source in &mut self.sources {
+            source.labels.clear();
+        }
+        loop {
+            let mut least: Option<usize> = None;
+            let mut second: Option<usize> = None;
+            for at in 0..self.sources.len() {
+                if !self.has_top(at)? {
+                    continue;
+                }
+                if least.is_none_or(|other| self.compare(at, other) == Ordering::Less) {
+                    second = least;
+                    least = Some(at);
+                } else if second.is_none_or(|other| self.compare(at, other) == Ordering::Less) {
+                    second = Some(at);
+                }
+            }
+            let Some(least) = least else {
+                return Ok(());
+            };
+            // Take from the group that is behind until it passes the next one or its buffer ends.
+            loop {
+                if out.is_full(limit) {
+                    return Ok(());
+                }
+                let Some(source) = self.sources.get_mut(least) else {
+                    return Ok(());
+                };
+                out.push_from(&source.batch, source.at, &mut source.labels)?;
+                source.at += 1;
+                if source.at >= source.batch.len()
+                    || second.is_some_and(|other| self.compare(least, other) == Ordering::Greater)
+                {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Whether a group has an entry left; refills its buffer.
+    fn has_top(&mut self, at: usize) -> Result<bool> {
+        let Some(source) = self.sources.get_mut(at) else {
+            return Ok(false);
+        };
+        if source.at < source.batch.len() {
+            return Ok(true);
+        }
+        source.batch.clear();
+        source.at = 0;
+        source.labels.clear();
+        source.stream.fill(
+            &self.file,
+            &self.part.1,
+            &self.reading,
+            &mut source.batch,
+            GROUP_BATCH,
+        )?;
+        Ok(!source.batch.is_empty())
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        match (self.sources.get(a), self.sources.get(b)) {
+            (Some(a), Some(b)) => a.batch.key(a.at).cmp(&b.batch.key(b.at)),
+            _ => Ordering::Equal,
+        }
+    }
+
+    /// Whether nothing is left in the present fence.
+    fn is_done(&self) -> bool {
+        self.sources
+            .iter()
+            .all(|source| source.at >= source.batch.len() && source.stream.is_done())
+    }
+}
+
+impl SortedKeyValueIterator for FileIterator {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        // Until all is in place an error leaves the iterator at its end.
+        self.fence = self.fences.len();
+        self.doubtful = false;
+        self.range.0.set(
+            range
+                .start()
+                .map(|key| Bound::new(key.as_ref(), !range.start_inclusive())),
+        );
+        self.range.1.set(
+            range
+                .end()
+                .map(|key| Bound::new(key.as_ref(), range.end_inclusive())),
+        );
+        let description = match &self.description {
+            Some(description) => description.clone(),
+            None => self.description.insert(self.file.description()?).clone(),
+        };
+        if range.is_empty() || description.entries == 0 || self.fences.is_empty() {
+            return Ok(());
+        }
+        if self.reading.columns != *columns {
+            self.reading.columns.clone_from(columns);
+            self.sources.clear();
+        }
+        if self.is_filtered_out(&description)? {
+            return Ok(());
+        }
+        if self.sources.is_empty() || !columns.is_all() {
+            self.choose_groups(&description)?;
+        }
+        self.fence = 0;
+        if let Err(error) = self.enter_fence() {
+            self.fence = self.fences.len();
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        let before = out.len();
+        while self.fence < self.fences.len() {
+            if let [source] = self.sources.as_mut_slice() {
+                source
+                    .stream
+                    .fill(&self.file, &self.part.1, &self.reading, out, limit)?;
+            } else {
+                self.merge_groups(out, limit)?;
+            }
+            if out.len() > before {
+                self.doubtful = false;
+            }
+            if self.is_done() {
+                self.fence += 1;
+                self.enter_fence()?;
+            }
+            if out.is_full(limit) {
+                break;
+            }
+        }
+        let more = self.fence < self.fences.len();
+        if !more && self.doubtful {
+            self.doubtful = false;
+            self.file.metrics().filter_false_positives.increment();
+        }
+        Ok(more)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        let mut copy = Self::over(self.file.clone(), self.fences.clone(), self.reading.clone());
+        copy.description.clone_from(&self.description);
+        copy.blooms.clone_from(&self.blooms);
+        Box::new(copy)
+    }
+}
+
+/// Whether the place `a` lies before the place `b`.
+fn precedes(a: Bound<'_>, b: Bound<'_>) -> bool {
+    match a.key.cmp(&b.key) {
+        Ordering::Less => true,
+        Ordering::Equal => !a.after && b.after,
+        Ordering::Greater => false,
+    }
+}
+
+/// What to ask a filter about the keys between two places; `None` if it cannot answer.
+fn question(
+    functor: FilterFunctor,
+    start: Bound<'_>,
+    end: Bound<'_>,
+    columns: &ColumnSelection,
+) -> Option<KeyHash> {
+    let row = start.key.row;
+    let one_row = end.key.row == row;
+    // The first place behind a row, family or qualifier is before the same with a zero byte.
+    if !one_row && !(end.first_of_row && is_next(row, end.key.row)) {
+        return None;
+    }
+    let hash = KeyHash::row(row);
+    if functor == FilterFunctor::Row {
+        return Some(hash);
+    }
+    let only_column = match columns.columns() {
+        [column] => Some(column),
+        _ => None,
+    };
+    let smallest = |end: Bound<'_>| {
+        !end.after
+            && end.key.visibility.is_empty()
+            && end.key.timestamp == i64::MAX
+            && end.key.deleted
+    };
+    let one_family = one_row
+        && (start.key.family == end.key.family
+            || (is_next(start.key.family, end.key.family)
+                && end.key.qualifier.is_empty()
+                && smallest(end)));
+    let family = match only_column {
+        _ if one_family => start.key.family,
+        Some(column) => column.family.as_slice(),
+        None => match columns.families() {
+            [family] => family.as_slice(),
+            _ => return None,
+        },
+    };
+    let hash = hash.with(family);
+    if functor == FilterFunctor::RowFamily {
+        return Some(hash);
+    }
+    let one_qualifier = one_row
+        && start.key.family == end.key.family
+        && (start.key.qualifier == end.key.qualifier
+            || (is_next(start.key.qualifier, end.key.qualifier) && smallest(end)));
+    if one_qualifier {
+        return Some(hash.with(start.key.qualifier));
+    }
+    let qualifier = only_column?.qualifier.as_deref()?;
+    Some(hash.with(qualifier))
+}
+
+/// Whether `next` is `bytes` and a zero byte.
+fn is_next(bytes: &[u8], next: &[u8]) -> bool {
+    next.split_last() == Some((&0, bytes))
+}

@@ -1,0 +1,404 @@
+//! A sorted file that is open for reading.
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering as Atomic};
+
+use super::block::Block;
+use super::bound::Bound;
+use super::filter::Bloom;
+use super::format::{
+    Description, FOOTER_BYTES, FRAME_HEAD_BYTES, PartPlace, Partition, read_footer, read_frame,
+};
+use super::index::{BlockPlace, GroupIndex};
+use super::iterator::FileIterator;
+use super::writer::FileSummary;
+use crate::cache::BlockCache;
+use crate::catalog::Fence;
+use crate::codec::{BlockCodec, Decompressor};
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::metrics::Metrics;
+use crate::vfs::{ReadableFile, Vfs};
+
+/// The description is cached under this offset, where no part can be.
+const DESCRIPTION: u64 = u64::MAX;
+
+/// The end of a piece of a file; see [`SortedFile::middle_rows`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowCut {
+    /// Last row of the piece. It may be a shortened row that no entry has.
+    pub row: Vec<u8>,
+    /// About how many bytes of the file the piece has.
+    pub bytes: u64,
+}
+
+/// A sorted file. Nothing is read before it is needed, and what is read belongs to the cache: an instance takes a few
+/// hundred bytes.
+#[derive(Debug)]
+pub struct SortedFile {
+    vfs: Arc<dyn Vfs>,
+    path: PathBuf,
+    id: u64,
+    cache: Arc<BlockCache>,
+    metrics: Arc<Metrics>,
+    remove: AtomicBool,
+}
+
+impl SortedFile {
+    /// Remembers where a file is; reads nothing, so a missing or damaged file is noticed when it is used. `id` tells
+    /// files apart in the cache: give each file of a store its own and never use one again.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn open(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        id: u64,
+        cache: &Arc<BlockCache>,
+        metrics: &Arc<Metrics>,
+    ) -> StoreResult<Arc<Self>> {
+        Ok(Arc::new(Self {
+            vfs: vfs.clone(),
+            path: path.to_owned(),
+            id,
+            cache: cache.clone(),
+            metrics: metrics.clone(),
+            remove: AtomicBool::new(false),
+        }))
+    }
+
+    /// The path given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The id given.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// An iterator over the rows inside `fences`, which must be disjoint; none given means no row.
+    #[must_use]
+    pub fn iterator(self: &Arc<Self>, fences: &[Fence]) -> FileIterator {
+        FileIterator::new(self.clone(), fences)
+    }
+
+    /// What the file holds.
+    ///
+    /// # Errors
+    /// `Corruption`, `NewerFormat`, those of the disk.
+    pub fn summary(&self) -> StoreResult<FileSummary> {
+        let bytes = self.handle()?.len()?;
+        Ok(self.description()?.summary(bytes))
+    }
+
+    /// Number of entries.
+    ///
+    /// # Errors
+    /// As [`summary`](Self::summary).
+    pub fn entries(&self) -> StoreResult<u64> {
+        Ok(self.description()?.entries)
+    }
+
+    /// Removes the file from the disk when its last user lets go of it. The directory is not synced: after a loss of
+    /// power the file may be back.
+    pub fn remove_when_unused(&self) {
+        self.remove.store(true, Atomic::Release);
+    }
+
+    /// About how many bytes and entries of the file lie inside a fence, exact up to the blocks at its ends.
+    ///
+    /// # Errors
+    /// As [`summary`](Self::summary).
+    pub fn estimate(&self, fence: &Fence) -> StoreResult<(u64, u64)> {
+        let description = self.description()?;
+        if description.entries == 0
+            || fence.is_empty()
+            || !fence.meets(&description.first_row, &description.last_row)
+        {
+            return Ok((0, 0));
+        }
+        let (mut low, mut high, mut entries) = (u64::MAX, 0, 0);
+        for group in 0..description.groups.len() {
+            let index = self.index(&description, group)?;
+            let Some((first, last)) = self.blocks_inside(&index, fence)? else {
+                continue;
+            };
+            let place = |block| {
+                index
+                    .place(block)
+                    .ok_or_else(|| self.bad_index(&description, group))
+            };
+            low = low.min(place(first)?.offset);
+            let end = place(last)?;
+            high = high.max(end.offset + u64::from(end.bytes));
+            entries += index
+                .entries_before(last + 1)
+                .zip(index.entries_before(first))
+                .map_or(0, |(after, before)| after.saturating_sub(before));
+        }
+        Ok((high.saturating_sub(low), entries))
+    }
+
+    /// Rows that cut the part of the file inside a fence into at most `pieces` pieces of about the same size, taken
+    /// from the index: ascending, inside the fence, each the last row of its piece. The last piece, behind the last
+    /// cut, is not named. Empty if the part is too small or one single row.
+    ///
+    /// # Errors
+    /// As [`summary`](Self::summary).
+    pub fn middle_rows(&self, fence: &Fence, pieces: usize) -> StoreResult<Vec<RowCut>> {
+        let description = self.description()?;
+        let mut cuts: Vec<RowCut> = Vec::new();
+        if fence.is_empty()
+            || description.entries == 0
+            || !fence.meets(&description.first_row, &description.last_row)
+        {
+            return Ok(cuts);
+        }
+        // The group with the most entries stands for all.
+        let largest = (0..description.groups.len())
+            .max_by_key(|&at| description.groups.get(at).map_or(0, |group| group.entries));
+        let Some(group) = largest else {
+            return Ok(cuts);
+        };
+        let index = self.index(&description, group)?;
+        let Some((first, last)) = self.blocks_inside(&index, fence)? else {
+            return Ok(cuts);
+        };
+        let bad = || self.bad_index(&description, group);
+        let blocks = last + 1 - first;
+        let mut begin = index.place(first).ok_or_else(bad)?.offset;
+        for piece in 1..pieces.max(1) {
+            let block = first + blocks * piece / pieces.max(1);
+            if block <= first {
+                continue;
+            }
+            let row = index.separator_row(block).ok_or_else(bad)?;
+            let rises = cuts.last().is_none_or(|cut| cut.row < row);
+            // A cut at or behind the last row would leave an empty piece.
+            let inside = fence.contains(&row)
+                && row < description.last_row
+                && fence.through.as_ref().is_none_or(|through| row < *through);
+            if rises && inside {
+                let offset = index.place(block).ok_or_else(bad)?.offset;
+                cuts.push(RowCut {
+                    row,
+                    bytes: offset.saturating_sub(begin),
+                });
+                begin = offset;
+            }
+        }
+        Ok(cuts)
+    }
+
+    /// The first and last block of a group that may hold rows inside a fence.
+    fn blocks_inside(
+        &self,
+        index: &GroupIndex,
+        fence: &Fence,
+    ) -> StoreResult<Option<(usize, usize)>> {
+        if index.blocks() == 0 {
+            return Ok(None);
+        }
+        let bad = || self.corrupt(DESCRIPTION, "an index is malformed");
+        let first = match &fence.after {
+            None => 0,
+            Some(after) => index
+                .find(Bound::before_row(&row_after(after)))
+                .ok_or_else(bad)?,
+        };
+        let last = match &fence.through {
+            None => index.blocks() - 1,
+            Some(through) => {
+                let row = row_after(through);
+                let bound = Bound::before_row(&row);
+                let mut block = index.find(bound).ok_or_else(bad)?;
+                if block > 0 && index.compare(block, bound) == Some(Ordering::Equal) {
+                    block -= 1;
+                }
+                block
+            }
+        };
+        Ok((first <= last).then_some((first, last)))
+    }
+
+    pub(super) fn cache(&self) -> &BlockCache {
+        &self.cache
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// An open handle.
+    pub(super) fn handle(&self) -> StoreResult<Arc<dyn ReadableFile>> {
+        self.cache.file(self.id, || self.vfs.open(&self.path))
+    }
+
+    pub(super) fn corrupt(&self, offset: u64, what: &'static str) -> Error {
+        let error = Error::corruption(what).with("file", self.path.display());
+        if offset == DESCRIPTION {
+            error
+        } else {
+            error.with("offset", offset)
+        }
+    }
+
+    pub(super) fn bad_index(&self, description: &Description, group: usize) -> Error {
+        let offset = description
+            .groups
+            .get(group)
+            .map_or(DESCRIPTION, |group| group.index.offset);
+        self.corrupt(offset, "an index is malformed")
+    }
+
+    pub(super) fn description(&self) -> StoreResult<Arc<Description>> {
+        self.cache.part(self.id, DESCRIPTION, || {
+            let place = self.description_place()?;
+            let description = self.read_description(place)?;
+            // Rows and names, several times what they take on disk.
+            Ok((description, 4 * place.bytes as usize + 256))
+        })
+    }
+
+    pub(super) fn read_description(&self, place: PartPlace) -> StoreResult<Description> {
+        Description::decode(&self.part(place)?)
+            .ok_or_else(|| self.corrupt(place.offset, "the description is malformed"))
+    }
+
+    pub(super) fn description_place(&self) -> StoreResult<PartPlace> {
+        let handle = self.handle()?;
+        let len = handle.len()?;
+        let Some(offset) = len.checked_sub(FOOTER_BYTES as u64) else {
+            return Err(self
+                .corrupt(0, "the file is too short to be a sorted file")
+                .with("bytes", len));
+        };
+        let mut footer = [0; FOOTER_BYTES];
+        handle.read_at(offset, &mut footer)?;
+        let place = read_footer(&footer).map_err(|error| self.format_error(offset, error))?;
+        if place.offset.checked_add(place.bytes) != Some(offset) {
+            return Err(self.corrupt(offset, "the footer does not follow the description"));
+        }
+        Ok(place)
+    }
+
+    pub(super) fn index(
+        &self,
+        description: &Description,
+        group: usize,
+    ) -> StoreResult<Arc<GroupIndex>> {
+        let offset = description
+            .groups
+            .get(group)
+            .map(|group| group.index.offset);
+        self.cache.part(self.id, offset.unwrap_or_default(), || {
+            let index = self.read_index(description, group)?;
+            let bytes = index.memory();
+            Ok((index, bytes))
+        })
+    }
+
+    pub(super) fn read_index(
+        &self,
+        description: &Description,
+        group: usize,
+    ) -> StoreResult<GroupIndex> {
+        let Some(described) = description.groups.get(group) else {
+            return Err(Error::new(ErrorKind::Internal, "no such locality group"));
+        };
+        GroupIndex::parse(self.part(described.index)?)
+            .filter(|index| {
+                index.blocks() as u64 == described.blocks && index.entries() == described.entries
+            })
+            .ok_or_else(|| self.bad_index(description, group))
+    }
+
+    pub(super) fn bloom(&self, partition: &Partition) -> StoreResult<Arc<Bloom>> {
+        self.cache.part(self.id, partition.place.offset, || {
+            let bloom = self.read_bloom(partition)?;
+            let bytes = bloom.memory();
+            Ok((bloom, bytes))
+        })
+    }
+
+    pub(super) fn read_bloom(&self, partition: &Partition) -> StoreResult<Bloom> {
+        Bloom::parse(self.part(partition.place)?)
+            .ok_or_else(|| self.corrupt(partition.place.offset, "a filter is malformed"))
+    }
+
+    /// The payload of a part that is not compressed.
+    fn part(&self, place: PartPlace) -> StoreResult<Vec<u8>> {
+        let handle = self.handle()?;
+        let inside = place
+            .offset
+            .checked_add(place.bytes)
+            .is_some_and(|end| handle.len().is_ok_and(|len| end <= len));
+        if !inside {
+            return Err(self.corrupt(place.offset, "a part lies outside the file"));
+        }
+        let mut bytes = vec![0; place.bytes as usize];
+        handle.read_at(place.offset, &mut bytes)?;
+        let frame = read_frame(&bytes, place.offset)
+            .filter(|frame| frame.codec == BlockCodec::None)
+            .ok_or_else(|| self.corrupt(place.offset, "a part has a wrong checksum"))?;
+        bytes.truncate(FRAME_HEAD_BYTES + frame.raw_len);
+        bytes.drain(..FRAME_HEAD_BYTES);
+        Ok(bytes)
+    }
+
+    /// A block from its stored bytes. `stored` may be kept: it is empty then.
+    pub(super) fn decode_block(
+        &self,
+        place: BlockPlace,
+        stored: &[u8],
+        buffer: Vec<u8>,
+        decompressor: &mut Decompressor,
+    ) -> StoreResult<Block> {
+        let frame = read_frame(stored, place.offset)
+            .ok_or_else(|| self.corrupt(place.offset, "a block has a wrong checksum"))?;
+        let payload = stored
+            .get(FRAME_HEAD_BYTES..stored.len() - 4)
+            .unwrap_or_default();
+        let mut raw = buffer;
+        if frame.codec == BlockCodec::None {
+            raw.clear();
+            raw.extend_from_slice(payload);
+        } else {
+            decompressor
+                .decompress(frame.codec, payload, frame.raw_len, &mut raw)
+                .map_err(|error| {
+                    error
+                        .with("file", self.path.display())
+                        .with("offset", place.offset)
+                })?;
+        }
+        Block::parse(raw, 0, frame.raw_len)
+            .map_err(|_| self.corrupt(place.offset, "a block is malformed"))
+    }
+}
+
+impl Drop for SortedFile {
+    fn drop(&mut self) {
+        self.cache.forget_file(self.id);
+        if self.remove.load(Atomic::Acquire) {
+            match self.vfs.remove(&self.path) {
+                Ok(()) => self.metrics.files_deleted.increment(),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot remove a file that nothing refers to; it will be removed later");
+                }
+            }
+        }
+    }
+}
+
+/// The next possible row.
+pub(super) fn row_after(row: &[u8]) -> Vec<u8> {
+    let mut next = Vec::with_capacity(row.len() + 1);
+    next.extend_from_slice(row);
+    next.push(0);
+    next
+}

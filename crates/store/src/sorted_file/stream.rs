@@ -1,0 +1,339 @@
+//! The blocks of one locality group, one after another.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind};
+
+use super::block::{Block, DecodeError, DecodeScratch};
+use super::bound::{Bound, End};
+use super::index::{BlockPlace, GroupIndex};
+use super::iterator::LabelFilter;
+use super::reader::SortedFile;
+use crate::codec::Decompressor;
+use crate::error::StoreResult;
+
+/// Most bytes read ahead at a time.
+const READAHEAD_BYTES_MAX: usize = 1 << 20;
+
+/// Fewest bytes read ahead at a time.
+const READAHEAD_BYTES_MIN: usize = 128 << 10;
+
+/// What a stream is to leave out, and how it uses the cache.
+#[derive(Clone, Default)]
+pub(super) struct Reading {
+    pub(super) columns: ColumnSelection,
+    pub(super) label_filter: Option<LabelFilter>,
+    pub(super) skip_cache_fill: bool,
+}
+
+/// Bytes of the file that were read ahead.
+#[derive(Debug, Default)]
+struct Ahead {
+    offset: u64,
+    bytes: Vec<u8>,
+    /// How much to read the next time.
+    window: usize,
+}
+
+/// A position in one locality group.
+#[derive(Debug)]
+pub(super) struct GroupStream {
+    index: Arc<GroupIndex>,
+    /// The block under the position, and which one it is.
+    block: Option<Arc<Block>>,
+    at: usize,
+    from: usize,
+    to: usize,
+    /// Whether later blocks may hold entries of the range.
+    more: bool,
+    /// The block read last, to notice when reading is sequential.
+    read_last: Option<usize>,
+    ahead: Ahead,
+    stored: Vec<u8>,
+    /// The buffer of a block nobody else holds.
+    spare: Vec<u8>,
+    decompressor: Decompressor,
+    scratch: DecodeScratch,
+}
+
+impl GroupStream {
+    pub(super) fn new(index: Arc<GroupIndex>) -> Self {
+        Self {
+            index,
+            block: None,
+            at: 0,
+            from: 0,
+            to: 0,
+            more: false,
+            read_last: None,
+            ahead: Ahead::default(),
+            stored: Vec::new(),
+            spare: Vec::new(),
+            decompressor: Decompressor::new(),
+            scratch: DecodeScratch::default(),
+        }
+    }
+
+    fn malformed(&self, file: &SortedFile) -> Error {
+        let offset = self.index.place(self.at).map_or(0, |place| place.offset);
+        file.corrupt(offset, "a block is malformed")
+    }
+
+    /// Goes to the first entry between two places.
+    pub(super) fn seek(
+        &mut self,
+        file: &SortedFile,
+        start: &End,
+        end: &End,
+        reading: &Reading,
+    ) -> StoreResult<()> {
+        (self.from, self.to, self.more) = (0, 0, false);
+        if self.index.blocks() == 0 {
+            return Ok(());
+        }
+        let at = match start.bound() {
+            None => 0,
+            Some(bound) => self
+                .index
+                .find(bound)
+                .ok_or_else(|| file.corrupt(0, "an index is malformed"))?,
+        };
+        self.enter(file, at, start.bound(), end, reading)
+    }
+
+    /// Makes `at` the block under the position, the first entry behind `start` the next one.
+    fn enter(
+        &mut self,
+        file: &SortedFile,
+        at: usize,
+        start: Option<Bound<'_>>,
+        end: &End,
+        reading: &Reading,
+    ) -> StoreResult<()> {
+        let bad_index = || file.corrupt(0, "an index is malformed");
+        let next = at + 1;
+        // How the end of this block, a place the index knows, stands to the end of the range.
+        let order = match end.bound() {
+            _ if next >= self.index.blocks() => Ordering::Greater,
+            None => Ordering::Less,
+            Some(bound) => self.index.compare(next, bound).ok_or_else(bad_index)?,
+        };
+        self.more = order == Ordering::Less && next < self.index.blocks();
+        if self.block.is_none() || self.at != at {
+            self.load(file, at, end, reading)?;
+        }
+        let Some(block) = &self.block else {
+            return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
+        };
+        (self.from, self.to) = (0, 0);
+        if !wanted(block, reading) {
+            return Ok(());
+        }
+        let malformed = || self.malformed(file);
+        let from = match start {
+            None => 0,
+            Some(start) => block.find(start, 0).ok_or_else(malformed)?,
+        };
+        let to = match end.bound() {
+            Some(end) if order == Ordering::Greater => {
+                block.find(end, from).ok_or_else(malformed)?
+            }
+            _ => block.entries(),
+        };
+        (self.from, self.to) = (from, to);
+        Ok(())
+    }
+
+    /// Whether the range is exhausted.
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.from >= self.to && !self.more
+    }
+
+    /// Appends entries until the limit is reached or the range ends.
+    pub(super) fn fill(
+        &mut self,
+        file: &SortedFile,
+        end: &End,
+        reading: &Reading,
+        out: &mut Batch,
+        limit: BatchLimit,
+    ) -> StoreResult<()> {
+        loop {
+            while self.from < self.to {
+                if out.is_full(limit) {
+                    return Ok(());
+                }
+                self.decode(file, reading, out, limit)?;
+            }
+            if !self.more {
+                return Ok(());
+            }
+            if out.is_full(limit) {
+                return Ok(());
+            }
+            self.enter(file, self.at + 1, None, end, reading)?;
+        }
+    }
+
+    fn decode(
+        &mut self,
+        file: &SortedFile,
+        reading: &Reading,
+        out: &mut Batch,
+        limit: BatchLimit,
+    ) -> StoreResult<()> {
+        let Some(block) = &self.block else {
+            return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
+        };
+        // The limit of bytes is kept up to one block: entries are taken to be of average size.
+        let average = block.raw_len() / block.entries() + 1;
+        let room = limit.bytes.saturating_sub(out.byte_len()) / average + 1;
+        let count = (self.to - self.from)
+            .min(limit.entries.saturating_sub(out.len()))
+            .min(room)
+            .max(1);
+        let first = out.len();
+        let decoded = block.decode(self.from, self.from + count, out, &mut self.scratch);
+        match decoded {
+            Ok(()) => {}
+            Err(DecodeError::Malformed) => return Err(self.malformed(file)),
+            Err(DecodeError::BatchFull) => {
+                return Err(Error::invalid(
+                    "a batch holds at most 4 GiB: lower the batch limit or the size of the values",
+                ));
+            }
+        }
+        self.from += count;
+        file.metrics().entries_scanned.add(count as u64);
+        if !reading.columns.is_all() {
+            retain_families(out, first, &reading.columns);
+        }
+        Ok(())
+    }
+
+    /// Puts block `at` under the position.
+    fn load(
+        &mut self,
+        file: &SortedFile,
+        at: usize,
+        end: &End,
+        reading: &Reading,
+    ) -> StoreResult<()> {
+        let place = self
+            .index
+            .place(at)
+            .ok_or_else(|| file.corrupt(0, "an index is malformed"))?;
+        let old = self.block.take();
+        self.at = at;
+        if let Some(block) = file.cache().block(file.id(), place.offset) {
+            self.block = Some(block);
+            return Ok(());
+        }
+        if reading.skip_cache_fill
+            && let Some(block) = old.and_then(Arc::into_inner)
+        {
+            self.spare = block.into_bytes();
+        }
+        let sequential = at.checked_sub(1) == self.read_last && at > 0;
+        self.read_last = Some(at);
+        let buffer = std::mem::take(&mut self.spare);
+        let inside = self.ahead_range(place);
+        let stored = match inside {
+            Some(range) => self.ahead.bytes.get(range).unwrap_or_default(),
+            None => {
+                let handle = file.handle()?;
+                let bytes = if sequential || reading.skip_cache_fill {
+                    self.plan_ahead(at, place, end)
+                } else {
+                    self.ahead.window = 0;
+                    place.bytes as usize
+                };
+                let into = if bytes > place.bytes as usize {
+                    self.ahead.offset = place.offset;
+                    &mut self.ahead.bytes
+                } else {
+                    &mut self.stored
+                };
+                into.resize(bytes, 0);
+                handle.read_at(place.offset, into)?;
+                file.metrics().block_bytes_read.add(bytes as u64);
+                into.get(..place.bytes as usize).unwrap_or_default()
+            }
+        };
+        file.metrics().blocks_read.increment();
+        let block = file.decode_block(place, stored, buffer, &mut self.decompressor)?;
+        if self.stored.capacity() > READAHEAD_BYTES_MAX {
+            self.stored = Vec::new();
+        }
+        let block = Arc::new(block);
+        if !reading.skip_cache_fill {
+            file.cache()
+                .put_block(file.id(), place.offset, block.clone());
+        }
+        self.block = Some(block);
+        Ok(())
+    }
+
+    /// Where in the bytes read ahead a block lies, if it does.
+    fn ahead_range(&self, place: BlockPlace) -> Option<std::ops::Range<usize>> {
+        let start = usize::try_from(place.offset.checked_sub(self.ahead.offset)?).ok()?;
+        let end = start.checked_add(place.bytes as usize)?;
+        (end <= self.ahead.bytes.len()).then_some(start..end)
+    }
+
+    /// How many bytes to read from block `at` on: as many following blocks as lie behind it, belong to the range and
+    /// fit the window, which grows as reading goes on.
+    fn plan_ahead(&mut self, at: usize, place: BlockPlace, end: &End) -> usize {
+        self.ahead.window = (self.ahead.window * 2).clamp(READAHEAD_BYTES_MIN, READAHEAD_BYTES_MAX);
+        let mut bytes = place.bytes as usize;
+        for next in at + 1..self.index.blocks() {
+            let Some(following) = self.index.place(next) else {
+                break;
+            };
+            let adjoins = following.offset == place.offset + bytes as u64;
+            let fits = bytes + following.bytes as usize <= self.ahead.window;
+            let inside = end
+                .bound()
+                .is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less));
+            if !(adjoins && fits && inside) {
+                break;
+            }
+            bytes += following.bytes as usize;
+        }
+        bytes
+    }
+}
+
+/// Whether a block may hold something to be read; asked before it is decoded.
+fn wanted(block: &Block, reading: &Reading) -> bool {
+    if let Some(admits) = &reading.label_filter
+        && !block.labels().any(|label| admits(label))
+    {
+        return false;
+    }
+    if !reading.columns.is_all()
+        && let Some(mut families) = block.families()
+    {
+        return families.any(|family| reading.columns.contains_family(family));
+    }
+    true
+}
+
+/// Drops the entries from position `first` on whose family is not selected.
+fn retain_families(out: &mut Batch, first: usize, columns: &ColumnSelection) {
+    let mut judged = None;
+    let mut keep = false;
+    out.retain_from(first, |batch, at| {
+        let Some(slot) = batch.slots().get(at) else {
+            return false;
+        };
+        // Families from a dictionary share their span.
+        if judged != Some(slot.family) {
+            judged = Some(slot.family);
+            keep = columns.contains_family(batch.bytes(slot.family));
+        }
+        keep
+    });
+}

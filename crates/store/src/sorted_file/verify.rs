@@ -1,0 +1,232 @@
+//! Reads a whole file and compares everything it says with what it holds.
+
+use std::cmp::Ordering;
+
+use ostrakon_cell::{Batch, Key, KeyRef};
+
+use super::block::DecodeScratch;
+use super::bound::Bound;
+use super::filter::{Bloom, FilterFunctor, KeyHash};
+use super::format::{Description, FOOTER_BYTES, HEADER_BYTES, PartPlace, check_header};
+use super::reader::SortedFile;
+use crate::codec::Decompressor;
+use crate::error::{Error, StoreResult};
+
+/// What the entries of all groups come to.
+struct Totals {
+    entries: u64,
+    deletes: u64,
+    oldest: i64,
+    newest: i64,
+    first_row: Option<Vec<u8>>,
+    last_row: Option<Vec<u8>>,
+}
+
+impl SortedFile {
+    /// Reads every byte of the file and checks it: checksums, that the parts fill the file without gap, order of the
+    /// entries, the index's separators, counts, the filter. Nothing is taken from the cache or put there, except
+    /// what describes the file. `progress` is told how many bytes were read after each block.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: `Corruption` with file and offset, `NewerFormat`, those of the disk.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> StoreResult<()> {
+        // A fresh look at footer and description: those cached may be older than the damage.
+        let description_place = self.description_place()?;
+        let description = self.read_description(description_place)?;
+        let mut header = [0; HEADER_BYTES];
+        self.handle()?.read_at(0, &mut header)?;
+        check_header(&header).map_err(|error| self.format_error(0, error))?;
+        let mut blooms = Vec::new();
+        let mut parts = vec![description_place];
+        for partition in &description.partitions {
+            blooms.push(self.read_bloom(partition)?);
+            parts.push(partition.place);
+        }
+        let mut totals = Totals {
+            entries: 0,
+            deletes: 0,
+            oldest: i64::MAX,
+            newest: i64::MIN,
+            first_row: None,
+            last_row: None,
+        };
+        for group in 0..description.groups.len() {
+            self.verify_group(
+                &description,
+                group,
+                &blooms,
+                &mut parts,
+                &mut totals,
+                progress,
+            )?;
+        }
+        let rows_agree = totals.first_row.unwrap_or_default() == description.first_row
+            && totals.last_row.unwrap_or_default() == description.last_row;
+        if (totals.entries, totals.deletes) != (description.entries, description.deletes)
+            || (totals.oldest, totals.newest) != (description.oldest, description.newest)
+            || !rows_agree
+        {
+            return Err(self.corrupt(
+                description_place.offset,
+                "the description does not agree with the entries",
+            ));
+        }
+        self.verify_places(parts)
+    }
+
+    fn verify_group(
+        &self,
+        description: &Description,
+        group: usize,
+        blooms: &[Bloom],
+        parts: &mut Vec<PartPlace>,
+        totals: &mut Totals,
+        progress: &mut dyn FnMut(u64),
+    ) -> StoreResult<()> {
+        let index = self.read_index(description, group)?;
+        let handle = self.handle()?;
+        let len = handle.len()?;
+        let mut decompressor = Decompressor::new();
+        let mut scratch = DecodeScratch::default();
+        let (mut stored, mut buffer) = (Vec::new(), Vec::new());
+        let mut batch = Batch::new();
+        let mut last: Option<Key> = None;
+        let mut entries = 0;
+        for block_at in 0..index.blocks() {
+            let place = index
+                .place(block_at)
+                .ok_or_else(|| self.bad_index(description, group))?;
+            if index.entries_before(block_at) != Some(entries)
+                || place
+                    .offset
+                    .checked_add(u64::from(place.bytes))
+                    .is_none_or(|end| end > len)
+            {
+                return Err(self.bad_index(description, group));
+            }
+            parts.push(PartPlace {
+                offset: place.offset,
+                bytes: u64::from(place.bytes),
+            });
+            stored.resize(place.bytes as usize, 0);
+            handle.read_at(place.offset, &mut stored)?;
+            let block = self.decode_block(place, &stored, buffer, &mut decompressor)?;
+            let wrong = |what| self.corrupt(place.offset, what);
+            batch.clear();
+            block
+                .decode(0, block.entries(), &mut batch, &mut scratch)
+                .map_err(|_| wrong("a block is malformed"))?;
+            for (at, entry) in batch.iter().enumerate() {
+                let key = entry.key;
+                let in_order = match at.checked_sub(1) {
+                    Some(before) => batch.key(before) <= key,
+                    None => last.as_ref().is_none_or(|last| last.as_ref() <= key),
+                };
+                if !in_order {
+                    return Err(wrong("entries are out of order"));
+                }
+                if !belongs(description, group, key.family) {
+                    return Err(wrong("a family is in the wrong locality group"));
+                }
+                if !is_in_filter(description, blooms, key) {
+                    return Err(wrong("an entry is missing from the filter"));
+                }
+                totals.deletes += u64::from(key.deleted);
+                totals.oldest = totals.oldest.min(key.timestamp);
+                totals.newest = totals.newest.max(key.timestamp);
+            }
+            // The separator lies between the last key before and the first key of the block.
+            let (Some(first), Some(newest_last)) = (batch.iter().next(), batch.iter().next_back())
+            else {
+                return Err(wrong("a block is empty"));
+            };
+            let before_first =
+                index.compare(block_at, Bound::new(first.key, true)) == Some(Ordering::Less);
+            let behind_last = last.as_ref().is_none_or(|last| {
+                index.compare(block_at, Bound::new(last.as_ref(), false)) != Some(Ordering::Less)
+            });
+            if !before_first || !behind_last {
+                return Err(self.bad_index(description, group));
+            }
+            if totals
+                .first_row
+                .as_deref()
+                .is_none_or(|row| first.key.row < row)
+            {
+                totals.first_row = Some(first.key.row.to_vec());
+            }
+            if totals
+                .last_row
+                .as_deref()
+                .is_none_or(|row| newest_last.key.row > row)
+            {
+                totals.last_row = Some(newest_last.key.row.to_vec());
+            }
+            last.get_or_insert_with(Key::default).set(newest_last.key);
+            entries += batch.len() as u64;
+            buffer = block.into_bytes();
+            progress(u64::from(place.bytes));
+        }
+        if entries != index.entries() {
+            return Err(self.bad_index(description, group));
+        }
+        totals.entries += entries;
+        if let Some(described) = description.groups.get(group) {
+            parts.push(described.index);
+        }
+        Ok(())
+    }
+
+    /// Every byte between header and footer belongs to exactly one part.
+    fn verify_places(&self, mut parts: Vec<PartPlace>) -> StoreResult<()> {
+        parts.sort_by_key(|part| part.offset);
+        let mut end = HEADER_BYTES as u64;
+        for part in parts {
+            if part.offset != end {
+                return Err(self.corrupt(end, "a part of the file belongs to nothing"));
+            }
+            end += part.bytes;
+        }
+        if self.handle()?.len()? != end + FOOTER_BYTES as u64 {
+            return Err(self.corrupt(end, "a part of the file belongs to nothing"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn format_error(&self, offset: u64, error: super::format::FormatError) -> Error {
+        use super::format::FormatError;
+        match error {
+            FormatError::Corrupt(what) => self.corrupt(offset, what),
+            FormatError::Newer(version) => Error::new(
+                crate::error::ErrorKind::NewerFormat,
+                "the file was written by a newer version; use that one to read it",
+            )
+            .with("file", self.path().display())
+            .with("version", version),
+        }
+    }
+}
+
+fn belongs(description: &Description, group: usize, family: &[u8]) -> bool {
+    let named = description
+        .groups
+        .iter()
+        .position(|group| group.families.iter().any(|known| known == family));
+    named.unwrap_or(description.groups.len() - 1) == group
+}
+
+fn is_in_filter(description: &Description, blooms: &[Bloom], key: KeyRef<'_>) -> bool {
+    let Some(functor) = description.functor else {
+        return true;
+    };
+    let mut hash = KeyHash::row(key.row);
+    if functor != FilterFunctor::Row {
+        hash = hash.with(key.family);
+    }
+    if functor == FilterFunctor::RowFamilyQualifier {
+        hash = hash.with(key.qualifier);
+    }
+    description
+        .candidates(key.row)
+        .any(|at| blooms.get(at).is_some_and(|bloom| bloom.may_contain(hash)))
+}
