@@ -2,4 +2,5 @@
 //! that any table source must pass. Private to this repository.
 
 pub mod disk;
+pub mod examiner;
 pub mod judge;

@@ -1,0 +1,161 @@
+//! I: iterators, given with a scan or set on the table.
+
+use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
+use ostrakon_cell::{CompactOptions, ErrorKind, Range, ScanOptions, TableOptions};
+
+use crate::examiner::bench::{
+    Bench, Check, ensure, entry, expect_equal, expect_refused, expect_values, read_all, read_with,
+    write,
+};
+
+fn newest(count: usize) -> IteratorSetting {
+    IteratorSetting::new(30, "newest", "VersioningIterator").with("maxVersions", count.to_string())
+}
+
+pub(in crate::examiner) fn a_scan_may_bring_iterators(bench: &Bench<'_>) -> Check {
+    let table = bench.table_of_all_versions()?;
+    for at in 1..=4 {
+        write(&table, &[entry("r", "f:q", at, &at.to_string())])?;
+    }
+    let with = |iterators: Vec<IteratorSetting>| {
+        let options = ScanOptions {
+            iterators,
+            ..ScanOptions::default()
+        };
+        read_with(&table, &[Range::all()], &options)
+    };
+    expect_values(&with(vec![newest(2)])?, &["4", "3"], "the two newest")?;
+    let full = IteratorSetting::new(
+        7,
+        "full",
+        "org.apache.accumulo.core.iterators.user.VersioningIterator",
+    );
+    expect_values(&with(vec![full.clone()])?, &["4"], "a full class name")?;
+    expect_values(&with(vec![newest(3), full])?, &["4"], "two iterators")?;
+    expect_values(
+        &read_all(&table)?,
+        &["4", "3", "2", "1"],
+        "the next scan is without",
+    )
+}
+
+pub(in crate::examiner) fn table_iterators_are_live(bench: &Bench<'_>) -> Check {
+    let table = bench.table_of_all_versions()?;
+    for at in 1..=4 {
+        write(&table, &[entry("r", "f:q", at, &at.to_string())])?;
+    }
+    let set = |setting: &IteratorSetting, on: bool| {
+        let changes: Vec<(String, Option<String>)> = setting
+            .to_properties(&[IteratorScope::Scan])
+            .into_iter()
+            .map(|(name, value)| (name, on.then_some(value)))
+            .collect();
+        table.modify_properties(&changes)
+    };
+    set(&newest(3), true)?;
+    expect_values(&read_all(&table)?, &["4", "3", "2"], "set")?;
+    set(&newest(1), true)?;
+    expect_values(&read_all(&table)?, &["4"], "changed")?;
+    set(&newest(1), false)?;
+    expect_values(&read_all(&table)?, &["4", "3", "2", "1"], "removed")
+}
+
+pub(in crate::examiner) fn unknown_classes_are_refused_at_once(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    write(&table, &[entry("r", "f:q", 1, "x")])?;
+    let kinds = &[ErrorKind::NotFound, ErrorKind::InvalidArgument];
+    let unknown = IteratorSetting::new(40, "odd", "NoSuchIterator");
+    let before = table.properties()?;
+    let set = |properties: std::collections::BTreeMap<String, String>| {
+        let changes: Vec<_> = properties
+            .into_iter()
+            .map(|(name, value)| (name, Some(value)))
+            .collect();
+        table.modify_properties(&changes)
+    };
+    let error = expect_refused(
+        set(unknown.to_properties(&IteratorScope::ALL)),
+        kinds,
+        "setting an unknown class",
+    )?;
+    ensure(error.to_string().contains("NoSuchIterator"), || {
+        format!("the error does not name the class: {error}")
+    })?;
+    let bad_option = newest(1).with("maxVersions", "many");
+    let only_invalid = &[ErrorKind::InvalidArgument];
+    expect_refused(
+        set(bad_option.to_properties(&[IteratorScope::Majc])),
+        only_invalid,
+        "a malformed option",
+    )?;
+    let clash = IteratorSetting::new(20, "clash", "VersioningIterator");
+    expect_refused(
+        set(clash.to_properties(&[IteratorScope::Scan])),
+        only_invalid,
+        "a priority that is taken",
+    )?;
+    expect_equal(table.properties()?, before, "the properties after refusals")?;
+    let options = TableOptions {
+        properties: unknown.to_properties(&[IteratorScope::Minc]),
+        ..TableOptions::default()
+    };
+    let name = bench.free_name("odd")?;
+    expect_refused(
+        bench.source.create_table(&name, &options),
+        kinds,
+        "a table with an unknown class",
+    )?;
+    ensure(!bench.lists(&name)?, || {
+        "the refused table is there".to_owned()
+    })?;
+    let options = ScanOptions {
+        iterators: vec![unknown.clone()],
+        ..ScanOptions::default()
+    };
+    expect_refused(
+        table.scan(&[Range::all()], &options).map(drop),
+        kinds,
+        "a scan with an unknown class",
+    )?;
+    let options = CompactOptions {
+        iterators: vec![unknown],
+        ..CompactOptions::default()
+    };
+    expect_refused(
+        table.compact(&options),
+        kinds,
+        "a compaction with an unknown class",
+    )?;
+    expect_values(&read_all(&table)?, &["x"], "the table afterwards")
+}
+
+pub(in crate::examiner) fn sums_stay_right_through_files(bench: &Bench<'_>) -> Check {
+    let sum = IteratorSetting::new(10, "sum", "SummingCombiner")
+        .with("all", "true")
+        .with("type", "STRING");
+    let table = bench.table_with(&TableOptions {
+        without_default_iterators: true,
+        properties: sum.to_properties(&IteratorScope::ALL),
+        ..TableOptions::default()
+    })?;
+    let mut total = 0;
+    for round in 1..=10 {
+        let text = round.to_string();
+        write(
+            &table,
+            &[
+                entry("r", "f:q", round, &text),
+                entry("r", "f:q", round, &text),
+            ],
+        )?;
+        total += 2 * round;
+        expect_values(&read_all(&table)?, &[&total.to_string()], "written")?;
+        match round % 3 {
+            0 => table.compact(&CompactOptions::default())?,
+            1 => table.flush(true)?,
+            _ => {}
+        }
+        expect_values(&read_all(&table)?, &[&total.to_string()], "settled")?;
+    }
+    Ok(())
+}
