@@ -15,5 +15,6 @@ pub mod experiments;
 pub mod measure;
 mod progress;
 pub mod report;
+mod threads;
 
 pub use progress::{NoProgress, Progress};

@@ -1,14 +1,24 @@
 //! Batch walk: follows thousands of lists at once.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use ostrakon_cell::{Authorizations, Result, Source};
+use ostrakon_cell::{
+    Authorizations, Batch, Error, Range, Result, Scan, ScanOptions, Source, Table,
+};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
+use super::control::{Control, pause_in_force};
+use super::layout::{EntryError, format_row, parse_entry, parse_row};
 use super::rows::RowRange;
+use super::starts::Starts;
+use super::walk::watched;
 use crate::Progress;
-use crate::measure::{LatencySummary, RateSample};
+use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, max_rate};
+use crate::threads::{in_threads, seed, thread_seed};
 
 /// Settings of [`run_batch_walk`].
 #[derive(Debug, Clone)]
@@ -97,15 +107,234 @@ pub struct BatchWalkFigures {
     pub missing_examples: Vec<String>,
 }
 
-/// Follows many random lists at once.
+/// The suite's pause.
+const PAUSE: Duration = Duration::from_secs(180);
+
+/// Follows many random lists at once: collects rows that random entries point to, looks a batch of
+/// them up in one batch scan, takes the rows these point to for the next batch, and so on.
 ///
 /// # Errors
-/// No such table, or a failed read. Missing rows are no error but a figure.
+/// No such table, an empty one, or a failed read. Missing rows are no error but a figure.
 pub fn run_batch_walk(
     source: &Arc<dyn Source>,
     options: &BatchWalkOptions,
     progress: &dyn Progress,
 ) -> Result<BatchWalkFigures> {
-    let _ = (source, options, progress);
-    Err(super::pending())
+    options.rows.check()?;
+    if options.batch_rows == 0 {
+        return Err(Error::invalid("a batch holds at least one row"));
+    }
+    let table = source.table(&options.table)?;
+    let control = Control::new(options.duration, options.queries, progress);
+    let seed = seed(options.seed);
+    progress.phase("batch walk", options.queries);
+    let (walkers, samples, seconds) = std::thread::scope(|scope| {
+        let sampler = RateSampler::start(scope, watched(&control, progress, "rows"))?;
+        let walkers = in_threads(
+            "batch-walk",
+            options.walkers.max(1),
+            || control.stop(),
+            |number| Walker::new(&table, options, &control, thread_seed(seed, number))?.run(),
+        );
+        let seconds = control.seconds();
+        let samples = sampler.finish();
+        walkers.map(|walkers| (walkers, samples, seconds))
+    })?;
+
+    let mut figures = BatchWalkFigures {
+        seconds,
+        batch_rows: options.batch_rows,
+        threads: options.threads,
+        max_queries_per_second: max_rate(&samples),
+        samples,
+        ..BatchWalkFigures::default()
+    };
+    let mut latencies = Latencies::new()?;
+    for walker in walkers {
+        latencies.add(&walker.latencies);
+        figures.missing += walker.missing;
+        figures.corrupt += walker.corrupt;
+        figures.batches += walker.batches;
+        figures.starts += walker.starts;
+        figures.entries += walker.entries;
+        figures.queries += walker.queries;
+        let running = (seconds - walker.paused.as_secs_f64()).max(1e-9);
+        figures.queries_per_second += walker.queries as f64 / running;
+        let room = options
+            .examples
+            .saturating_sub(figures.missing_examples.len());
+        let examples = walker.examples.into_iter().take(room);
+        figures.missing_examples.extend(examples);
+    }
+    figures.queries_per_second_with_pauses = figures.queries as f64 / seconds.max(1e-9);
+    figures.latency = latencies.summary();
+    (figures.p50_us, figures.p99_us) = (figures.latency.p50_us, figures.latency.p99_us);
+    Ok(figures)
+}
+
+/// Reads with one set of authorizations, and the rows found with it: others might not see them.
+struct Reader {
+    starts: Starts,
+    scan: Box<dyn Scan>,
+    pool: Vec<u64>,
+}
+
+struct Walker<'a> {
+    options: &'a BatchWalkOptions,
+    control: &'a Control<'a>,
+    pause: Duration,
+    random: Xoshiro256PlusPlus,
+    readers: Vec<Reader>,
+    batch: Batch,
+    asked: Vec<u64>,
+    ranges: Vec<Range>,
+    seen: Vec<u64>,
+    latencies: Latencies,
+    paused: Duration,
+    queries: u64,
+    missing: u64,
+    corrupt: u64,
+    batches: u64,
+    starts: u64,
+    entries: u64,
+    examples: Vec<String>,
+}
+
+impl<'a> Walker<'a> {
+    fn new(
+        table: &Arc<dyn Table>,
+        options: &'a BatchWalkOptions,
+        control: &'a Control<'a>,
+        seed: u64,
+    ) -> Result<Self> {
+        let limited = options.duration.is_some() || options.queries.is_some();
+        let nobody = [Authorizations::default()];
+        let sets = if options.authorizations.is_empty() {
+            nobody.as_slice()
+        } else {
+            &options.authorizations
+        };
+        let readers = sets
+            .iter()
+            .map(|set| {
+                let scan = ScanOptions {
+                    authorizations: set.clone(),
+                    ordered: false,
+                    threads: options.threads,
+                    ..ScanOptions::default()
+                };
+                Ok(Reader {
+                    starts: Starts::new(&**table, set, options.rows, 1_000)?,
+                    scan: table.scan(&[Range::row("")], &scan)?,
+                    pool: Vec::new(),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            options,
+            control,
+            pause: pause_in_force(options.pause, limited, PAUSE),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            readers,
+            batch: Batch::new(),
+            asked: Vec::new(),
+            ranges: Vec::new(),
+            seen: Vec::new(),
+            latencies: Latencies::new()?,
+            paused: Duration::ZERO,
+            queries: 0,
+            missing: 0,
+            corrupt: 0,
+            batches: 0,
+            starts: 0,
+            entries: 0,
+            examples: Vec::new(),
+        })
+    }
+
+    fn run(mut self) -> Result<Self> {
+        while self.control.goes_on() {
+            let reader = self.random.random_range(0..self.readers.len());
+            self.collect(reader)?;
+            if !self.control.goes_on() {
+                break;
+            }
+            self.look_up(reader)?;
+            self.paused += self.control.pause(self.pause);
+        }
+        for reader in &self.readers {
+            self.entries += reader.starts.entries;
+            self.corrupt += reader.starts.corrupt;
+        }
+        Ok(self)
+    }
+
+    /// Takes a batch of distinct rows at random from the pool, which random entries fill up first.
+    fn collect(&mut self, reader: usize) -> Result<()> {
+        let wanted = self.options.batch_rows;
+        let reader = &mut self.readers[reader];
+        // A small table has fewer rows than a batch: what many searches find must do.
+        let mut searches_left = 8 + wanted / 100;
+        while reader.pool.len() < wanted && searches_left > 0 && self.control.goes_on() {
+            reader.starts.search(&mut self.random, &mut reader.pool)?;
+            self.starts += 1;
+            searches_left -= 1;
+        }
+        self.asked.clear();
+        while self.asked.len() < wanted && !reader.pool.is_empty() {
+            let at = self.random.random_range(0..reader.pool.len());
+            self.asked.push(reader.pool.swap_remove(at));
+        }
+        self.asked.sort_unstable();
+        self.asked.dedup();
+        Ok(())
+    }
+
+    fn look_up(&mut self, reader: usize) -> Result<()> {
+        let reader = &mut self.readers[reader];
+        self.ranges.clear();
+        self.ranges
+            .extend(self.asked.iter().map(|row| Range::row(format_row(*row))));
+        self.seen.clear();
+        let pool_max = self.options.batch_rows * 3;
+        let began = Instant::now();
+        reader.scan.restart(&self.ranges)?;
+        while reader.scan.next_batch(&mut self.batch)? {
+            for entry in self.batch.iter() {
+                self.entries += 1;
+                // Whatever its value, the row is there.
+                if let Some(row) = parse_row(entry.key.row) {
+                    self.seen.push(row);
+                }
+                match parse_entry(&entry) {
+                    Ok(link) => {
+                        if let Some(previous) = link.previous
+                            && reader.pool.len() < pool_max
+                        {
+                            reader.pool.push(previous);
+                        }
+                    }
+                    Err(EntryError::Foreign) => {}
+                    Err(_) => self.corrupt += 1,
+                }
+            }
+        }
+        self.latencies.record(began.elapsed());
+        self.seen.sort_unstable();
+        self.seen.dedup();
+        self.batches += 1;
+        self.queries += self.asked.len() as u64;
+        self.control
+            .done
+            .fetch_add(self.asked.len() as u64, Ordering::Relaxed);
+        for row in &self.asked {
+            if self.seen.binary_search(row).is_err() {
+                self.missing += 1;
+                if self.examples.len() < self.options.examples {
+                    self.examples.push(format!("{row:016x}"));
+                }
+            }
+        }
+        Ok(())
+    }
 }

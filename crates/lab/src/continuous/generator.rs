@@ -120,6 +120,13 @@ impl Generator {
         &self.buffer[LABEL_AT + self.label_len..][..UUID_BYTES]
     }
 
+    /// Takes the name of another client, of which this is a part. Bytes beyond a UUID's length are
+    /// passed over.
+    pub fn set_uuid(&mut self, uuid: &[u8]) {
+        let len = uuid.len().min(UUID_BYTES);
+        self.value_mut()[..len].copy_from_slice(&uuid[..len]);
+    }
+
     /// Entries made so far.
     #[must_use]
     pub fn count(&self) -> u64 {

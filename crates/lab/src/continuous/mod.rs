@@ -10,14 +10,19 @@
 
 mod agitate;
 mod batch_walk;
+mod control;
 mod generator;
 mod ingest;
 mod labels;
 mod layout;
 mod moru;
+mod pieces;
 mod rows;
 mod scan;
+mod starts;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod walk;
 

@@ -1,6 +1,6 @@
 //! The range of random rows, and split points that cut it evenly.
 
-use ostrakon_cell::{Error, Result};
+use ostrakon_cell::{Error, Range, Result};
 use rand::RngExt;
 
 use super::layout::format_row;
@@ -42,6 +42,14 @@ impl RowRange {
     #[inline]
     pub(super) fn draw(&self, random: &mut impl RngExt) -> u64 {
         random.random_range(self.min..self.max)
+    }
+
+    /// A range of `width` numbers, begun anywhere it fits.
+    pub(super) fn draw_range(&self, random: &mut impl RngExt, width: u64) -> Range {
+        let width = width.clamp(1, self.max - self.min);
+        let start = random.random_range(self.min..=self.max - width);
+        let (start, end) = (format_row(start), format_row(start + width));
+        Range::rows(start.as_slice()..end.as_slice())
     }
 }
 

@@ -2,6 +2,10 @@
 
 mod options;
 mod run;
+mod writer;
 
 pub use options::{IngestFigures, IngestOptions, Settle};
 pub use run::run_ingest;
+
+#[cfg(test)]
+mod tests;

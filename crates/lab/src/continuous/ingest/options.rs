@@ -38,7 +38,7 @@ pub struct IngestOptions {
     pub duration: Option<Duration>,
     /// Entries of one round of a writer, after which it waits until all are acknowledged. `None`,
     /// the default, takes the suite's 1,000,000, or less where the run is too short for whole lists:
-    /// entries / writers / (depth + 2). Costs 36 bytes of memory each.
+    /// entries / writers / (depth + 2). Costs 24 bytes of memory each.
     pub flush_interval: Option<u64>,
     /// Rounds that lengthen the lists before they are joined. Default 25. (The paper counts them
     /// after the first entries, as here; the suite's code counts the first entries too.)
@@ -118,7 +118,6 @@ impl IngestOptions {
         })
     }
 
-    #[allow(dead_code, reason = "the writer of the next slice calls it")]
     pub(super) fn check(&self) -> Result<()> {
         self.generator(0).check()?;
         if self.writers == 0 {
@@ -136,7 +135,6 @@ impl IngestOptions {
         Ok(())
     }
 
-    #[allow(dead_code, reason = "the writer of the next slice calls it")]
     pub(super) fn generator(&self, seed: u64) -> GeneratorOptions {
         GeneratorOptions {
             rows: self.rows,

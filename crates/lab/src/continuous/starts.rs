@@ -1,0 +1,89 @@
+//! Finds rows to start from: reads a few entries behind a random row.
+
+use std::time::{Duration, Instant};
+
+use ostrakon_cell::{
+    Authorizations, Batch, BatchLimit, Error, Range, Result, Scan, ScanOptions, Table,
+};
+use rand::RngExt;
+
+use super::layout::{EntryError, format_row, parse_entry};
+use super::rows::RowRange;
+
+/// Random rows tried before the table is taken for empty.
+const TRIES_MAX: usize = 64;
+
+/// A scan that is started again and again at random rows.
+pub(super) struct Starts {
+    scan: Box<dyn Scan>,
+    batch: Batch,
+    rows: RowRange,
+    entries_max: usize,
+    /// Entries read.
+    pub(super) entries: u64,
+    /// Entries of the test that are damaged.
+    pub(super) corrupt: u64,
+}
+
+impl Starts {
+    pub(super) fn new(
+        table: &dyn Table,
+        authorizations: &Authorizations,
+        rows: RowRange,
+        entries_max: usize,
+    ) -> Result<Self> {
+        let options = ScanOptions {
+            authorizations: authorizations.clone(),
+            batch: BatchLimit {
+                entries: entries_max.clamp(1, 2048),
+                ..BatchLimit::default()
+            },
+            ..ScanOptions::default()
+        };
+        // The first search says where to read.
+        let nowhere = Range::row("");
+        Ok(Self {
+            scan: table.scan(&[nowhere], &options)?,
+            batch: Batch::new(),
+            rows,
+            entries_max: entries_max.max(1),
+            entries: 0,
+            corrupt: 0,
+        })
+    }
+
+    /// Appends the rows that a run of entries behind a random row points to. Returns how long the
+    /// successful search took.
+    ///
+    /// There may be none (a run of list ends); then try again.
+    pub(super) fn search(
+        &mut self,
+        random: &mut impl RngExt,
+        links: &mut Vec<u64>,
+    ) -> Result<Duration> {
+        for _ in 0..TRIES_MAX {
+            let began = Instant::now();
+            let row = format_row(self.rows.draw(random));
+            let mut left = self.entries_max;
+            self.scan.restart(&[Range::rows(row.as_slice()..)])?;
+            while left > 0 && self.scan.next_batch(&mut self.batch)? {
+                for entry in self.batch.iter().take(left) {
+                    match parse_entry(&entry) {
+                        Ok(link) => links.extend(link.previous),
+                        Err(EntryError::Foreign) => {}
+                        Err(_) => self.corrupt += 1,
+                    }
+                    left -= 1;
+                    self.entries += 1;
+                }
+            }
+            if left < self.entries_max {
+                return Ok(began.elapsed());
+            }
+        }
+        Err(Error::not_found(
+            "no entry was found behind any of many random rows: ingest first, give the row range \
+             and the authorizations it was written with",
+        ))
+    }
+}
