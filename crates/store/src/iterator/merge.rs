@@ -686,7 +686,8 @@ mod tests {
                     entries
                         .into_iter()
                         .map(|(row, qualifier, label, timestamp, deleted)| {
-                            let mut entry = entry(&row, &qualifier, &label, timestamp, &at.to_string());
+                            let source = at.to_string();
+                            let mut entry = entry(&row, &qualifier, &label, timestamp, &source);
                             entry.key.deleted = deleted;
                             entry
                         })

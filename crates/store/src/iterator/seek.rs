@@ -45,7 +45,7 @@ impl ColumnStart {
 
 /// `range` with its start moved to the start of the column it lies in, or `None` if it starts
 /// there already.
-fn widened_start(range: &Range) -> StoreResult<Option<Range>> {
+pub(super) fn widened_start(range: &Range) -> StoreResult<Option<Range>> {
     let Some(start) = range.start() else {
         return Ok(None);
     };
@@ -99,4 +99,20 @@ pub(super) fn same_column(batch: &Batch, a: usize, b: usize) -> bool {
         && same(a.row, b.row)
         && same(a.qualifier, b.qualifier)
         && same(a.family, b.family)
+}
+/// `range` with its end moved to the end of the column it lies in, or `None` if no column is cut.
+pub(super) fn widened_end(range: &Range) -> StoreResult<Option<Range>> {
+    let Some(end) = range.end() else {
+        return Ok(None);
+    };
+    if end.timestamp == i64::MAX && end.deleted && !range.end_inclusive() {
+        return Ok(None);
+    }
+    Range::keys(
+        range.start().cloned(),
+        range.start_inclusive(),
+        Some(end.following(KeyPart::Visibility)),
+        false,
+    )
+    .map(Some)
 }

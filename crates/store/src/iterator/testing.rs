@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, Entry, Key, Range, SortedKeyValueIterator,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, Entry, IteratorEnvironment, IteratorScope,
+    Key, Range, SortedKeyValueIterator,
 };
 
+use super::user::stock_iterators;
 use crate::error::StoreResult;
 
 /// Sorted entries in memory, handed out at most `step` at a time.
@@ -135,4 +137,41 @@ pub(super) fn show(entries: &[Entry]) -> Vec<String> {
             }
         })
         .collect()
+}
+
+/// A stock iterator of the given class on top of `source`, in a scan at time 0.
+pub(super) fn init(
+    class: &str,
+    options: &[(&str, &str)],
+    source: BoxedIterator,
+) -> StoreResult<BoxedIterator> {
+    init_in(
+        class,
+        options,
+        source,
+        &IteratorEnvironment::new(IteratorScope::Scan),
+    )
+}
+
+/// The same in another environment.
+pub(super) fn init_in(
+    class: &str,
+    options: &[(&str, &str)],
+    source: BoxedIterator,
+    environment: &IteratorEnvironment,
+) -> StoreResult<BoxedIterator> {
+    let options = options
+        .iter()
+        .map(|(name, value)| ((*name).into(), (*value).into()))
+        .collect();
+    let registry = stock_iterators();
+    let class = registry.get(class)?;
+    let checked = class.validate(&options);
+    let made = class.init(source, &options, environment);
+    assert_eq!(
+        checked.is_ok(),
+        made.is_ok(),
+        "options must fail when set or not at all"
+    );
+    made
 }
