@@ -19,7 +19,6 @@ pub struct MemtableIterator {
     snapshot: MemtableSnapshot,
     /// Heads of the runs that are not exhausted, as a binary min-heap.
     heap: Vec<Head>,
-    range: Range,
     picked: Vec<(u32, u32)>,
 }
 
@@ -43,7 +42,6 @@ impl MemtableIterator {
         Self {
             snapshot,
             heap: Vec::new(),
-            range: Range::all(),
             picked: Vec::with_capacity(PICK),
         }
     }
@@ -114,7 +112,6 @@ impl MemtableIterator {
 
 impl SortedKeyValueIterator for MemtableIterator {
     fn seek(&mut self, range: &Range, _columns: &ColumnSelection) -> StoreResult<()> {
-        self.range.clone_from(range);
         self.heap.clear();
         for (index, run) in self.snapshot.runs().iter().enumerate() {
             let before_start = |key: KeyRef<'_>| range.before_start(key);

@@ -1,0 +1,105 @@
+//! Which files of a tablet to merge next.
+
+use std::ops::Range;
+
+/// What choosing goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ChooseOptions {
+    /// Files are worth merging when together they hold at least this many times the largest:
+    /// `table.compaction.major.ratio`.
+    pub ratio: f64,
+    /// More files than this are merged whatever their sizes: `table.file.max`.
+    pub max_files: usize,
+}
+
+/// Files read by one compaction at the most: more would cost a deep merge and many open blocks.
+const MAX_FAN_IN: usize = 32;
+
+/// Chooses among files, given by size from the newest to the oldest; `None` when nothing is worth
+/// merging.
+///
+/// As in Accumulo a set is worth merging when its sum is at least `ratio` times its largest, which
+/// bounds how often an entry is rewritten by the logarithm of the tablet's size. Unlike there the
+/// set is always contiguous in age, so that of two entries with equal keys the newer one still wins.
+/// The widest such set is taken; of two equally wide the smaller.
+#[must_use]
+pub fn choose(sizes: &[u64], options: ChooseOptions) -> Option<Range<usize>> {
+    let mut best: Option<(usize, u64, Range<usize>)> = None;
+    for start in 0..sizes.len() {
+        let (mut sum, mut largest) = (0, 0);
+        let ends = start..sizes.len().min(start + MAX_FAN_IN);
+        for end in ends {
+            let size = sizes[end];
+            sum += size;
+            largest = largest.max(size);
+            let width = end + 1 - start;
+            let worth = width > 1 && sum as f64 >= options.ratio * largest as f64;
+            let better = best
+                .as_ref()
+                .is_none_or(|(wide, bytes, _)| width > *wide || (width == *wide && sum < *bytes));
+            if worth && better {
+                best = Some((width, sum, start..end + 1));
+            }
+        }
+    }
+    if let Some((_, _, range)) = best {
+        return Some(range);
+    }
+    let excess = sizes.len().checked_sub(options.max_files).filter(|excess| *excess > 0)?;
+    let width = (excess + 1).min(MAX_FAN_IN);
+    (0..=sizes.len() - width)
+        .min_by_key(|start| sizes[*start..start + width].iter().sum::<u64>())
+        .map(|start| start..start + width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(sizes: &[u64]) -> Option<Range<usize>> {
+        choose(sizes, ChooseOptions { ratio: 3.0, max_files: 6 })
+    }
+
+    #[test]
+    fn equal_files_are_merged_three_at_a_time() {
+        assert_eq!(chosen(&[10, 10]), None);
+        assert_eq!(chosen(&[10, 10, 10]), Some(0..3));
+        assert_eq!(chosen(&[10, 30]), None);
+        assert_eq!(chosen(&[10, 10, 30]), None);
+        assert_eq!(chosen(&[10, 10, 10, 30]), Some(0..3), "60 is no three times 30");
+        assert_eq!(chosen(&[30, 30, 30]), Some(0..3));
+        assert_eq!(chosen(&[10, 30, 30, 30]), Some(0..4));
+    }
+
+    #[test]
+    fn sets_are_contiguous_in_age() {
+        // The small ones are not neighbours: the large one between them stays out of reach.
+        assert_eq!(chosen(&[1, 100, 1, 1]), None);
+        assert_eq!(chosen(&[100, 1, 1, 1, 100]), Some(1..4));
+    }
+
+    #[test]
+    fn too_many_files_are_merged_anyway_the_cheapest_first() {
+        let sizes = [1000, 400, 150, 60, 25, 10, 4, 1];
+        assert_eq!(chosen(&sizes), Some(5..8));
+        assert_eq!(chosen(&sizes[1..7]), None);
+    }
+
+    #[test]
+    fn whatever_the_sizes_work_ends_and_files_stay_few() {
+        // Flushes of one size: how often is an entry rewritten, how many files are there?
+        let (mut files, mut written, mut most) = (Vec::new(), 0_u64, 0);
+        for _ in 0..1000 {
+            files.insert(0, 1_u64);
+            while let Some(range) = chosen(&files) {
+                let sum: u64 = files[range.clone()].iter().sum();
+                files.splice(range, [sum]);
+                written += sum;
+            }
+            most = most.max(files.len());
+        }
+        assert_eq!(files.iter().sum::<u64>(), 1000);
+        assert!(most <= 7, "{most} files");
+        assert!(written <= 8 * 1000, "{written} rewritten");
+    }
+}

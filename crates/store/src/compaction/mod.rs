@@ -1,0 +1,10 @@
+//! Compaction: choosing which files to merge, and merging them.
+//!
+//! Choosing is pure; running reads sources, merges them through the iterators of its scope and
+//! writes one sorted file. Publishing the result is the tablet's business.
+
+mod choose;
+mod run;
+
+pub use choose::{ChooseOptions, choose};
+pub use run::{Cancel, rewrite};

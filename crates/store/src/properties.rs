@@ -1,0 +1,447 @@
+//! Table properties under Accumulo's names: which there are, what they mean here, and their defaults.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Durability, IteratorRegistry, IteratorScope, IteratorSetting, Properties, VisibilityExpression,
+};
+
+use crate::codec::Compression;
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// The properties of one table, read.
+#[derive(Debug, Clone)]
+pub struct TableConfig {
+    /// `table.split.threshold`: bytes of files at which a tablet is split.
+    pub split_threshold: u64,
+    /// `table.split.endrow.size.max`: longest row that may become a split point.
+    pub split_row_max: usize,
+    /// `table.file.max`: files a tablet may have before it is compacted whatever their sizes.
+    pub file_max: usize,
+    /// `table.compaction.major.ratio`: files are merged when together they hold at least this many
+    /// times the largest.
+    pub major_ratio: f64,
+    /// `table.durability`.
+    pub durability: Durability,
+    /// `table.file.compress.type`, used by compactions; flushes write uncompressed blocks.
+    pub compression: Compression,
+    /// `table.file.compress.blocksize`: bytes of a block before compression.
+    pub block_bytes: usize,
+    /// `table.bloom.*`, when enabled.
+    pub bloom: Option<BloomConfig>,
+    /// `table.group.*` of the groups in `table.groups.enabled`.
+    pub locality_groups: Vec<(String, Vec<Vec<u8>>)>,
+    /// `table.security.scan.visibility.default`: the label of entries that have none.
+    pub default_visibility: Option<VisibilityExpression>,
+    /// `table.delete.behavior` is `fail`: a delete marker in a scan is an error.
+    pub deletes_fail: bool,
+    /// `table.cache.block.enable`: whether scans leave blocks in the cache.
+    pub cache_blocks: bool,
+    iterators: [Arc<[IteratorSetting]>; 3],
+}
+
+/// What a bloom filter is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BloomConfig {
+    /// The parts of a key that are hashed.
+    pub functor: BloomFunctor,
+    /// Share of look-ups for absent keys that the filter lets pass.
+    pub error_rate: f64,
+}
+
+/// The parts of a key that a filter knows: `table.bloom.key.functor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BloomFunctor {
+    /// Rows.
+    Row,
+    /// Rows with family.
+    RowFamily,
+    /// Rows with family and qualifier.
+    RowFamilyQualifier,
+}
+
+/// What a property takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Bytes,
+    Count,
+    Fraction,
+    Boolean,
+    Durability,
+    Compression,
+    Functor,
+    Behaviour,
+    Visibility,
+    /// Accepted and given back; without effect here.
+    Text,
+}
+
+/// Every property with a fixed name: its default and what it takes.
+const KNOWN: &[(&str, &str, Kind)] = &[
+    ("table.bloom.enabled", "false", Kind::Boolean),
+    ("table.bloom.error.rate", "0.5%", Kind::Fraction),
+    ("table.bloom.hash.type", "xxh3", Kind::Text),
+    ("table.bloom.key.functor", "RowFunctor", Kind::Functor),
+    ("table.bloom.load.threshold", "1", Kind::Count),
+    ("table.bloom.size", "1048576", Kind::Count),
+    ("table.bulk.max.tablets", "0", Kind::Count),
+    ("table.cache.block.enable", "true", Kind::Boolean),
+    ("table.cache.index.enable", "true", Kind::Boolean),
+    ("table.class.loader.context", "", Kind::Text),
+    ("table.compaction.configurer", "", Kind::Text),
+    ("table.compaction.dispatcher", "", Kind::Text),
+    ("table.compaction.major.everything.idle", "1h", Kind::Text),
+    ("table.compaction.major.ratio", "3", Kind::Fraction),
+    ("table.compaction.minor.idle", "5m", Kind::Text),
+    ("table.compaction.minor.logs.threshold", "3", Kind::Count),
+    ("table.compaction.selector", "", Kind::Text),
+    ("table.delete.behavior", "process", Kind::Behaviour),
+    ("table.durability", "sync", Kind::Durability),
+    ("table.failures.ignore", "false", Kind::Boolean),
+    ("table.file.blocksize", "0B", Kind::Bytes),
+    ("table.file.compress.blocksize", "32K", Kind::Bytes),
+    ("table.file.compress.blocksize.index", "32K", Kind::Bytes),
+    ("table.file.compress.type", "lz4", Kind::Compression),
+    ("table.file.max", "15", Kind::Count),
+    ("table.file.replication", "0", Kind::Count),
+    ("table.file.type", "sorted", Kind::Text),
+    ("table.formatter", "", Kind::Text),
+    ("table.groups.enabled", "", Kind::Text),
+    ("table.interepreter", "", Kind::Text),
+    ("table.sampler", "", Kind::Text),
+    ("table.scan.dispatcher", "", Kind::Text),
+    ("table.scan.max.memory", "512K", Kind::Bytes),
+    ("table.security.scan.visibility.default", "", Kind::Visibility),
+    ("table.split.endrow.size.max", "10K", Kind::Bytes),
+    ("table.split.threshold", "1G", Kind::Bytes),
+    ("table.suspend.duration", "0s", Kind::Text),
+    ("table.walog.enabled", "true", Kind::Boolean),
+];
+
+/// Families of properties whose names go on.
+const PREFIXES: &[&str] = &[
+    "table.compaction.configurer.opts.",
+    "table.compaction.dispatcher.opts.",
+    "table.compaction.selector.opts.",
+    "table.constraint.",
+    "table.custom.",
+    "table.group.",
+    "table.iterator.",
+    "table.sampler.opt.",
+    "table.scan.dispatcher.opts.",
+    "table.summarizer.",
+];
+
+impl TableConfig {
+    /// Reads the properties that differ from the defaults.
+    ///
+    /// # Errors
+    /// Those of [`check_property`], and iterators that are unknown or clash.
+    pub fn new(changed: &Properties, registry: &IteratorRegistry) -> StoreResult<Self> {
+        for (name, value) in changed {
+            check_property(name, value)?;
+        }
+        let text = |name: &str| {
+            changed.get(name).map(String::as_str).or_else(|| default_of(name)).unwrap_or_default()
+        };
+        let iterators = IteratorScope::ALL.map(|scope| {
+            let settings = IteratorSetting::from_properties(changed, scope)?;
+            for setting in &settings {
+                registry
+                    .get(&setting.class)
+                    .and_then(|class| class.validate(&setting.options))
+                    .map_err(|error| {
+                        error.with("scope", scope.as_str()).with("iterator", &setting.name)
+                    })?;
+            }
+            Ok::<_, Error>(Arc::<[IteratorSetting]>::from(settings))
+        });
+        let [scan, minc, majc] = iterators;
+        let durability = if text("table.walog.enabled") == "false" {
+            Durability::None
+        } else {
+            text("table.durability").parse()?
+        };
+        let bloom = if text("table.bloom.enabled") == "true" {
+            Some(BloomConfig {
+                functor: parse_functor(text("table.bloom.key.functor")).unwrap_or(BloomFunctor::Row),
+                error_rate: parse_fraction(text("table.bloom.error.rate")).unwrap_or(0.005),
+            })
+        } else {
+            None
+        };
+        let default_visibility = match text("table.security.scan.visibility.default") {
+            "" => None,
+            label => Some(parse_visibility(label)?),
+        };
+        let bytes = |name: &str| parse_bytes(text(name)).unwrap_or_default();
+        Ok(Self {
+            split_threshold: bytes("table.split.threshold").max(1),
+            split_row_max: bytes("table.split.endrow.size.max") as usize,
+            file_max: text("table.file.max").parse::<usize>().unwrap_or(15).max(2),
+            major_ratio: parse_fraction(text("table.compaction.major.ratio")).unwrap_or(3.0),
+            durability,
+            compression: parse_compression(text("table.file.compress.type"))
+                .unwrap_or(Compression::Lz4),
+            block_bytes: (bytes("table.file.compress.blocksize") as usize).clamp(1 << 10, 4 << 20),
+            bloom,
+            locality_groups: locality_groups(changed)?,
+            default_visibility,
+            deletes_fail: text("table.delete.behavior") == "fail",
+            cache_blocks: text("table.cache.block.enable") == "true",
+            iterators: [scan?, minc?, majc?],
+        })
+    }
+
+    /// The iterator stack of a scope.
+    #[must_use]
+    pub fn iterators(&self, scope: IteratorScope) -> &[IteratorSetting] {
+        &self.iterators[scope as usize]
+    }
+}
+
+/// All properties in force: defaults and what differs from them.
+#[must_use]
+pub fn effective(changed: &Properties) -> Properties {
+    let mut all: Properties =
+        KNOWN.iter().map(|(name, default, _)| ((*name).into(), (*default).into())).collect();
+    all.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
+    all
+}
+
+/// The default iterator of new tables, as properties: the newest version of each column.
+#[must_use]
+pub fn default_iterators() -> Properties {
+    IteratorSetting::new(20, "vers", "org.apache.accumulo.core.iterators.user.VersioningIterator")
+        .with("maxVersions", "1")
+        .to_properties(&IteratorScope::ALL)
+}
+
+/// Checks one property's name and value.
+///
+/// # Errors
+/// [`NotFound`](ErrorKind::NotFound) for an unknown name, with the nearest known one;
+/// [`InvalidArgument`](ErrorKind::InvalidArgument) for a value of the wrong form.
+pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
+    let Some((_, _, kind)) = KNOWN.iter().find(|(known, _, _)| *known == name) else {
+        if PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix)) {
+            return Ok(());
+        }
+        return Err(unknown(name));
+    };
+    let takes = match kind {
+        Kind::Bytes if parse_bytes(value).is_none() => "a number of bytes such as 512K, 64M or 1G",
+        Kind::Count if value.parse::<u64>().is_err() => "a whole number",
+        Kind::Fraction if parse_fraction(value).is_none() => "a number such as 3, 0.5 or 0.5%",
+        Kind::Boolean if !matches!(value, "true" | "false") => "true or false",
+        Kind::Durability if value.parse::<Durability>().is_err() => "none, log, flush or sync",
+        Kind::Compression if parse_compression(value).is_none() => {
+            "none, lz4, zstd or zstd:LEVEL with a level from 1 to 19"
+        }
+        Kind::Functor if parse_functor(value).is_none() => {
+            "RowFunctor, ColumnFamilyFunctor or ColumnQualifierFunctor"
+        }
+        Kind::Behaviour if !matches!(value, "process" | "fail") => "process or fail",
+        Kind::Visibility if !value.is_empty() => return parse_visibility(value).map(drop),
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("this property takes {takes}"))
+        .with("property", name)
+        .with("given", value))
+}
+
+fn unknown(name: &str) -> Error {
+    let known = KNOWN.iter().map(|(known, _, _)| *known);
+    let nearest = known
+        .chain(PREFIXES.iter().copied())
+        .map(|known| (strsim::damerau_levenshtein(known, name), known))
+        .min();
+    let error = match nearest {
+        Some((distance, known)) if distance <= known.len() / 3 => Error::new(
+            ErrorKind::NotFound,
+            format!("no such table property; did you mean {known}?"),
+        ),
+        _ => Error::new(
+            ErrorKind::NotFound,
+            "no such table property; properties of your own are named table.custom.…",
+        ),
+    };
+    error.with("property", name)
+}
+
+fn default_of(name: &str) -> Option<&'static str> {
+    KNOWN.iter().find(|(known, _, _)| *known == name).map(|(_, default, _)| *default)
+}
+
+fn locality_groups(changed: &Properties) -> StoreResult<Vec<(String, Vec<Vec<u8>>)>> {
+    let enabled = changed.get("table.groups.enabled").map(String::as_str).unwrap_or_default();
+    let mut groups: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
+    for name in enabled.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let Some(families) = changed.get(&format!("table.group.{name}")) else {
+            return Err(Error::invalid(
+                "table.groups.enabled names a group without families: set table.group.<name> first",
+            )
+            .with("group", name));
+        };
+        let families: Vec<Vec<u8>> = families
+            .split(',')
+            .filter(|family| !family.is_empty())
+            .map(decode_family)
+            .collect::<StoreResult<_>>()?;
+        let taken = groups.iter().find(|(_, known)| known.iter().any(|one| families.contains(one)));
+        if let Some((other, _)) = taken {
+            return Err(Error::invalid("two locality groups share a family")
+                .with("groups", format!("{other}, {name}")));
+        }
+        groups.push((name.to_owned(), families));
+    }
+    Ok(groups)
+}
+
+/// Families in properties carry bytes outside printable ASCII as `\xNN`, as Accumulo writes them.
+fn decode_family(text: &str) -> StoreResult<Vec<u8>> {
+    let wrong = || Error::invalid("a family is written with \\xNN and \\\\").with("given", text);
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        if first != b'\\' {
+            bytes.push(first);
+            rest = tail;
+        } else if let Some(tail) = tail.strip_prefix(b"\\") {
+            bytes.push(b'\\');
+            rest = tail;
+        } else {
+            let digits = tail.strip_prefix(b"x").and_then(|hex| hex.split_at_checked(2));
+            let (digits, tail) = digits.ok_or_else(wrong)?;
+            let digits = std::str::from_utf8(digits).map_err(|_| wrong())?;
+            bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+            rest = tail;
+        }
+    }
+    Ok(bytes)
+}
+
+fn parse_visibility(label: &str) -> StoreResult<VisibilityExpression> {
+    VisibilityExpression::parse(label).map_err(|error| {
+        Error::invalid("the default visibility is no expression")
+            .with("property", "table.security.scan.visibility.default")
+            .with_source(error)
+    })
+}
+
+/// Bytes with Accumulo's suffixes: `B` (or none), `K`, `M`, `G`, powers of 1,024.
+#[must_use]
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().ok()?;
+    let shift = match &text[digits.len()..] {
+        "" | "B" | "b" => 0,
+        "K" | "k" => 10,
+        "M" | "m" => 20,
+        "G" | "g" => 30,
+        "T" | "t" => 40,
+        _ => return None,
+    };
+    number.checked_mul(1 << shift)
+}
+
+fn parse_fraction(text: &str) -> Option<f64> {
+    let value = match text.strip_suffix('%') {
+        Some(percent) => percent.parse::<f64>().ok()? / 100.0,
+        None => text.parse::<f64>().ok()?,
+    };
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+fn parse_compression(text: &str) -> Option<Compression> {
+    match text {
+        "none" => Some(Compression::None),
+        "lz4" => Some(Compression::Lz4),
+        "zstd" => Some(Compression::Zstd(3)),
+        _ => {
+            let level = text.strip_prefix("zstd:")?.parse().ok()?;
+            (1..=19).contains(&level).then_some(Compression::Zstd(level))
+        }
+    }
+}
+
+fn parse_functor(text: &str) -> Option<BloomFunctor> {
+    match text.rsplit('.').next()? {
+        "RowFunctor" => Some(BloomFunctor::Row),
+        "ColumnFamilyFunctor" => Some(BloomFunctor::RowFamily),
+        "ColumnQualifierFunctor" => Some(BloomFunctor::RowFamilyQualifier),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    fn properties(pairs: &[(&str, &str)]) -> Properties {
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_table_above() {
+        let config = TableConfig::new(&Properties::new(), &IteratorRegistry::new()).unwrap();
+        assert_eq!((config.split_threshold, config.file_max), (1 << 30, 15));
+        assert_eq!((config.durability, config.compression), (Durability::Sync, Compression::Lz4));
+        assert!(config.bloom.is_none() && config.locality_groups.is_empty());
+        assert!(KNOWN.is_sorted() && PREFIXES.is_sorted());
+        for (name, value, _) in KNOWN {
+            check_property(name, value).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_misspelt_property_is_refused_with_the_right_one() {
+        let error = check_property("table.split.treshold", "1G").unwrap_err();
+        assert!(error.to_string().contains("did you mean table.split.threshold?"), "{error}");
+        assert_eq!(check_property("table.zzz", "1").unwrap_err().kind(), ErrorKind::NotFound);
+        check_property("table.custom.mine", "anything").unwrap();
+    }
+
+    #[test]
+    fn values_of_the_wrong_form_are_refused() {
+        for (name, value) in [
+            ("table.split.threshold", "1X"),
+            ("table.split.threshold", "-1"),
+            ("table.split.threshold", "99999999999G"),
+            ("table.durability", "fsync"),
+            ("table.file.compress.type", "gz"),
+            ("table.bloom.enabled", "yes"),
+            ("table.security.scan.visibility.default", "a&"),
+        ] {
+            let error = check_property(name, value).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name}={value}: {error}");
+        }
+    }
+
+    #[test]
+    fn locality_groups_need_families_of_their_own() {
+        let read = |pairs: &[(&str, &str)]| {
+            TableConfig::new(&properties(pairs), &IteratorRegistry::new())
+                .map(|config| config.locality_groups)
+        };
+        let groups = read(&[
+            ("table.groups.enabled", "g1,g2"),
+            ("table.group.g1", "a,b\\x00"),
+            ("table.group.g2", "c"),
+        ]);
+        let expected = vec![
+            ("g1".to_owned(), vec![b"a".to_vec(), b"b\0".to_vec()]),
+            ("g2".to_owned(), vec![b"c".to_vec()]),
+        ];
+        assert_eq!(groups.unwrap(), expected);
+        assert!(read(&[("table.groups.enabled", "g1")]).is_err());
+        assert!(read(&[
+            ("table.groups.enabled", "g1,g2"),
+            ("table.group.g1", "a"),
+            ("table.group.g2", "a"),
+        ])
+        .is_err());
+    }
+}

@@ -1,0 +1,129 @@
+//! Background work: flushing, compacting, splitting, tidying up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::open::Tables;
+use crate::error::StoreResult;
+use crate::table::{StoreContext, TableCore};
+use crate::threads;
+use crate::wal::list_segments;
+
+/// How long a thread sleeps when nobody wakes it.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// How long a thread waits after a failure before it tries again.
+const AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// Starts the threads.
+pub(super) fn start(
+    context: &Arc<StoreContext>,
+    tables: &Arc<Tables>,
+    stop: &Arc<AtomicBool>,
+) -> StoreResult<Vec<JoinHandle<()>>> {
+    let mut started = Vec::new();
+    let mut spawn = |name: &str, work: fn(&StoreContext, &Tables) -> StoreResult<bool>, wait: fn(&StoreContext)| {
+        let (context, tables, stop) = (context.clone(), tables.clone(), stop.clone());
+        threads::spawn(name, move || {
+            while !stop.load(Ordering::SeqCst) {
+                match work(&context, &tables) {
+                    Ok(true) => {}
+                    Ok(false) => wait(&context),
+                    Err(error) => {
+                        context.metrics.background_errors.increment();
+                        tracing::warn!(%error, "background work failed; it is tried again");
+                        context.clock.sleep(AFTER_FAILURE);
+                    }
+                }
+            }
+        })
+        .map(|thread| started.push(thread))
+    };
+    spawn("flush", flush, |context| context.wakeups.flush.wait(IDLE))?;
+    for number in 0..context.options.compaction_threads {
+        spawn(&format!("compact-{number}"), compact, |context| context.wakeups.compact.wait(IDLE))?;
+    }
+    spawn("keep", keep, |context| context.wakeups.keep.wait(IDLE))?;
+    Ok(started)
+}
+
+fn all(tables: &Tables) -> Vec<Arc<TableCore>> {
+    tables.read().values().cloned().collect()
+}
+
+/// Flushes the table that most needs it.
+fn flush(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+    let outcome = flush_one(context, tables);
+    context.health.report_background(&outcome.as_ref().map(|_| ()).map_err(crate::error::Error::duplicate));
+    outcome
+}
+
+fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+    let flush_bytes = context.options.flush_bytes();
+    let tables_now = all(tables);
+    let mut largest: Option<(u64, Arc<TableCore>)> = None;
+    for table in &tables_now {
+        let (memory, segment) = table.unflushed();
+        // A table that is written rarely must not keep old log segments for ever.
+        let kept = segment.map_or(0, |segment| context.segment.load(Ordering::SeqCst) - segment);
+        let log_bytes = kept * context.options.wal_segment_bytes;
+        if log_bytes > 2 * context.options.memtable_bytes() {
+            table.flush_memtables()?;
+            delete_old_segments(context, tables)?;
+            return Ok(true);
+        }
+        if table.has_frozen() || largest.as_ref().is_none_or(|(most, _)| memory > *most) {
+            let memory = if table.has_frozen() { u64::MAX } else { memory };
+            largest = Some((memory, table.clone()));
+        }
+    }
+    let Some((memory, table)) = largest else { return Ok(false) };
+    // Many small tables may fill memory together without one being large.
+    let crowded = context.pressure.used() >= 2 * flush_bytes;
+    if memory < flush_bytes && !(crowded && memory > 0) {
+        return Ok(false);
+    }
+    table.flush_memtables()?;
+    delete_old_segments(context, tables)?;
+    Ok(true)
+}
+
+/// Splits what has grown too large, then compacts where it is worth it.
+fn compact(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+    let mut worked = false;
+    let mut debt = 0;
+    for table in all(tables) {
+        if table.check_online().is_err() {
+            continue;
+        }
+        worked |= table.split_large()?;
+        worked |= table.compact_once()?;
+        debt = debt.max(table.debt_percent());
+    }
+    context.pressure.set_debt_percent(debt);
+    Ok(worked)
+}
+
+/// Merges memtable runs and deletes files that nobody needs.
+fn keep(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+    for table in all(tables) {
+        table.merge_runs();
+    }
+    context.files.collect().map(|_| false)
+}
+
+/// Deletes log segments of which every batch is in files.
+pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> StoreResult<()> {
+    // The current segment first: what is published later is in it or behind it.
+    let current = context.segment.load(Ordering::SeqCst);
+    let oldest = all(tables).iter().filter_map(|table| table.unflushed().1).min();
+    let needed = oldest.unwrap_or(current).min(current);
+    for (number, path) in list_segments(&*context.vfs, &context.dir.join("wal"))? {
+        if number < needed {
+            context.vfs.remove(&path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Check: verifies every checksum, order and reference of a store.
+
+use ostrakon_cell::source::{CheckProblem, CheckReport, Progress};
+
+use super::open::Store;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::wal::{SegmentReader, list_segments};
+
+impl Store {
+    pub(super) fn verify(&self, progress: Progress<'_>) -> StoreResult<CheckReport> {
+        let context = &self.context;
+        let mut report = CheckReport::default();
+        let problem = |file: String, table: Option<String>, message: String| CheckProblem { file, table, message };
+        for message in context.catalog.check()? {
+            report.problems.push(problem("catalog".into(), None, message));
+        }
+        for damage in &self.damages {
+            let file = self.relative(&damage.path);
+            report.problems.push(problem(file, None, format!("{} (offset {})", damage.message, damage.offset)));
+        }
+        let segments = list_segments(&*context.vfs, &self.wal_dir())?;
+        let last = segments.last().map(|(number, _)| *number);
+        for (number, path) in segments {
+            report.files += 1;
+            let outcome = SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(|mut reader| {
+                while reader.next_record().is_some() {}
+                reader.damage().map(crate::wal::Damage::to_error)
+            });
+            match outcome {
+                Ok(None) => {}
+                // A segment that was flushed and deleted meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Ok(Some(error)) | Err(error) => {
+                    report.problems.push(problem(self.relative(&path), None, error.to_string()));
+                }
+            }
+        }
+        let _kept = context.files.hold_garbage();
+        let view = context.catalog.view()?;
+        let files = view.files()?;
+        let total: u64 = files.iter().map(|file| file.bytes).sum();
+        let owners = self.owners();
+        for record in files {
+            report.files += 1;
+            let path = context.files.path(record.id);
+            let checked = context.files.file(&record).and_then(|file| file.reader().verify());
+            match checked {
+                Ok(summary) if summary.entries != record.entries || summary.bytes != record.bytes => {
+                    let message = format!(
+                        "the file has {} entries in {} bytes, the catalog says {} in {}",
+                        summary.entries, summary.bytes, record.entries, record.bytes
+                    );
+                    report.problems.push(problem(self.relative(&path), owners(record.id), message));
+                }
+                Ok(summary) => report.entries += summary.entries,
+                Err(error) => report.problems.push(problem(
+                    self.relative(&path),
+                    owners(record.id),
+                    format!("{error}; restore the file from a checkpoint"),
+                )),
+            }
+            report.bytes += record.bytes;
+            if !progress(report.bytes, total) {
+                return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
+            }
+        }
+        Ok(report)
+    }
+
+    fn relative(&self, path: &std::path::Path) -> String {
+        path.strip_prefix(&self.context.dir).unwrap_or(path).display().to_string()
+    }
+
+    /// Finds a table that reads a file.
+    fn owners(&self) -> impl Fn(crate::catalog::FileId) -> Option<String> {
+        let mut owners = std::collections::HashMap::new();
+        for (name, table) in self.tables.read().iter() {
+            for tablet in table.layout().tablets() {
+                for file in &tablet.files {
+                    owners.entry(file.reference.file).or_insert_with(|| name.clone());
+                }
+            }
+        }
+        move |id| owners.get(&id).cloned()
+    }
+}

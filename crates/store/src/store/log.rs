@@ -1,0 +1,104 @@
+//! The log thread: takes what writers submitted, writes and syncs it in groups, and publishes it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use ostrakon_cell::Durability;
+
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::table::{LoggedCommit, StoreContext};
+use crate::threads;
+use crate::wal::{RecordHeader, WalWriter};
+
+/// The running log thread.
+pub(super) struct LogThread(JoinHandle<StoreResult<()>>);
+
+impl LogThread {
+    pub(super) fn start(context: Arc<StoreContext>, writer: WalWriter) -> StoreResult<Self> {
+        threads::spawn("log", move || run(&context, writer)).map(Self)
+    }
+
+    /// Waits until everything submitted is settled; call after the queue was closed.
+    pub(super) fn join(self) -> StoreResult<()> {
+        self.0.join().unwrap_or_else(|_| {
+            Err(Error::new(ErrorKind::Internal, "the log thread panicked; reopen the store"))
+        })
+    }
+}
+
+fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
+    let mut group = Vec::new();
+    while context.commits.take(&mut group) {
+        commit(context, &mut writer, &mut group);
+    }
+    // Levels below `sync` were written without being synced: do it now that there is time.
+    match context.health.check_writable() {
+        Ok(()) => writer.sync(),
+        Err(_) => Ok(()),
+    }
+}
+
+fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {
+    let sequences: Vec<u64> = group.iter().map(|_| context.next_sequence()).collect();
+    let written = context
+        .health
+        .check_writable()
+        .and_then(|()| write(context, writer, group, &sequences).inspect_err(|error| {
+            context.health.fail(error.duplicate());
+        }));
+    for (commit, sequence) in group.drain(..).zip(sequences) {
+        let memory = commit.run.memory() as u64;
+        match &written {
+            Ok(()) => {
+                let logged = commit.durability > Durability::None;
+                commit.table.publish(commit.run, sequence, logged.then(|| writer.number()));
+                context.metrics.entries_written.add(commit.chunk.batch().len() as u64);
+                commit.ticket.settle(Ok(()));
+            }
+            Err(error) => {
+                context.pressure.give(memory);
+                commit.ticket.settle(Err(error.duplicate()));
+            }
+        }
+    }
+    if written.is_ok() && writer.segment_bytes() >= context.options.wal_segment_bytes {
+        if let Err(error) = writer.roll() {
+            context.health.fail(error);
+        }
+        // Only now: until here the group's batches were in the old segment and not all published.
+        context.segment.store(writer.number(), Ordering::SeqCst);
+        context.wakeups.flush.wake();
+    }
+}
+
+fn write(
+    context: &StoreContext,
+    writer: &mut WalWriter,
+    group: &[LoggedCommit],
+    sequences: &[u64],
+) -> StoreResult<()> {
+    let logged = group
+        .iter()
+        .zip(sequences)
+        .filter(|(commit, _)| commit.durability > Durability::None)
+        .map(|(commit, sequence)| {
+            let batch = commit.chunk.batch();
+            let header = RecordHeader {
+                sequence: *sequence,
+                table: commit.table.id().0,
+                updates: batch.len() as u32,
+                timestamp: commit.chunk.timestamp(),
+                ..RecordHeader::default()
+            };
+            (header, batch.encoded())
+        });
+    let before = writer.segment_bytes();
+    writer.append(logged)?;
+    context.metrics.wal_bytes.add(writer.segment_bytes() - before);
+    if group.iter().any(|commit| commit.durability == Durability::Sync) {
+        writer.sync()?;
+        context.metrics.wal_syncs.increment();
+    }
+    Ok(())
+}

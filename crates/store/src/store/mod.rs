@@ -1,0 +1,12 @@
+//! The store: opens and closes a directory, owns the log thread and the background threads.
+
+mod admin;
+mod background;
+mod check;
+mod checkpoint;
+mod log;
+mod names;
+mod open;
+mod recovery;
+
+pub use open::{Components, Store};

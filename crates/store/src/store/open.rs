@@ -1,0 +1,282 @@
+//! Opening and closing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use ostrakon_cell::IteratorRegistry;
+use parking_lot::{Mutex, RwLock};
+
+use super::background;
+use super::log::LogThread;
+use super::recovery::{Recovered, recover};
+use crate::cache::BlockCache;
+use crate::catalog::{Catalog, CatalogIdentity};
+use crate::clock::{Clock, Random, SystemClock};
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::iterator::user::stock_iterators;
+use crate::metrics::{Metrics, MetricsSnapshot};
+use crate::options::StoreOptions;
+use crate::properties::TableConfig;
+use crate::table::{Health, StoreContext, TableCore};
+use crate::tablet::{FileRegistry, Layout};
+use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs};
+use crate::wal::{CommitGroup, Damage, WalWriter};
+
+/// Where the parts of a store stand in its directory.
+const LOCK_FILE: &str = "LOCK";
+const WAL_DIR: &str = "wal";
+const FILES_DIR: &str = "files";
+
+/// Memory for the catalog's pages, in bytes.
+const CATALOG_CACHE_BYTES: usize = 4 << 20;
+
+/// What does work for a store and can be replaced: disk, clock, iterator classes.
+#[derive(Clone)]
+pub struct Components {
+    /// The disk. Default: the operating system's.
+    pub vfs: Arc<dyn Vfs>,
+    /// Time. Default: the operating system's.
+    pub clock: Arc<dyn Clock>,
+    /// Iterator classes. Default: the stock iterators.
+    pub iterators: IteratorRegistry,
+}
+
+impl Default for Components {
+    fn default() -> Self {
+        Self {
+            vfs: RealVfs::shared(),
+            clock: SystemClock::shared(),
+            iterators: stock_iterators(),
+        }
+    }
+}
+
+/// An open store: a directory of tables. Implements [`Source`](ostrakon_cell::Source).
+///
+/// One process has a store open at a time. Dropping the store closes it; what was acknowledged is
+/// kept as its durability says.
+pub struct Store {
+    pub(super) context: Arc<StoreContext>,
+    pub(super) tables: Arc<Tables>,
+    pub(super) damages: Vec<Damage>,
+    log: Mutex<Option<LogThread>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    stop: Arc<AtomicBool>,
+    _lock: Option<Box<dyn FileLock>>,
+}
+
+/// The tables by name. Creating, renaming and deleting take the lock for writing, catalog change
+/// included.
+pub(super) type Tables = RwLock<BTreeMap<String, Arc<TableCore>>>;
+
+impl Store {
+    /// Opens the store in `dir`, making it one first if allowed.
+    ///
+    /// # Errors
+    /// [`Locked`](ErrorKind::Locked) naming the process that has it open;
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a directory with something else in it;
+    /// [`NewerFormat`](ErrorKind::NewerFormat); [`Corruption`](ErrorKind::Corruption) naming the
+    /// file.
+    pub fn open(dir: impl AsRef<Path>, options: StoreOptions) -> StoreResult<Arc<Self>> {
+        Self::open_with(Components::default(), dir, options)
+    }
+
+    /// A store without a directory, gone when dropped. Opens in well under a millisecond.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub fn in_memory() -> StoreResult<Arc<Self>> {
+        let components = Components { vfs: MemoryVfs::shared(), ..Components::default() };
+        Self::open_with(components, "/", StoreOptions::default())
+    }
+
+    /// Opens a store with parts of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(
+        components: Components,
+        dir: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> StoreResult<Arc<Self>> {
+        let dir = dir.as_ref().to_owned();
+        let Components { vfs, clock, iterators } = components;
+        let is_new = !Catalog::is_present(&*vfs, &dir)?;
+        if is_new && (!options.create || options.read_only) {
+            return Err(Error::not_found(
+                "there is no store in this directory; name another, or let one be created",
+            )
+            .with("directory", dir.display()));
+        }
+        if is_new {
+            vfs.create_dir_all(&dir)?;
+        }
+        let lock = if options.read_only { None } else { Some(vfs.lock(&dir.join(LOCK_FILE))?) };
+        let catalog = open_catalog(&vfs, &dir, is_new, &*clock)?;
+        if !options.read_only {
+            vfs.create_dir_all(&dir.join(WAL_DIR))?;
+            vfs.create_dir_all(&dir.join(FILES_DIR))?;
+            vfs.sync_dir(&dir)?;
+        }
+        let metrics = Arc::new(Metrics::default());
+        let cache = Arc::new(BlockCache::new(
+            options.cache_bytes(),
+            options.max_open_files,
+            metrics.clone(),
+        ));
+        let files = FileRegistry::new(
+            vfs.clone(),
+            dir.join(FILES_DIR),
+            cache.clone(),
+            metrics.clone(),
+        );
+        let context = Arc::new(StoreContext {
+            pressure: crate::table::Pressure::new(options.memtable_bytes()),
+            vfs,
+            dir,
+            options,
+            clock,
+            metrics,
+            catalog,
+            files,
+            cache,
+            iterators: Arc::new(iterators),
+            commits: CommitGroup::default(),
+            health: Health::default(),
+            wakeups: crate::table::Wakeups::default(),
+            segment: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
+        });
+        let tables = load_tables(&context)?;
+        let Recovered { next_segment, damages } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
+        let store = Self {
+            log: Mutex::new(None),
+            threads: Mutex::new(Vec::new()),
+            stop: Arc::new(AtomicBool::new(false)),
+            tables: Arc::new(RwLock::new(tables)),
+            damages,
+            context,
+            _lock: lock,
+        };
+        if store.context.options.read_only {
+            store.context.health.fail(Error::new(
+                ErrorKind::ReadOnly,
+                "the store was opened read-only",
+            ));
+            store.context.commits.close();
+        } else {
+            store.start(next_segment)?;
+        }
+        Ok(Arc::new(store))
+    }
+
+    fn start(&self, next_segment: u64) -> StoreResult<()> {
+        let context = &self.context;
+        let view = context.catalog.view()?;
+        let known: Vec<_> = view.files()?.into_iter().map(|file| file.id).collect();
+        context.files.delete_leftovers(|id| known.binary_search(&id).is_ok())?;
+        let writer = WalWriter::create(&context.vfs, &self.wal_dir(), next_segment)?;
+        context.segment.store(next_segment, Ordering::SeqCst);
+        *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
+        background::delete_old_segments(context, &self.tables)?;
+        if context.options.background {
+            *self.threads.lock() = background::start(context, &self.tables, &self.stop)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wal_dir(&self) -> PathBuf {
+        self.context.dir.join(WAL_DIR)
+    }
+
+    /// The store's directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.context.dir
+    }
+
+    /// The instance id: 36 characters, chosen when the store was made.
+    #[must_use]
+    pub fn instance_id(&self) -> &str {
+        &self.context.catalog.identity().instance
+    }
+
+    /// What the store counted since it was opened.
+    #[must_use]
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.context.metrics.snapshot()
+    }
+
+    /// Parts of the log that could not be read when the store was opened read-only.
+    #[must_use]
+    pub fn damages(&self) -> &[Damage] {
+        &self.damages
+    }
+
+    /// Stops all threads after what was submitted is in the log. Later calls on the store and its
+    /// tables fail with [`Closed`](ErrorKind::Closed). What is in memory stays in the log; the
+    /// next opening reads it from there.
+    ///
+    /// # Errors
+    /// When the log could not be synced.
+    pub fn close(&self) -> StoreResult<()> {
+        self.stop.store(true, Ordering::SeqCst);
+        self.context.commits.close();
+        self.context.wakeups.all();
+        let outcome = match self.log.lock().take() {
+            Some(log) => log.join(),
+            None => Ok(()),
+        };
+        for thread in self.threads.lock().drain(..) {
+            self.context.wakeups.all();
+            // A panic was reported by the thread itself.
+            let _ = thread.join();
+        }
+        self.context.health.close();
+        outcome
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "closing the store failed");
+        }
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Store in {}", self.context.dir.display())
+    }
+}
+
+fn open_catalog(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    is_new: bool,
+    clock: &dyn Clock,
+) -> StoreResult<Catalog> {
+    if is_new {
+        let identity = CatalogIdentity::new(&mut Random::from_system(), clock.now_millis());
+        return Catalog::create(vfs, dir, identity, CATALOG_CACHE_BYTES);
+    }
+    Catalog::open(vfs, dir, CATALOG_CACHE_BYTES)
+}
+
+fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<TableCore>>> {
+    let view = context.catalog.view()?;
+    let mut tables = BTreeMap::new();
+    for record in view.tables()? {
+        let config = TableConfig::new(&record.properties, &context.iterators)
+            .map_err(|error| error.with("table", &record.name))?;
+        let layout = Layout::load(&view, record.id, &context.files)?;
+        let core = TableCore::new(context.clone(), &record, config, layout);
+        tables.insert(record.name.clone(), Arc::new(core));
+        context.sequence.fetch_max(record.flushed_sequence, Ordering::SeqCst);
+    }
+    Ok(tables)
+}

@@ -1,0 +1,217 @@
+//! A table as the source contract shows it.
+
+use std::sync::Arc;
+
+use ostrakon_cell::source::check_row_range;
+use ostrakon_cell::{
+    Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
+    ConditionalStatus, Durability, MutationBatch, PendingWrite, Properties, Range, Scan,
+    ScanOptions, Table, TabletInfo,
+};
+
+use super::bulk::BulkImport;
+use super::core::TableCore;
+use crate::catalog::{Fence, FileRecord};
+use crate::error::{Error, StoreResult};
+use crate::properties::{TableConfig, effective};
+
+/// A handle to a table of an open store.
+pub(crate) struct TableHandle(pub(crate) Arc<TableCore>);
+
+impl Table for TableHandle {
+    fn name(&self) -> String {
+        self.0.status().name.to_string()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::all()
+    }
+
+    fn submit(
+        &self,
+        batch: MutationBatch,
+        durability: Option<Durability>,
+    ) -> StoreResult<Box<dyn PendingWrite>> {
+        self.0.submit_batch(batch, durability)
+    }
+
+    fn write_conditionally(
+        &self,
+        mutations: Vec<ConditionalMutation>,
+        authorizations: &Authorizations,
+        durability: Option<Durability>,
+    ) -> StoreResult<Vec<ConditionalStatus>> {
+        self.0.write_if(mutations, authorizations, durability)
+    }
+
+    fn scan(&self, ranges: &[Range], options: &ScanOptions) -> StoreResult<Box<dyn Scan>> {
+        self.0.context.metrics.scans_started.increment();
+        self.0.start_scan(ranges, options)
+    }
+
+    fn properties(&self) -> StoreResult<Properties> {
+        self.0.check_exists()?;
+        Ok(effective(&self.0.status().properties))
+    }
+
+    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> StoreResult<()> {
+        self.0.change_properties(changes)
+    }
+
+    fn tablets(&self) -> StoreResult<Vec<TabletInfo>> {
+        self.0.check_exists()?;
+        let layout = self.0.layout();
+        let tablets = layout.tablets().iter().map(|tablet| TabletInfo {
+            previous_end: tablet.extent.after.clone(),
+            end: tablet.extent.through.clone(),
+            files: tablet.files.len() as u64,
+            entries: tablet.entries(),
+            bytes: tablet.bytes(),
+            location: "local".to_owned(),
+        });
+        Ok(tablets.collect())
+    }
+
+    fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
+        self.0.writable()?;
+        let longest = self.0.config().split_row_max;
+        if let Some(row) = rows.iter().find(|row| row.len() > longest || row.is_empty()) {
+            return Err(Error::invalid(format!(
+                "a split point has 1 to {longest} bytes (table.split.endrow.size.max)"
+            ))
+            .with("bytes", row.len()));
+        }
+        self.0.split_at(rows)
+    }
+
+    fn merge(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
+        check_row_range(start, end)?;
+        self.0.writable()?;
+        let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
+        let _structure = self.0.structure.lock();
+        let context = &self.0.context;
+        let _ = context.catalog.transaction(|change| change.merge_tablets(self.0.id, &range))?;
+        self.0.reload(|_| ())
+    }
+
+    fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
+        check_row_range(start, end)?;
+        self.0.writable()?;
+        self.0.forget_rows(start, end)
+    }
+
+    fn flush(&self, wait: bool) -> StoreResult<()> {
+        self.0.writable()?;
+        if wait || !self.0.context.options.background {
+            return self.0.flush_memtables();
+        }
+        self.0.freeze_now();
+        self.0.context.wakeups.flush.wake();
+        Ok(())
+    }
+
+    fn compact(&self, options: &CompactOptions) -> StoreResult<()> {
+        check_row_range(options.start.as_deref(), options.end.as_deref())?;
+        self.0.writable()?;
+        // Wrong iterators are refused before anything is done.
+        self.0.stacker().majc(Vec::new(), true, true, &options.iterators)?;
+        if options.flush {
+            self.0.flush_memtables()?;
+        }
+        if options.wait {
+            return self.0.compact_range(options);
+        }
+        let (table, options) = (self.0.clone(), options.clone());
+        crate::threads::spawn("compact-request", move || {
+            if let Err(error) = table.compact_range(&options) {
+                tracing::warn!(table = %table.status().name, %error, "a requested compaction failed");
+            }
+        })
+        .map(drop)
+    }
+
+    fn cancel_compaction(&self) -> StoreResult<()> {
+        self.0.cancel_user_compactions();
+        Ok(())
+    }
+
+    fn bulk_writer(&self) -> StoreResult<Box<dyn BulkWriter>> {
+        Ok(Box::new(BulkImport::new(self.0.clone())?))
+    }
+}
+
+impl TableCore {
+    /// An error unless the table and its store may be changed.
+    pub(crate) fn writable(&self) -> StoreResult<()> {
+        self.check_online()?;
+        self.context.health.check_writable()
+    }
+
+    fn freeze_now(&self) {
+        let _flushing = self.flushing.lock();
+        self.freeze();
+    }
+
+    fn change_properties(&self, changes: &[(String, Option<String>)]) -> StoreResult<()> {
+        self.check_exists()?;
+        self.context.health.check_writable()?;
+        let _structure = self.structure.lock();
+        let mut properties = self.status().properties;
+        for (name, value) in changes {
+            match value {
+                Some(value) => {
+                    crate::properties::check_property(name, value)?;
+                    properties.insert(name.clone(), value.clone());
+                }
+                None => {
+                    properties.remove(name);
+                }
+            }
+        }
+        let config = TableConfig::new(&properties, &self.context.iterators)?;
+        let _ = self.context.catalog.transaction(|change| {
+            change.update_table(self.id, |record| record.properties.clone_from(&properties))
+        })?;
+        self.set_status(|status| {
+            status.properties = properties;
+            status.config = Arc::new(config);
+        });
+        self.context.wakeups.compact.wake();
+        Ok(())
+    }
+
+    /// Deletes rows: writes in memory go to files first, then the catalog forgets the rows. Writers
+    /// go on; what they write after this began may stay.
+    fn forget_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
+        let _flushing = self.flushing.lock();
+        self.freeze();
+        self.flush_frozen()?;
+        let _structure = self.structure.lock();
+        let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
+        let committed =
+            self.context.catalog.transaction(|change| change.delete_rows(self.id, &range))?;
+        self.reload(|_| ())?;
+        self.context.files.retire(&committed.unreferenced);
+        self.context.wakeups.keep.wake();
+        Ok(())
+    }
+
+    /// Makes finished files part of the table in one step.
+    pub(super) fn adopt_files(&self, files: &[FileRecord]) -> StoreResult<()> {
+        self.writable()?;
+        let _structure = self.structure.lock();
+        let layout = self.layout();
+        let _ = self.context.catalog.transaction(|change| {
+            for file in files {
+                change.add_file(file)?;
+                for (end, share) in super::flushing::shares(file, &layout) {
+                    change.replace_files(self.id, end.as_deref(), &[], &[share])?;
+                }
+            }
+            Ok(())
+        })?;
+        self.reload(|_| ())?;
+        self.context.wakeups.compact.wake();
+        Ok(())
+    }
+}

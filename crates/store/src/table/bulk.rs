@@ -1,0 +1,114 @@
+//! Bulk import: sorted entries become table files and one catalog transaction, without the log.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{Batch, BulkWriter, IteratorScope, Key};
+
+use super::core::TableCore;
+use crate::catalog::{FileId, FileRecord};
+use crate::error::{Error, StoreResult};
+use crate::sorted_file::SortedFileWriter;
+use crate::tablet::{file_record, writer_options};
+
+/// Files are cut, between rows, once they hold this much, so that none is too large to compact.
+const FILE_BYTES: u64 = 1 << 30;
+
+/// Collects one import.
+pub(super) struct BulkImport {
+    table: Arc<TableCore>,
+    open: Option<(FileId, SortedFileWriter)>,
+    finished: Vec<FileRecord>,
+    last: Option<Key>,
+    entries: u64,
+    published: bool,
+}
+
+impl BulkImport {
+    pub(super) fn new(table: Arc<TableCore>) -> StoreResult<Self> {
+        table.check_online()?;
+        table.context.health.check_writable()?;
+        Ok(Self {
+            table,
+            open: None,
+            finished: Vec::new(),
+            last: None,
+            entries: 0,
+            published: false,
+        })
+    }
+
+    fn close_file(&mut self) -> StoreResult<()> {
+        if let Some((id, writer)) = self.open.take() {
+            let now = self.table.context.clock.now_millis();
+            // The sequence is set when the import is published.
+            self.finished.push(file_record(id, writer.finish()?, 0, 0, now));
+        }
+        Ok(())
+    }
+}
+
+impl BulkWriter for BulkImport {
+    fn append(&mut self, batch: &Batch) -> StoreResult<()> {
+        let mut begin = 0;
+        for at in 0..batch.len() {
+            let key = batch.key(at);
+            let unsorted = match at.checked_sub(1) {
+                Some(before) => batch.key(before) > key,
+                None => self.last.as_ref().is_some_and(|last| last.as_ref() > key),
+            };
+            if unsorted {
+                return Err(Error::invalid(
+                    "bulk imports take sorted entries, and this one lies before the last; sort \
+                     them, or write them with a batch writer",
+                )
+                .with("row", ostrakon_cell::Escaped(key.row)));
+            }
+            let new_row = at > begin && batch.row(at - 1) != key.row;
+            let full = self.open.as_ref().is_some_and(|(_, file)| file.bytes_written() > FILE_BYTES);
+            if new_row && full {
+                if let Some((_, writer)) = &mut self.open {
+                    writer.append(batch, begin..at)?;
+                }
+                begin = at;
+                self.close_file()?;
+            }
+            if self.open.is_none() {
+                let context = &self.table.context;
+                let id = context.catalog.new_file_id();
+                let options = writer_options(&self.table.config(), IteratorScope::Majc);
+                let path = context.files.path(id);
+                self.open = Some((id, SortedFileWriter::create(&context.vfs, &path, options)?));
+            }
+        }
+        if let Some((_, writer)) = &mut self.open {
+            writer.append(batch, begin..batch.len())?;
+        }
+        self.entries += batch.len() as u64;
+        if let Some(last) = batch.len().checked_sub(1) {
+            self.last.get_or_insert_default().set(batch.key(last));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> StoreResult<u64> {
+        self.close_file()?;
+        let sequence = self.table.context.next_sequence();
+        for file in &mut self.finished {
+            file.sequence = sequence;
+        }
+        self.table.adopt_files(&self.finished)?;
+        self.published = true;
+        Ok(self.entries)
+    }
+}
+
+impl Drop for BulkImport {
+    fn drop(&mut self) {
+        if !self.published {
+            self.open = None;
+            let ids: Vec<FileId> = self.finished.iter().map(|file| file.id).collect();
+            self.table.context.files.retire(&ids);
+            self.table.context.wakeups.keep.wake();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Writing: a batch becomes a sorted run, goes through the log, and is published.
+
+use std::sync::Arc;
+
+use ostrakon_cell::source::WriteOutcome;
+use ostrakon_cell::{Durability, MutationBatch, PendingWrite};
+
+use super::core::TableCore;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::memtable::{Chunk, Run};
+use crate::wal::{Commit, Ticket};
+
+/// Bytes of batches that wait for the log before writers are held up.
+const QUEUE_BYTES: usize = 32 << 20;
+
+/// A batch on its way through the log.
+pub struct LoggedCommit {
+    /// The table.
+    pub table: Arc<TableCore>,
+    /// The batch.
+    pub chunk: Arc<Chunk>,
+    /// The batch, sorted.
+    pub run: Arc<Run>,
+    /// How sure it must be before the writer is told.
+    pub durability: Durability,
+    /// Where the writer waits.
+    pub ticket: Ticket,
+}
+
+impl Commit for LoggedCommit {
+    fn bytes(&self) -> usize {
+        self.run.memory()
+    }
+}
+
+/// A submitted batch.
+struct Pending(Ticket);
+
+impl PendingWrite for Pending {
+    fn wait(self: Box<Self>) -> StoreResult<WriteOutcome> {
+        self.0.wait().map(|()| WriteOutcome::default())
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.is_settled()
+    }
+}
+
+impl TableCore {
+    /// Hands a batch to the log.
+    pub(super) fn submit_batch(
+        self: &Arc<Self>,
+        batch: MutationBatch,
+        durability: Option<Durability>,
+    ) -> StoreResult<Box<dyn PendingWrite>> {
+        self.check_online()?;
+        self.context.health.check_writable()?;
+        let ticket = Ticket::default();
+        if batch.is_empty() {
+            ticket.settle(Ok(()));
+            return Ok(Box::new(Pending(ticket)));
+        }
+        self.admit()?;
+        let timestamp = self.time.next(&*self.context.clock);
+        let prefix = self.row_prefix(&batch);
+        let chunk = Arc::new(Chunk::new(batch, timestamp));
+        // Sorting here spreads it over the writers; the log thread only hands runs on.
+        let run = Arc::new(Run::of_chunk(chunk.clone(), prefix));
+        self.context.pressure.take(run.memory() as u64);
+        let commit = LoggedCommit {
+            table: self.clone(),
+            chunk,
+            run,
+            durability: durability.unwrap_or_else(|| self.config().durability),
+            ticket: ticket.clone(),
+        };
+        if let Err(commit) = self.context.commits.submit(commit, QUEUE_BYTES) {
+            self.context.pressure.give(commit.run.memory() as u64);
+            return Err(Error::new(ErrorKind::Closed, "the store is closed"));
+        }
+        Ok(Box::new(Pending(ticket)))
+    }
+
+    /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has
+    /// made some.
+    fn admit(self: &Arc<Self>) -> StoreResult<()> {
+        let context = &self.context;
+        context.pressure.delay(&*context.clock);
+        while context.pressure.is_full() {
+            context.health.check_writable()?;
+            if context.options.background {
+                if let Some(error) = context.health.background_error() {
+                    return Err(error);
+                }
+                context.wakeups.flush.wake();
+                context.pressure.wait();
+            } else {
+                // Nobody else will: make room here.
+                self.flush_memtables()?;
+                if context.pressure.is_full() {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+}

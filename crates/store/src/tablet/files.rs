@@ -1,0 +1,170 @@
+//! The table files of a store: opened once, shared by tablets, deleted when nobody needs them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::cache::BlockCache;
+use crate::catalog::{FileId, FileRecord};
+use crate::error::StoreResult;
+use crate::metrics::Metrics;
+use crate::sorted_file::SortedFile;
+use crate::vfs::Vfs;
+
+/// The ending of a table file's name.
+const ENDING: &str = ".sorted";
+
+/// Knows every table file that is in use.
+pub struct FileRegistry {
+    vfs: Arc<dyn Vfs>,
+    dir: PathBuf,
+    cache: Arc<BlockCache>,
+    metrics: Arc<Metrics>,
+    open: Mutex<HashMap<FileId, Weak<TableFile>>>,
+    garbage: Arc<Mutex<Vec<FileId>>>,
+    /// Held while files are deleted.
+    collecting: Mutex<()>,
+}
+
+/// One table file. When the catalog has forgotten it, it is deleted after its last reader.
+pub struct TableFile {
+    record: FileRecord,
+    reader: Arc<SortedFile>,
+    obsolete: AtomicBool,
+    garbage: Arc<Mutex<Vec<FileId>>>,
+}
+
+impl TableFile {
+    /// What the catalog knows of it.
+    #[must_use]
+    pub fn record(&self) -> &FileRecord {
+        &self.record
+    }
+
+    /// The file's reader.
+    #[must_use]
+    pub fn reader(&self) -> &Arc<SortedFile> {
+        &self.reader
+    }
+}
+
+impl Drop for TableFile {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Acquire) {
+            self.garbage.lock().push(self.record.id);
+        }
+    }
+}
+
+impl FileRegistry {
+    /// A registry of the files in `dir`.
+    pub fn new(
+        vfs: Arc<dyn Vfs>,
+        dir: PathBuf,
+        cache: Arc<BlockCache>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            vfs,
+            dir,
+            cache,
+            metrics,
+            open: Mutex::new(HashMap::new()),
+            garbage: Arc::new(Mutex::new(Vec::new())),
+            collecting: Mutex::new(()),
+        }
+    }
+
+    /// While the guard lives no file is deleted.
+    pub fn hold_garbage(&self) -> MutexGuard<'_, ()> {
+        self.collecting.lock()
+    }
+
+    /// Where the files stand.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The disk.
+    #[must_use]
+    pub fn vfs(&self) -> &Arc<dyn Vfs> {
+        &self.vfs
+    }
+
+    /// The path of a file.
+    #[must_use]
+    pub fn path(&self, id: FileId) -> PathBuf {
+        self.dir.join(format!("{:016}{ENDING}", id.0))
+    }
+
+    /// The file of a record; nothing is read yet.
+    pub fn file(&self, record: &FileRecord) -> StoreResult<Arc<TableFile>> {
+        let mut open = self.open.lock();
+        if let Some(file) = open.get(&record.id).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let path = self.path(record.id);
+        let reader =
+            SortedFile::open(&self.vfs, &path, record.id.0, &self.cache, &self.metrics)?;
+        let file = Arc::new(TableFile {
+            record: record.clone(),
+            reader,
+            obsolete: AtomicBool::new(false),
+            garbage: self.garbage.clone(),
+        });
+        open.insert(record.id, Arc::downgrade(&file));
+        Ok(file)
+    }
+
+    /// Gives files up that the catalog has forgotten. Those still read are deleted later.
+    pub fn retire(&self, ids: &[FileId]) {
+        for id in ids {
+            let open = self.open.lock().remove(id).and_then(|file| file.upgrade());
+            match open {
+                Some(file) => file.obsolete.store(true, Ordering::Release),
+                None => self.garbage.lock().push(*id),
+            }
+        }
+    }
+
+    /// Deletes what nobody needs any more. A file that cannot be deleted now is tried again.
+    pub fn collect(&self) -> StoreResult<usize> {
+        let _collecting = self.collecting.lock();
+        let garbage = std::mem::take(&mut *self.garbage.lock());
+        let mut deleted = 0;
+        for (at, id) in garbage.iter().enumerate() {
+            self.cache.forget_file(id.0);
+            if let Err(error) = self.vfs.remove(&self.path(*id)) {
+                if error.kind() == crate::error::ErrorKind::NotFound {
+                    continue;
+                }
+                self.garbage.lock().extend_from_slice(&garbage[at..]);
+                return Err(error);
+            }
+            deleted += 1;
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes files in the directory that the catalog does not know: leftovers of a crash.
+    pub fn delete_leftovers(&self, is_known: impl Fn(FileId) -> bool) -> StoreResult<usize> {
+        let mut deleted = 0;
+        for entry in self.vfs.list(&self.dir)? {
+            let id = entry
+                .name
+                .to_str()
+                .and_then(|name| name.strip_suffix(ENDING)?.parse::<u64>().ok());
+            if let Some(id) = id
+                && !is_known(FileId(id))
+            {
+                self.vfs.remove(&self.dir.join(&entry.name))?;
+                deleted += 1;
+            }
+        }
+        Ok(deleted)
+    }
+}
