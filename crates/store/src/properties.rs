@@ -111,7 +111,11 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.sampler", "", Kind::Text),
     ("table.scan.dispatcher", "", Kind::Text),
     ("table.scan.max.memory", "512K", Kind::Bytes),
-    ("table.security.scan.visibility.default", "", Kind::Visibility),
+    (
+        "table.security.scan.visibility.default",
+        "",
+        Kind::Visibility,
+    ),
     ("table.split.endrow.size.max", "10K", Kind::Bytes),
     ("table.split.threshold", "1G", Kind::Bytes),
     ("table.suspend.duration", "0s", Kind::Text),
@@ -142,7 +146,11 @@ impl TableConfig {
             check_property(name, value)?;
         }
         let text = |name: &str| {
-            changed.get(name).map(String::as_str).or_else(|| default_of(name)).unwrap_or_default()
+            changed
+                .get(name)
+                .map(String::as_str)
+                .or_else(|| default_of(name))
+                .unwrap_or_default()
         };
         let iterators = IteratorScope::ALL.map(|scope| {
             let settings = IteratorSetting::from_properties(changed, scope)?;
@@ -151,7 +159,9 @@ impl TableConfig {
                     .get(&setting.class)
                     .and_then(|class| class.validate(&setting.options))
                     .map_err(|error| {
-                        error.with("scope", scope.as_str()).with("iterator", &setting.name)
+                        error
+                            .with("scope", scope.as_str())
+                            .with("iterator", &setting.name)
                     })?;
             }
             Ok::<_, Error>(Arc::<[IteratorSetting]>::from(settings))
@@ -164,7 +174,8 @@ impl TableConfig {
         };
         let bloom = if text("table.bloom.enabled") == "true" {
             Some(BloomConfig {
-                functor: parse_functor(text("table.bloom.key.functor")).unwrap_or(BloomFunctor::Row),
+                functor: parse_functor(text("table.bloom.key.functor"))
+                    .unwrap_or(BloomFunctor::Row),
                 error_rate: parse_fraction(text("table.bloom.error.rate")).unwrap_or(0.005),
             })
         } else {
@@ -203,18 +214,28 @@ impl TableConfig {
 /// All properties in force: defaults and what differs from them.
 #[must_use]
 pub fn effective(changed: &Properties) -> Properties {
-    let mut all: Properties =
-        KNOWN.iter().map(|(name, default, _)| ((*name).into(), (*default).into())).collect();
-    all.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let mut all: Properties = KNOWN
+        .iter()
+        .map(|(name, default, _)| ((*name).into(), (*default).into()))
+        .collect();
+    all.extend(
+        changed
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     all
 }
 
 /// The default iterator of new tables, as properties: the newest version of each column.
 #[must_use]
 pub fn default_iterators() -> Properties {
-    IteratorSetting::new(20, "vers", "org.apache.accumulo.core.iterators.user.VersioningIterator")
-        .with("maxVersions", "1")
-        .to_properties(&IteratorScope::ALL)
+    IteratorSetting::new(
+        20,
+        "vers",
+        "org.apache.accumulo.core.iterators.user.VersioningIterator",
+    )
+    .with("maxVersions", "1")
+    .to_properties(&IteratorScope::ALL)
 }
 
 /// Checks one property's name and value.
@@ -224,7 +245,10 @@ pub fn default_iterators() -> Properties {
 /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a value of the wrong form.
 pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
     let Some((_, _, kind)) = KNOWN.iter().find(|(known, _, _)| *known == name) else {
-        if PREFIXES.iter().any(|prefix| name.len() > prefix.len() && name.starts_with(prefix)) {
+        if PREFIXES
+            .iter()
+            .any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
+        {
             return Ok(());
         }
         return Err(unknown(name));
@@ -270,13 +294,23 @@ fn unknown(name: &str) -> Error {
 }
 
 fn default_of(name: &str) -> Option<&'static str> {
-    KNOWN.iter().find(|(known, _, _)| *known == name).map(|(_, default, _)| *default)
+    KNOWN
+        .iter()
+        .find(|(known, _, _)| *known == name)
+        .map(|(_, default, _)| *default)
 }
 
 fn locality_groups(changed: &Properties) -> StoreResult<Vec<(String, Vec<Vec<u8>>)>> {
-    let enabled = changed.get("table.groups.enabled").map(String::as_str).unwrap_or_default();
+    let enabled = changed
+        .get("table.groups.enabled")
+        .map(String::as_str)
+        .unwrap_or_default();
     let mut groups: Vec<(String, Vec<Vec<u8>>)> = Vec::new();
-    for name in enabled.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+    for name in enabled
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
         let Some(families) = changed.get(&format!("table.group.{name}")) else {
             return Err(Error::invalid(
                 "table.groups.enabled names a group without families: set table.group.<name> first",
@@ -288,7 +322,9 @@ fn locality_groups(changed: &Properties) -> StoreResult<Vec<(String, Vec<Vec<u8>
             .filter(|family| !family.is_empty())
             .map(decode_family)
             .collect::<StoreResult<_>>()?;
-        let taken = groups.iter().find(|(_, known)| known.iter().any(|one| families.contains(one)));
+        let taken = groups
+            .iter()
+            .find(|(_, known)| known.iter().any(|one| families.contains(one)));
         if let Some((other, _)) = taken {
             return Err(Error::invalid("two locality groups share a family")
                 .with("groups", format!("{other}, {name}")));
@@ -311,7 +347,9 @@ fn decode_family(text: &str) -> StoreResult<Vec<u8>> {
             bytes.push(b'\\');
             rest = tail;
         } else {
-            let digits = tail.strip_prefix(b"x").and_then(|hex| hex.split_at_checked(2));
+            let digits = tail
+                .strip_prefix(b"x")
+                .and_then(|hex| hex.split_at_checked(2));
             let (digits, tail) = digits.ok_or_else(wrong)?;
             let digits = std::str::from_utf8(digits).map_err(|_| wrong())?;
             bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
@@ -360,7 +398,9 @@ fn parse_compression(text: &str) -> Option<Compression> {
         "zstd" => Some(Compression::Zstd(3)),
         _ => {
             let level = text.strip_prefix("zstd:")?.parse().ok()?;
-            (1..=19).contains(&level).then_some(Compression::Zstd(level))
+            (1..=19)
+                .contains(&level)
+                .then_some(Compression::Zstd(level))
         }
     }
 }
@@ -381,14 +421,20 @@ mod tests {
     use super::*;
 
     fn properties(pairs: &[(&str, &str)]) -> Properties {
-        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect()
     }
 
     #[test]
     fn defaults_are_those_of_the_table_above() {
         let config = TableConfig::new(&Properties::new(), &IteratorRegistry::new()).unwrap();
         assert_eq!((config.split_threshold, config.file_max), (1 << 30, 15));
-        assert_eq!((config.durability, config.compression), (Durability::Sync, Compression::Lz4));
+        assert_eq!(
+            (config.durability, config.compression),
+            (Durability::Sync, Compression::Lz4)
+        );
         assert!(config.bloom.is_none() && config.locality_groups.is_empty());
         assert!(KNOWN.is_sorted() && PREFIXES.is_sorted());
         for (name, value, _) in KNOWN {
@@ -399,8 +445,16 @@ mod tests {
     #[test]
     fn a_misspelt_property_is_refused_with_the_right_one() {
         let error = check_property("table.split.treshold", "1G").unwrap_err();
-        assert!(error.to_string().contains("did you mean table.split.threshold?"), "{error}");
-        assert_eq!(check_property("table.zzz", "1").unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(
+            error
+                .to_string()
+                .contains("did you mean table.split.threshold?"),
+            "{error}"
+        );
+        assert_eq!(
+            check_property("table.zzz", "1").unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
         check_property("table.custom.mine", "anything").unwrap();
     }
 
@@ -416,7 +470,11 @@ mod tests {
             ("table.security.scan.visibility.default", "a&"),
         ] {
             let error = check_property(name, value).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{name}={value}: {error}");
+            assert_eq!(
+                error.kind(),
+                ErrorKind::InvalidArgument,
+                "{name}={value}: {error}"
+            );
         }
     }
 
@@ -437,11 +495,13 @@ mod tests {
         ];
         assert_eq!(groups.unwrap(), expected);
         assert!(read(&[("table.groups.enabled", "g1")]).is_err());
-        assert!(read(&[
-            ("table.groups.enabled", "g1,g2"),
-            ("table.group.g1", "a"),
-            ("table.group.g2", "a"),
-        ])
-        .is_err());
+        assert!(
+            read(&[
+                ("table.groups.enabled", "g1,g2"),
+                ("table.group.g1", "a"),
+                ("table.group.g2", "a"),
+            ])
+            .is_err()
+        );
     }
 }

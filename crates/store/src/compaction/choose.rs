@@ -45,7 +45,10 @@ pub fn choose(sizes: &[u64], options: ChooseOptions) -> Option<Range<usize>> {
     if let Some((_, _, range)) = best {
         return Some(range);
     }
-    let excess = sizes.len().checked_sub(options.max_files).filter(|excess| *excess > 0)?;
+    let excess = sizes
+        .len()
+        .checked_sub(options.max_files)
+        .filter(|excess| *excess > 0)?;
     let width = (excess + 1).min(MAX_FAN_IN);
     (0..=sizes.len() - width)
         .min_by_key(|start| sizes[*start..start + width].iter().sum::<u64>())
@@ -57,7 +60,13 @@ mod tests {
     use super::*;
 
     fn chosen(sizes: &[u64]) -> Option<Range<usize>> {
-        choose(sizes, ChooseOptions { ratio: 3.0, max_files: 6 })
+        choose(
+            sizes,
+            ChooseOptions {
+                ratio: 3.0,
+                max_files: 6,
+            },
+        )
     }
 
     #[test]
@@ -66,7 +75,11 @@ mod tests {
         assert_eq!(chosen(&[10, 10, 10]), Some(0..3));
         assert_eq!(chosen(&[10, 30]), None);
         assert_eq!(chosen(&[10, 10, 30]), None);
-        assert_eq!(chosen(&[10, 10, 10, 30]), Some(0..3), "60 is no three times 30");
+        assert_eq!(
+            chosen(&[10, 10, 10, 30]),
+            Some(0..3),
+            "60 is no three times 30"
+        );
         assert_eq!(chosen(&[30, 30, 30]), Some(0..3));
         assert_eq!(chosen(&[10, 30, 30, 30]), Some(0..4));
     }

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ostrakon_cell::{
-    Batch, BatchLimit, ColumnSelection, ErrorKind, Range, SortedKeyValueIterator,
-};
+use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, ErrorKind, Range, SortedKeyValueIterator};
 
 use crate::error::{Error, StoreResult};
 use crate::sorted_file::SortedFileWriter;
@@ -35,7 +33,10 @@ impl Cancel {
     /// An error once it was asked.
     pub fn check(&self) -> StoreResult<()> {
         if self.is_cancelled() {
-            return Err(Error::new(ErrorKind::Cancelled, "the compaction was cancelled"));
+            return Err(Error::new(
+                ErrorKind::Cancelled,
+                "the compaction was cancelled",
+            ));
         }
         Ok(())
     }
@@ -52,7 +53,10 @@ pub fn rewrite(
     cancel: &Cancel,
 ) -> StoreResult<u64> {
     source.seek(range, &ColumnSelection::all())?;
-    let limit = BatchLimit { entries: 2048, bytes: 256 << 10 };
+    let limit = BatchLimit {
+        entries: 2048,
+        bytes: 256 << 10,
+    };
     let mut batch = Batch::new();
     let mut entries = 0;
     loop {

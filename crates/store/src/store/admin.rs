@@ -4,9 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::source::{CheckReport, Progress};
-use ostrakon_cell::{
-    Capabilities, CloneOptions, Source, Table, TableInfo, TableOptions,
-};
+use ostrakon_cell::{Capabilities, CloneOptions, Source, Table, TableInfo, TableOptions};
 
 use super::names::{check_name, nearest};
 use super::open::Store;
@@ -33,11 +31,19 @@ impl Store {
         let context = &self.context;
         let view = context.catalog.view()?;
         let record = view.table(id)?.ok_or_else(|| {
-            Error::new(ErrorKind::Internal, "a table is not in the catalog after its creation")
+            Error::new(
+                ErrorKind::Internal,
+                "a table is not in the catalog after its creation",
+            )
         })?;
         let config = TableConfig::new(&record.properties, &context.iterators)?;
         let layout = Layout::load(&view, id, &context.files)?;
-        Ok(Arc::new(TableCore::new(context.clone(), &record, config, layout)))
+        Ok(Arc::new(TableCore::new(
+            context.clone(),
+            &record,
+            config,
+            layout,
+        )))
     }
 
     fn check_open(&self) -> StoreResult<()> {
@@ -79,7 +85,11 @@ impl Source for Store {
         }
         let config = TableConfig::new(&properties, &self.context.iterators)?;
         let longest = config.split_row_max;
-        if let Some(row) = options.splits.iter().find(|row| row.is_empty() || row.len() > longest) {
+        if let Some(row) = options
+            .splits
+            .iter()
+            .find(|row| row.is_empty() || row.len() > longest)
+        {
             return Err(Error::invalid(format!(
                 "a split point has 1 to {longest} bytes (table.split.endrow.size.max)"
             ))
@@ -91,13 +101,21 @@ impl Source for Store {
         }
         let new = NewTable {
             time_type: options.time_type,
-            state: if options.offline { TableState::Offline } else { TableState::Online },
+            state: if options.offline {
+                TableState::Offline
+            } else {
+                TableState::Online
+            },
             properties,
             splits: options.splits.clone(),
             flushed_sequence: self.context.last_sequence(),
             created_millis: self.context.clock.now_millis(),
         };
-        let id = self.context.catalog.transaction(|change| change.create_table(name, new))?.value;
+        let id = self
+            .context
+            .catalog
+            .transaction(|change| change.create_table(name, new))?
+            .value;
         let table = self.adopt(id)?;
         tables.insert(name.to_owned(), table);
         Ok(())
@@ -125,7 +143,10 @@ impl Source for Store {
         if from != to && tables.contains_key(to) {
             return Err(taken(to));
         }
-        let _ = self.context.catalog.transaction(|change| change.rename_table(table.id(), to))?;
+        let _ = self
+            .context
+            .catalog
+            .transaction(|change| change.rename_table(table.id(), to))?;
         tables.remove(from);
         tables.insert(to.to_owned(), table.clone());
         table.set_status(|status| status.name = to.into());
@@ -149,7 +170,11 @@ impl Source for Store {
         }
         let new = NewTable {
             time_type: origin.time().time_type(),
-            state: if options.keep_offline { TableState::Offline } else { TableState::Online },
+            state: if options.keep_offline {
+                TableState::Offline
+            } else {
+                TableState::Online
+            },
             properties,
             splits: Vec::new(),
             flushed_sequence: self.context.last_sequence(),
@@ -173,13 +198,18 @@ impl Source for Store {
     fn set_online(&self, name: &str, online: bool) -> StoreResult<()> {
         self.context.health.check_writable()?;
         let table = self.core(name)?;
-        let state = if online { TableState::Online } else { TableState::Offline };
+        let state = if online {
+            TableState::Online
+        } else {
+            TableState::Offline
+        };
         if !online && table.check_online().is_ok() {
             table.flush_memtables()?;
         }
-        let _ = self.context.catalog.transaction(|change| {
-            change.update_table(table.id(), |record| record.state = state)
-        })?;
+        let _ = self
+            .context
+            .catalog
+            .transaction(|change| change.update_table(table.id(), |record| record.state = state))?;
         table.set_status(|status| status.state = state);
         Ok(())
     }

@@ -24,7 +24,9 @@ pub(super) fn start(
     stop: &Arc<AtomicBool>,
 ) -> StoreResult<Vec<JoinHandle<()>>> {
     let mut started = Vec::new();
-    let mut spawn = |name: &str, work: fn(&StoreContext, &Tables) -> StoreResult<bool>, wait: fn(&StoreContext)| {
+    let mut spawn = |name: &str,
+                     work: fn(&StoreContext, &Tables) -> StoreResult<bool>,
+                     wait: fn(&StoreContext)| {
         let (context, tables, stop) = (context.clone(), tables.clone(), stop.clone());
         threads::spawn(name, move || {
             while !stop.load(Ordering::SeqCst) {
@@ -43,7 +45,9 @@ pub(super) fn start(
     };
     spawn("flush", flush, |context| context.wakeups.flush.wait(IDLE))?;
     for number in 0..context.options.compaction_threads {
-        spawn(&format!("compact-{number}"), compact, |context| context.wakeups.compact.wait(IDLE))?;
+        spawn(&format!("compact-{number}"), compact, |context| {
+            context.wakeups.compact.wait(IDLE)
+        })?;
     }
     spawn("keep", keep, |context| context.wakeups.keep.wait(IDLE))?;
     Ok(started)
@@ -56,7 +60,12 @@ fn all(tables: &Tables) -> Vec<Arc<TableCore>> {
 /// Flushes the table that most needs it.
 fn flush(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     let outcome = flush_one(context, tables);
-    context.health.report_background(&outcome.as_ref().map(|_| ()).map_err(crate::error::Error::duplicate));
+    context.health.report_background(
+        &outcome
+            .as_ref()
+            .map(|_| ())
+            .map_err(crate::error::Error::duplicate),
+    );
     outcome
 }
 
@@ -67,7 +76,9 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     for table in &tables_now {
         let (memory, segment) = table.unflushed();
         // A table that is written rarely must not keep old log segments for ever.
-        let kept = segment.map_or(0, |segment| context.segment.load(Ordering::SeqCst) - segment);
+        let kept = segment.map_or(0, |segment| {
+            context.segment.load(Ordering::SeqCst) - segment
+        });
         let log_bytes = kept * context.options.wal_segment_bytes;
         if log_bytes > 2 * context.options.memtable_bytes() {
             table.flush_memtables()?;
@@ -79,7 +90,9 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
             largest = Some((memory, table.clone()));
         }
     }
-    let Some((memory, table)) = largest else { return Ok(false) };
+    let Some((memory, table)) = largest else {
+        return Ok(false);
+    };
     // Many small tables may fill memory together without one being large.
     let crowded = context.pressure.used() >= 2 * flush_bytes;
     if memory < flush_bytes && !(crowded && memory > 0) {
@@ -118,7 +131,10 @@ fn keep(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
 pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> StoreResult<()> {
     // The current segment first: what is published later is in it or behind it.
     let current = context.segment.load(Ordering::SeqCst);
-    let oldest = all(tables).iter().filter_map(|table| table.unflushed().1).min();
+    let oldest = all(tables)
+        .iter()
+        .filter_map(|table| table.unflushed().1)
+        .min();
     let needed = oldest.unwrap_or(current).min(current);
     for (number, path) in list_segments(&*context.vfs, &context.dir.join("wal"))? {
         if number < needed {

@@ -10,28 +10,42 @@ impl Store {
     pub(super) fn verify(&self, progress: Progress<'_>) -> StoreResult<CheckReport> {
         let context = &self.context;
         let mut report = CheckReport::default();
-        let problem = |file: String, table: Option<String>, message: String| CheckProblem { file, table, message };
-        for message in context.catalog.check()? {
-            report.problems.push(problem("catalog".into(), None, message));
+        let problem = |file: String, table: Option<String>, message: String| CheckProblem {
+            file,
+            table,
+            message,
+        };
+        for message in context.catalog.view()?.check()? {
+            report
+                .problems
+                .push(problem("catalog".into(), None, message));
         }
         for damage in &self.damages {
             let file = self.relative(&damage.path);
-            report.problems.push(problem(file, None, format!("{} (offset {})", damage.message, damage.offset)));
+            report.problems.push(problem(
+                file,
+                None,
+                format!("{} (offset {})", damage.message, damage.offset),
+            ));
         }
         let segments = list_segments(&*context.vfs, &self.wal_dir())?;
         let last = segments.last().map(|(number, _)| *number);
         for (number, path) in segments {
             report.files += 1;
-            let outcome = SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(|mut reader| {
-                while reader.next_record().is_some() {}
-                reader.damage().map(crate::wal::Damage::to_error)
-            });
+            let outcome = SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(
+                |mut reader| {
+                    while reader.next_record().is_some() {}
+                    reader.damage().map(crate::wal::Damage::to_error)
+                },
+            );
             match outcome {
                 Ok(None) => {}
                 // A segment that was flushed and deleted meanwhile.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Ok(Some(error)) | Err(error) => {
-                    report.problems.push(problem(self.relative(&path), None, error.to_string()));
+                    report
+                        .problems
+                        .push(problem(self.relative(&path), None, error.to_string()));
                 }
             }
         }
@@ -43,14 +57,21 @@ impl Store {
         for record in files {
             report.files += 1;
             let path = context.files.path(record.id);
-            let checked = context.files.file(&record).and_then(|file| file.reader().verify());
+            let checked = context
+                .files
+                .file(&record)
+                .and_then(|file| file.reader().summary());
             match checked {
-                Ok(summary) if summary.entries != record.entries || summary.bytes != record.bytes => {
+                Ok(summary)
+                    if summary.entries != record.entries || summary.bytes != record.bytes =>
+                {
                     let message = format!(
                         "the file has {} entries in {} bytes, the catalog says {} in {}",
                         summary.entries, summary.bytes, record.entries, record.bytes
                     );
-                    report.problems.push(problem(self.relative(&path), owners(record.id), message));
+                    report
+                        .problems
+                        .push(problem(self.relative(&path), owners(record.id), message));
                 }
                 Ok(summary) => report.entries += summary.entries,
                 Err(error) => report.problems.push(problem(
@@ -68,7 +89,10 @@ impl Store {
     }
 
     fn relative(&self, path: &std::path::Path) -> String {
-        path.strip_prefix(&self.context.dir).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.context.dir)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 
     /// Finds a table that reads a file.
@@ -77,7 +101,9 @@ impl Store {
         for (name, table) in self.tables.read().iter() {
             for tablet in table.layout().tablets() {
                 for file in &tablet.files {
-                    owners.entry(file.reference.file).or_insert_with(|| name.clone());
+                    owners
+                        .entry(file.reference.file)
+                        .or_insert_with(|| name.clone());
                 }
             }
         }

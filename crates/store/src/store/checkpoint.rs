@@ -33,7 +33,9 @@ impl Store {
         let copy = Catalog::open(vfs, directory, Catalog::CACHE_BYTES_DEFAULT)?;
         for file in copy.view()?.files()? {
             let from = context.files.path(file.id);
-            let Some(name) = from.file_name() else { continue };
+            let Some(name) = from.file_name() else {
+                continue;
+            };
             vfs.hard_link(&from, &directory.join("files").join(name))?;
         }
         vfs.sync_dir(&directory.join("files"))?;

@@ -22,7 +22,10 @@ impl LogThread {
     /// Waits until everything submitted is settled; call after the queue was closed.
     pub(super) fn join(self) -> StoreResult<()> {
         self.0.join().unwrap_or_else(|_| {
-            Err(Error::new(ErrorKind::Internal, "the log thread panicked; reopen the store"))
+            Err(Error::new(
+                ErrorKind::Internal,
+                "the log thread panicked; reopen the store",
+            ))
         })
     }
 }
@@ -41,19 +44,23 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
 
 fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {
     let sequences: Vec<u64> = group.iter().map(|_| context.next_sequence()).collect();
-    let written = context
-        .health
-        .check_writable()
-        .and_then(|()| write(context, writer, group, &sequences).inspect_err(|error| {
+    let written = context.health.check_writable().and_then(|()| {
+        write(context, writer, group, &sequences).inspect_err(|error| {
             context.health.fail(error.duplicate());
-        }));
+        })
+    });
     for (commit, sequence) in group.drain(..).zip(sequences) {
         let memory = commit.run.memory() as u64;
         match &written {
             Ok(()) => {
                 let logged = commit.durability > Durability::None;
-                commit.table.publish(commit.run, sequence, logged.then(|| writer.number()));
-                context.metrics.entries_written.add(commit.chunk.batch().len() as u64);
+                commit
+                    .table
+                    .publish(commit.run, sequence, logged.then(|| writer.number()));
+                context
+                    .metrics
+                    .entries_written
+                    .add(commit.chunk.batch().len() as u64);
                 commit.ticket.settle(Ok(()));
             }
             Err(error) => {
@@ -95,8 +102,14 @@ fn write(
         });
     let before = writer.segment_bytes();
     writer.append(logged)?;
-    context.metrics.wal_bytes.add(writer.segment_bytes() - before);
-    if group.iter().any(|commit| commit.durability == Durability::Sync) {
+    context
+        .metrics
+        .wal_bytes
+        .add(writer.segment_bytes() - before);
+    if group
+        .iter()
+        .any(|commit| commit.durability == Durability::Sync)
+    {
         writer.sync()?;
         context.metrics.wal_syncs.increment();
     }

@@ -8,7 +8,10 @@ const LONGEST: usize = 1024;
 /// Checks a table's name: letters, digits and `_`, with an optional `namespace.` before.
 pub(super) fn check_name(name: &str) -> StoreResult<()> {
     let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
     let ok = match name.split_once('.') {
         Some((namespace, table)) => is_word(namespace) && is_word(table),

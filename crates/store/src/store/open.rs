@@ -12,7 +12,7 @@ use parking_lot::{Mutex, RwLock};
 use super::background;
 use super::log::LogThread;
 use super::recovery::{Recovered, recover};
-use crate::cache::BlockCache;
+use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -89,7 +89,10 @@ impl Store {
     /// # Errors
     /// When a thread cannot be started.
     pub fn in_memory() -> StoreResult<Arc<Self>> {
-        let components = Components { vfs: MemoryVfs::shared(), ..Components::default() };
+        let components = Components {
+            vfs: MemoryVfs::shared(),
+            ..Components::default()
+        };
         Self::open_with(components, "/", StoreOptions::default())
     }
 
@@ -103,7 +106,11 @@ impl Store {
         options: StoreOptions,
     ) -> StoreResult<Arc<Self>> {
         let dir = dir.as_ref().to_owned();
-        let Components { vfs, clock, iterators } = components;
+        let Components {
+            vfs,
+            clock,
+            iterators,
+        } = components;
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(
@@ -114,7 +121,11 @@ impl Store {
         if is_new {
             vfs.create_dir_all(&dir)?;
         }
-        let lock = if options.read_only { None } else { Some(vfs.lock(&dir.join(LOCK_FILE))?) };
+        let lock = if options.read_only {
+            None
+        } else {
+            Some(vfs.lock(&dir.join(LOCK_FILE))?)
+        };
         let catalog = open_catalog(&vfs, &dir, is_new, &*clock)?;
         if !options.read_only {
             vfs.create_dir_all(&dir.join(WAL_DIR))?;
@@ -122,11 +133,11 @@ impl Store {
             vfs.sync_dir(&dir)?;
         }
         let metrics = Arc::new(Metrics::default());
-        let cache = Arc::new(BlockCache::new(
-            options.cache_bytes(),
-            options.max_open_files,
-            metrics.clone(),
-        ));
+        let sizes = CacheOptions {
+            bytes: options.cache_bytes(),
+            open_files: options.max_open_files,
+        };
+        let cache = BlockCache::new(sizes, metrics.clone())?;
         let files = FileRegistry::new(
             vfs.clone(),
             dir.join(FILES_DIR),
@@ -151,7 +162,10 @@ impl Store {
             sequence: AtomicU64::new(0),
         });
         let tables = load_tables(&context)?;
-        let Recovered { next_segment, damages } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
+        let Recovered {
+            next_segment,
+            damages,
+        } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
         let store = Self {
             log: Mutex::new(None),
             threads: Mutex::new(Vec::new()),
@@ -177,7 +191,9 @@ impl Store {
         let context = &self.context;
         let view = context.catalog.view()?;
         let known: Vec<_> = view.files()?.into_iter().map(|file| file.id).collect();
-        context.files.delete_leftovers(|id| known.binary_search(&id).is_ok())?;
+        context
+            .files
+            .delete_leftovers(|id| known.binary_search(&id).is_ok())?;
         let writer = WalWriter::create(&context.vfs, &self.wal_dir(), next_segment)?;
         context.segment.store(next_segment, Ordering::SeqCst);
         *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
@@ -276,7 +292,9 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
         let layout = Layout::load(&view, record.id, &context.files)?;
         let core = TableCore::new(context.clone(), &record, config, layout);
         tables.insert(record.name.clone(), Arc::new(core));
-        context.sequence.fetch_max(record.flushed_sequence, Ordering::SeqCst);
+        context
+            .sequence
+            .fetch_max(record.flushed_sequence, Ordering::SeqCst);
     }
     Ok(tables)
 }

@@ -31,7 +31,11 @@ pub(super) fn recover(
     let view = context.catalog.view()?;
     for record in view.tables()? {
         if let Some(table) = tables.get(&record.name) {
-            let replay = Replay { table: table.clone(), flushed: record.flushed_sequence, prefix: None };
+            let replay = Replay {
+                table: table.clone(),
+                flushed: record.flushed_sequence,
+                prefix: None,
+            };
             by_id.insert(record.id, replay);
         }
     }
@@ -42,15 +46,22 @@ pub(super) fn recover(
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    let mut recovered = Recovered { next_segment: 1, damages: Vec::new() };
+    let mut recovered = Recovered {
+        next_segment: 1,
+        damages: Vec::new(),
+    };
     let last = segments.last().map(|(number, _)| *number);
     for (number, path) in segments {
         recovered.next_segment = number + 1;
         let mut reader = SegmentReader::open(&*context.vfs, &path, Some(number) == last)?;
         while let Some((header, payload)) = reader.next_record() {
-            context.sequence.fetch_max(header.sequence, Ordering::SeqCst);
+            context
+                .sequence
+                .fetch_max(header.sequence, Ordering::SeqCst);
             // Tables deleted since, and batches that are in files already, are passed over.
-            let Some(replay) = by_id.get_mut(&TableId(header.table)) else { continue };
+            let Some(replay) = by_id.get_mut(&TableId(header.table)) else {
+                continue;
+            };
             if header.sequence <= replay.flushed {
                 continue;
             }
@@ -93,8 +104,14 @@ impl Replay {
         segment: u64,
     ) -> StoreResult<()> {
         self.table.time().advance_to(timestamp);
-        let prefix = self.prefix.get_or_insert_with(|| self.table.row_prefix(&batch)).clone();
-        let run = Arc::new(Run::of_chunk(Arc::new(Chunk::new(batch, timestamp)), prefix));
+        let prefix = self
+            .prefix
+            .get_or_insert_with(|| self.table.row_prefix(&batch))
+            .clone();
+        let run = Arc::new(Run::of_chunk(
+            Arc::new(Chunk::new(batch, timestamp)),
+            prefix,
+        ));
         context.pressure.take(run.memory() as u64);
         self.table.publish(run, sequence, Some(segment));
         self.table.merge_runs();

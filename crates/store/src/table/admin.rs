@@ -75,7 +75,10 @@ impl Table for TableHandle {
     fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         self.0.writable()?;
         let longest = self.0.config().split_row_max;
-        if let Some(row) = rows.iter().find(|row| row.len() > longest || row.is_empty()) {
+        if let Some(row) = rows
+            .iter()
+            .find(|row| row.len() > longest || row.is_empty())
+        {
             return Err(Error::invalid(format!(
                 "a split point has 1 to {longest} bytes (table.split.endrow.size.max)"
             ))
@@ -90,7 +93,9 @@ impl Table for TableHandle {
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
         let _structure = self.0.structure.lock();
         let context = &self.0.context;
-        let _ = context.catalog.transaction(|change| change.merge_tablets(self.0.id, &range))?;
+        let _ = context
+            .catalog
+            .transaction(|change| change.merge_tablets(self.0.id, &range))?;
         self.0.reload(|_| ())
     }
 
@@ -114,7 +119,9 @@ impl Table for TableHandle {
         check_row_range(options.start.as_deref(), options.end.as_deref())?;
         self.0.writable()?;
         // Wrong iterators are refused before anything is done.
-        self.0.stacker().majc(Vec::new(), true, true, &options.iterators)?;
+        self.0
+            .stacker()
+            .majc(Vec::new(), true, true, &options.iterators)?;
         if options.flush {
             self.0.flush_memtables()?;
         }
@@ -188,8 +195,10 @@ impl TableCore {
         self.flush_frozen()?;
         let _structure = self.structure.lock();
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
-        let committed =
-            self.context.catalog.transaction(|change| change.delete_rows(self.id, &range))?;
+        let committed = self
+            .context
+            .catalog
+            .transaction(|change| change.delete_rows(self.id, &range))?;
         self.reload(|_| ())?;
         self.context.files.retire(&committed.unreferenced);
         self.context.wakeups.keep.wake();

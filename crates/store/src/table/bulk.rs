@@ -41,7 +41,8 @@ impl BulkImport {
         if let Some((id, writer)) = self.open.take() {
             let now = self.table.context.clock.now_millis();
             // The sequence is set when the import is published.
-            self.finished.push(file_record(id, writer.finish()?, 0, 0, now));
+            self.finished
+                .push(file_record(id, writer.finish()?, 0, 0, now));
         }
         Ok(())
     }
@@ -64,7 +65,10 @@ impl BulkWriter for BulkImport {
                 .with("row", ostrakon_cell::Escaped(key.row)));
             }
             let new_row = at > begin && batch.row(at - 1) != key.row;
-            let full = self.open.as_ref().is_some_and(|(_, file)| file.bytes_written() > FILE_BYTES);
+            let full = self
+                .open
+                .as_ref()
+                .is_some_and(|(_, file)| file.bytes_written() > FILE_BYTES);
             if new_row && full {
                 if let Some((_, writer)) = &mut self.open {
                     writer.append(batch, begin..at)?;

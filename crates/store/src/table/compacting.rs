@@ -26,7 +26,10 @@ impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
     pub fn compact_once(&self) -> StoreResult<bool> {
         let config = self.config();
-        let options = ChooseOptions { ratio: config.major_ratio, max_files: config.file_max };
+        let options = ChooseOptions {
+            ratio: config.major_ratio,
+            max_files: config.file_max,
+        };
         let layout = self.layout();
         let mut best: Option<(usize, Job)> = None;
         {
@@ -35,11 +38,19 @@ impl TableCore {
                 if busy.tablets.contains(&tablet.extent.through) {
                     continue;
                 }
-                let sizes: Vec<u64> =
-                    tablet.files.iter().map(|file| file.reference.bytes).collect();
-                let Some(range) = choose(&sizes, options) else { continue };
+                let sizes: Vec<u64> = tablet
+                    .files
+                    .iter()
+                    .map(|file| file.reference.bytes)
+                    .collect();
+                let Some(range) = choose(&sizes, options) else {
+                    continue;
+                };
                 // Tablets with most files are slowest to read: they come first.
-                if best.as_ref().is_none_or(|(files, _)| tablet.files.len() > *files) {
+                if best
+                    .as_ref()
+                    .is_none_or(|(files, _)| tablet.files.len() > *files)
+                {
                     let job = Job {
                         tablet: tablet.clone(),
                         files: whole_files(tablet, range),
@@ -51,7 +62,9 @@ impl TableCore {
                 }
             }
         }
-        let Some((_, job)) = best else { return Ok(false) };
+        let Some((_, job)) = best else {
+            return Ok(false);
+        };
         if !self.claim(&job.tablet.extent.through, false) {
             return Ok(true);
         }
@@ -64,7 +77,12 @@ impl TableCore {
     #[must_use]
     pub fn debt_percent(&self) -> u64 {
         let limit = self.config().file_max;
-        let worst = self.layout().tablets().iter().map(|tablet| tablet.files.len()).max();
+        let worst = self
+            .layout()
+            .tablets()
+            .iter()
+            .map(|tablet| tablet.files.len())
+            .max();
         (worst.unwrap_or(0).saturating_sub(limit) * 100 / limit.max(1)) as u64
     }
 
@@ -76,7 +94,11 @@ impl TableCore {
             if tablet.bytes() > config.split_threshold
                 && !self.busy.lock().tablets.contains(&tablet.extent.through)
             {
-                points.extend(split_points(tablet, config.split_threshold, config.split_row_max)?);
+                points.extend(split_points(
+                    tablet,
+                    config.split_threshold,
+                    config.split_row_max,
+                )?);
             }
         }
         if points.is_empty() {
@@ -89,7 +111,10 @@ impl TableCore {
     pub(super) fn split_at(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         let _structure = self.structure.lock();
         self.check_exists()?;
-        let _ = self.context.catalog.transaction(|change| change.add_splits(self.id, rows))?;
+        let _ = self
+            .context
+            .catalog
+            .transaction(|change| change.add_splits(self.id, rows))?;
         self.reload(|_| ())
     }
 
@@ -120,17 +145,26 @@ impl TableCore {
         let work = || {
             loop {
                 let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                let Some(end) = ends.get(at) else { return Ok(()) };
+                let Some(end) = ends.get(at) else {
+                    return Ok(());
+                };
                 self.compact_whole(end, options, cancel)?;
             }
         };
-        let threads = self.context.options.compaction_threads.clamp(1, ends.len().max(1));
+        let threads = self
+            .context
+            .options
+            .compaction_threads
+            .clamp(1, ends.len().max(1));
         std::thread::scope(|scope| {
             let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let mut outcome = work();
             for helper in helpers {
                 let other = helper.join().unwrap_or_else(|_| {
-                    Err(Error::new(ErrorKind::Internal, "a compaction thread panicked"))
+                    Err(Error::new(
+                        ErrorKind::Internal,
+                        "a compaction thread panicked",
+                    ))
                 });
                 outcome = outcome.and(other);
             }
@@ -180,12 +214,11 @@ impl TableCore {
         let context = &self.context;
         let stacker = self.stacker();
         let full = job.files.len() == job.tablet.files.len();
-        let sources = file_sources(&job.files);
+        let sources = file_sources(&job.files, false);
         let mut stack = stacker.majc(sources, full, job.user, &job.iterators)?;
         let id = context.catalog.new_file_id();
         let options = writer_options(&stacker.config, IteratorScope::Majc);
-        let mut writer =
-            SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
+        let mut writer = SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
         let entries = rewrite(&mut stack, &job.tablet.range(), &mut writer, &job.cancel)?;
         drop(stack);
         let output = if entries == 0 {
@@ -195,10 +228,19 @@ impl TableCore {
             let records = || job.files.iter().map(|file| file.file.record());
             let generation = records().map(|file| file.generation).max().unwrap_or(0) + 1;
             let sequence = records().map(|file| file.sequence).max().unwrap_or(0);
-            Some(file_record(id, writer.finish()?, generation, sequence, stacker.now_millis))
+            Some(file_record(
+                id,
+                writer.finish()?,
+                generation,
+                sequence,
+                stacker.now_millis,
+            ))
         };
-        let take: Vec<FileReference> =
-            job.files.iter().map(|file| file.reference.clone()).collect();
+        let take: Vec<FileReference> = job
+            .files
+            .iter()
+            .map(|file| file.reference.clone())
+            .collect();
         let give: Vec<FileReference> = output.iter().map(FileReference::whole).collect();
         let _structure = self.structure.lock();
         let committed = context.catalog.transaction(|change| {
@@ -223,7 +265,11 @@ impl TableCore {
             Err(error) => {
                 context.files.retire(&[id]);
                 context.wakeups.keep.wake();
-                if error.kind() == ErrorKind::NotFound { Ok(false) } else { Err(error) }
+                if error.kind() == ErrorKind::NotFound {
+                    Ok(false)
+                } else {
+                    Err(error)
+                }
             }
         }
     }
@@ -260,7 +306,11 @@ fn whole_files(tablet: &TabletView, range: std::ops::Range<usize>) -> Vec<Tablet
     tablet
         .files
         .iter()
-        .filter(|file| chosen.iter().any(|one| one.reference.file == file.reference.file))
+        .filter(|file| {
+            chosen
+                .iter()
+                .any(|one| one.reference.file == file.reference.file)
+        })
         .cloned()
         .collect()
 }

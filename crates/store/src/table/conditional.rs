@@ -79,13 +79,14 @@ impl TableCore {
             iterators: condition.iterators.clone(),
             ..ScanOptions::default()
         };
-        let range =
-            Range::row_column(row, condition.family.clone(), condition.qualifier.clone());
+        let range = Range::row_column(row, condition.family.clone(), condition.qualifier.clone());
         let mut scan = SerialScan::new(self.clone(), &[range], &options)?;
         let mut batch = Batch::new();
         let meant = |key: KeyRef<'_>| {
             key.visibility == condition.visibility
-                && condition.timestamp.is_none_or(|timestamp| key.timestamp == timestamp)
+                && condition
+                    .timestamp
+                    .is_none_or(|timestamp| key.timestamp == timestamp)
         };
         while scan.next_batch(&mut batch)? {
             if let Some(entry) = batch.iter().find(|entry| meant(entry.key)) {

@@ -79,7 +79,10 @@ pub struct Health {
 impl Health {
     /// An error unless the store may be written.
     pub fn check_writable(&self) -> StoreResult<()> {
-        self.failed.lock().as_ref().map_or(Ok(()), |error| Err(error.duplicate()))
+        self.failed
+            .lock()
+            .as_ref()
+            .map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
     /// Makes the store read-only until it is reopened: the log could not be written or synced, so

@@ -228,13 +228,19 @@ impl TableCore {
         let mut memtables = vec![data.active.snapshot()];
         memtables.extend(data.frozen.iter().rev().map(|memtable| memtable.snapshot()));
         memtables.retain(|memtable| !memtable.is_empty());
-        Snapshot { layout: data.layout.clone(), memtables, epoch }
+        Snapshot {
+            layout: data.layout.clone(),
+            memtables,
+            epoch,
+        }
     }
 
     /// Which bytes of a row stand in the marks of this table's memtables; settled by the first
     /// batch.
     pub fn row_prefix(&self, batch: &ostrakon_cell::MutationBatch) -> RowPrefix {
-        self.row_prefix.get_or_init(|| RowPrefix::of_batch(batch)).clone()
+        self.row_prefix
+            .get_or_init(|| RowPrefix::of_batch(batch))
+            .clone()
     }
 
     /// Makes a committed batch visible. Called in order of sequence by one thread.

@@ -19,7 +19,8 @@ impl TableCore {
     /// Writes the active memtable to files if it has grown to `at_least` bytes.
     pub fn flush_if_large(&self, at_least: u64) -> StoreResult<bool> {
         let _flushing = self.flushing.lock();
-        if (self.data.read().active.memory() as u64) < at_least && self.data.read().frozen.is_empty()
+        if (self.data.read().active.memory() as u64) < at_least
+            && self.data.read().frozen.is_empty()
         {
             return Ok(false);
         }
@@ -42,7 +43,9 @@ impl TableCore {
     /// log is kept, until its files are in the catalog.
     pub(super) fn flush_frozen(&self) -> StoreResult<()> {
         loop {
-            let Some(memtable) = self.data.read().frozen.first().cloned() else { return Ok(()) };
+            let Some(memtable) = self.data.read().frozen.first().cloned() else {
+                return Ok(());
+            };
             self.flush_one(&memtable)?;
         }
     }
@@ -71,7 +74,9 @@ impl TableCore {
             self.publish_flush(memtable, &files, sequence)
         };
         if published.is_err() {
-            context.files.retire(&files.iter().map(|file| file.id).collect::<Vec<_>>());
+            context
+                .files
+                .retire(&files.iter().map(|file| file.id).collect::<Vec<_>>());
         }
         published?;
         context.metrics.flushes.increment();
@@ -97,7 +102,12 @@ impl TableCore {
                 transaction.add_file(file)?;
                 let shares = shares(file, &layout);
                 for (end, share) in &shares {
-                    transaction.replace_files(self.id, end.as_deref(), &[], std::slice::from_ref(share))?;
+                    transaction.replace_files(
+                        self.id,
+                        end.as_deref(),
+                        &[],
+                        std::slice::from_ref(share),
+                    )?;
                 }
             }
             transaction.set_flushed(self.id, sequence, time)
@@ -123,7 +133,11 @@ impl TableCore {
     pub fn drop_memtables(&self) {
         let mut data = self.data.write();
         let mut memory = data.active.memory();
-        memory += data.frozen.drain(..).map(|memtable| memtable.memory()).sum::<usize>();
+        memory += data
+            .frozen
+            .drain(..)
+            .map(|memtable| memtable.memory())
+            .sum::<usize>();
         data.active = Arc::default();
         drop(data);
         self.context.pressure.give(memory as u64);

@@ -13,9 +13,8 @@ mod scan;
 mod time;
 mod write;
 
+pub use self::core::TableCore;
 pub(crate) use admin::TableHandle;
-pub use self::core::{TableCore, TableStatus};
 pub use context::{Health, StoreContext, Wakeups};
 pub use pressure::Pressure;
-pub use time::TableTime;
 pub use write::LoggedCommit;

@@ -42,7 +42,13 @@ impl Drop for Workers {
 
 impl ParallelScan {
     pub(super) fn new(table: Arc<TableCore>, serial: SerialScan, options: &ScanOptions) -> Self {
-        Self { table, options: options.clone(), serial, workers: None, decided: false }
+        Self {
+            table,
+            options: options.clone(),
+            serial,
+            workers: None,
+            decided: false,
+        }
     }
 
     /// Pieces of work: ranges cut at tablets' ends, several small ones together.
@@ -130,7 +136,9 @@ impl Scan for ParallelScan {
         if !self.decided {
             self.start()?;
         }
-        let Some(workers) = &self.workers else { return self.serial.next_batch(out) };
+        let Some(workers) = &self.workers else {
+            return self.serial.next_batch(out);
+        };
         match workers.batches.recv() {
             Ok(Ok(batch)) => {
                 *out = batch;

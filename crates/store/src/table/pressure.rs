@@ -70,7 +70,9 @@ impl Pressure {
     pub fn delay(&self, clock: &dyn Clock) {
         let used_percent = self.used() * 100 / self.limit.max(1);
         let memory = used_percent.saturating_sub(EASY_PERCENT) * 100 / (100 - EASY_PERCENT);
-        let percent = memory.max(self.debt_percent.load(Ordering::Relaxed)).min(100) as u32;
+        let percent = memory
+            .max(self.debt_percent.load(Ordering::Relaxed))
+            .min(100) as u32;
         if percent > 0 {
             clock.sleep(LONGEST_DELAY * percent / 100);
         }

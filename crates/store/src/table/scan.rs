@@ -78,7 +78,8 @@ impl SerialScan {
         };
         scan.set_ranges(ranges);
         // Wrong iterators are refused now, not when the first tablet is read.
-        scan.stacker.scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
+        scan.stacker
+            .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
         Ok(scan)
     }
 
@@ -112,7 +113,9 @@ impl SerialScan {
     /// when there is none.
     fn next_piece(&mut self) -> StoreResult<bool> {
         loop {
-            let Some(range) = self.ranges.get(self.range) else { return Ok(false) };
+            let Some(range) = self.ranges.get(self.range) else {
+                return Ok(false);
+            };
             let layout = &self.snapshot.layout;
             let tablet = match self.tablet {
                 None => range.start().map_or(0, |start| layout.position(&start.row)),
@@ -134,8 +137,13 @@ impl SerialScan {
                 Some(stack) => stack,
                 None => {
                     let view = &layout.tablets()[tablet];
-                    let sources = tablet_sources(view, &self.snapshot.memtables);
-                    self.stacker.scan(sources, &self.authorizations, &self.options.iterators)?
+                    let sources = tablet_sources(
+                        view,
+                        &self.snapshot.memtables,
+                        self.stacker.config.cache_blocks,
+                    );
+                    self.stacker
+                        .scan(sources, &self.authorizations, &self.options.iterators)?
                 }
             };
             stack.seek(piece, &self.options.columns)?;
@@ -162,7 +170,9 @@ impl Scan for SerialScan {
             if self.current.is_none() && !self.next_piece()? {
                 break;
             }
-            let Some(mut stack) = self.current.take() else { break };
+            let Some(mut stack) = self.current.take() else {
+                break;
+            };
             let more = stack.next_batch(out, self.options.batch)?;
             if more {
                 self.current = Some(stack);
@@ -173,7 +183,11 @@ impl Scan for SerialScan {
                 break;
             }
         }
-        self.table.context.metrics.entries_read.add(out.len() as u64);
+        self.table
+            .context
+            .metrics
+            .entries_read
+            .add(out.len() as u64);
         Ok(!out.is_empty())
     }
 
@@ -223,5 +237,7 @@ fn clip(layout: &Layout, tablet: usize, range: &Range) -> Clip {
     if starts_inside && ends_inside {
         return Clip::Inside;
     }
-    range.clip(&layout.tablets()[tablet].range()).map_or(Clip::Nothing, Clip::Part)
+    range
+        .clip(&layout.tablets()[tablet].range())
+        .map_or(Clip::Nothing, Clip::Part)
 }

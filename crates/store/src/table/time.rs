@@ -17,7 +17,10 @@ impl TableTime {
     /// A clock that has given out `last` before.
     #[must_use]
     pub fn new(time_type: TimeType, last: i64) -> Self {
-        Self { time_type, last: AtomicI64::new(last) }
+        Self {
+            time_type,
+            last: AtomicI64::new(last),
+        }
     }
 
     /// Where the timestamps come from.

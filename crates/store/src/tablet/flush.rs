@@ -15,7 +15,6 @@ use crate::sorted_file::{FileSummary, SortedFileWriter};
 /// not flushed to a thousand small files, and neighbours share one instead.
 const SHARED_FILE_BYTES: u64 = 8 << 20;
 
-
 /// Writes `memtable` to files, one for each tablet of `layout` or for several small neighbours.
 /// `sequence` is that of the memtable's last batch.
 ///
@@ -30,9 +29,16 @@ pub fn flush(
     stacker: &Stacker,
 ) -> StoreResult<Vec<FileRecord>> {
     let mut files = Vec::new();
-    let written = flush_into(&mut files, memtable, layout, sequence, catalog, registry, stacker);
+    let written = flush_into(
+        &mut files, memtable, layout, sequence, catalog, registry, stacker,
+    );
     if written.is_err() {
-        registry.retire(&files.iter().map(|file: &FileRecord| file.id).collect::<Vec<_>>());
+        registry.retire(
+            &files
+                .iter()
+                .map(|file: &FileRecord| file.id)
+                .collect::<Vec<_>>(),
+        );
     }
     written.map(|()| files)
 }
@@ -51,7 +57,9 @@ fn flush_into(
     let mut stack = stacker.minc(vec![source])?;
     let mut open: Option<(FileId, SortedFileWriter)> = None;
     let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>| {
-        let Some((id, writer)) = open.take() else { return Ok(()) };
+        let Some((id, writer)) = open.take() else {
+            return Ok(());
+        };
         if writer.entries() > 0 {
             let summary = writer.finish()?;
             files.push(file_record(id, summary, 0, sequence, stacker.now_millis));

@@ -54,11 +54,7 @@ impl TabletView {
 
 impl Layout {
     /// Reads the tablets of `table` from the catalog.
-    pub fn load(
-        view: &CatalogView,
-        table: TableId,
-        registry: &FileRegistry,
-    ) -> StoreResult<Self> {
+    pub fn load(view: &CatalogView, table: TableId, registry: &FileRegistry) -> StoreResult<Self> {
         let mut tablets = Vec::new();
         for tablet in view.tablets(table)? {
             let mut files = Vec::with_capacity(tablet.files.len());
@@ -68,16 +64,25 @@ impl Layout {
                         .with("table", table)
                         .with("file", reference.file)
                 })?;
-                files.push(TabletFile { file: registry.file(&record)?, reference });
+                files.push(TabletFile {
+                    file: registry.file(&record)?,
+                    reference,
+                });
             }
             // Newest first: of two entries with equal keys the one in the earlier file wins.
             files.sort_by_key(|file| {
                 let record = file.file.record();
                 std::cmp::Reverse((record.sequence, record.id))
             });
-            tablets.push(Arc::new(TabletView { extent: tablet.extent, files }));
+            tablets.push(Arc::new(TabletView {
+                extent: tablet.extent,
+                files,
+            }));
         }
-        if tablets.last().is_none_or(|last| last.extent.through.is_some()) {
+        if tablets
+            .last()
+            .is_none_or(|last| last.extent.through.is_some())
+        {
             return Err(Error::new(
                 ErrorKind::Corruption,
                 "the catalog's tablets do not cover the table",
@@ -97,7 +102,11 @@ impl Layout {
     #[must_use]
     pub fn position(&self, row: &[u8]) -> usize {
         self.tablets.partition_point(|tablet| {
-            tablet.extent.through.as_deref().is_some_and(|through| through < row)
+            tablet
+                .extent
+                .through
+                .as_deref()
+                .is_some_and(|through| through < row)
         })
     }
 
@@ -108,6 +117,8 @@ impl Layout {
             Some(end) => self.position(end),
             None => self.tablets.len().checked_sub(1)?,
         };
-        self.tablets.get(at).filter(|tablet| tablet.extent.through.as_deref() == end)
+        self.tablets
+            .get(at)
+            .filter(|tablet| tablet.extent.through.as_deref() == end)
     }
 }

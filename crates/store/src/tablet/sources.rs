@@ -14,7 +14,7 @@ use crate::error::StoreResult;
 use crate::iterator::system::{SystemOptions, system_stack};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::properties::{BloomFunctor, TableConfig};
-use crate::sorted_file::{FilterFunctor, FilterOptions, WriterOptions};
+use crate::sorted_file::{FilterFunctor, FilterOptions, LocalityGroup, WriterOptions};
 
 /// Builds the stacks of one table as its properties say at one moment.
 #[derive(Clone)]
@@ -97,20 +97,24 @@ impl Stacker {
 
 /// What a tablet is read from, newest first: memtables, then files. `memtables` are newest first.
 #[must_use]
-pub fn tablet_sources(tablet: &TabletView, memtables: &[MemtableSnapshot]) -> Vec<BoxedIterator> {
+pub fn tablet_sources(
+    tablet: &TabletView,
+    memtables: &[MemtableSnapshot],
+    fill_cache: bool,
+) -> Vec<BoxedIterator> {
     let mut sources: Vec<BoxedIterator> = memtables
         .iter()
         .filter(|memtable| !memtable.is_empty())
         .map(|memtable| Box::new(MemtableIterator::new(memtable.clone())) as BoxedIterator)
         .collect();
-    sources.extend(file_sources(&tablet.files));
+    sources.extend(file_sources(&tablet.files, fill_cache));
     sources
 }
 
 /// One iterator a file, in the files' order. A file that stands there several times, for different
 /// rows, becomes one iterator with several fences.
 #[must_use]
-pub fn file_sources(files: &[TabletFile]) -> Vec<BoxedIterator> {
+pub fn file_sources(files: &[TabletFile], fill_cache: bool) -> Vec<BoxedIterator> {
     let mut seen: Vec<FileId> = Vec::with_capacity(files.len());
     let mut sources: Vec<BoxedIterator> = Vec::with_capacity(files.len());
     for file in files {
@@ -124,7 +128,12 @@ pub fn file_sources(files: &[TabletFile]) -> Vec<BoxedIterator> {
             .filter(|other| other.reference.file == id)
             .map(|other| other.reference.fence.clone())
             .collect();
-        sources.push(Box::new(file.file.reader().iterator(&fences)));
+        let iterator = file.file.reader().iterator(&fences);
+        sources.push(if fill_cache {
+            Box::new(iterator)
+        } else {
+            Box::new(iterator.without_cache_fill())
+        });
     }
     sources
 }
@@ -147,7 +156,13 @@ pub fn writer_options(config: &TableConfig, scope: IteratorScope) -> WriterOptio
             },
             error_rate: bloom.error_rate,
         }),
-        locality_groups: config.locality_groups.clone(),
-        ..WriterOptions::default()
+        locality_groups: config
+            .locality_groups
+            .iter()
+            .map(|(name, families)| LocalityGroup {
+                name: name.clone(),
+                families: families.clone(),
+            })
+            .collect(),
     }
 }

@@ -22,8 +22,14 @@ pub fn split_points(
     let pieces = (bytes.div_ceil(threshold) as usize).max(2);
     let mut candidates: Vec<(Vec<u8>, u64)> = Vec::new();
     for file in &tablet.files {
-        let Some(fence) = file.reference.fence.intersection(&tablet.extent) else { continue };
-        candidates.extend(file.file.reader().middle_rows(&fence, pieces * CANDIDATES)?);
+        let Some(fence) = file.reference.fence.intersection(&tablet.extent) else {
+            continue;
+        };
+        let cuts = file
+            .file
+            .reader()
+            .middle_rows(&fence, pieces * CANDIDATES)?;
+        candidates.extend(cuts.into_iter().map(|cut| (cut.row, cut.bytes)));
     }
     candidates.sort();
     let total: u64 = candidates.iter().map(|(_, bytes)| bytes).sum();

@@ -1,0 +1,161 @@
+//! What a user of one store sees: write, read, reopen, split, compact.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Entry, Range, Scanner, Source,
+    Table, TableOptions,
+};
+use ostrakon_store::vfs::MemoryVfs;
+use ostrakon_store::{Components, Store, StoreOptions};
+
+fn manual() -> StoreOptions {
+    StoreOptions { background: false, memory_budget_bytes: 64 << 20, ..StoreOptions::default() }
+}
+
+fn on(components: &Components, options: StoreOptions) -> Arc<Store> {
+    Store::open_with(components.clone(), Path::new("/store"), options).unwrap()
+}
+
+fn in_memory() -> Components {
+    Components { vfs: MemoryVfs::shared(), ..Components::default() }
+}
+
+fn row(at: u64) -> String {
+    format!("{:016x}", at.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn fill(table: &Arc<dyn Table>, from: u64, to: u64, value: &[u8]) {
+    let config = BatchWriterConfig { batch_bytes: 4096, ..BatchWriterConfig::default() };
+    let mut writer = BatchWriter::new(table.clone(), config);
+    for at in from..to {
+        let update = ColumnUpdate {
+            family: b"f",
+            qualifier: b"q",
+            value: Some(value),
+            ..ColumnUpdate::default()
+        };
+        writer.put(row(at).as_bytes(), update).unwrap();
+    }
+    writer.close().unwrap();
+}
+
+fn all(table: &Arc<dyn Table>) -> Vec<Entry> {
+    Scanner::new(table.clone()).entries().unwrap()
+}
+
+fn check_all(table: &Arc<dyn Table>, count: u64, value: &[u8]) {
+    let mut rows: Vec<String> = (0..count).map(row).collect();
+    rows.sort();
+    let entries = all(table);
+    assert_eq!(entries.len(), rows.len());
+    for (entry, row) in entries.iter().zip(&rows) {
+        assert_eq!(entry.key.row, row.as_bytes());
+        assert_eq!(entry.value, value);
+    }
+}
+
+#[test]
+fn what_is_written_is_read_from_memory_files_and_after_reopening() {
+    let components = in_memory();
+    {
+        let store = on(&components, manual());
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let table = store.table("t").unwrap();
+        fill(&table, 0, 3000, b"one");
+        check_all(&table, 3000, b"one");
+        table.flush(true).unwrap();
+        check_all(&table, 3000, b"one");
+        fill(&table, 2000, 5000, b"one");
+        check_all(&table, 5000, b"one");
+    }
+    let store = on(&components, manual());
+    let table = store.table("t").unwrap();
+    check_all(&table, 5000, b"one");
+    fill(&table, 0, 5000, b"two");
+    check_all(&table, 5000, b"two");
+    table.compact(&CompactOptions::default()).unwrap();
+    check_all(&table, 5000, b"two");
+    let tablets = table.tablets().unwrap();
+    assert_eq!((tablets.len(), tablets[0].files, tablets[0].entries), (1, 1, 5000));
+}
+
+#[test]
+fn splits_merges_and_row_deletes_move_no_entry() {
+    let store = on(&in_memory(), manual());
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    fill(&table, 0, 2000, b"v");
+    table.flush(true).unwrap();
+    let splits: Vec<Vec<u8>> = ["4", "8", "c"].iter().map(|row| row.as_bytes().to_vec()).collect();
+    table.add_splits(&splits).unwrap();
+    fill(&table, 2000, 3000, b"v");
+    table.flush(true).unwrap();
+    assert_eq!(table.tablets().unwrap().len(), 4);
+    check_all(&table, 3000, b"v");
+    table.compact(&CompactOptions::default()).unwrap();
+    check_all(&table, 3000, b"v");
+    table.merge(None, Some(b"c")).unwrap();
+    check_all(&table, 3000, b"v");
+    assert_eq!(table.tablets().unwrap().len(), 2);
+    table.delete_rows(Some(b"3"), Some(b"d")).unwrap();
+    let kept = all(&table);
+    assert!(kept.iter().all(|entry| entry.key.row[0] <= b'3' || entry.key.row[0] >= b'd'));
+    let expected = (0..3000)
+        .map(row)
+        .filter(|row| row.as_str() <= "3" || row.as_str() > "d")
+        .count();
+    assert_eq!(kept.len(), expected);
+    table.compact(&CompactOptions::default()).unwrap();
+    assert_eq!(all(&table).len(), expected);
+}
+
+#[test]
+fn background_threads_flush_compact_and_split() {
+    let components = in_memory();
+    let options = StoreOptions { memory_budget_bytes: 1 << 20, ..StoreOptions::default() };
+    let store = on(&components, options);
+    let mut table_options = TableOptions::default();
+    table_options.properties.insert("table.split.threshold".into(), "256K".into());
+    store.create_table("t", &table_options).unwrap();
+    let table = store.table("t").unwrap();
+    fill(&table, 0, 60_000, &[7; 40]);
+    check_all(&table, 60_000, &[7; 40]);
+    table.flush(true).unwrap();
+    check_all(&table, 60_000, &[7; 40]);
+    for _ in 0..200 {
+        if table.tablets().unwrap().len() > 3 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(table.tablets().unwrap().len() > 3, "{:?}", table.tablets());
+    check_all(&table, 60_000, &[7; 40]);
+    let range = Range::row(row(77));
+    assert_eq!(Scanner::new(table.clone()).range(range).entries().unwrap().len(), 1);
+    drop(table);
+    drop(store);
+    let store = on(&components, manual());
+    check_all(&store.table("t").unwrap(), 60_000, &[7; 40]);
+}
+
+#[test]
+fn unordered_scans_find_the_same_entries() {
+    let store = on(&in_memory(), manual());
+    let splits = vec![b"5".to_vec(), b"a".to_vec()];
+    store.create_table("t", &TableOptions { splits, ..TableOptions::default() }).unwrap();
+    let table = store.table("t").unwrap();
+    fill(&table, 0, 5000, b"v");
+    let mut scanner = Scanner::new(table.clone()).unordered();
+    for at in 0..4000 {
+        scanner = scanner.range(Range::row(row(at)));
+    }
+    let mut found = scanner.entries().unwrap();
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    let mut expected: Vec<String> = (0..4000).map(row).collect();
+    expected.sort();
+    let rows: Vec<&[u8]> = found.iter().map(|entry| entry.key.row.as_slice()).collect();
+    assert_eq!(rows, expected.iter().map(String::as_bytes).collect::<Vec<_>>());
+    assert_eq!(Scanner::new(table).unordered().entries().unwrap().len(), 5000);
+}

@@ -1,0 +1,4 @@
+//! The store through its public face.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod behaviour;
