@@ -370,9 +370,12 @@ fn parse_visibility(label: &str) -> StoreResult<VisibilityExpression> {
 /// Bytes with Accumulo's suffixes: `B` (or none), `K`, `M`, `G`, powers of 1,024.
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, unit) = text.split_at_checked(end)?;
     let number: u64 = digits.parse().ok()?;
-    let shift = match &text[digits.len()..] {
+    let shift = match unit {
         "" | "B" | "b" => 0,
         "K" | "k" => 10,
         "M" | "m" => 20,
@@ -436,7 +439,7 @@ mod tests {
             (Durability::Sync, Compression::Lz4)
         );
         assert!(config.bloom.is_none() && config.locality_groups.is_empty());
-        assert!(KNOWN.is_sorted() && PREFIXES.is_sorted());
+        assert!(KNOWN.is_sorted_by_key(|(name, _, _)| *name) && PREFIXES.is_sorted());
         for (name, value, _) in KNOWN {
             check_property(name, value).unwrap();
         }

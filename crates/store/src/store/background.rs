@@ -46,7 +46,7 @@ pub(super) fn start(
     spawn("flush", flush, |context| context.wakeups.flush.wait(IDLE))?;
     for number in 0..context.options.compaction_threads {
         spawn(&format!("compact-{number}"), compact, |context| {
-            context.wakeups.compact.wait(IDLE)
+            context.wakeups.compact.wait(IDLE);
         })?;
     }
     spawn("keep", keep, |context| context.wakeups.keep.wait(IDLE))?;

@@ -57,10 +57,13 @@ impl Store {
         for record in files {
             report.files += 1;
             let path = context.files.path(record.id);
-            let checked = context
-                .files
-                .file(&record)
-                .and_then(|file| file.reader().summary());
+            let done = report.bytes;
+            let checked = context.files.file(&record).and_then(|file| {
+                file.reader().verify(&mut |bytes| {
+                    progress(done + bytes, total);
+                })?;
+                file.reader().summary()
+            });
             match checked {
                 Ok(summary)
                     if summary.entries != record.entries || summary.bytes != record.bytes =>

@@ -138,12 +138,7 @@ impl Store {
             open_files: options.max_open_files,
         };
         let cache = BlockCache::new(sizes, metrics.clone())?;
-        let files = FileRegistry::new(
-            vfs.clone(),
-            dir.join(FILES_DIR),
-            cache.clone(),
-            metrics.clone(),
-        );
+        let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
         let context = Arc::new(StoreContext {
             pressure: crate::table::Pressure::new(options.memtable_bytes()),
             vfs,
@@ -153,7 +148,6 @@ impl Store {
             metrics,
             catalog,
             files,
-            cache,
             iterators: Arc::new(iterators),
             commits: CommitGroup::default(),
             health: Health::default(),

@@ -24,7 +24,7 @@ struct Job {
 
 impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
-    pub fn compact_once(&self) -> StoreResult<bool> {
+    pub(crate) fn compact_once(&self) -> StoreResult<bool> {
         let config = self.config();
         let options = ChooseOptions {
             ratio: config.major_ratio,
@@ -75,7 +75,7 @@ impl TableCore {
 
     /// How far compaction is behind: files above the limit in the worst tablet, in percent of it.
     #[must_use]
-    pub fn debt_percent(&self) -> u64 {
+    pub(crate) fn debt_percent(&self) -> u64 {
         let limit = self.config().file_max;
         let worst = self
             .layout()
@@ -87,7 +87,7 @@ impl TableCore {
     }
 
     /// Splits tablets that have grown past the threshold. Returns whether some were.
-    pub fn split_large(&self) -> StoreResult<bool> {
+    pub(crate) fn split_large(&self) -> StoreResult<bool> {
         let config = self.config();
         let mut points = Vec::new();
         for tablet in self.layout().tablets() {

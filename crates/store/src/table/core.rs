@@ -23,7 +23,7 @@ const ROW_LOCKS: usize = 64;
 ///
 /// Lock order, first to last: `flushing`, `structure`, `busy`, `status`, `data`. The catalog's own
 /// lock comes after `structure`.
-pub struct TableCore {
+pub(crate) struct TableCore {
     pub(super) context: Arc<StoreContext>,
     pub(super) id: TableId,
     pub(super) status: RwLock<TableStatus>,
@@ -43,17 +43,17 @@ pub struct TableCore {
 
 /// What the catalog's record of the table says.
 #[derive(Clone)]
-pub struct TableStatus {
+pub(crate) struct TableStatus {
     /// The name.
-    pub name: Arc<str>,
+    pub(crate) name: Arc<str>,
     /// Whether it answers.
-    pub state: TableState,
+    pub(crate) state: TableState,
     /// Whether it was deleted.
-    pub deleted: bool,
+    pub(crate) deleted: bool,
     /// Properties that differ from the defaults.
-    pub properties: Properties,
+    pub(crate) properties: Properties,
     /// The properties, read.
-    pub config: Arc<TableConfig>,
+    pub(crate) config: Arc<TableConfig>,
 }
 
 /// What a scan reads.
@@ -81,7 +81,7 @@ pub(super) struct Snapshot {
 
 impl TableCore {
     /// A table as the catalog has it.
-    pub fn new(
+    pub(crate) fn new(
         context: Arc<StoreContext>,
         record: &TableRecord,
         config: TableConfig,
@@ -115,36 +115,36 @@ impl TableCore {
 
     /// The id.
     #[must_use]
-    pub fn id(&self) -> TableId {
+    pub(crate) fn id(&self) -> TableId {
         self.id
     }
 
     /// The table's clock.
     #[must_use]
-    pub fn time(&self) -> &TableTime {
+    pub(crate) fn time(&self) -> &TableTime {
         &self.time
     }
 
     /// Name, state and properties.
     #[must_use]
-    pub fn status(&self) -> TableStatus {
+    pub(crate) fn status(&self) -> TableStatus {
         self.status.read().clone()
     }
 
     /// Replaces name, state and properties, after the catalog has.
-    pub fn set_status(&self, change: impl FnOnce(&mut TableStatus)) {
+    pub(crate) fn set_status(&self, change: impl FnOnce(&mut TableStatus)) {
         change(&mut self.status.write());
         self.touch();
     }
 
     /// The properties, read.
     #[must_use]
-    pub fn config(&self) -> Arc<TableConfig> {
+    pub(crate) fn config(&self) -> Arc<TableConfig> {
         self.status.read().config.clone()
     }
 
     /// An error unless the table answers.
-    pub fn check_online(&self) -> StoreResult<()> {
+    pub(crate) fn check_online(&self) -> StoreResult<()> {
         let status = self.status.read();
         if status.deleted {
             return Err(Error::not_found("the table was deleted").with("table", &status.name));
@@ -160,7 +160,7 @@ impl TableCore {
     }
 
     /// An error unless the table exists.
-    pub fn check_exists(&self) -> StoreResult<()> {
+    pub(crate) fn check_exists(&self) -> StoreResult<()> {
         let status = self.status.read();
         if status.deleted {
             return Err(Error::not_found("the table was deleted").with("table", &status.name));
@@ -175,14 +175,14 @@ impl TableCore {
 
     /// The tablets now.
     #[must_use]
-    pub fn layout(&self) -> Arc<Layout> {
+    pub(crate) fn layout(&self) -> Arc<Layout> {
         self.data.read().layout.clone()
     }
 
     /// What is written and not yet flushed, active and frozen: memory, and the oldest log segment
     /// that still holds some of it.
     #[must_use]
-    pub fn unflushed(&self) -> (u64, Option<u64>) {
+    pub(crate) fn unflushed(&self) -> (u64, Option<u64>) {
         let data = self.data.read();
         let tables = data.frozen.iter().chain([&data.active]);
         tables.fold((0, None), |(memory, oldest), table| {
@@ -196,13 +196,13 @@ impl TableCore {
 
     /// Whether a memtable waits to be flushed.
     #[must_use]
-    pub fn has_frozen(&self) -> bool {
+    pub(crate) fn has_frozen(&self) -> bool {
         !self.data.read().frozen.is_empty()
     }
 
     /// Deletes the table in the catalog by `change`, and from memory. Returns the files that
     /// nobody refers to any more.
-    pub fn delete(
+    pub(crate) fn delete(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<()>,
     ) -> StoreResult<Vec<FileId>> {
@@ -237,14 +237,14 @@ impl TableCore {
 
     /// Which bytes of a row stand in the marks of this table's memtables; settled by the first
     /// batch.
-    pub fn row_prefix(&self, batch: &ostrakon_cell::MutationBatch) -> RowPrefix {
+    pub(crate) fn row_prefix(&self, batch: &ostrakon_cell::MutationBatch) -> RowPrefix {
         self.row_prefix
             .get_or_init(|| RowPrefix::of_batch(batch))
             .clone()
     }
 
     /// Makes a committed batch visible. Called in order of sequence by one thread.
-    pub fn publish(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) {
+    pub(crate) fn publish(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) {
         // The lock is held while inserting: a memtable that was frozen gets nothing more.
         let data = self.data.read();
         data.active.insert(run, sequence, segment);
@@ -258,7 +258,7 @@ impl TableCore {
     }
 
     /// Merges runs of the active memtable.
-    pub fn merge_runs(&self) {
+    pub(crate) fn merge_runs(&self) {
         let active = self.data.read().active.clone();
         active.merge_runs();
     }

@@ -10,14 +10,14 @@ use crate::tablet::{self, Layout};
 
 impl TableCore {
     /// Writes everything that is in memory now to files.
-    pub fn flush_memtables(&self) -> StoreResult<()> {
+    pub(crate) fn flush_memtables(&self) -> StoreResult<()> {
         let _flushing = self.flushing.lock();
         self.freeze();
         self.flush_frozen()
     }
 
     /// Writes the active memtable to files if it has grown to `at_least` bytes.
-    pub fn flush_if_large(&self, at_least: u64) -> StoreResult<bool> {
+    pub(crate) fn flush_if_large(&self, at_least: u64) -> StoreResult<bool> {
         let _flushing = self.flushing.lock();
         if (self.data.read().active.memory() as u64) < at_least
             && self.data.read().frozen.is_empty()
@@ -130,7 +130,7 @@ impl TableCore {
     }
 
     /// Forgets everything in memory, after the table was deleted.
-    pub fn drop_memtables(&self) {
+    pub(crate) fn drop_memtables(&self) {
         let mut data = self.data.write();
         let mut memory = data.active.memory();
         memory += data

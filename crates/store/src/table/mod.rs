@@ -13,8 +13,8 @@ mod scan;
 mod time;
 mod write;
 
-pub use self::core::TableCore;
+pub(crate) use self::core::TableCore;
 pub(crate) use admin::TableHandle;
-pub use context::{Health, StoreContext, Wakeups};
-pub use pressure::Pressure;
-pub use write::LoggedCommit;
+pub(crate) use context::{Health, StoreContext, Wakeups};
+pub(crate) use pressure::Pressure;
+pub(crate) use write::LoggedCommit;

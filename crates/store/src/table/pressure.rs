@@ -15,7 +15,7 @@ const LONGEST_DELAY: Duration = Duration::from_millis(20);
 
 /// Memory of all memtables and batches under way, and how far compaction is behind.
 #[derive(Debug)]
-pub struct Pressure {
+pub(crate) struct Pressure {
     limit: u64,
     used: AtomicU64,
     /// Files above `table.file.max` in the tablet that has most of them, in percent of that limit.
@@ -27,7 +27,7 @@ pub struct Pressure {
 impl Pressure {
     /// Pressure against a limit in bytes.
     #[must_use]
-    pub fn new(limit: u64) -> Self {
+    pub(crate) fn new(limit: u64) -> Self {
         Self {
             limit,
             used: AtomicU64::new(0),
@@ -39,35 +39,35 @@ impl Pressure {
 
     /// Bytes in use.
     #[must_use]
-    pub fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
     /// Whether nothing more should be let in.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.used() >= self.limit
     }
 
     /// Counts memory that a batch takes.
-    pub fn take(&self, bytes: u64) {
+    pub(crate) fn take(&self, bytes: u64) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts memory that was given back, and lets writers go on.
-    pub fn give(&self, bytes: u64) {
+    pub(crate) fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         let _gate = self.gate.lock();
         self.freed.notify_all();
     }
 
     /// Says how far compaction is behind.
-    pub fn set_debt_percent(&self, percent: u64) {
+    pub(crate) fn set_debt_percent(&self, percent: u64) {
         self.debt_percent.store(percent, Ordering::Relaxed);
     }
 
     /// Delays the caller in proportion to how near memory and files are to their limits.
-    pub fn delay(&self, clock: &dyn Clock) {
+    pub(crate) fn delay(&self, clock: &dyn Clock) {
         let used_percent = self.used() * 100 / self.limit.max(1);
         let memory = used_percent.saturating_sub(EASY_PERCENT) * 100 / (100 - EASY_PERCENT);
         let percent = memory
@@ -79,7 +79,7 @@ impl Pressure {
     }
 
     /// Waits until memory is given back, or a moment.
-    pub fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let mut gate = self.gate.lock();
         if self.is_full() {
             self.freed.wait_for(&mut gate, Duration::from_millis(50));

@@ -217,7 +217,7 @@ fn starts_behind(layout: &Layout, tablet: usize, range: &Range) -> bool {
 
 enum Clip {
     Inside,
-    Part(Range),
+    Part(Box<Range>),
     Nothing,
 }
 
@@ -239,5 +239,5 @@ fn clip(layout: &Layout, tablet: usize, range: &Range) -> Clip {
     }
     range
         .clip(&layout.tablets()[tablet].range())
-        .map_or(Clip::Nothing, Clip::Part)
+        .map_or(Clip::Nothing, |part| Clip::Part(Box::new(part)))
 }

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 
 /// The clock of one table: milliseconds that never go back, or a counter.
 #[derive(Debug)]
-pub struct TableTime {
+pub(crate) struct TableTime {
     time_type: TimeType,
     last: AtomicI64,
 }
@@ -16,7 +16,7 @@ pub struct TableTime {
 impl TableTime {
     /// A clock that has given out `last` before.
     #[must_use]
-    pub fn new(time_type: TimeType, last: i64) -> Self {
+    pub(crate) fn new(time_type: TimeType, last: i64) -> Self {
         Self {
             time_type,
             last: AtomicI64::new(last),
@@ -25,12 +25,12 @@ impl TableTime {
 
     /// Where the timestamps come from.
     #[must_use]
-    pub fn time_type(&self) -> TimeType {
+    pub(crate) fn time_type(&self) -> TimeType {
         self.time_type
     }
 
     /// The timestamp of the next batch.
-    pub fn next(&self, clock: &dyn Clock) -> i64 {
+    pub(crate) fn next(&self, clock: &dyn Clock) -> i64 {
         match self.time_type {
             TimeType::Logical => self.last.fetch_add(1, Ordering::Relaxed) + 1,
             TimeType::Millis => {
@@ -41,13 +41,13 @@ impl TableTime {
     }
 
     /// Makes the clock go on behind `timestamp`, found in the log.
-    pub fn advance_to(&self, timestamp: i64) {
+    pub(crate) fn advance_to(&self, timestamp: i64) {
         self.last.fetch_max(timestamp, Ordering::Relaxed);
     }
 
     /// The last timestamp given out.
     #[must_use]
-    pub fn last(&self) -> i64 {
+    pub(crate) fn last(&self) -> i64 {
         self.last.load(Ordering::Relaxed)
     }
 }

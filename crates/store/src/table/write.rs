@@ -14,17 +14,17 @@ use crate::wal::{Commit, Ticket};
 const QUEUE_BYTES: usize = 32 << 20;
 
 /// A batch on its way through the log.
-pub struct LoggedCommit {
+pub(crate) struct LoggedCommit {
     /// The table.
-    pub table: Arc<TableCore>,
+    pub(crate) table: Arc<TableCore>,
     /// The batch.
-    pub chunk: Arc<Chunk>,
+    pub(crate) chunk: Arc<Chunk>,
     /// The batch, sorted.
-    pub run: Arc<Run>,
+    pub(crate) run: Arc<Run>,
     /// How sure it must be before the writer is told.
-    pub durability: Durability,
+    pub(crate) durability: Durability,
     /// Where the writer waits.
-    pub ticket: Ticket,
+    pub(crate) ticket: Ticket,
 }
 
 impl Commit for LoggedCommit {

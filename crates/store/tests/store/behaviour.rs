@@ -11,7 +11,11 @@ use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
 
 fn manual() -> StoreOptions {
-    StoreOptions { background: false, memory_budget_bytes: 64 << 20, ..StoreOptions::default() }
+    StoreOptions {
+        background: false,
+        memory_budget_bytes: 64 << 20,
+        ..StoreOptions::default()
+    }
 }
 
 fn on(components: &Components, options: StoreOptions) -> Arc<Store> {
@@ -19,7 +23,10 @@ fn on(components: &Components, options: StoreOptions) -> Arc<Store> {
 }
 
 fn in_memory() -> Components {
-    Components { vfs: MemoryVfs::shared(), ..Components::default() }
+    Components {
+        vfs: MemoryVfs::shared(),
+        ..Components::default()
+    }
 }
 
 fn row(at: u64) -> String {
@@ -27,7 +34,10 @@ fn row(at: u64) -> String {
 }
 
 fn fill(table: &Arc<dyn Table>, from: u64, to: u64, value: &[u8]) {
-    let config = BatchWriterConfig { batch_bytes: 4096, ..BatchWriterConfig::default() };
+    let config = BatchWriterConfig {
+        batch_bytes: 4096,
+        ..BatchWriterConfig::default()
+    };
     let mut writer = BatchWriter::new(table.clone(), config);
     for at in from..to {
         let update = ColumnUpdate {
@@ -78,7 +88,10 @@ fn what_is_written_is_read_from_memory_files_and_after_reopening() {
     table.compact(&CompactOptions::default()).unwrap();
     check_all(&table, 5000, b"two");
     let tablets = table.tablets().unwrap();
-    assert_eq!((tablets.len(), tablets[0].files, tablets[0].entries), (1, 1, 5000));
+    assert_eq!(
+        (tablets.len(), tablets[0].files, tablets[0].entries),
+        (1, 1, 5000)
+    );
 }
 
 #[test]
@@ -88,7 +101,10 @@ fn splits_merges_and_row_deletes_move_no_entry() {
     let table = store.table("t").unwrap();
     fill(&table, 0, 2000, b"v");
     table.flush(true).unwrap();
-    let splits: Vec<Vec<u8>> = ["4", "8", "c"].iter().map(|row| row.as_bytes().to_vec()).collect();
+    let splits: Vec<Vec<u8>> = ["4", "8", "c"]
+        .iter()
+        .map(|row| row.as_bytes().to_vec())
+        .collect();
     table.add_splits(&splits).unwrap();
     fill(&table, 2000, 3000, b"v");
     table.flush(true).unwrap();
@@ -101,7 +117,10 @@ fn splits_merges_and_row_deletes_move_no_entry() {
     assert_eq!(table.tablets().unwrap().len(), 2);
     table.delete_rows(Some(b"3"), Some(b"d")).unwrap();
     let kept = all(&table);
-    assert!(kept.iter().all(|entry| entry.key.row[0] <= b'3' || entry.key.row[0] >= b'd'));
+    assert!(
+        kept.iter()
+            .all(|entry| entry.key.row[0] <= b'3' || entry.key.row[0] >= b'd')
+    );
     let expected = (0..3000)
         .map(row)
         .filter(|row| row.as_str() <= "3" || row.as_str() > "d")
@@ -114,10 +133,15 @@ fn splits_merges_and_row_deletes_move_no_entry() {
 #[test]
 fn background_threads_flush_compact_and_split() {
     let components = in_memory();
-    let options = StoreOptions { memory_budget_bytes: 1 << 20, ..StoreOptions::default() };
+    let options = StoreOptions {
+        memory_budget_bytes: 1 << 20,
+        ..StoreOptions::default()
+    };
     let store = on(&components, options);
     let mut table_options = TableOptions::default();
-    table_options.properties.insert("table.split.threshold".into(), "256K".into());
+    table_options
+        .properties
+        .insert("table.split.threshold".into(), "256K".into());
     store.create_table("t", &table_options).unwrap();
     let table = store.table("t").unwrap();
     fill(&table, 0, 60_000, &[7; 40]);
@@ -133,7 +157,14 @@ fn background_threads_flush_compact_and_split() {
     assert!(table.tablets().unwrap().len() > 3, "{:?}", table.tablets());
     check_all(&table, 60_000, &[7; 40]);
     let range = Range::row(row(77));
-    assert_eq!(Scanner::new(table.clone()).range(range).entries().unwrap().len(), 1);
+    assert_eq!(
+        Scanner::new(table.clone())
+            .range(range)
+            .entries()
+            .unwrap()
+            .len(),
+        1
+    );
     drop(table);
     drop(store);
     let store = on(&components, manual());
@@ -144,7 +175,15 @@ fn background_threads_flush_compact_and_split() {
 fn unordered_scans_find_the_same_entries() {
     let store = on(&in_memory(), manual());
     let splits = vec![b"5".to_vec(), b"a".to_vec()];
-    store.create_table("t", &TableOptions { splits, ..TableOptions::default() }).unwrap();
+    store
+        .create_table(
+            "t",
+            &TableOptions {
+                splits,
+                ..TableOptions::default()
+            },
+        )
+        .unwrap();
     let table = store.table("t").unwrap();
     fill(&table, 0, 5000, b"v");
     let mut scanner = Scanner::new(table.clone()).unordered();
@@ -156,6 +195,12 @@ fn unordered_scans_find_the_same_entries() {
     let mut expected: Vec<String> = (0..4000).map(row).collect();
     expected.sort();
     let rows: Vec<&[u8]> = found.iter().map(|entry| entry.key.row.as_slice()).collect();
-    assert_eq!(rows, expected.iter().map(String::as_bytes).collect::<Vec<_>>());
-    assert_eq!(Scanner::new(table).unordered().entries().unwrap().len(), 5000);
+    assert_eq!(
+        rows,
+        expected.iter().map(String::as_bytes).collect::<Vec<_>>()
+    );
+    assert_eq!(
+        Scanner::new(table).unordered().entries().unwrap().len(),
+        5000
+    );
 }
