@@ -1,5 +1,9 @@
 //! The checksum of every block and record: CRC-32C (Castagnoli), with the processor's instructions
-//! where it has them.
+//! where it has them, found at run time.
+//!
+//! Measured against CRC-64/NVME and XXH3 on one core with AVX-512: from 64 KiB on both CRCs run at
+//! memory speed (58 GB/s in cache, XXH3 31 GB/s), on 64 bytes CRC-32C is five times as fast as
+//! CRC-64. So the one with four bytes is taken. `benches/codec.rs` measures it again.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
