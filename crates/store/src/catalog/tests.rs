@@ -447,6 +447,69 @@ fn a_newer_format_is_refused_with_both_numbers() {
     );
 }
 
+/// The catalog that every version of format 1 must read.
+fn fill_fixture(catalog: &Catalog) {
+    let new = NewTable {
+        time_type: TimeType::Logical,
+        state: TableState::Offline,
+        properties: Properties::from([("table.durability".to_owned(), "flush".to_owned())]),
+        splits: vec![row("g"), row("p")],
+        flushed_sequence: 17,
+        created_millis: 1_700_000_000_000,
+    };
+    let logical = apply(catalog, |tx| tx.create_table("logical", new));
+    let (graph, _) = table_with_file(catalog, "graph");
+    apply(catalog, |tx| {
+        tx.set_flushed(logical, 18, -5)?;
+        tx.add_splits(graph, &[row("g"), row("p"), row("w")])?;
+        tx.delete_rows(graph, &fence("i", "q"))?;
+        tx.clone_table(graph, "clone", NewTable::default())?;
+        tx.set_wal_low_water(9);
+        Ok(())
+    });
+}
+
+fn everything(catalog: &Catalog) -> String {
+    let view = catalog.view().unwrap();
+    let tables = view.tables().unwrap();
+    let tablets: Vec<_> = tables.iter().map(|t| view.tablets(t.id).unwrap()).collect();
+    let (files, water) = (view.files().unwrap(), view.wal_low_water().unwrap());
+    format!(
+        "{:?} {tables:?} {tablets:?} {files:?} {water}",
+        catalog.identity()
+    )
+}
+
+fn fixture_path() -> PathBuf {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = format!("fixtures/catalog-{}", format::CATALOG_FORMAT);
+    repository.join(folder).join("catalog")
+}
+
+#[test]
+fn the_fixture_of_this_format_still_reads_the_same() {
+    let bytes = RealVfs.read_to_vec(&fixture_path(), 1 << 20);
+    let bytes = bytes.expect("a new format needs a fixture: run writes_the_fixture_of_this_format");
+    // A copy, since opening a catalog writes to it.
+    let vfs = memory();
+    let path = Path::new(DIR).join("catalog");
+    vfs.create(&path).unwrap().write_all(&bytes).unwrap();
+    let fixture = open(&vfs).unwrap();
+    assert_sound(&fixture);
+    let fresh = create(&memory());
+    fill_fixture(&fresh);
+    assert_eq!(everything(&fixture), everything(&fresh));
+}
+
+#[test]
+#[ignore = "run by hand when the format changes; never replaces a fixture"]
+fn writes_the_fixture_of_this_format() {
+    let path = fixture_path();
+    let dir = path.parent().unwrap();
+    RealVfs.create_dir_all(dir).unwrap();
+    fill_fixture(&Catalog::create(&RealVfs::shared(), dir, identity(), 1 << 20).unwrap());
+}
+
 #[test]
 fn a_creation_that_was_cut_off_is_begun_again() {
     let vfs = memory();
