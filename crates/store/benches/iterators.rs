@@ -70,13 +70,15 @@ impl SortedKeyValueIterator for BatchSource {
         let to = out.push_bytes(self.batch.bytes(ostrakon_cell::Span { start: from, len }))?;
         let shift = to.start.wrapping_sub(from);
         out.reserve(rest.len(), 0);
+        // All entries share the family, which stands in front of the stretch.
+        let family = out.push_bytes(self.batch.bytes(first.family))?;
         let labels: Vec<u32> = (1..self.batch.visibility_count() as u32)
             .map(|id| out.intern_visibility(self.batch.visibility(id)))
             .collect::<Result<_, _>>()?;
         for slot in rest {
             let mut slot = *slot;
             slot.row.start = slot.row.start.wrapping_add(shift);
-            slot.family.start = slot.family.start.wrapping_add(shift);
+            slot.family = family;
             slot.qualifier.start = slot.qualifier.start.wrapping_add(shift);
             slot.value.start = slot.value.start.wrapping_add(shift);
             if slot.visibility > 0 {

@@ -3,4 +3,5 @@
 
 pub mod disk;
 pub mod examiner;
+pub mod iterators;
 pub mod judge;
