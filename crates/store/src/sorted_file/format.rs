@@ -31,33 +31,36 @@ use crate::codec::put_length_prefixed;
 use crate::codec::{BlockCodec, ByteReader, checksum, varint};
 
 /// The version written, and the newest one read.
-pub(super) const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 const HEADER_MAGIC: [u8; 8] = *b"ostrkSF\0";
 const FOOTER_MAGIC: [u8; 8] = *b"ostrkSFe";
 
-pub(super) const HEADER_BYTES: usize = 12;
-pub(super) const FOOTER_BYTES: usize = 40;
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 12;
+/// Bytes of the footer, whose layout is the same in every version.
+pub const FOOTER_BYTES: usize = 40;
 
 /// Bytes of a frame before its payload.
-pub(super) const FRAME_HEAD_BYTES: usize = 5;
+pub const FRAME_HEAD_BYTES: usize = 5;
 
 /// Why bytes are not a file of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FormatError {
+pub enum FormatError {
     /// Not what was written.
     Corrupt(&'static str),
     /// Written by a newer version.
     Newer(u32),
 }
 
-pub(super) fn put_header(out: &mut Vec<u8>) {
+/// Appends the header.
+pub fn put_header(out: &mut Vec<u8>) {
     out.extend_from_slice(&HEADER_MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
 }
 
 /// Checks the first bytes of a file.
-pub(super) fn check_header(bytes: &[u8]) -> Result<(), FormatError> {
+pub fn check_header(bytes: &[u8]) -> Result<(), FormatError> {
     let mut reader = ByteReader::new(bytes);
     if reader.take_array() != Some(&HEADER_MAGIC) {
         return Err(FormatError::Corrupt(
@@ -74,13 +77,15 @@ pub(super) fn check_header(bytes: &[u8]) -> Result<(), FormatError> {
 
 /// Where a part lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct PartPlace {
-    pub(super) offset: u64,
+pub struct PartPlace {
+    /// Offset in the file.
+    pub offset: u64,
     /// Stored bytes, frame included.
-    pub(super) bytes: u64,
+    pub bytes: u64,
 }
 
-pub(super) fn put_footer(description: PartPlace, out: &mut Vec<u8>) {
+/// Appends the footer.
+pub fn put_footer(description: PartPlace, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(&description.offset.to_le_bytes());
     out.extend_from_slice(&description.bytes.to_le_bytes());
@@ -92,7 +97,7 @@ pub(super) fn put_footer(description: PartPlace, out: &mut Vec<u8>) {
 }
 
 /// Reads the last [`FOOTER_BYTES`] of a file: where its description lies.
-pub(super) fn read_footer(bytes: &[u8; FOOTER_BYTES]) -> Result<PartPlace, FormatError> {
+pub fn read_footer(bytes: &[u8; FOOTER_BYTES]) -> Result<PartPlace, FormatError> {
     const CUT: FormatError = FormatError::Corrupt("the footer is damaged or the file was cut");
     let mut reader = ByteReader::new(bytes);
     let r = &mut reader;
@@ -118,20 +123,14 @@ pub(super) fn read_footer(bytes: &[u8; FOOTER_BYTES]) -> Result<PartPlace, Forma
 }
 
 /// Begins a frame; the payload follows.
-pub(super) fn begin_frame(out: &mut Vec<u8>) -> usize {
+pub fn begin_frame(out: &mut Vec<u8>) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; FRAME_HEAD_BYTES]);
     start
 }
 
 /// Ends the frame that begins at `start` of `out` and will begin at `offset` of the file.
-pub(super) fn end_frame(
-    out: &mut Vec<u8>,
-    start: usize,
-    codec: BlockCodec,
-    raw_len: usize,
-    offset: u64,
-) {
+pub fn end_frame(out: &mut Vec<u8>, start: usize, codec: BlockCodec, raw_len: usize, offset: u64) {
     if let Some(head) = out.get_mut(start..start + FRAME_HEAD_BYTES)
         && let Some((number, len)) = head.split_first_mut()
     {
@@ -144,13 +143,15 @@ pub(super) fn end_frame(
 
 /// What a frame says of its payload, which is `bytes[FRAME_HEAD_BYTES..bytes.len() - 4]`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub(super) codec: BlockCodec,
-    pub(super) raw_len: usize,
+pub struct Frame {
+    /// How the payload is compressed.
+    pub codec: BlockCodec,
+    /// Bytes of the payload once it is not.
+    pub raw_len: usize,
 }
 
 /// Checks a frame read from `offset`; `None` if it is damaged.
-pub(super) fn read_frame(bytes: &[u8], offset: u64) -> Option<Frame> {
+pub fn read_frame(bytes: &[u8], offset: u64) -> Option<Frame> {
     let (checked, sum) = bytes.split_last_chunk::<4>()?;
     if checksum(checked) ^ offset as u32 != u32::from_le_bytes(*sum) {
         return None;
@@ -172,39 +173,55 @@ pub(super) fn read_frame(bytes: &[u8], offset: u64) -> Option<Frame> {
 
 /// What a file says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Description {
-    pub(super) entries: u64,
-    pub(super) deletes: u64,
-    pub(super) oldest: i64,
-    pub(super) newest: i64,
-    pub(super) first_row: Vec<u8>,
-    pub(super) last_row: Vec<u8>,
-    pub(super) functor: Option<FilterFunctor>,
-    pub(super) partitions: Vec<Partition>,
+pub struct Description {
+    /// Number of entries, delete markers included.
+    pub entries: u64,
+    /// Number of delete markers.
+    pub deletes: u64,
+    /// Oldest timestamp.
+    pub oldest: i64,
+    /// Newest timestamp.
+    pub newest: i64,
+    /// First row.
+    pub first_row: Vec<u8>,
+    /// Last row.
+    pub last_row: Vec<u8>,
+    /// What the filter answers for, if there is one.
+    pub functor: Option<FilterFunctor>,
+    /// The filter, in order of rows.
+    pub partitions: Vec<Partition>,
     /// The last one is the default group.
-    pub(super) groups: Vec<Group>,
+    pub groups: Vec<Group>,
 }
 
 /// One partition of the filter: of the rows from `first_row` up to and including that of the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Partition {
-    pub(super) first_row: Vec<u8>,
-    pub(super) place: PartPlace,
+pub struct Partition {
+    /// Its first row.
+    pub first_row: Vec<u8>,
+    /// Where it lies.
+    pub place: PartPlace,
 }
 
 /// A locality group.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Group {
-    pub(super) name: Vec<u8>,
-    pub(super) families: Vec<Vec<u8>>,
-    pub(super) index: PartPlace,
-    pub(super) blocks: u64,
-    pub(super) entries: u64,
+pub struct Group {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its families; none for the default group.
+    pub families: Vec<Vec<u8>>,
+    /// Where its index lies.
+    pub index: PartPlace,
+    /// Number of its blocks.
+    pub blocks: u64,
+    /// Number of its entries.
+    pub entries: u64,
 }
 
 impl Description {
     /// What users are told of a file of `bytes` bytes.
-    pub(super) fn summary(&self, bytes: u64) -> FileSummary {
+    #[must_use]
+    pub fn summary(&self, bytes: u64) -> FileSummary {
         FileSummary {
             bytes,
             entries: self.entries,
@@ -217,7 +234,7 @@ impl Description {
     }
 
     /// The filter partitions that know about `row`: the last one that begins before it, and those that begin with it.
-    pub(super) fn candidates(&self, row: &[u8]) -> std::ops::Range<usize> {
+    pub fn candidates(&self, row: &[u8]) -> std::ops::Range<usize> {
         let before = self
             .partitions
             .partition_point(|p| p.first_row.as_slice() < row);
@@ -227,7 +244,8 @@ impl Description {
         before.saturating_sub(1)..through
     }
 
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// The bytes of the description.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         varint::put_u64(&mut out, self.entries);
         varint::put_u64(&mut out, self.deletes);
@@ -256,7 +274,7 @@ impl Description {
     }
 
     /// Reads a description; `None` if the bytes are none.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let mut reader = ByteReader::new(bytes);
         let r = &mut reader;
         let mut description = Self {

@@ -188,7 +188,9 @@ impl GroupStream {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
         // The limit of bytes is kept up to one block: entries are taken to be of average size.
-        let average = block.raw_len() / block.entries() + 1;
+        let average = (block.raw_len() / block.entries())
+            .saturating_add(block.row_len(self.from))
+            .saturating_add(1);
         let room = limit.bytes.saturating_sub(out.byte_len()) / average + 1;
         let count = (self.to - self.from)
             .min(limit.entries.saturating_sub(out.len()))

@@ -305,3 +305,455 @@ fn entries_out_of_order_are_refused_and_the_file_is_removed() {
     drop(writer);
     assert!(!disk.exists(Path::new(PATH)).unwrap());
 }
+
+/// A small file with every kind of part and lane.
+fn specimen() -> (Vec<Entry>, WriterOptions) {
+    let mut entries = Vec::new();
+    for row in 0..40_u32 {
+        for column in 0..6_u32 {
+            let key = Key {
+                row: format!("row{row:04}").into_bytes(),
+                family: [&b"name"[..], b"edge"][(column % 2) as usize].to_vec(),
+                qualifier: format!("q{:x}", row * 7 + column).into_bytes(),
+                visibility: [&b""[..], b"a&b", b"secret"][(row % 3) as usize].to_vec(),
+                timestamp: 1_700_000_000_000 + i64::from(row * column),
+                deleted: column == 5,
+            };
+            let value = vec![b'v'; (row + column) as usize % 50];
+            entries.push(Entry { key, value });
+        }
+    }
+    entries.sort_by(|a, b| a.key.cmp(&b.key));
+    let options = WriterOptions {
+        block_bytes: 1024,
+        locality_groups: vec![LocalityGroup {
+            name: "names".to_owned(),
+            families: vec![b"name".to_vec()],
+        }],
+        ..WriterOptions::default()
+    };
+    (entries, options)
+}
+
+fn replace(disk: &Arc<dyn Vfs>, bytes: &[u8]) {
+    disk.replace(Path::new(PATH), bytes).unwrap();
+}
+
+/// Reads everything, or says what is wrong.
+fn try_read(file: &Arc<SortedFile>) -> Result<Vec<Entry>, crate::error::Error> {
+    let mut iterator = file.iterator(&[Fence::ALL]);
+    iterator.seek(&Range::all(), &ColumnSelection::all())?;
+    let mut batch = Batch::new();
+    let no_limit = BatchLimit {
+        entries: usize::MAX,
+        bytes: usize::MAX,
+    };
+    while iterator.next_batch(&mut batch, no_limit)? {}
+    Ok(batch
+        .iter()
+        .map(ostrakon_cell::EntryRef::to_entry)
+        .collect())
+}
+
+#[test]
+fn every_flipped_byte_is_noticed_and_the_error_names_the_file() {
+    let (entries, options) = specimen();
+    for compression in [Compression::None, Compression::Lz4] {
+        let disk = disk();
+        write(
+            &disk,
+            &entries,
+            WriterOptions {
+                compression,
+                ..options.clone()
+            },
+        );
+        let whole = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            replace(&disk, &bytes);
+            let (file, _) = open(&disk);
+            let error = file.verify(&mut |_| {}).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}: {error}");
+            let text = error.to_string();
+            assert!(
+                text.contains(PATH) && text.contains("offset"),
+                "byte {at}: {text}"
+            );
+            match try_read(&file) {
+                // Readers do not look at header and filter.
+                Ok(found) => assert_eq!(found, entries, "byte {at}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cut_file_is_noticed() {
+    let (entries, options) = specimen();
+    let disk = disk();
+    write(&disk, &entries, options);
+    let whole = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
+    for len in 0..whole.len() {
+        replace(&disk, &whole[..len]);
+        let (file, _) = open(&disk);
+        assert_eq!(
+            try_read(&file).unwrap_err().kind(),
+            ErrorKind::Corruption,
+            "{len}"
+        );
+        assert_eq!(
+            file.summary().unwrap_err().kind(),
+            ErrorKind::Corruption,
+            "{len}"
+        );
+    }
+}
+
+#[test]
+fn a_newer_file_is_known_as_such() {
+    let (entries, options) = specimen();
+    let disk = disk();
+    write(&disk, &entries, options);
+    let mut bytes = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
+    let footer = bytes.len() - super::format::FOOTER_BYTES;
+    bytes[footer + 24] = 2;
+    let sum = crate::codec::checksum(&bytes[footer..footer + 28]).to_le_bytes();
+    bytes[footer + 28..footer + 32].copy_from_slice(&sum);
+    replace(&disk, &bytes);
+    let (file, _) = open(&disk);
+    assert_eq!(try_read(&file).unwrap_err().kind(), ErrorKind::NewerFormat);
+}
+
+proptest! {
+    /// A checksum proves that bytes are what was written, not that they were written right.
+    #[test]
+    fn wrong_parts_with_right_checksums_do_no_harm(
+        damage in proptest::collection::vec((any::<usize>(), any::<u8>(), any::<bool>()), 1..4),
+        which: usize,
+    ) {
+        let (entries, options) = specimen();
+        let disk = disk();
+        write(&disk, &entries, WriterOptions { compression: Compression::None, ..options });
+        let mut bytes = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
+        let (file, _) = open(&disk);
+        let description = file.description().unwrap();
+        let mut places = vec![file.description_place().unwrap()];
+        places.extend(description.partitions.iter().map(|partition| partition.place));
+        for group in 0..description.groups.len() {
+            places.push(description.groups[group].index);
+            let index = file.index(&description, group).unwrap();
+            places.extend((0..index.blocks()).map(|at| {
+                let place = index.place(at).unwrap();
+                super::format::PartPlace { offset: place.offset, bytes: u64::from(place.bytes) }
+            }));
+        }
+        let place = places[which % places.len()];
+        let (start, end) = (place.offset as usize, (place.offset + place.bytes) as usize - 4);
+        for (at, byte, near) in damage {
+            let room = end - start - 5;
+            let at = if near { at % room.min(40) } else { at % room };
+            bytes[start + 5 + at] = byte;
+        }
+        let sum = crate::codec::checksum(&bytes[start..end]) ^ place.offset as u32;
+        bytes[end..end + 4].copy_from_slice(&sum.to_le_bytes());
+        replace(&disk, &bytes);
+        let (file, _) = open(&disk);
+        let _ = file.verify(&mut |_| {});
+        let _ = try_read(&file);
+        let _ = file.estimate(&Fence::ALL);
+        let _ = file.middle_rows(&Fence::ALL, 4);
+        let mut iterator = file.iterator(&[Fence::new(Some(b"row0003".to_vec()), None)]);
+        let mut batch = Batch::new();
+        for entry in entries.iter().step_by(17) {
+            let key = entry.key.clone();
+            let range = Range::keys(Some(key), false, None, false).unwrap();
+            if iterator.seek(&range, &ColumnSelection::all()).is_ok() {
+                batch.clear();
+                let _ = iterator.next_batch(&mut batch, BatchLimit { entries: 3, bytes: 1000 });
+            }
+        }
+    }
+}
+
+#[test]
+fn huge_values_stand_alone_and_come_back() {
+    let disk = disk();
+    let entries: Vec<Entry> = (0..30_u8)
+        .map(|at| Entry {
+            key: Key::new([b'r', at], "f", "q"),
+            value: if at % 10 == 3 {
+                (0..5_000_000_u32)
+                    .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8 ^ at)
+                    .collect()
+            } else {
+                vec![at; 100]
+            },
+        })
+        .collect();
+    write(&disk, &entries, WriterOptions::default());
+    let (file, _) = open(&disk);
+    assert!(try_read(&file).unwrap() == entries);
+    file.verify(&mut |_| {}).unwrap();
+    let (file, fresh) = open(&disk);
+    let mut iterator = file.iterator(&[Fence::ALL]);
+    let found = read(
+        &mut iterator,
+        &Range::row([b'r', 4]),
+        &ColumnSelection::all(),
+        BatchLimit::default(),
+    );
+    assert_eq!(found, [entries[4].clone()]);
+    assert!(
+        fresh.snapshot().block_bytes_read < 10_000,
+        "a neighbour of a huge value was read with it"
+    );
+}
+
+#[test]
+fn filters_keep_absent_rows_from_the_disk() {
+    let disk = disk();
+    let entries: Vec<Entry> = (0..20_000_u32)
+        .map(|at| Entry {
+            key: Key::new(format!("{at:08}x"), "f", "q"),
+            value: b"v".to_vec(),
+        })
+        .collect();
+    write(&disk, &entries, WriterOptions::default());
+    let (file, metrics) = open(&disk);
+    let mut iterator = file.iterator(&[Fence::ALL]);
+    for at in 0..20_000_u32 {
+        let range = Range::row(format!("{at:08}y"));
+        assert!(
+            read(
+                &mut iterator,
+                &range,
+                &ColumnSelection::all(),
+                BatchLimit::default()
+            )
+            .is_empty()
+        );
+    }
+    let seen = metrics.snapshot();
+    assert_eq!(seen.filter_checks, 20_000);
+    // 0.5 % is the setting.
+    assert!(
+        seen.filter_negatives > 19_840,
+        "{} wrong answers",
+        20_000 - seen.filter_negatives
+    );
+    assert_eq!(
+        seen.filter_false_positives,
+        seen.filter_checks - seen.filter_negatives
+    );
+    let range = Range::row("00000007x");
+    assert_eq!(
+        read(
+            &mut iterator,
+            &range,
+            &ColumnSelection::all(),
+            BatchLimit::default()
+        )
+        .len(),
+        1
+    );
+}
+
+#[test]
+fn a_row_look_up_reads_one_block() {
+    let disk = disk();
+    let entries: Vec<Entry> = (0..20_000_u32)
+        .map(|at| Entry {
+            key: Key::new(format!("{at:08}x"), "f", "q"),
+            value: at.to_le_bytes().repeat(8),
+        })
+        .collect();
+    write(&disk, &entries, WriterOptions::default());
+    let (file, metrics) = open(&disk);
+    let looked_up = entries.iter().step_by(7);
+    let count = looked_up.len() as u64;
+    for entry in looked_up {
+        // Nothing cached, as if the data were far larger than the cache.
+        file.cache().clear();
+        let mut iterator = file.iterator(&[Fence::ALL]);
+        let range = Range::row(entry.key.row.clone());
+        let found = read(
+            &mut iterator,
+            &range,
+            &ColumnSelection::all(),
+            BatchLimit::default(),
+        );
+        assert_eq!(found, std::slice::from_ref(entry));
+    }
+    let blocks = metrics.snapshot().blocks_read;
+    assert!(
+        blocks * 100 <= count * 102,
+        "{blocks} blocks for {count} look-ups"
+    );
+}
+
+#[test]
+fn blocks_whose_labels_are_all_denied_are_skipped() {
+    let disk = disk();
+    let entries: Vec<Entry> = (0..2_000_u32)
+        .map(|at| Entry {
+            key: Key {
+                visibility: if at < 1_000 {
+                    b"open".to_vec()
+                } else {
+                    b"shut".to_vec()
+                },
+                ..Key::new(format!("{at:08}"), "f", "q")
+            },
+            value: vec![7; 20],
+        })
+        .collect();
+    write(
+        &disk,
+        &entries,
+        WriterOptions {
+            block_bytes: 1024,
+            ..WriterOptions::default()
+        },
+    );
+    let (file, metrics) = open(&disk);
+    let mut iterator = file
+        .iterator(&[Fence::ALL])
+        .with_label_filter(Arc::new(|label: &[u8]| label == b"open"));
+    let found = read(
+        &mut iterator,
+        &Range::all(),
+        &ColumnSelection::all(),
+        BatchLimit::default(),
+    );
+    assert!(
+        found.len() >= 1_000 && found.len() < 1_100,
+        "{}",
+        found.len()
+    );
+    assert_eq!(found[..1_000], entries[..1_000]);
+    assert_eq!(metrics.snapshot().entries_scanned, found.len() as u64);
+}
+
+#[test]
+fn cuts_and_estimates_come_from_the_index() {
+    let disk = disk();
+    let entries: Vec<Entry> = (0..20_000_u32)
+        .map(|at| Entry {
+            key: Key::new(format!("{at:08}"), "f", "q"),
+            value: at.wrapping_mul(2_654_435_761).to_le_bytes().repeat(5),
+        })
+        .collect();
+    let summary = write(
+        &disk,
+        &entries,
+        WriterOptions {
+            block_bytes: 4096,
+            ..WriterOptions::default()
+        },
+    );
+    let (file, metrics) = open(&disk);
+    let cuts = file.middle_rows(&Fence::ALL, 4).unwrap();
+    assert_eq!(cuts.len(), 3);
+    for (cut, expected) in cuts.iter().zip([5_000, 10_000, 15_000]) {
+        let at = entries.partition_point(|entry| entry.key.row <= cut.row);
+        assert!(
+            (expected - 300..expected + 300).contains(&at),
+            "{at} for {expected}"
+        );
+        assert!(cut.bytes * 4 < summary.bytes * 11 / 10 && cut.bytes * 4 > summary.bytes * 8 / 10);
+    }
+    let fence = Fence::new(Some(b"00005000".to_vec()), Some(b"00009999".to_vec()));
+    let (bytes, count) = file.estimate(&fence).unwrap();
+    assert!((5_000..5_300).contains(&count), "{count}");
+    assert!(bytes * 4 < summary.bytes * 11 / 10 && bytes * 4 > summary.bytes * 8 / 10);
+    let inside = file.middle_rows(&fence, 2).unwrap();
+    assert!(inside.len() == 1 && fence.contains(&inside[0].row));
+    let outside = Fence::new(Some(b"1".to_vec()), None);
+    assert_eq!(file.estimate(&outside).unwrap(), (0, 0));
+    assert_eq!(file.middle_rows(&outside, 2).unwrap(), []);
+    assert_eq!(metrics.snapshot().blocks_read, 0);
+}
+
+#[test]
+fn a_file_goes_when_its_last_user_does() {
+    let (entries, options) = specimen();
+    let disk = disk();
+    write(&disk, &entries, options);
+    let (file, _) = open(&disk);
+    let mut iterator = file.iterator(&[Fence::ALL]);
+    file.remove_when_unused();
+    drop(file);
+    assert_eq!(
+        read(
+            &mut iterator,
+            &Range::all(),
+            &ColumnSelection::all(),
+            BatchLimit::default()
+        ),
+        entries
+    );
+    drop(iterator);
+    assert!(!disk.exists(Path::new(PATH)).unwrap());
+}
+
+#[test]
+fn few_open_files_serve_many() {
+    let (entries, options) = specimen();
+    let disk = disk();
+    let metrics = Arc::new(Metrics::default());
+    let cache = BlockCache::new(
+        CacheOptions {
+            bytes: 1 << 20,
+            open_files: 3,
+        },
+        metrics.clone(),
+    )
+    .unwrap();
+    let files: Vec<Arc<SortedFile>> = (0..20_u64)
+        .map(|id| {
+            let path = format!("/t/many{id}.sf");
+            let mut writer =
+                SortedFileWriter::create(&disk, Path::new(&path), options.clone()).unwrap();
+            writer
+                .append(&batch_of(&entries), 0..entries.len())
+                .unwrap();
+            writer.finish().unwrap();
+            SortedFile::open(&disk, Path::new(&path), id, &cache, &metrics).unwrap()
+        })
+        .collect();
+    for file in &files {
+        assert_eq!(try_read(file).unwrap(), entries);
+        assert!(cache.open_files() <= 3);
+    }
+    let (blocks, parts) = cache.usage();
+    assert!(blocks + parts <= 1 << 20, "{blocks} and {parts} bytes held");
+}
+
+const FIXTURE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../fixtures/sorted-file-v1/specimen.sf"
+);
+
+/// Version 1 stays readable. If the file is missing this test writes it: commit what it wrote.
+#[test]
+fn a_file_of_version_1_is_read() {
+    let (entries, options) = specimen();
+    let disk = crate::vfs::RealVfs::shared();
+    let path = Path::new(FIXTURE);
+    if !disk.exists(path).unwrap() {
+        disk.create_dir_all(path.parent().unwrap()).unwrap();
+        let mut writer = SortedFileWriter::create(&disk, path, options).unwrap();
+        writer
+            .append(&batch_of(&entries), 0..entries.len())
+            .unwrap();
+        writer.finish().unwrap();
+    }
+    let metrics = Arc::new(Metrics::default());
+    let cache = BlockCache::new(CacheOptions::default(), metrics.clone()).unwrap();
+    let file = SortedFile::open(&disk, path, 1, &cache, &metrics).unwrap();
+    file.verify(&mut |_| {}).unwrap();
+    assert_eq!(try_read(&file).unwrap(), entries);
+}

@@ -3,7 +3,7 @@
 use ostrakon_cell::{Batch, Slot, Span};
 
 use super::format::{Block, Deletes, SIGN};
-use super::lane::{BytesLane, RESTART_INTERVAL};
+use super::lane::BytesLane;
 
 /// Buffers kept between calls.
 #[derive(Debug, Default)]
@@ -278,36 +278,23 @@ impl Block {
     ) -> Option<()> {
         let (raw, layout) = (self.raw(), self.layout());
         // The row to begin with is built aside: the rows before it are not wanted in the arena.
-        self.key_at(from, &mut scratch.row)?;
+        let mut suffix_end = self.row_at(from, &mut scratch.row)?;
         let mut last = put(arena, &scratch.row);
         scratch.slots.first_mut()?.row = last;
         if to - from == 1 {
             return Some(());
         }
         let prefix = layout.row_prefix.len;
-        let restart = from / RESTART_INTERVAL;
-        let begin = restart * RESTART_INTERVAL;
-        unpack(layout.row_lens, raw, begin, to, &mut scratch.lens)?;
-        unpack(layout.shared, raw, begin, to, &mut scratch.shared)?;
-        let mut suffix_end = usize::try_from(layout.suffix_starts.get(raw, restart)?).ok()?;
-        let rows = scratch.lens.iter().zip(&scratch.shared);
-        let before: usize = rows
-            .take(from - begin + 1)
-            .map(|(&len, &shared)| (len as usize).saturating_sub(shared as usize + prefix))
-            .sum();
-        suffix_end = suffix_end.checked_add(before)?;
+        unpack(layout.row_lens, raw, from + 1, to, &mut scratch.lens)?;
+        unpack(layout.shared, raw, from + 1, to, &mut scratch.shared)?;
         let suffixes = layout.suffixes.of(raw)?;
         let rows = scratch.lens.iter().zip(&scratch.shared);
-        let rows = rows.skip(from - begin + 1);
         for ((&len, &shared), slot) in rows.zip(scratch.slots.iter_mut().skip(1)) {
             let shared = (shared as usize).checked_add(prefix)?;
             let added = (len as usize).checked_sub(shared)?;
             if added == 0 && len == last.len {
-                // The same row again, unless a restart cut in: there nothing but the prefix is shared.
-                if shared == last.len as usize {
-                    slot.row = last;
-                    continue;
-                }
+                slot.row = last;
+                continue;
             }
             if shared > last.len as usize {
                 return None;
@@ -315,13 +302,18 @@ impl Block {
             let suffix = suffixes.get(suffix_end..suffix_end.checked_add(added)?)?;
             suffix_end += added;
             let last_bytes = last.start as usize..last.start as usize + last.len as usize;
-            if added + shared == last.len as usize
+            // At a restart nothing but the prefix is shared, though the row may be the same.
+            if shared == prefix
+                && len == last.len
                 && arena.get(last_bytes.start + shared..last_bytes.end)? == suffix
             {
                 slot.row = last;
                 continue;
             }
             let start = arena.len();
+            if start + len as usize > u32::MAX as usize {
+                return None;
+            }
             arena.extend_from_within(last_bytes.start..last_bytes.start + shared);
             arena.extend_from_slice(suffix);
             last = Span {

@@ -142,6 +142,13 @@ impl Block {
         self.len
     }
 
+    /// Length of the row of entry `at`.
+    #[inline]
+    pub(crate) fn row_len(&self, at: usize) -> usize {
+        let len = self.layout.row_lens.get(self.raw(), at);
+        len.and_then(|len| usize::try_from(len).ok()).unwrap_or(0)
+    }
+
     #[inline]
     pub(super) fn raw(&self) -> &[u8] {
         self.bytes

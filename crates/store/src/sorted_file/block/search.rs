@@ -144,20 +144,20 @@ impl Block {
         })
     }
 
-    /// The key of entry `at`, its row built in `row`.
-    pub(crate) fn key_at<'a>(&'a self, at: usize, row: &'a mut Vec<u8>) -> Option<KeyRef<'a>> {
+    /// Replaces the content of `row` by the row of entry `at`; gives the offset behind its suffix.
+    pub(super) fn row_at(&self, at: usize, row: &mut Vec<u8>) -> Option<usize> {
         let (raw, layout) = (self.raw(), self.layout());
+        let prefix = layout.row_prefix.of(raw)?;
         let restart = at / RESTART_INTERVAL;
-        row.clear();
-        row.extend_from_slice(layout.row_prefix.of(raw)?);
         let first = self.restart_row(restart)?;
+        row.clear();
+        row.extend_from_slice(prefix);
         row.extend_from_slice(first);
         let suffixes = layout.suffixes.of(raw)?;
         let mut suffix_end = layout.suffix_starts.get(raw, restart)? as usize + first.len();
         for next in restart * RESTART_INTERVAL + 1..=at {
             let len = layout.row_lens.get(raw, next)? as usize;
-            let shared =
-                (layout.shared.get(raw, next)? as usize).checked_add(layout.row_prefix.len)?;
+            let shared = (layout.shared.get(raw, next)? as usize).checked_add(prefix.len())?;
             if shared > row.len() {
                 return None;
             }
@@ -166,14 +166,7 @@ impl Block {
             row.truncate(shared);
             row.extend_from_slice(suffixes.get(start..suffix_end)?);
         }
-        Some(KeyRef {
-            row,
-            family: layout.family.get(raw, at)?,
-            qualifier: layout.qualifier.get(raw, at)?,
-            visibility: layout.visibility.get(raw, at)?,
-            timestamp: self.timestamp(at)?,
-            deleted: self.deleted(at)?,
-        })
+        Some(suffix_end)
     }
 }
 

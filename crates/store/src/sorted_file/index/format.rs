@@ -132,21 +132,22 @@ impl GroupIndex {
         self.bytes.get(self.row_prefix.0..self.row_prefix.1)
     }
 
-    /// The separator before `block`, its row without the prefix.
-    fn separator(&self, block: usize) -> Option<KeyRef<'_>> {
+    /// The separator before `block`: its first byte, and the key, its row without the prefix.
+    fn separator(&self, block: usize) -> Option<(u8, KeyRef<'_>)> {
         let start = match block.checked_sub(1) {
             None => 0,
             Some(before) => usize::try_from(self.key_ends.get(&self.bytes, before)?).ok()?,
         };
         let end = usize::try_from(self.key_ends.get(&self.bytes, block)?).ok()?;
         let keys = self.bytes.get(self.keys.0..self.keys.1)?;
-        read_separator(keys.get(start..end)?)
+        let separator = keys.get(start..end)?;
+        Some((*separator.first()?, read_separator(separator)?))
     }
 
     /// The row of the separator before `block`: every row of an earlier block is at most this one.
     pub(crate) fn separator_row(&self, block: usize) -> Option<Vec<u8>> {
         let mut row = self.row_prefix()?.to_vec();
-        row.extend_from_slice(self.separator(block)?.row);
+        row.extend_from_slice(self.separator(block)?.1.row);
         Some(row)
     }
 
@@ -164,8 +165,16 @@ impl GroupIndex {
             row: bound.key.row.get(shared..)?,
             ..bound.key
         };
-        Some(match self.separator(block)?.cmp(&target) {
-            Ordering::Equal if bound.after => Ordering::Less,
+        self.compare_key(block, target, bound.after)
+    }
+
+    fn compare_key(&self, block: usize, target: KeyRef<'_>, after: bool) -> Option<Ordering> {
+        let (kind, separator) = self.separator(block)?;
+        Some(match separator.cmp(&target) {
+            Ordering::Equal if after => Ordering::Less,
+            // Equal keys may repeat across blocks; then the separator is one of them, and those that stand in the
+            // block before it lie behind the place too.
+            Ordering::Equal if kind == FULL => Ordering::Greater,
             order => order,
         })
     }
@@ -204,7 +213,7 @@ impl GroupIndex {
         }
         while low < high {
             let middle = low.midpoint(high);
-            if self.separator(middle)? <= target {
+            if self.compare_key(middle, target, bound.after)? != Ordering::Greater {
                 low = middle + 1;
             } else {
                 high = middle;
