@@ -17,3 +17,5 @@ mod testing;
 pub mod user;
 
 pub use merge::MergeIterator;
+pub use system::{EntryCounter, SystemOptions, system_stack};
+pub use user::stock_iterators;
