@@ -7,6 +7,7 @@
     missing_docs,
     reason = "criterion's macros write undocumented functions"
 )]
+#![allow(clippy::print_stdout, reason = "sizes are part of the result")]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

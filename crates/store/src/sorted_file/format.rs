@@ -25,6 +25,8 @@
 //!
 //! All fixed integers are little-endian.
 
+#![deny(clippy::indexing_slicing)]
+
 use super::filter::FilterFunctor;
 use super::writer::FileSummary;
 use crate::codec::put_length_prefixed;

@@ -19,6 +19,9 @@ use crate::catalog::Fence;
 /// Tells whether entries with a label may be returned.
 pub type LabelFilter = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
+/// First row of a fence, and the first row behind it; `None` is infinite.
+type RowSpan = (Option<Vec<u8>>, Option<Vec<u8>>);
+
 /// Entries of the buffer of each group when several groups are merged.
 const GROUP_BATCH: BatchLimit = BatchLimit {
     entries: 512,
@@ -40,7 +43,7 @@ struct Source {
 pub struct FileIterator {
     file: Arc<SortedFile>,
     /// Sorted, each as its first row and the first row behind it.
-    fences: Arc<[(Option<Vec<u8>>, Option<Vec<u8>>)]>,
+    fences: Arc<[RowSpan]>,
     reading: Reading,
     description: Option<Arc<Description>>,
     /// Filter partitions in use.
@@ -81,11 +84,7 @@ impl FileIterator {
         Self::over(file, fences.into(), Reading::default())
     }
 
-    fn over(
-        file: Arc<SortedFile>,
-        fences: Arc<[(Option<Vec<u8>>, Option<Vec<u8>>)]>,
-        reading: Reading,
-    ) -> Self {
+    fn over(file: Arc<SortedFile>, fences: Arc<[RowSpan]>, reading: Reading) -> Self {
         Self {
             file,
             fence: fences.len(),
@@ -409,7 +408,8 @@ fn question(
     let row = start.key.row;
     let one_row = end.key.row == row;
     // The first place behind a row, family or qualifier is before the same with a zero byte.
-    if !one_row && !(end.first_of_row && is_next(row, end.key.row)) {
+    let ends_with_row = end.first_of_row && is_next(row, end.key.row);
+    if !one_row && !ends_with_row {
         return None;
     }
     let hash = KeyHash::row(row);

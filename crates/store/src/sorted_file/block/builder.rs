@@ -118,7 +118,7 @@ impl BlockBuilder {
             }
             shared
         };
-        let kept = if entries % RESTART_INTERVAL == 0 {
+        let kept = if entries.is_multiple_of(RESTART_INTERVAL) {
             self.suffix_starts.push(self.suffixes.len() as u32);
             0
         } else {

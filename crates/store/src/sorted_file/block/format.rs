@@ -17,6 +17,8 @@
 //!
 //! Every 16th entry, the first included, is a restart. Lanes are described in `lane.rs`.
 
+#![deny(clippy::indexing_slicing)]
+
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
 use crate::codec::ByteReader;
 

@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use ostrakon_cell::KeyRef;
-
 use super::format::{Block, Deletes, SIGN};
 use super::lane::RESTART_INTERVAL;
 use crate::codec::common_prefix_len;

@@ -9,6 +9,8 @@
 //! The run of a key is the upper half of its hash times the number of runs, shifted right by 32. Bit k of the run,
 //! for k from 0, is bits 55..=63 of (lower half of the hash, made odd, times 0x9e3779b97f4a7c15^(k+1)).
 
+#![deny(clippy::indexing_slicing)]
+
 use super::KeyHash;
 
 const RUN_BYTES: usize = 64;

@@ -24,6 +24,8 @@
 //!
 //! Parts that are absent stand for the smallest possible ones. Rows are without the row prefix.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::cmp::Ordering;
 
 use ostrakon_cell::KeyRef;
