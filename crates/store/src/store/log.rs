@@ -57,10 +57,11 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
                 commit
                     .table
                     .publish(commit.run, sequence, logged.then(|| writer.number()));
-                context
-                    .metrics
-                    .entries_written
-                    .add(commit.chunk.batch().len() as u64);
+                let (metrics, batch) = (&context.metrics, commit.chunk.batch());
+                metrics.batches_written.increment();
+                metrics.mutations_written.add(batch.mutations() as u64);
+                metrics.entries_written.add(batch.len() as u64);
+                metrics.bytes_written.add(batch.byte_len() as u64);
                 commit.ticket.settle(Ok(()));
             }
             Err(error) => {
@@ -102,16 +103,23 @@ fn write(
         });
     let before = writer.segment_bytes();
     writer.append(logged)?;
-    context
-        .metrics
-        .wal_bytes
-        .add(writer.segment_bytes() - before);
+    let metrics = &context.metrics;
+    metrics.wal_bytes.add(writer.segment_bytes() - before);
+    let records = group
+        .iter()
+        .filter(|commit| commit.durability > Durability::None)
+        .count();
+    metrics.wal_records.add(records as u64);
     if group
         .iter()
         .any(|commit| commit.durability == Durability::Sync)
     {
+        let begun = context.clock.monotonic_nanos();
         writer.sync()?;
-        context.metrics.wal_syncs.increment();
+        metrics.wal_syncs.increment();
+        metrics
+            .wal_sync_nanos
+            .add(context.clock.monotonic_nanos() - begun);
     }
     Ok(())
 }

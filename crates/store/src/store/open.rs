@@ -1,6 +1,6 @@
 //! Opening and closing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -217,7 +217,35 @@ impl Store {
     /// What the store counted since it was opened.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
-        self.context.metrics.snapshot()
+        let metrics = &self.context.metrics;
+        let tables = self.tables.read();
+        let (mut entries, mut tablets, mut files, mut bytes) = (0, 0, HashSet::new(), 0);
+        for table in tables.values() {
+            entries += table.unflushed_entries();
+            let layout = table.layout();
+            tablets += layout.tablets().len();
+            for file in layout.tablets().iter().flat_map(|tablet| &tablet.files) {
+                if files.insert(file.reference.file) {
+                    bytes += file.file.record().bytes;
+                }
+            }
+        }
+        let oldest = tables
+            .values()
+            .filter_map(|table| table.unflushed().1)
+            .min();
+        let current = self.context.segment.load(Ordering::SeqCst);
+        let kept = current - oldest.unwrap_or(current).min(current);
+        metrics
+            .wal_live_bytes
+            .set(kept * self.context.options.wal_segment_bytes);
+        metrics.memtable_bytes.set(self.context.pressure.used());
+        metrics.memtable_entries.set(entries);
+        metrics.tables.set(tables.len() as u64);
+        metrics.tablets.set(tablets as u64);
+        metrics.files.set(files.len() as u64);
+        metrics.file_bytes.set(bytes);
+        metrics.snapshot()
     }
 
     /// Parts of the log that could not be read when the store was opened read-only.

@@ -113,6 +113,7 @@ impl Replay {
             prefix,
         ));
         context.pressure.take(run.memory() as u64);
+        context.metrics.wal_entries_recovered.add(run.len() as u64);
         self.table.publish(run, sequence, Some(segment));
         self.table.merge_runs();
         if !context.options.read_only {

@@ -93,10 +93,16 @@ impl Table for TableHandle {
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
         let _structure = self.0.structure.lock();
         let context = &self.0.context;
+        let before = self.0.layout().tablets().len();
         let _ = context
             .catalog
             .transaction(|change| change.merge_tablets(self.0.id, &range))?;
-        self.0.reload(|_| ())
+        self.0.reload(|_| ())?;
+        context
+            .metrics
+            .merges
+            .add((before - self.0.layout().tablets().len()) as u64);
+        Ok(())
     }
 
     fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {

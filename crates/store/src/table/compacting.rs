@@ -68,7 +68,7 @@ impl TableCore {
         if !self.claim(&job.tablet.extent.through, false) {
             return Ok(true);
         }
-        let outcome = self.run_job(&job);
+        let outcome = self.run_measured(&job);
         self.release(&job.tablet.extent.through);
         outcome.map(|_| true)
     }
@@ -111,11 +111,15 @@ impl TableCore {
     pub(super) fn split_at(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         let _structure = self.structure.lock();
         self.check_exists()?;
-        let _ = self
-            .context
-            .catalog
-            .transaction(|change| change.add_splits(self.id, rows))?;
-        self.reload(|_| ())
+        let before = self.layout().tablets().len();
+        let catalog = &self.context.catalog;
+        let _ = catalog.transaction(|change| change.add_splits(self.id, rows))?;
+        self.reload(|_| ())?;
+        self.context
+            .metrics
+            .splits
+            .add((self.layout().tablets().len() - before) as u64);
+        Ok(())
     }
 
     /// Merges all files of each tablet in the range into one, as a user asked.
@@ -201,12 +205,24 @@ impl TableCore {
                 iterators: options.iterators.clone(),
                 cancel: cancel.clone(),
             };
-            let outcome = self.run_job(&job);
+            let outcome = self.run_measured(&job);
             self.release(end);
             if outcome? {
                 return Ok(());
             }
         }
+    }
+
+    fn run_measured(&self, job: &Job) -> StoreResult<bool> {
+        let (metrics, clock) = (&self.context.metrics, &self.context.clock);
+        let begun = clock.monotonic_nanos();
+        metrics.compactions_running.add(1);
+        let outcome = self.run_job(job);
+        metrics.compactions_running.subtract(1);
+        metrics
+            .compaction_nanos
+            .add(clock.monotonic_nanos() - begun);
+        outcome
     }
 
     /// Merges and publishes. `false` when the tablet changed meanwhile and the work was in vain.
@@ -258,7 +274,20 @@ impl TableCore {
             Ok(committed) => {
                 self.reload(|_| ())?;
                 context.files.retire(&committed.unreferenced);
-                context.metrics.compactions.increment();
+                let metrics = &context.metrics;
+                metrics.compactions.increment();
+                metrics
+                    .compaction_entries_read
+                    .add(take.iter().map(|file| file.entries).sum());
+                metrics
+                    .compaction_bytes_read
+                    .add(take.iter().map(|file| file.bytes).sum());
+                metrics
+                    .compaction_entries_written
+                    .add(give.iter().map(|file| file.entries).sum());
+                metrics
+                    .compaction_bytes_written
+                    .add(give.iter().map(|file| file.bytes).sum());
                 context.wakeups.keep.wake();
                 Ok(true)
             }

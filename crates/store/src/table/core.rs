@@ -194,6 +194,17 @@ impl TableCore {
         })
     }
 
+    /// Entries written and not yet flushed.
+    #[must_use]
+    pub(crate) fn unflushed_entries(&self) -> u64 {
+        let data = self.data.read();
+        data.frozen
+            .iter()
+            .chain([&data.active])
+            .map(|memtable| memtable.len() as u64)
+            .sum()
+    }
+
     /// Whether a memtable waits to be flushed.
     #[must_use]
     pub(crate) fn has_frozen(&self) -> bool {

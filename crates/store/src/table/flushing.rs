@@ -61,6 +61,8 @@ impl TableCore {
         let sequence = memtable.last_sequence();
         let snapshot = memtable.snapshot();
         let stacker = self.stacker();
+        let begun = context.clock.monotonic_nanos();
+        context.metrics.flushes_running.add(1);
         let files = tablet::flush(
             &snapshot,
             &layout,
@@ -68,7 +70,9 @@ impl TableCore {
             &context.catalog,
             &context.files,
             &stacker,
-        )?;
+        );
+        context.metrics.flushes_running.subtract(1);
+        let files = files?;
         let published = {
             let _structure = self.structure.lock();
             self.publish_flush(memtable, &files, sequence)
@@ -79,7 +83,17 @@ impl TableCore {
                 .retire(&files.iter().map(|file| file.id).collect::<Vec<_>>());
         }
         published?;
-        context.metrics.flushes.increment();
+        let metrics = &context.metrics;
+        metrics.flushes.increment();
+        metrics
+            .flush_entries
+            .add(files.iter().map(|file| file.entries).sum());
+        metrics
+            .flush_bytes
+            .add(files.iter().map(|file| file.bytes).sum());
+        metrics
+            .flush_nanos
+            .add(context.clock.monotonic_nanos() - begun);
         context.pressure.give(memtable.memory() as u64);
         context.wakeups.compact.wake();
         context.wakeups.keep.wake();

@@ -66,16 +66,19 @@ impl Pressure {
         self.debt_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// Delays the caller in proportion to how near memory and files are to their limits.
-    pub(crate) fn delay(&self, clock: &dyn Clock) {
+    /// Delays the caller in proportion to how near memory and files are to their limits; returns
+    /// for how long.
+    pub(crate) fn delay(&self, clock: &dyn Clock) -> Duration {
         let used_percent = self.used() * 100 / self.limit.max(1);
         let memory = used_percent.saturating_sub(EASY_PERCENT) * 100 / (100 - EASY_PERCENT);
         let percent = memory
             .max(self.debt_percent.load(Ordering::Relaxed))
             .min(100) as u32;
+        let delay = LONGEST_DELAY * percent / 100;
         if percent > 0 {
-            clock.sleep(LONGEST_DELAY * percent / 100);
+            clock.sleep(delay);
         }
+        delay
     }
 
     /// Waits until memory is given back, or a moment.

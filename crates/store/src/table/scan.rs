@@ -183,11 +183,9 @@ impl Scan for SerialScan {
                 break;
             }
         }
-        self.table
-            .context
-            .metrics
-            .entries_read
-            .add(out.len() as u64);
+        let metrics = &self.table.context.metrics;
+        metrics.entries_read.add(out.len() as u64);
+        metrics.bytes_read.add(out.byte_len() as u64);
         Ok(!out.is_empty())
     }
 

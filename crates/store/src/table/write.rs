@@ -85,8 +85,13 @@ impl TableCore {
     /// made some.
     fn admit(self: &Arc<Self>) -> StoreResult<()> {
         let context = &self.context;
-        context.pressure.delay(&*context.clock);
+        let delayed = context.pressure.delay(&*context.clock).as_nanos() as u64;
+        if delayed > 0 {
+            context.metrics.write_stalls.increment();
+            context.metrics.write_stall_nanos.add(delayed);
+        }
         while context.pressure.is_full() {
+            let begun = context.clock.monotonic_nanos();
             context.health.check_writable()?;
             if context.options.background {
                 if let Some(error) = context.health.background_error() {
@@ -94,6 +99,8 @@ impl TableCore {
                 }
                 context.wakeups.flush.wake();
                 context.pressure.wait();
+                let now = context.clock.monotonic_nanos();
+                context.metrics.write_stall_nanos.add(now - begun);
             } else {
                 // Nobody else will: make room here.
                 self.flush_memtables()?;

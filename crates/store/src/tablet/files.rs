@@ -144,6 +144,7 @@ impl FileRegistry {
                 self.garbage.lock().extend_from_slice(&garbage[at..]);
                 return Err(error);
             }
+            self.metrics.files_deleted.increment();
             deleted += 1;
         }
         Ok(deleted)
