@@ -1,1 +1,27 @@
-fn main() {}
+//! `ostrakon`: the one binary.
+//!
+//! Parsing is not doing. `args/` turns the command line into plain data and can only refuse it;
+//! `commands/` does one thing each with a source of tables; `output/` and `progress` show it;
+//! `failure` says what went wrong, why, and what to do next.
+
+mod args;
+mod commands;
+mod failure;
+mod import;
+mod interrupt;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::parse() {
+        Ok(cli) => cli,
+        Err(error) => return args::refuse(&error),
+    };
+    let json = cli.json;
+    match commands::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json),
+    }
+}

@@ -1,0 +1,176 @@
+//! The top of the command line: what holds for every command, and the list of commands.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::{Parser, Subcommand};
+
+use super::entries::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, PutArgs, ScanArgs};
+use super::import::ImportArgs;
+use super::lab::LabCommand;
+use super::store::{CheckpointArgs, CompletionsArgs, ManArgs};
+use super::table::TableCommand;
+use super::values::size;
+
+const STYLES: Styles = Styles::styled()
+    .header(Style::new().bold())
+    .usage(Style::new().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .error(AnsiColor::Red.on_default().bold())
+    .valid(AnsiColor::Green.on_default())
+    .invalid(AnsiColor::Yellow.on_default());
+
+const EXAMPLES: &str = "\
+A first table:
+  export OSTRAKON_DATA=./store
+  ostrakon table create people
+  ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
+  ostrakon scan people --auths hr
+
+Rows, columns and values are bytes: write \\xNN for a byte and \\\\ for a backslash. Output uses the
+same escapes, so that what is shown can be typed again. `-` names stdin or stdout.
+
+Exit codes: 0 done, 1 failed (or done with a result a script must notice: problems found, lines
+rejected), 2 the command line is wrong.
+
+`ostrakon help COMMAND` explains a command with examples.";
+
+/// Ostrakon: tables with cell-level security in one directory
+///
+/// A store is a directory. Tables hold entries (row, column family, column qualifier, column
+/// visibility, timestamp → value) sorted by key; every entry carries a label, and every scan
+/// carries the authorizations of its reader.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ostrakon",
+    version = env!("OSTRAKON_VERSION"),
+    styles = STYLES,
+    after_help = EXAMPLES,
+    max_term_width = 100,
+    propagate_version = true,
+    infer_long_args = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Directory of the store
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "OSTRAKON_DATA",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    pub(crate) data: Option<PathBuf>,
+
+    /// Write results as JSON: one object, or one object a line
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+
+    /// Memory the store may use, such as 512M or 2G [default: chosen by the store]
+    #[arg(
+        long,
+        global = true,
+        value_name = "SIZE",
+        env = "OSTRAKON_MEMORY",
+        hide_env_values = true,
+        value_parser = size,
+        help_heading = "Global options"
+    )]
+    pub(crate) memory: Option<u64>,
+
+    /// Open the store for reading only
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) read_only: bool,
+
+    /// Say on stderr what the store does; twice for more. OSTRAKON_LOG takes a filter
+    #[arg(
+        short,
+        long,
+        global = true,
+        action = clap::ArgAction::Count,
+        help_heading = "Global options"
+    )]
+    pub(crate) verbose: u8,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Commands on a store, and the others.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    #[command(flatten)]
+    Store(StoreCommand),
+    /// Rerun published experiments; the continuous test suite
+    #[command(subcommand)]
+    Lab(LabCommand),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write the manual pages to a directory
+    Man(ManArgs),
+}
+
+/// Commands that open the store and do one thing with it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Create, change, inspect and delete tables
+    #[command(subcommand)]
+    Table(TableCommand),
+    /// Write one entry
+    Put(PutArgs),
+    /// Delete one cell
+    Delete(DeleteArgs),
+    /// Delete every entry that a scan would show
+    DeleteMany(DeleteManyArgs),
+    /// Delete a range of rows at once, without delete markers
+    DeleteRows(DeleteRowsArgs),
+    /// Read entries, or count them
+    Scan(Box<ScanArgs>),
+    /// Read files into a table: CSV, TSV, JSON lines, Zeek and web logs, edge lists
+    Import(Box<ImportArgs>),
+    /// Write entries to a file: CSV, TSV or JSON lines
+    Export(Box<ExportArgs>),
+    /// Copy the whole store to a new directory while it runs
+    Checkpoint(CheckpointArgs),
+    /// Verify every checksum, order and reference of the store
+    Check,
+}
+
+/// Reads the command line of this process.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    Cli::try_parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_definitions_agree_with_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_option_has_help() {
+        fn walk(command: &clap::Command) {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for argument in command.get_arguments() {
+                assert!(
+                    argument.get_help().is_some(),
+                    "{} {}",
+                    command.get_name(),
+                    argument.get_id()
+                );
+            }
+            for inner in command
+                .get_subcommands()
+                .filter(|inner| inner.get_name() != "help")
+            {
+                walk(inner);
+            }
+        }
+        walk(&Cli::command());
+    }
+}

@@ -1,0 +1,258 @@
+//! Commands on entries: put, delete, scan, export.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
+
+use super::values::{Bytes, authorizations, column, durability, iterator, label};
+
+/// `put`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon put people alice contact mail alice@example.org
+  ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
+  ostrakon put people alice photo jpeg - < alice.jpg     the value is stdin, byte for byte
+  ostrakon put codes '\\x00\\x2a' bits '' '\\xff'")]
+pub(crate) struct PutArgs {
+    /// The table
+    pub(crate) table: String,
+    /// The row
+    pub(crate) row: Bytes,
+    /// The column family
+    pub(crate) family: Bytes,
+    /// The column qualifier
+    pub(crate) qualifier: Bytes,
+    /// The value; - reads it from stdin, byte for byte
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) value: String,
+    /// Who may read it: an expression over authorizations, such as 'a&(b|c)'
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "LABEL",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = label
+    )]
+    pub(crate) visibility: VisibilityExpression,
+    /// Its timestamp [default: set by the table]
+    #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<i64>,
+    /// How sure the write is when the command returns [default: the table's]
+    #[arg(long, value_name = "LEVEL", value_parser = durability())]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// `delete`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A delete hides the versions of exactly one cell: same row, family, qualifier, visibility.
+
+Examples:
+  ostrakon delete people alice contact mail
+  ostrakon delete people alice contact mail --visibility 'hr|self'
+
+See also `delete-many` (what a scan would show) and `delete-rows` (whole rows at once).")]
+pub(crate) struct DeleteArgs {
+    /// The table
+    pub(crate) table: String,
+    /// The row
+    pub(crate) row: Bytes,
+    /// The column family
+    pub(crate) family: Bytes,
+    /// The column qualifier
+    pub(crate) qualifier: Bytes,
+    /// The cell's label
+    #[arg(
+        short = 'l',
+        long,
+        value_name = "LABEL",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = label
+    )]
+    pub(crate) visibility: VisibilityExpression,
+    /// Delete versions up to this timestamp [default: all]
+    #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) timestamp: Option<i64>,
+    /// How sure the delete is when the command returns [default: the table's]
+    #[arg(long, value_name = "LEVEL", value_parser = durability())]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// `delete-many`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon delete-many people --row alice --column contact
+  ostrakon delete-many people --prefix tmp/ --auths hr --yes
+
+Only what the authorizations let you see is deleted.")]
+pub(crate) struct DeleteManyArgs {
+    /// The table
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// `delete-rows`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Rows after --begin up to and including --end go, with every label. Their files are dropped or
+cut, so that millions of rows cost no more than one.
+
+Examples:
+  ostrakon delete-rows events --end 2025\\xff --yes
+  ostrakon delete-rows events --all --yes                the table stays, empty")]
+pub(crate) struct DeleteRowsArgs {
+    /// The table
+    pub(crate) table: String,
+    /// Only rows after this one
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) begin: Option<Bytes>,
+    /// Only rows up to this one, itself included
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) end: Option<Bytes>,
+    /// All rows
+    #[arg(long, conflicts_with_all = ["begin", "end"])]
+    pub(crate) all: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
+/// Which entries: shared by every command that reads.
+#[derive(Debug, Args, Default)]
+#[command(next_help_heading = "Which entries")]
+pub(crate) struct Selection {
+    /// Exactly this row; may be given again
+    #[arg(short, long = "row", value_name = "ROW")]
+    pub(crate) rows: Vec<Bytes>,
+    /// Rows that begin with this; may be given again
+    #[arg(short, long = "prefix", value_name = "PREFIX")]
+    pub(crate) prefixes: Vec<Bytes>,
+    /// Rows from this one on, itself included
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) begin: Option<Bytes>,
+    /// Rows up to this one, itself included
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) end: Option<Bytes>,
+    /// Leave out the row of --begin
+    #[arg(long, requires = "begin")]
+    pub(crate) begin_exclusive: bool,
+    /// Leave out the row of --end
+    #[arg(long, requires = "end")]
+    pub(crate) end_exclusive: bool,
+    /// A file of rows, or of BEGIN<tab>END, one a line; - for stdin. Read in parallel, in any order
+    #[arg(long, value_name = "FILE")]
+    pub(crate) batch: Option<PathBuf>,
+    /// A column: FAMILY or FAMILY:QUALIFIER; may be given again
+    #[arg(short, long = "column", value_name = "COLUMN", value_parser = column)]
+    pub(crate) columns: Vec<Column>,
+    /// What the reader may see: names between commas
+    #[arg(
+        short = 's',
+        long = "auths",
+        visible_alias = "authorizations",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) authorizations: Authorizations,
+    /// An iterator for this scan only; may be given again
+    #[arg(
+        short,
+        long = "iterator",
+        value_name = "PRIORITY,CLASS[,OPTION=VALUE…]",
+        value_parser = iterator
+    )]
+    pub(crate) iterators: Vec<IteratorSetting>,
+    /// Read ranges in parallel and show entries in any order
+    #[arg(long)]
+    pub(crate) unordered: bool,
+    /// Threads of an unordered scan [default: chosen by the store]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) threads: usize,
+}
+
+/// `scan`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon scan people
+  ostrakon scan people --row alice --column contact --auths hr
+  ostrakon scan people --begin a --end m --limit 10
+  ostrakon scan people --prefix al --json | jq .value
+  ostrakon scan people --count
+  cut -f1 wanted.tsv | ostrakon scan people --batch -
+  ostrakon scan people --iterator 30,RegExFilter,valueRegex='.*@example.org'
+
+A line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value.")]
+pub(crate) struct ScanArgs {
+    /// The table
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Stop after this many entries
+    #[arg(short = 'n', long, value_name = "N", help_heading = "What to show")]
+    pub(crate) limit: Option<u64>,
+    /// Show only how many entries there are, and how fast they were read
+    #[arg(
+        long,
+        conflicts_with_all = ["timestamps", "keys_only", "values_only"],
+        help_heading = "What to show"
+    )]
+    pub(crate) count: bool,
+    /// Show timestamps
+    #[arg(short, long, help_heading = "What to show")]
+    pub(crate) timestamps: bool,
+    /// Leave values out
+    #[arg(long, help_heading = "What to show")]
+    pub(crate) keys_only: bool,
+    /// Show values alone
+    #[arg(
+        long,
+        conflicts_with_all = ["keys_only", "timestamps", "json"],
+        help_heading = "What to show"
+    )]
+    pub(crate) values_only: bool,
+}
+
+/// The formats of `export`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Comma-separated values with a head line
+    Csv,
+    /// Tab-separated values with a head line
+    Tsv,
+    /// One JSON object a line
+    Jsonl,
+}
+
+/// `export`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon export people people.csv
+  ostrakon export people - --format jsonl --auths hr | gzip > people.jsonl.gz
+  ostrakon import copy people.csv --entries --create     and back
+
+The columns are row, family, qualifier, visibility, timestamp and value, with \\xNN for bytes that
+are no text. Only what the authorizations let you see is written.")]
+pub(crate) struct ExportArgs {
+    /// The table
+    pub(crate) table: String,
+    /// The file; - for stdout
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+    /// The format [default: by the file's ending, else jsonl]
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) format: Option<ExportFormat>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+}

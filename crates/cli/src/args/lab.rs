@@ -1,0 +1,347 @@
+//! `ostrakon lab …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use ostrakon_cell::{Authorizations, Durability};
+
+use super::values::{Property, authorizations, count, durability, size};
+
+/// One variant a verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// List the experiments
+    List,
+    /// Run experiments and leave a JSON record of each
+    Run(RunArgs),
+    /// Make one HTML page of the records in a directory
+    Report(ReportArgs),
+    /// The continuous test suite: linked lists that show any loss of data
+    #[command(subcommand)]
+    Continuous(Box<ContinuousCommand>),
+}
+
+/// `lab run`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon lab run sen2013-table-1 --out records
+  ostrakon lab run all --scale 0.1 --repeat 1 --out quick
+  ostrakon lab report records
+
+Experiments make stores of their own below --work and delete them; --data is not touched.")]
+pub(crate) struct RunArgs {
+    /// Names of experiments (see `ostrakon lab list`), or all
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Factor on entries and seconds; 1 takes a minute or two on two processors
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) scale: f64,
+    /// Times each row is measured
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
+    /// Directory of the records, made if absent
+    #[arg(long, value_name = "DIR", default_value = "lab-results")]
+    pub(crate) out: PathBuf,
+    /// Directory for stores while an experiment runs [default: the one of the records]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work: Option<PathBuf>,
+    /// Durability of the writes
+    #[arg(long, value_name = "LEVEL", default_value = "sync", value_parser = durability())]
+    pub(crate) durability: Durability,
+}
+
+/// `lab report`
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Directory of the records
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The page [default: DIR/report.html]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `lab continuous …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ContinuousCommand {
+    /// Write linked lists
+    #[command(after_help = "Examples:
+  ostrakon lab continuous ingest --splits 16 --entries 10M --durability sync
+  ostrakon lab continuous ingest --seconds 60 --writers 2 --json")]
+    Ingest(IngestArgs),
+    /// Follow one list at a time; a missing row is lost data
+    Walk(WalkArgs),
+    /// Follow thousands of lists at once with the batch scanner
+    BatchWalk(BatchWalkArgs),
+    /// Read random ranges
+    Scan(ScanTestArgs),
+    /// Read every entry and write one that points back
+    Moru(MoruArgs),
+    /// Look for links that lead nowhere and for damaged entries; exit code 0 only if there are none
+    Verify(VerifyArgs),
+    /// Ingest in a child process, kill it again and again, and verify that nothing is lost
+    Agitate(AgitateArgs),
+    /// Print a line about the table every so many seconds
+    Stats(StatsArgs),
+}
+
+/// The table, and where its rows lie.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// The table
+    #[arg(long, value_name = "TABLE", default_value = "ci")]
+    pub(crate) table: String,
+    /// The smallest row, as a number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) min: u64,
+    /// The first number that is no row
+    #[arg(long, value_name = "NUMBER", default_value_t = i64::MAX as u64)]
+    pub(crate) max: u64,
+    /// Start of the random sequence, to repeat a run [default: drawn]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// What is done after the last entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SettleChoice {
+    /// Nothing
+    No,
+    /// Flush
+    Flush,
+    /// Flush and compact
+    Compact,
+}
+
+/// What writers do, in `ingest` and in the child of `agitate`.
+#[derive(Debug, Args)]
+pub(crate) struct WriterArgs {
+    /// Tablets to begin with, less one: the row range is cut evenly
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) splits: usize,
+    /// Writer threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) writers: usize,
+    /// Durability of the writes [default: the table's]
+    #[arg(long, value_name = "LEVEL", value_parser = durability())]
+    pub(crate) durability: Option<Durability>,
+    /// Entries of a round, after which a writer waits for all [default: 1M, less in short runs]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) flush_interval: Option<u64>,
+    /// Rounds that lengthen the lists before they are joined
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub(crate) depth: u32,
+    /// Leave the checksum out of values, as the paper does
+    #[arg(long)]
+    pub(crate) no_checksum: bool,
+    /// A file of labels, one a line; each list gets one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) visibilities: Option<PathBuf>,
+    /// Chance that finished lists are deleted instead of joined
+    #[arg(long, value_name = "P", default_value_t = 0.0)]
+    pub(crate) delete_probability: f64,
+    /// Bytes a writer may have under way
+    #[arg(long, value_name = "SIZE", default_value = "100000000", value_parser = size)]
+    pub(crate) buffer: u64,
+    /// Bytes a writer collects before it submits them
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size)]
+    pub(crate) batch: u64,
+    /// A property the table is created with; may be given again
+    #[arg(short, long = "property", value_name = "NAME=VALUE")]
+    pub(crate) properties: Vec<Property>,
+}
+
+/// `ingest`
+#[derive(Debug, Args)]
+pub(crate) struct IngestArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) writer: WriterArgs,
+    /// Entries to write, all writers together, such as 100M [default: until stopped]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count)]
+    pub(crate) entries: Option<u64>,
+    /// End after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<f64>,
+    /// What to do after the last entry
+    #[arg(long, value_name = "WHAT", default_value = "compact")]
+    pub(crate) settle: SettleChoice,
+    /// Show a line of statistics every so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) stats: Option<f64>,
+    /// Tell on stdout what is acknowledged: this is the child of `agitate`
+    #[arg(long, hide = true, conflicts_with = "json")]
+    pub(crate) agitated: bool,
+}
+
+/// How long readers go on, and what they may see.
+#[derive(Debug, Args)]
+pub(crate) struct ReaderArgs {
+    /// End after so many seconds [default: until stopped]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<f64>,
+    /// Milliseconds to pause after each step [default: the suite's in a run without end, else none]
+    #[arg(long, value_name = "MILLIS")]
+    pub(crate) pause: Option<u64>,
+    /// A file of authorizations, one comma list a line; each walk draws one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) auths_file: Option<PathBuf>,
+    /// The most examples shown of what is wrong
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) examples: usize,
+}
+
+/// `walk`
+#[derive(Debug, Args)]
+pub(crate) struct WalkArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) reader: ReaderArgs,
+    /// End after so many queries
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) queries: Option<u64>,
+    /// Walker threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) walkers: usize,
+}
+
+/// `batch-walk`
+#[derive(Debug, Args)]
+pub(crate) struct BatchWalkArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) reader: ReaderArgs,
+    /// End after so many queries
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) queries: Option<u64>,
+    /// Walkers, each with its own scan
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) walkers: usize,
+    /// Rows looked up together
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub(crate) batch_rows: usize,
+    /// Threads of a batch scan
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) threads: usize,
+}
+
+/// `scan`
+#[derive(Debug, Args)]
+pub(crate) struct ScanTestArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) reader: ReaderArgs,
+    /// End after so many scans
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) scans: Option<u64>,
+    /// Entries a scan should return
+    #[arg(long, value_name = "N", default_value_t = 5000)]
+    pub(crate) entries_per_scan: u64,
+}
+
+/// `moru`
+#[derive(Debug, Args)]
+pub(crate) struct MoruArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// What the reader may see: names between commas
+    #[arg(
+        short = 's',
+        long,
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) auths: Authorizations,
+    /// Threads; 0 takes one a processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Leave the checksum out of what is written
+    #[arg(long)]
+    pub(crate) no_checksum: bool,
+    /// Durability of the writes [default: the table's]
+    #[arg(long, value_name = "LEVEL", value_parser = durability())]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// How `verify` works, alone and inside `agitate`.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyHow {
+    /// What the reader may see: names between commas; must cover every label used
+    #[arg(
+        short = 's',
+        long,
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) auths: Authorizations,
+    /// Threads that scan and sort; 0 takes one a processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) threads: usize,
+    /// Memory for links; more go to --scratch
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size)]
+    pub(crate) link_memory: u64,
+    /// Directory for links that do not fit in memory [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// The most examples shown of what is wrong
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) examples: usize,
+}
+
+/// `verify`
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// The table
+    #[arg(long, value_name = "TABLE", default_value = "ci")]
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) how: VerifyHow,
+}
+
+/// `agitate`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon lab continuous agitate --kills 50
+  ostrakon lab continuous agitate --kills 5 --writers 2 --durability flush --verify-each")]
+pub(crate) struct AgitateArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) writer: WriterArgs,
+    /// Times the child is killed
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) kills: u64,
+    /// The shortest time a child lives, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    pub(crate) life_min: f64,
+    /// The longest
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    pub(crate) life_max: f64,
+    /// Verify after every kill, not only at the end
+    #[arg(long)]
+    pub(crate) verify_each: bool,
+    #[command(flatten)]
+    pub(crate) how: VerifyHow,
+}
+
+/// `stats`
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// The table
+    #[arg(long, value_name = "TABLE", default_value = "ci")]
+    pub(crate) table: String,
+    /// Seconds between lines
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
+    pub(crate) interval: f64,
+    /// End after so many lines [default: until stopped]
+    #[arg(long, value_name = "N")]
+    pub(crate) lines: Option<u64>,
+}

@@ -1,0 +1,31 @@
+//! The command line as plain data.
+//!
+//! Every command is one struct whose comments are its help; a parser here validates what can be
+//! judged without looking at a store, and opens nothing. Help, man pages and completions come from
+//! these definitions.
+
+mod cli;
+mod entries;
+mod import;
+mod lab;
+mod refuse;
+mod store;
+mod table;
+mod values;
+
+pub(crate) use cli::{Cli, Command, StoreCommand, parse};
+pub(crate) use entries::{
+    DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, ExportFormat, PutArgs, ScanArgs,
+    Selection,
+};
+pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
+pub(crate) use lab::{
+    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
+    ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
+};
+pub(crate) use refuse::refuse;
+pub(crate) use store::{CheckpointArgs, CompletionsArgs, ManArgs};
+pub(crate) use table::{
+    CloneArgs, CompactArgs, ConfigCommand, CreateArgs, RowBounds, TableCommand,
+};
+pub(crate) use values::{Bytes, Property};

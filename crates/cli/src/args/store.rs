@@ -1,0 +1,38 @@
+//! Commands on the store as a whole, and on the binary itself.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+/// `checkpoint`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon checkpoint backups/monday
+  ostrakon --data backups/monday scan people             a checkpoint is a store")]
+pub(crate) struct CheckpointArgs {
+    /// The new directory; it must not exist yet
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}
+
+/// `completions`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon completions bash > ~/.local/share/bash-completion/completions/ostrakon
+  ostrakon completions zsh > ~/.zfunc/_ostrakon
+  ostrakon completions fish > ~/.config/fish/completions/ostrakon.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// `man`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon man ~/.local/share/man/man1 && man ostrakon-scan")]
+pub(crate) struct ManArgs {
+    /// The directory, made if absent
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+}

@@ -1,0 +1,227 @@
+//! `ostrakon table …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ostrakon_cell::{IteratorSetting, TimeType};
+
+use super::values::{Bytes, Property, iterator, time_type};
+
+/// One variant a verb.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TableCommand {
+    /// Create a table
+    Create(CreateArgs),
+    /// Delete tables and everything in them
+    Delete {
+        /// The tables
+        #[arg(required = true, value_name = "TABLE")]
+        tables: Vec<String>,
+        /// Do not ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Give a table another name
+    Rename {
+        /// Its present name
+        from: String,
+        /// Its new name
+        to: String,
+    },
+    /// List the tables
+    List {
+        /// Show id, state, tablets, entries and size too
+        #[arg(short, long)]
+        long: bool,
+    },
+    /// List the rows at which a table is split
+    Splits {
+        /// The table
+        table: String,
+    },
+    /// List the tablets of a table with their files, entries and size
+    Tablets {
+        /// The table
+        table: String,
+    },
+    /// Split a table at more rows
+    #[command(after_help = "Examples:
+  ostrakon table add-splits people g n t
+  ostrakon table add-splits people --file splits.txt     one row a line, \\xNN for bytes")]
+    AddSplits {
+        /// The table
+        table: String,
+        /// The rows; each becomes the last row of a tablet
+        #[arg(value_name = "ROW", required_unless_present = "file")]
+        rows: Vec<Bytes>,
+        /// A file with one row a line; - for stdin
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Make one tablet of several
+    #[command(after_help = "Examples:
+  ostrakon table merge people                            one tablet for the whole table
+  ostrakon table merge people --begin g --end t          of the tablets with rows after g up to t")]
+    Merge {
+        /// The table
+        table: String,
+        #[command(flatten)]
+        rows: RowBounds,
+    },
+    /// Write what is in memory to files
+    Flush {
+        /// The table
+        table: String,
+        /// Return at once
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// Merge the files of each tablet into one
+    Compact(CompactArgs),
+    /// Make a table with the present content of another, sharing its files
+    Clone(CloneArgs),
+    /// Read and change the properties of a table
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Show how many bytes tables take on disk
+    Du {
+        /// The tables; all without any
+        #[arg(value_name = "TABLE")]
+        tables: Vec<String>,
+    },
+    /// Take a table off-line: it keeps its data and answers nobody
+    Offline {
+        /// The table
+        table: String,
+    },
+    /// Bring a table back on-line
+    Online {
+        /// The table
+        table: String,
+    },
+}
+
+/// `table create`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon table create people
+  ostrakon table create people --splits g,n,t --property table.durability=flush
+  ostrakon table create events --splits-file splits.txt --time-type logical")]
+pub(crate) struct CreateArgs {
+    /// The table: NAME, or NAMESPACE.NAME
+    pub(crate) table: String,
+    /// Rows to split at, between commas; a comma inside a row is \x2c
+    #[arg(long, value_name = "ROWS", value_delimiter = ',')]
+    pub(crate) splits: Vec<Bytes>,
+    /// A file with one row to split at a line; - for stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) splits_file: Option<PathBuf>,
+    /// Where timestamps come from that a writer does not give
+    #[arg(long, value_name = "TYPE", default_value = "millis", value_parser = time_type())]
+    pub(crate) time_type: TimeType,
+    /// A property that differs from the default; may be given again
+    #[arg(short, long = "property", value_name = "NAME=VALUE")]
+    pub(crate) properties: Vec<Property>,
+    /// Leave out the iterator that keeps only the newest version of a cell
+    #[arg(long)]
+    pub(crate) no_default_iterators: bool,
+    /// Create it off-line
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+/// Rows after one row up to another, as tablets are bounded.
+#[derive(Debug, Args)]
+pub(crate) struct RowBounds {
+    /// Only rows after this one
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) begin: Option<Bytes>,
+    /// Only rows up to this one, itself included
+    #[arg(short, long, value_name = "ROW")]
+    pub(crate) end: Option<Bytes>,
+}
+
+/// `table compact`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon table compact people
+  ostrakon table compact people --begin g --end t --iterator 30,AgeOffFilter,ttl=86400000
+  ostrakon table compact people --cancel                 stops compactions that users asked for")]
+pub(crate) struct CompactArgs {
+    /// The table
+    pub(crate) table: String,
+    #[command(flatten)]
+    pub(crate) rows: RowBounds,
+    /// An iterator for this compaction only; may be given again
+    #[arg(
+        short,
+        long = "iterator",
+        value_name = "PRIORITY,CLASS[,OPTION=VALUE…]",
+        value_parser = iterator
+    )]
+    pub(crate) iterators: Vec<IteratorSetting>,
+    /// Leave what is in memory there
+    #[arg(long)]
+    pub(crate) no_flush: bool,
+    /// Return at once
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+    /// Cancel instead
+    #[arg(long, conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait"])]
+    pub(crate) cancel: bool,
+}
+
+/// `table clone`
+#[derive(Debug, Args)]
+pub(crate) struct CloneArgs {
+    /// The table to copy
+    pub(crate) from: String,
+    /// The name of the copy
+    pub(crate) to: String,
+    /// Leave out what is still in memory
+    #[arg(long)]
+    pub(crate) no_flush: bool,
+    /// A property of the copy that differs; may be given again
+    #[arg(short, long = "property", value_name = "NAME=VALUE")]
+    pub(crate) properties: Vec<Property>,
+    /// A property that the copy does not take over; may be given again
+    #[arg(short = 'x', long = "exclude", value_name = "NAME")]
+    pub(crate) exclude: Vec<String>,
+    /// Leave the copy off-line
+    #[arg(long)]
+    pub(crate) offline: bool,
+}
+
+/// `table config …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show the properties in force, defaults included
+    #[command(after_help = "Examples:
+  ostrakon table config get people
+  ostrakon table config get people split                 only names with `split` in them")]
+    Get {
+        /// The table
+        table: String,
+        /// Show only properties with this text in their name
+        filter: Option<String>,
+    },
+    /// Set properties, all in one step
+    #[command(after_help = "Examples:
+  ostrakon table config set people table.durability=flush table.split.threshold=64M
+  ostrakon table config set people table.iterator.scan.vers.opt.maxVersions=3")]
+    Set {
+        /// The table
+        table: String,
+        /// What to set
+        #[arg(required = true, value_name = "NAME=VALUE")]
+        properties: Vec<Property>,
+    },
+    /// Take properties back to their defaults, all in one step
+    Delete {
+        /// The table
+        table: String,
+        /// What to take back
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+}

@@ -1,0 +1,183 @@
+//! What single arguments mean: bytes with escapes, columns, properties, iterators, sizes.
+
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ostrakon_cell::{
+    Authorizations, Column, Durability, IteratorSetting, TimeType, VisibilityExpression,
+};
+
+use crate::output::unescape;
+
+/// Why an argument is refused; clap shows it behind the argument's name.
+type Refusal = String;
+
+/// An argument that means bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl FromStr for Bytes {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        match unescape(text.as_bytes()) {
+            Ok(bytes) => Ok(Self(bytes.into_owned())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// `NAME=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Property {
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
+impl FromStr for Property {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => Ok(Self {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            }),
+            _ => Err("a property is written NAME=VALUE, such as table.split.threshold=64M".into()),
+        }
+    }
+}
+
+/// `FAMILY` or `FAMILY:QUALIFIER`; a colon inside a name is written `\x3a`.
+pub(crate) fn column(text: &str) -> Result<Column, Refusal> {
+    let (family, qualifier) = match text.split_once(':') {
+        Some((family, qualifier)) => (family, Some(qualifier.parse::<Bytes>()?)),
+        None => (text, None),
+    };
+    Ok(Column {
+        family: family.parse::<Bytes>()?.0,
+        qualifier: qualifier.map(|bytes| bytes.0),
+    })
+}
+
+/// A visibility expression, checked.
+pub(crate) fn label(text: &str) -> Result<VisibilityExpression, Refusal> {
+    VisibilityExpression::parse(text).map_err(|error| error.to_string())
+}
+
+/// Authorizations: names between commas.
+pub(crate) fn authorizations(text: &str) -> Result<Authorizations, Refusal> {
+    Authorizations::parse(text).map_err(|error| error.to_string())
+}
+
+/// `PRIORITY,CLASS[,OPTION=VALUE…]`; a comma inside a value is written `\x2c`.
+pub(crate) fn iterator(text: &str) -> Result<IteratorSetting, Refusal> {
+    const FORM: &str = "an iterator is written PRIORITY,CLASS[,OPTION=VALUE…], such as \
+                        30,RegExFilter,rowRegex=a.*";
+    let mut parts = text.split(',');
+    let priority = parts
+        .next()
+        .and_then(|part| part.trim().parse::<u32>().ok());
+    let class = parts
+        .next()
+        .map(str::trim)
+        .filter(|class| !class.is_empty());
+    let (Some(priority), Some(class)) = (priority.filter(|priority| *priority > 0), class) else {
+        return Err(FORM.into());
+    };
+    // The name must be unique in the stack; the priority is.
+    let mut setting = IteratorSetting::new(priority, format!("scan{priority}"), class);
+    for part in parts {
+        let (name, value) = part.split_once('=').ok_or(FORM)?;
+        // Options are text; only commas need the escape, and a pattern keeps its backslashes.
+        setting = setting.with(name, value.replace("\\x2c", ","));
+    }
+    Ok(setting)
+}
+
+/// A number of bytes with an optional unit of 1024: `65536`, `512M`, `2GiB`.
+pub(crate) fn size(text: &str) -> Result<u64, Refusal> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err("a size is a number and a unit of 1024, such as 65536, 512M or 2G".into()),
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| "a size is a number and a unit of 1024, such as 65536, 512M or 2G".into())
+}
+
+/// A number of entries with an optional unit of 1000: `1000`, `20M`, `1B`.
+pub(crate) fn count(text: &str) -> Result<u64, Refusal> {
+    let plain = text.replace(['_', ','], "");
+    let (number, factor) = match plain.as_bytes().last() {
+        Some(b'k' | b'K') => (plain.get(..plain.len() - 1), 1_000),
+        Some(b'm' | b'M') => (plain.get(..plain.len() - 1), 1_000_000),
+        Some(b'b' | b'B' | b'g' | b'G') => (plain.get(..plain.len() - 1), 1_000_000_000),
+        _ => (Some(plain.as_str()), 1),
+    };
+    number
+        .and_then(|number| number.parse::<u64>().ok())
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| "a count is a whole number, such as 1000, 20M or 1B".into())
+}
+
+/// Parser of the durability levels, which also lists them in help and completions.
+pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
+    PossibleValuesParser::new(["none", "log", "flush", "sync"])
+        .try_map(|text| text.parse::<Durability>())
+}
+
+/// Parser of the time types.
+pub(crate) fn time_type() -> impl TypedValueParser<Value = TimeType> {
+    PossibleValuesParser::new(["millis", "logical"]).try_map(|text| text.parse::<TimeType>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_take_escapes_on_both_sides_of_the_colon() {
+        assert_eq!(column("edge"), Ok(Column::family("edge")));
+        assert_eq!(column("a\\x3ab:\\xff"), Ok(Column::new("a:b", b"\xff")));
+        assert_eq!(column("f:"), Ok(Column::new("f", "")));
+        assert!(column("f:\\q").is_err());
+    }
+
+    #[test]
+    fn iterators_carry_their_options() {
+        let setting = iterator("30,RegExFilter,rowRegex=a\\.b\\x2cc=d").expect("valid");
+        assert_eq!(
+            (setting.priority, setting.class.as_str()),
+            (30, "RegExFilter")
+        );
+        assert_eq!(
+            setting.options.get("rowRegex").map(String::as_str),
+            Some("a\\.b,c=d")
+        );
+        for bad in ["RegExFilter", "0,X", "30", "30,", "30,X,option"] {
+            assert!(iterator(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_and_counts_have_units() {
+        assert_eq!(size("512M"), Ok(512 << 20));
+        assert_eq!(size("2 GiB"), Ok(2 << 30));
+        assert_eq!(count("20M"), Ok(20_000_000));
+        assert_eq!(count("1_000"), Ok(1000));
+        for bad in ["", "M", "-1", "1.5G", "99999999999T", "ä"] {
+            assert!(size(bad).is_err() && count(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The one place that knows which source the command line opens: the embedded store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ostrakon_cell::{ErrorKind, Source, Table};
+use ostrakon_store::{Store, StoreOptions};
+
+use crate::failure::{Failure, Result, nearest};
+
+/// What to do when the directory holds no store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// Make one.
+    Create,
+    /// Say so.
+    Refuse,
+}
+
+/// How the store is reached, as the command line says.
+#[derive(Debug, Clone)]
+pub(super) struct Access {
+    pub(super) data: Option<PathBuf>,
+    pub(super) memory: Option<u64>,
+    pub(super) read_only: bool,
+}
+
+impl Access {
+    /// The directory of the store.
+    pub(super) fn directory(&self) -> Result<&Path> {
+        self.data.as_deref().ok_or_else(|| {
+            Failure::usage("which store?").next(
+                "say --data DIR, or set OSTRAKON_DATA; `ostrakon --data ./store table create NAME` \
+                 makes a new one",
+            )
+        })
+    }
+
+    /// Opens the store, does the work, and closes it whatever became of the work.
+    pub(super) fn with_store<T>(
+        &self,
+        absent: Absent,
+        work: impl FnOnce(Arc<dyn Source>) -> Result<T>,
+    ) -> Result<T> {
+        let store = self.open(absent)?;
+        let outcome = work(Arc::<Store>::clone(&store));
+        let closed = store.close();
+        let outcome = outcome?;
+        closed?;
+        Ok(outcome)
+    }
+
+    /// Opens the store.
+    pub(super) fn open(&self, absent: Absent) -> Result<Arc<Store>> {
+        let directory = self.directory()?;
+        let create = absent == Absent::Create && !self.read_only;
+        let store = open_directory(directory, create, self);
+        store.map_err(|error| {
+            let failure = Failure::from(error);
+            if !create && failure.is_kind(ErrorKind::NotFound) {
+                failure.next("`ostrakon table create NAME` makes a store in a new directory")
+            } else {
+                failure
+            }
+        })
+    }
+}
+
+/// Opens the store in `directory`; memory and the like as `access` says.
+pub(super) fn open_directory(
+    directory: &Path,
+    create: bool,
+    access: &Access,
+) -> ostrakon_cell::Result<Arc<Store>> {
+    let mut options = StoreOptions {
+        create,
+        read_only: access.read_only,
+        ..StoreOptions::default()
+    };
+    if let Some(memory) = access.memory {
+        options.memory_budget_bytes = memory;
+    }
+    Store::open(directory, options)
+}
+
+/// The table of that name, or a failure that suggests one.
+pub(super) fn find_table(source: &dyn Source, name: &str) -> Result<Arc<dyn Table>> {
+    source
+        .table(name)
+        .map_err(|error| suggest_table(source, name, error.into()))
+}
+
+/// Adds a table of a similar name to a failure that says there is none.
+pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -> Failure {
+    if !failure.is_kind(ErrorKind::NotFound) {
+        return failure;
+    }
+    let Ok(tables) = source.tables() else {
+        return failure;
+    };
+    match nearest(name, tables.iter().map(|table| table.name.as_str())) {
+        Some(near) => failure.next(format!("did you mean `{near}`?")),
+        None => failure.next("`ostrakon table list` shows the tables there are"),
+    }
+}

@@ -1,0 +1,93 @@
+//! `delete`, `delete-many`, `delete-rows`
+
+use ostrakon_cell::{Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, Source, source};
+use serde_json::json;
+
+use super::access::find_table;
+use super::confirm::confirm;
+use super::put::write_one;
+use super::rows::asked;
+use crate::args::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::{Output, escape, grouped};
+use crate::progress::Progress;
+
+/// Deletes one cell.
+pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    let update = ColumnUpdate {
+        family: &args.family.0,
+        qualifier: &args.qualifier.0,
+        visibility: args.visibility.as_bytes(),
+        timestamp: args.timestamp,
+        value: None,
+    };
+    write_one(&table, args.durability, &args.row.0, update)?;
+    let object = json!({"table": args.table, "row": escape(&args.row.0), "deleted": 1});
+    out.object(&object, String::new)
+}
+
+/// Deletes what a scan shows.
+pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    let mut asked = asked(args.selection)?;
+    asked.options.ordered = true;
+    let question = format!("Delete every entry of `{}` that this selects?", args.table);
+    confirm(args.yes, &question)?;
+    let watch = Watch::start();
+    let progress = Progress::count("entries deleted");
+    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    let mut writer = BatchWriter::new(table, BatchWriterConfig::default());
+    let (mut batch, mut deleted) = (Batch::new(), 0_u64);
+    // The scan sees one snapshot, so that it never meets its own deletes.
+    while !watch.stopped() && scan.next_batch(&mut batch)? {
+        for entry in batch.iter() {
+            let update = ColumnUpdate {
+                family: entry.key.family,
+                qualifier: entry.key.qualifier,
+                visibility: entry.key.visibility,
+                timestamp: Some(entry.key.timestamp),
+                value: None,
+            };
+            writer.put(entry.key.row, update)?;
+        }
+        deleted += batch.len() as u64;
+        progress.set(deleted);
+    }
+    writer.close()?;
+    watch.check(&format!("{} entries are deleted already", grouped(deleted)))?;
+    drop(progress);
+    let object = json!({"table": args.table, "deleted": deleted});
+    out.object(&object, || format!("deleted {} entries", grouped(deleted)))
+}
+
+/// Deletes a range of rows.
+pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    let begin = args.begin.as_ref().map(|row| row.0.as_slice());
+    let end = args.end.as_ref().map(|row| row.0.as_slice());
+    if begin.is_none() && end.is_none() && !args.all {
+        return Err(
+            Failure::usage("which rows?").next("say --begin, --end or both; --all means every row")
+        );
+    }
+    source::check_row_range(begin, end)?;
+    let question = match (begin, end) {
+        (None, None) => format!("Delete all rows of `{}`?", args.table),
+        (begin, end) => format!(
+            "Delete the rows of `{}` after {} up to {}?",
+            args.table,
+            begin.map_or("the first".into(), escape),
+            end.map_or("the last".into(), escape),
+        ),
+    };
+    confirm(args.yes, &question)?;
+    table.delete_rows(begin, end)?;
+    let object = json!({
+        "table": args.table,
+        "begin": begin.map(escape),
+        "end": end.map(escape),
+    });
+    out.object(&object, String::new)
+}

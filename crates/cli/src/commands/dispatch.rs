@@ -1,0 +1,91 @@
+//! From the parsed command line to the command.
+
+use ostrakon_cell::Source;
+use tracing_subscriber::EnvFilter;
+
+use super::access::{Absent, Access};
+use super::{delete, export, import, itself, lab, put, scan, store, table};
+use crate::args::{Cli, Command, StoreCommand, TableCommand};
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+
+/// Does what the command line says.
+pub(crate) fn run(cli: Cli) -> Result<()> {
+    start_log(cli.verbose)?;
+    let access = Access {
+        data: cli.data,
+        memory: cli.memory,
+        read_only: cli.read_only,
+    };
+    let mut out = Output::stdout(cli.json);
+    let outcome = dispatch(&access, cli.command, &mut out);
+    // What was done is shown even if the rest failed; the first failure counts.
+    let shown = out.finish();
+    outcome.and(shown)
+}
+
+fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
+    match command {
+        Command::Store(StoreCommand::Import(args)) if args.dry_run && access.data.is_none() => {
+            import::dry_run(&args, out)
+        }
+        Command::Store(command) => {
+            access.with_store(absent(&command), |source| on_source(&*source, command, out))
+        }
+        Command::Lab(command) => lab::run(access, command, out),
+        Command::Completions(args) => itself::completions(&args, out),
+        Command::Man(args) => itself::man(&args, out),
+    }
+}
+
+/// Only commands that make tables make stores.
+fn absent(command: &StoreCommand) -> Absent {
+    match command {
+        StoreCommand::Table(TableCommand::Create(_)) => Absent::Create,
+        StoreCommand::Import(args) if args.create && !args.dry_run => Absent::Create,
+        _ => Absent::Refuse,
+    }
+}
+
+/// Runs a command on any source.
+pub(super) fn on_source(
+    source: &dyn Source,
+    command: StoreCommand,
+    out: &mut Output,
+) -> Result<()> {
+    match command {
+        StoreCommand::Table(command) => table::run(source, command, out),
+        StoreCommand::Put(args) => put::run(source, &args, out),
+        StoreCommand::Delete(args) => delete::cell(source, &args, out),
+        StoreCommand::DeleteMany(args) => delete::many(source, args, out),
+        StoreCommand::DeleteRows(args) => delete::rows(source, &args, out),
+        StoreCommand::Scan(args) => scan::run(source, *args, out),
+        StoreCommand::Import(args) => import::run(source, &args, out),
+        StoreCommand::Export(args) => export::run(source, *args, out),
+        StoreCommand::Checkpoint(args) => store::checkpoint(source, &args, out),
+        StoreCommand::Check => store::check(source, out),
+    }
+}
+
+/// Starts the log on stderr: `OSTRAKON_LOG` if set, else by the number of `-v`.
+fn start_log(verbose: u8) -> Result<()> {
+    let filter = match std::env::var("OSTRAKON_LOG") {
+        Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
+            Failure::usage("OSTRAKON_LOG is no filter").with("reason", error.to_string())
+        })?,
+        Err(_) => EnvFilter::new(match verbose {
+            0 => "warn",
+            1 => "info",
+            _ => "debug",
+        }),
+    };
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let colours = !plain && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr);
+    // A log that is started already (in tests) stays.
+    let _ = log.try_init();
+    Ok(())
+}

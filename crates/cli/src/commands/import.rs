@@ -1,0 +1,32 @@
+//! `import`
+
+use ostrakon_cell::{ErrorKind, Source, TableOptions};
+
+use super::access::find_table;
+use crate::args::ImportArgs;
+use crate::failure::Result;
+use crate::import;
+use crate::output::Output;
+
+/// Imports into a table, made first if asked for.
+pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> Result<()> {
+    let table = match find_table(source, &args.table) {
+        Err(failure) if args.create && failure.is_kind(ErrorKind::NotFound) => {
+            if args.dry_run {
+                return import::run(args, None, out);
+            }
+            source.create_table(&args.table, &TableOptions::default())?;
+            find_table(source, &args.table)?
+        }
+        Err(failure) if failure.is_kind(ErrorKind::NotFound) => {
+            return Err(failure.with("option", "--create makes the table"));
+        }
+        found => found?,
+    };
+    import::run(args, (!args.dry_run).then_some(table), out)
+}
+
+/// Checks the files without any store.
+pub(super) fn dry_run(args: &ImportArgs, out: &mut Output) -> Result<()> {
+    import::run(args, None, out)
+}

@@ -1,0 +1,415 @@
+//! `lab …`: hands sources to the lab and shows its figures.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_cell::{Authorizations, Error, ErrorKind, Source};
+use ostrakon_lab::continuous::{
+    self, AgitateOptions, Agitated, BatchWalkOptions, IngestOptions, MoruOptions, RowRange,
+    ScanTestOptions, Settle, StatsOptions, VerifyOptions, WalkOptions,
+};
+use ostrakon_lab::experiments::{ExperimentOptions, experiment, experiments, run_experiment};
+use ostrakon_lab::report::write_report;
+use serde_json::json;
+
+use super::access::{Absent, Access, open_directory};
+use super::figures::show;
+use super::lab_progress::LabProgress;
+use super::lab_rig::StoreRig;
+use crate::args::{
+    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
+    ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
+};
+use crate::failure::{Failure, Result, nearest};
+use crate::output::{Columns, Output};
+
+/// Runs one of the commands.
+pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Result<()> {
+    match command {
+        LabCommand::List => list(out),
+        LabCommand::Run(args) => run_experiments(access, args, out),
+        LabCommand::Report(args) => {
+            let summary = write_report(&args.directory, args.output.as_deref())?;
+            out.object(&summary, || {
+                format!(
+                    "{} records are on {}",
+                    summary.records,
+                    summary.file.display()
+                )
+            })
+        }
+        LabCommand::Continuous(command) => run_continuous(access, *command, out),
+    }
+}
+
+fn list(out: &mut Output) -> Result<()> {
+    let mut columns = Columns::new(&["experiment", "what it measures"]);
+    for one in experiments() {
+        if out.is_json() {
+            let object = json!({"experiment": one.name, "description": one.description});
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![one.name.into(), one.description.into()]);
+    }
+    if !out.is_json() {
+        columns.write(out.stream())?;
+    }
+    Ok(())
+}
+
+fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<()> {
+    let all: Vec<&str> = experiments().iter().map(|one| one.name).collect();
+    let names: Vec<&str> = if args.names == ["all"] {
+        all.clone()
+    } else {
+        args.names.iter().map(String::as_str).collect()
+    };
+    // All names are looked up before the first minute is spent.
+    for name in &names {
+        if experiment(name).is_none() {
+            let failure = Failure::usage(format!("there is no experiment `{name}`"));
+            return Err(match nearest(name, all.iter().copied()) {
+                Some(near) => failure.next(format!("did you mean `{near}`?")),
+                None => failure.next("`ostrakon lab list` shows them"),
+            });
+        }
+    }
+    if !(args.scale.is_finite() && args.scale > 0.0) || args.repeat == 0 {
+        return Err(Failure::usage(
+            "--scale is more than 0, and --repeat at least 1",
+        ));
+    }
+    let options = ExperimentOptions {
+        scale: args.scale,
+        repetitions: args.repeat,
+        out: args.out.clone(),
+        durability: args.durability,
+    };
+    let rig = StoreRig::new(args.work.as_deref().unwrap_or(&args.out), access.memory)?;
+    let progress = LabProgress::start(false);
+    for name in names {
+        let (_, file) = run_experiment(&rig, name, &options, &progress)?;
+        let object = json!({"experiment": name, "record": file.display().to_string()});
+        out.object(&object, || format!("{name}: {}", file.display()))?;
+        if progress.stopped() {
+            return Err(Failure::interrupted(
+                "stopped by Ctrl-C; the records so far are kept",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output) -> Result<()> {
+    use Absent::{Create, Refuse};
+    match command {
+        ContinuousCommand::Ingest(args) => ingest(access, args, out),
+        ContinuousCommand::Agitate(args) => agitate(access, args, out),
+        ContinuousCommand::Walk(args) => {
+            access.with_store(Refuse, |source| walk(&source, args, out))
+        }
+        ContinuousCommand::BatchWalk(args) => {
+            access.with_store(Refuse, |source| batch_walk(&source, args, out))
+        }
+        ContinuousCommand::Scan(args) => {
+            access.with_store(Refuse, |source| scan(&source, args, out))
+        }
+        ContinuousCommand::Moru(args) => {
+            access.with_store(Create, |source| moru(&source, args, out))
+        }
+        ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
+            let options = verify_options(args.table, &args.how);
+            let figures = continuous::run_verify(&source, &options, &LabProgress::start(false))?;
+            show(out, &figures)?;
+            sound(
+                figures.is_sound(),
+                "entries are missing or damaged: data was lost",
+            )
+        }),
+        ContinuousCommand::Stats(args) => {
+            access.with_store(Refuse, |source| stats(&source, &args, out))
+        }
+    }
+}
+
+/// A failure unless the figures are good.
+fn sound(good: bool, otherwise: &str) -> Result<()> {
+    if good {
+        return Ok(());
+    }
+    Err(Failure::outcome(otherwise)
+        .next("`ostrakon check` tells whether the files themselves are damaged"))
+}
+
+fn range(place: &Place) -> RowRange {
+    RowRange {
+        min: place.min,
+        max: place.max,
+    }
+}
+
+/// Seconds as the user gives them.
+fn span(seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Failure::usage(format!("`{seconds}` is no number of seconds")))
+}
+
+fn ingest_options(place: &Place, writer: &WriterArgs) -> Result<IngestOptions> {
+    Ok(IngestOptions {
+        table: place.table.clone(),
+        splits: writer.splits,
+        properties: writer
+            .properties
+            .iter()
+            .map(|one| (one.name.clone(), one.value.clone()))
+            .collect(),
+        flush_interval: writer.flush_interval,
+        max_depth: writer.depth,
+        writers: writer.writers,
+        rows: range(place),
+        checksum: !writer.no_checksum,
+        visibilities: match &writer.visibilities {
+            Some(file) => continuous::read_visibilities(file)?,
+            None => Vec::new(),
+        },
+        delete_probability: writer.delete_probability,
+        buffer_bytes: usize::try_from(writer.buffer).unwrap_or(usize::MAX),
+        batch_bytes: usize::try_from(writer.batch).unwrap_or(usize::MAX),
+        durability: writer.durability,
+        seed: place.seed,
+        ..IngestOptions::default()
+    })
+}
+
+fn ingest(access: &Access, args: IngestArgs, out: &mut Output) -> Result<()> {
+    let options = IngestOptions {
+        entries: args.entries,
+        duration: args.seconds.map(span).transpose()?,
+        settle: match args.settle {
+            SettleChoice::No => Settle::No,
+            SettleChoice::Flush => Settle::Flush,
+            SettleChoice::Compact => Settle::Compact,
+        },
+        stats_seconds: args.stats,
+        ..ingest_options(&args.place, &args.writer)?
+    };
+    access.with_store(Absent::Create, |source| {
+        if args.agitated {
+            continuous::run_ingest(&source, &options, &LabProgress::for_parent())?;
+            return Ok(());
+        }
+        let progress = LabProgress::start(args.stats.is_some());
+        let figures = continuous::run_ingest(&source, &options, &progress)?;
+        drop(progress);
+        show(out, &figures)
+    })
+}
+
+fn authorizations(reader: &ReaderArgs) -> Result<Vec<Authorizations>> {
+    Ok(match &reader.auths_file {
+        Some(file) => continuous::read_authorizations(file)?,
+        None => Vec::new(),
+    })
+}
+
+fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()> {
+    let options = WalkOptions {
+        duration: args.reader.seconds.map(span).transpose()?,
+        queries: args.queries,
+        pause: args.reader.pause.map(Duration::from_millis),
+        walkers: args.walkers,
+        rows: range(&args.place),
+        authorizations: authorizations(&args.reader)?,
+        examples: args.reader.examples,
+        seed: args.place.seed,
+        table: args.place.table,
+        ..WalkOptions::default()
+    };
+    let figures = continuous::run_walk(source, &options, &LabProgress::start(false))?;
+    show(out, &figures)?;
+    sound(
+        figures.missing == 0 && figures.corrupt == 0,
+        "rows are missing or damaged",
+    )
+}
+
+fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -> Result<()> {
+    let options = BatchWalkOptions {
+        duration: args.reader.seconds.map(span).transpose()?,
+        queries: args.queries,
+        pause: args.reader.pause.map(Duration::from_millis),
+        batch_rows: args.batch_rows,
+        threads: args.threads,
+        walkers: args.walkers,
+        rows: range(&args.place),
+        authorizations: authorizations(&args.reader)?,
+        examples: args.reader.examples,
+        seed: args.place.seed,
+        table: args.place.table,
+    };
+    let figures = continuous::run_batch_walk(source, &options, &LabProgress::start(false))?;
+    show(out, &figures)?;
+    sound(
+        figures.missing == 0 && figures.corrupt == 0,
+        "rows are missing or damaged",
+    )
+}
+
+fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Result<()> {
+    let options = ScanTestOptions {
+        duration: args.reader.seconds.map(span).transpose()?,
+        scans: args.scans,
+        pause: args.reader.pause.map(Duration::from_millis),
+        entries_per_scan: args.entries_per_scan,
+        rows: range(&args.place),
+        authorizations: authorizations(&args.reader)?,
+        seed: args.place.seed,
+        table: args.place.table,
+    };
+    let figures = continuous::run_scan(source, &options, &LabProgress::start(false))?;
+    show(out, &figures)?;
+    sound(figures.corrupt == 0, "entries are damaged")
+}
+
+fn moru(source: &Arc<dyn Source>, args: MoruArgs, out: &mut Output) -> Result<()> {
+    let options = MoruOptions {
+        authorizations: args.auths,
+        threads: args.threads,
+        checksum: !args.no_checksum,
+        durability: args.durability,
+        seed: args.place.seed,
+        table: args.place.table,
+        ..MoruOptions::default()
+    };
+    let figures = continuous::run_moru(source, &options, &LabProgress::start(false))?;
+    show(out, &figures)?;
+    sound(figures.corrupt == 0, "entries are damaged")
+}
+
+fn stats(source: &Arc<dyn Source>, args: &StatsArgs, out: &mut Output) -> Result<()> {
+    let options = StatsOptions {
+        table: args.table.clone(),
+        interval: span(args.interval)?,
+        lines: args.lines,
+    };
+    // The lines are the result: they are shown while it runs, machines get them at the end.
+    let progress = LabProgress::start(!out.is_json());
+    let figures = continuous::run_stats(source, &options, &progress)?;
+    if out.is_json() {
+        for line in &figures.lines {
+            out.object(line, String::new)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_options(table: String, how: &VerifyHow) -> VerifyOptions {
+    let defaults = VerifyOptions::default();
+    VerifyOptions {
+        table,
+        authorizations: how.auths.clone(),
+        threads: how.threads,
+        memory_bytes: how.link_memory,
+        scratch: how.scratch.clone().unwrap_or(defaults.scratch),
+        examples: how.examples,
+        ranges_max: defaults.ranges_max,
+    }
+}
+
+/// This program as the writer that is killed.
+struct OwnChild<'a> {
+    access: &'a Access,
+    directory: &'a Path,
+    args: &'a AgitateArgs,
+}
+
+impl Agitated for OwnChild<'_> {
+    fn ingest_command(&self, child: u64) -> ostrakon_cell::Result<Command> {
+        let program = std::env::current_exe().map_err(|error| {
+            Error::new(ErrorKind::Io, "this program cannot be found again").with_source(error)
+        })?;
+        let (place, writer) = (&self.args.place, &self.args.writer);
+        let mut command = Command::new(program);
+        command.arg("--data").arg(self.directory);
+        if let Some(memory) = self.access.memory {
+            command.args(["--memory", &memory.to_string()]);
+        }
+        command.args([
+            "lab",
+            "continuous",
+            "ingest",
+            "--agitated",
+            "--settle",
+            "no",
+        ]);
+        let mut number = |name: &str, value: u64| {
+            command.arg(format!("--{name}={value}"));
+        };
+        number("min", place.min);
+        number("max", place.max);
+        number("splits", writer.splits as u64);
+        number("writers", writer.writers as u64);
+        number("depth", u64::from(writer.depth));
+        number("buffer", writer.buffer);
+        number("batch", writer.batch);
+        if let Some(seed) = place.seed {
+            // The same seed would write the same rows again.
+            number("seed", seed.wrapping_add(child));
+        }
+        if let Some(interval) = writer.flush_interval {
+            number("flush-interval", interval);
+        }
+        command.arg(format!("--table={}", place.table));
+        command.arg(format!(
+            "--delete-probability={}",
+            writer.delete_probability
+        ));
+        if let Some(durability) = writer.durability {
+            command.arg(format!("--durability={durability}"));
+        }
+        if writer.no_checksum {
+            command.arg("--no-checksum");
+        }
+        if let Some(file) = &writer.visibilities {
+            command.arg("--visibilities").arg(file);
+        }
+        for one in &writer.properties {
+            command.arg(format!("--property={}={}", one.name, one.value));
+        }
+        Ok(command)
+    }
+
+    fn open(&self) -> ostrakon_cell::Result<Arc<dyn Source>> {
+        Ok(open_directory(self.directory, true, self.access)?)
+    }
+}
+
+fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
+    let (life_min, life_max) = (span(args.life_min)?, span(args.life_max)?);
+    if life_min > life_max {
+        return Err(Failure::usage("--life-min is more than --life-max"));
+    }
+    let options = AgitateOptions {
+        kills: args.kills,
+        life_min,
+        life_max,
+        verify_each: args.verify_each,
+        verify: verify_options(args.place.table.clone(), &args.how),
+        seed: args.place.seed,
+    };
+    let agitated = OwnChild {
+        access,
+        directory: access.directory()?,
+        args: &args,
+    };
+    let progress = LabProgress::start(false);
+    let figures = continuous::run_agitate(&agitated, &options, &progress)?;
+    drop(progress);
+    show(out, &figures)?;
+    sound(
+        figures.is_sound(),
+        "acknowledged entries are lost or damaged",
+    )
+}

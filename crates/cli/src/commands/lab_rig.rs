@@ -1,0 +1,142 @@
+//! Empty stores for experiments, in a directory of their own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ostrakon_cell::{Error, ErrorKind, Source};
+use ostrakon_lab::experiments::{Rig, RigConditions, RigSettings};
+use ostrakon_store::{Store, StoreOptions};
+
+use crate::failure::{Failure, Result};
+
+/// Makes one store after another below a directory that nobody else uses; removes it at the end.
+#[derive(Debug)]
+pub(super) struct StoreRig {
+    /// Ours alone: made here, named by our process id.
+    directory: PathBuf,
+    store: PathBuf,
+    memory: Option<u64>,
+    open: Mutex<Option<Arc<Store>>>,
+}
+
+impl StoreRig {
+    /// A rig below `work`; `memory` overrides the budget of every store.
+    pub(super) fn new(work: &Path, memory: Option<u64>) -> Result<Self> {
+        let directory = work.join(format!("ostrakon-lab-{}", std::process::id()));
+        fs::create_dir_all(work)
+            .and_then(|()| fs::create_dir(&directory))
+            .map_err(|error| {
+                Failure::io("the directory for experiments cannot be made", &error)
+                    .with("directory", directory.display().to_string())
+            })?;
+        Ok(Self {
+            store: directory.join("store"),
+            directory,
+            memory,
+            open: Mutex::new(None),
+        })
+    }
+
+    fn budget(&self, settings: &RigSettings) -> u64 {
+        self.memory
+            .or(settings.memory_budget_bytes)
+            .unwrap_or_else(|| StoreOptions::default().memory_budget_bytes)
+    }
+
+    fn close(&self) -> ostrakon_cell::Result<()> {
+        let open = self
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        open.map_or(Ok(()), |store| store.close())
+    }
+}
+
+impl Rig for StoreRig {
+    fn fresh(&self, settings: &RigSettings) -> ostrakon_cell::Result<Arc<dyn Source>> {
+        self.close()?;
+        let refuse = |error: std::io::Error| {
+            Error::new(
+                ErrorKind::Io,
+                "the store of the last experiment cannot be removed",
+            )
+            .with("directory", self.store.display())
+            .with_source(error)
+        };
+        if self.store.try_exists().map_err(refuse)? {
+            fs::remove_dir_all(&self.store).map_err(refuse)?;
+        }
+        let options = StoreOptions {
+            memory_budget_bytes: self.budget(settings),
+            ..StoreOptions::default()
+        };
+        let store = Store::open(&self.store, options)?;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
+        Ok(store)
+    }
+
+    fn conditions(&self, settings: &RigSettings) -> RigConditions {
+        RigConditions {
+            source: "ostrakon, embedded".into(),
+            version: env!("OSTRAKON_VERSION").into(),
+            reached: "in the same process".into(),
+            memory_budget_bytes: self.budget(settings),
+            storage: storage(&self.directory),
+        }
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Drop for StoreRig {
+    fn drop(&mut self) {
+        if let Err(error) = self.close() {
+            tracing::warn!(%error, "the store of the last experiment did not close");
+        }
+        if let Err(error) = fs::remove_dir_all(&self.directory) {
+            tracing::warn!(%error, directory = %self.directory.display(), "left behind");
+        }
+    }
+}
+
+/// File system and device that hold a directory, as Linux lists them; `unknown` elsewhere.
+fn storage(directory: &Path) -> String {
+    let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
+    let directory = directory.canonicalize().unwrap_or_default();
+    storage_among(&mounts, &directory)
+}
+
+fn storage_among(mounts: &str, directory: &Path) -> String {
+    mounts
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            let (device, place, kind) = (words.next()?, words.next()?, words.next()?);
+            directory
+                .starts_with(place)
+                .then(|| (place.len(), format!("{kind} on {device}")))
+        })
+        // A later mount at the same place hides the one before.
+        .max_by_key(|(length, _)| *length)
+        .map_or_else(|| "unknown".into(), |(_, text)| text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_mount_holds_a_directory() {
+        let mounts = "rootfs / rootfs rw 0 0\n/dev/sda1 / ext4 rw 0 0\ntmpfs /mnt tmpfs rw 0 0\n";
+        assert_eq!(storage_among(mounts, Path::new("/mnt/x")), "tmpfs on tmpfs");
+        assert_eq!(
+            storage_among(mounts, Path::new("/mntfile")),
+            "ext4 on /dev/sda1"
+        );
+        assert_eq!(storage_among("", Path::new("/")), "unknown");
+    }
+}

@@ -1,0 +1,25 @@
+//! Each command does one thing with a source of tables and shows the result.
+
+mod access;
+mod confirm;
+mod delete;
+mod dispatch;
+mod export;
+mod figures;
+mod import;
+mod itself;
+mod lab;
+mod lab_progress;
+mod lab_rig;
+mod put;
+mod rows;
+mod scan;
+mod store;
+mod table;
+mod table_config;
+mod table_show;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use dispatch::run;

@@ -1,0 +1,171 @@
+//! Rows and ranges as the command line and its files give them.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::ops::Bound;
+use std::path::Path;
+
+use ostrakon_cell::{BatchLimit, ColumnSelection, Range, ScanOptions};
+
+use crate::args::{Bytes, Selection};
+use crate::failure::{Failure, Result};
+use crate::output::{escape, unescape};
+
+/// What a selection asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) ranges: Vec<Range>,
+    pub(super) options: ScanOptions,
+}
+
+/// Ranges and options of a selection; reads the file of `--batch`.
+pub(super) fn asked(selection: Selection) -> Result<Asked> {
+    let mut ranges: Vec<Range> = selection
+        .rows
+        .into_iter()
+        .map(|row| Range::row(row.0))
+        .collect();
+    ranges.extend(
+        selection
+            .prefixes
+            .iter()
+            .map(|prefix| Range::row_prefix(&prefix.0)),
+    );
+    if selection.begin.is_some() || selection.end.is_some() {
+        let begin = selection
+            .begin
+            .map(|row| (row.0, selection.begin_exclusive));
+        let end = selection.end.map(|row| (row.0, selection.end_exclusive));
+        ranges.push(row_range(begin, end)?);
+    }
+    let batch = selection.batch.is_some();
+    if let Some(file) = &selection.batch {
+        for (number, line) in lines(file)? {
+            ranges.push(batch_range(&line).map_err(|failure| at_line(failure, file, number))?);
+        }
+    } else if ranges.is_empty() {
+        ranges.push(Range::all());
+    }
+    Ok(Asked {
+        ranges,
+        options: ScanOptions {
+            columns: ColumnSelection::new(selection.columns),
+            authorizations: selection.authorizations,
+            iterators: selection.iterators,
+            batch: BatchLimit::default(),
+            isolated: false,
+            ordered: !(selection.unordered || batch),
+            threads: selection.threads,
+        },
+    })
+}
+
+/// Rows between two rows; each comes with whether it is left out itself.
+fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Result<Range> {
+    if let (Some((begin, begin_out)), Some((end, end_out))) = (&begin, &end)
+        && (begin > end || (begin == end && (*begin_out || *end_out)))
+    {
+        let what = if begin > end {
+            "the range begins after its end: swap --begin and --end"
+        } else {
+            "the range is empty: it begins and ends at the same row and leaves it out"
+        };
+        return Err(Failure::usage(what)
+            .with("begin", escape(begin))
+            .with("end", escape(end)));
+    }
+    let bound = |side: &Option<(Vec<u8>, bool)>| match side {
+        None => Bound::Unbounded,
+        Some((row, true)) => Bound::Excluded(row.clone()),
+        Some((row, false)) => Bound::Included(row.clone()),
+    };
+    Ok(Range::rows((bound(&begin), bound(&end))))
+}
+
+/// A line of `--batch`: a row, or `BEGIN<tab>END`, both included and either may be empty.
+fn batch_range(line: &[u8]) -> Result<Range> {
+    let bytes = |text: &[u8]| {
+        unescape(text)
+            .map(std::borrow::Cow::into_owned)
+            .map_err(|error| Failure::usage(error.to_string()))
+    };
+    match memchr::memchr(b'\t', line) {
+        None => Ok(Range::row(bytes(line)?)),
+        Some(tab) => {
+            let side = |text: &[u8]| match text {
+                b"" => Ok(None),
+                text => bytes(text).map(|row| Some((row, false))),
+            };
+            row_range(side(&line[..tab])?, side(&line[tab + 1..])?)
+        }
+    }
+}
+
+/// Rows given one by one and in a file.
+pub(super) fn rows(given: Vec<Bytes>, file: Option<&Path>) -> Result<Vec<Vec<u8>>> {
+    let mut rows: Vec<Vec<u8>> = given.into_iter().map(|row| row.0).collect();
+    if let Some(file) = file {
+        for (number, line) in lines(file)? {
+            let row = unescape(&line)
+                .map_err(|error| at_line(Failure::usage(error.to_string()), file, number))?;
+            rows.push(row.into_owned());
+        }
+    }
+    Ok(rows)
+}
+
+fn at_line(failure: Failure, file: &Path, number: usize) -> Failure {
+    failure.with("file", format!("{}:{number}", file.display()))
+}
+
+/// The lines of a file or of stdin that are not empty, with their numbers.
+fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
+    let refuse = |error: io::Error| {
+        Failure::io("the file cannot be read", &error).with("file", file.display().to_string())
+    };
+    let input: Box<dyn BufRead> = if file == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(file).map_err(refuse)?))
+    };
+    let mut lines = Vec::new();
+    for (at, line) in input.split(b'\n').enumerate() {
+        let mut line = line.map_err(refuse)?;
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        if !line.is_empty() {
+            lines.push((at + 1, line));
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_take_both_ends_as_asked() {
+        let at = |row: &str, out| Some((row.as_bytes().to_vec(), out));
+        let range = row_range(at("b", false), at("d", false)).expect("valid");
+        assert!(range.contains_row(b"b") && range.contains_row(b"d"));
+        let range = row_range(at("b", true), at("d", true)).expect("valid");
+        assert!(!range.contains_row(b"d") && range.contains_row(b"c"));
+        assert!(row_range(at("d", false), at("b", false)).is_err());
+        assert!(row_range(at("b", true), at("b", false)).is_err());
+        assert!(row_range(at("b", false), at("b", false)).is_ok());
+    }
+
+    #[test]
+    fn a_batch_line_is_a_row_or_two_ends() {
+        assert_eq!(
+            batch_range(b"a\\xff").expect("valid"),
+            Range::row(&b"a\xff"[..])
+        );
+        let range = batch_range(b"b\td").expect("valid");
+        assert!(range.contains_row(b"d") && !range.contains_row(b"a"));
+        assert!(batch_range(b"\td").expect("valid").contains_row(b"a"));
+        assert!(batch_range(b"d\tb").is_err() && batch_range(b"\\q").is_err());
+    }
+}

@@ -1,0 +1,98 @@
+//! `scan`
+
+use std::time::Instant;
+
+use ostrakon_cell::{Batch, Source, Table};
+use serde_json::json;
+
+use super::access::find_table;
+use super::rows::{Asked, asked};
+use crate::args::ScanArgs;
+use crate::failure::Result;
+use crate::interrupt::Watch;
+use crate::output::{EntryFields, Output, grouped, seconds, write_entry_json, write_entry_text};
+use crate::progress::Progress;
+
+/// Shows entries, or counts them.
+pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    let mut asked = asked(args.selection)?;
+    let limit = args.limit.unwrap_or(u64::MAX);
+    if let Some(limit) = args.limit {
+        // A source need not read on for batches nobody takes.
+        let batch = &mut asked.options.batch;
+        batch.entries = batch
+            .entries
+            .min(usize::try_from(limit).unwrap_or(usize::MAX))
+            .max(1);
+    }
+    if asked.ranges.is_empty() || limit == 0 {
+        return match args.count {
+            true => show_count(out, &args.table, 0, 0.0),
+            false => Ok(()),
+        };
+    }
+    if args.count {
+        let started = Instant::now();
+        let entries = count(&*table, &asked, limit)?;
+        return show_count(out, &args.table, entries, started.elapsed().as_secs_f64());
+    }
+    let fields = EntryFields {
+        timestamp: args.timestamps,
+        value: !args.keys_only,
+        value_only: args.values_only,
+    };
+    let json = out.is_json();
+    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    let (mut batch, mut left) = (Batch::new(), limit);
+    while left > 0 && scan.next_batch(&mut batch)? {
+        let stream = out.stream();
+        let shown = usize::try_from(left).unwrap_or(usize::MAX);
+        for entry in batch.iter().take(shown) {
+            if json {
+                write_entry_json(stream, entry, !args.keys_only)?;
+            } else {
+                write_entry_text(stream, entry, fields)?;
+            }
+        }
+        left = left.saturating_sub(batch.len() as u64);
+    }
+    Ok(())
+}
+
+fn count(table: &dyn Table, asked: &Asked, limit: u64) -> Result<u64> {
+    let watch = Watch::start();
+    let progress = Progress::count("entries");
+    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    let (mut batch, mut entries) = (Batch::new(), 0_u64);
+    while entries < limit && scan.next_batch(&mut batch)? {
+        entries += batch.len() as u64;
+        progress.set(entries);
+        if watch.stopped() {
+            watch.check(&format!("{} entries were counted so far", grouped(entries)))?;
+        }
+    }
+    Ok(entries.min(limit))
+}
+
+fn show_count(out: &mut Output, table: &str, entries: u64, elapsed: f64) -> Result<()> {
+    let rate = if entries == 0 {
+        0.0
+    } else {
+        entries as f64 / elapsed.max(1e-9)
+    };
+    let object = json!({
+        "table": table,
+        "entries": entries,
+        "seconds": elapsed,
+        "entries_per_second": rate,
+    });
+    out.object(&object, || {
+        format!(
+            "{} entries in {} ({} entries/s)",
+            grouped(entries),
+            seconds(elapsed),
+            grouped(rate as u64)
+        )
+    })
+}

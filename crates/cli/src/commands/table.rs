@@ -1,0 +1,158 @@
+//! `table …`: what changes tables.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{CloneOptions, CompactOptions, ErrorKind, Source, TableOptions, source};
+use serde_json::json;
+
+use super::access::{find_table, suggest_table};
+use super::confirm::confirm;
+use super::rows::rows;
+use super::{table_config, table_show};
+use crate::args::{CloneArgs, CompactArgs, CreateArgs, Property, RowBounds, TableCommand};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::{Output, escape};
+
+/// Runs one of the commands.
+pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) -> Result<()> {
+    match command {
+        TableCommand::Create(args) => create(source, args, out),
+        TableCommand::Delete { tables, yes } => delete(source, &tables, yes, out),
+        TableCommand::Rename { from, to } => {
+            let renamed = source.rename_table(&from, &to);
+            renamed.map_err(|error| suggest_table(source, &from, error.into()))?;
+            out.object(&json!({"table": to, "before": from}), String::new)
+        }
+        TableCommand::List { long } => table_show::list(source, long, out),
+        TableCommand::Splits { table } => table_show::splits(source, &table, out),
+        TableCommand::Tablets { table } => table_show::tablets(source, &table, out),
+        TableCommand::AddSplits {
+            table,
+            rows: given,
+            file,
+        } => {
+            let added = rows(given, file.as_deref())?;
+            find_table(source, &table)?.add_splits(&added)?;
+            out.object(&json!({"table": table, "rows": added.len()}), String::new)
+        }
+        TableCommand::Merge { table, rows } => {
+            let (begin, end) = bounds(&rows)?;
+            find_table(source, &table)?.merge(begin, end)?;
+            let object =
+                json!({"table": table, "begin": begin.map(escape), "end": end.map(escape)});
+            out.object(&object, String::new)
+        }
+        TableCommand::Flush { table, no_wait } => {
+            find_table(source, &table)?.flush(!no_wait)?;
+            out.object(&json!({"table": table, "done": !no_wait}), String::new)
+        }
+        TableCommand::Compact(args) => compact(source, args, out),
+        TableCommand::Clone(args) => clone(source, args, out),
+        TableCommand::Config(command) => table_config::run(source, command, out),
+        TableCommand::Du { tables } => table_show::du(source, &tables, out),
+        TableCommand::Offline { table } => set_online(source, &table, false, out),
+        TableCommand::Online { table } => set_online(source, &table, true, out),
+    }
+}
+
+type End<'a> = Option<&'a [u8]>;
+
+/// Both ends of row bounds, in order.
+fn bounds(rows: &RowBounds) -> Result<(End<'_>, End<'_>)> {
+    let begin = rows.begin.as_ref().map(|row| row.0.as_slice());
+    let end = rows.end.as_ref().map(|row| row.0.as_slice());
+    source::check_row_range(begin, end)?;
+    Ok((begin, end))
+}
+
+fn properties(given: Vec<Property>) -> ostrakon_cell::Properties {
+    given.into_iter().map(|one| (one.name, one.value)).collect()
+}
+
+fn create(source: &dyn Source, args: CreateArgs, out: &mut Output) -> Result<()> {
+    let options = TableOptions {
+        time_type: args.time_type,
+        splits: rows(args.splits, args.splits_file.as_deref())?,
+        properties: properties(args.properties),
+        without_default_iterators: args.no_default_iterators,
+        offline: args.offline,
+    };
+    source
+        .create_table(&args.table, &options)
+        .map_err(|error| {
+            let exists = error.kind() == ErrorKind::AlreadyExists;
+            let failure = Failure::from(error);
+            if exists {
+                failure.next("`ostrakon table list` shows the tables there are")
+            } else {
+                failure
+            }
+        })?;
+    let object = json!({"table": args.table, "splits": options.splits.len()});
+    out.object(&object, String::new)
+}
+
+fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -> Result<()> {
+    // All names are looked up before the first table goes.
+    for table in tables {
+        find_table(source, table)?;
+    }
+    let names = tables.join("`, `");
+    confirm(yes, &format!("Delete `{names}` and everything in it?"))?;
+    for table in tables {
+        source.delete_table(table)?;
+        out.object(&json!({"deleted": table}), String::new)?;
+    }
+    Ok(())
+}
+
+fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<()> {
+    let table = find_table(source, &args.table)?;
+    if args.cancel {
+        table.cancel_compaction()?;
+        return out.object(
+            &json!({"table": args.table, "cancelled": true}),
+            String::new,
+        );
+    }
+    bounds(&args.rows)?;
+    let options = CompactOptions {
+        start: args.rows.begin.map(|row| row.0),
+        end: args.rows.end.map(|row| row.0),
+        iterators: args.iterators,
+        flush: !args.no_flush,
+        wait: !args.no_wait,
+    };
+    let cancelled = Arc::clone(&table);
+    let watch = Watch::with_call(move || {
+        if let Err(error) = cancelled.cancel_compaction() {
+            tracing::warn!(%error, "the compaction could not be cancelled");
+        }
+    });
+    let done = table.compact(&options);
+    watch.check("tablets that were done stay compacted")?;
+    done?;
+    out.object(
+        &json!({"table": args.table, "done": options.wait}),
+        String::new,
+    )
+}
+
+fn clone(source: &dyn Source, args: CloneArgs, out: &mut Output) -> Result<()> {
+    let options = CloneOptions {
+        flush: !args.no_flush,
+        set_properties: properties(args.properties),
+        exclude_properties: args.exclude,
+        keep_offline: args.offline,
+    };
+    let cloned = source.clone_table(&args.from, &args.to, &options);
+    cloned.map_err(|error| suggest_table(source, &args.from, error.into()))?;
+    out.object(&json!({"table": args.to, "of": args.from}), String::new)
+}
+
+fn set_online(source: &dyn Source, table: &str, online: bool, out: &mut Output) -> Result<()> {
+    let set = source.set_online(table, online);
+    set.map_err(|error| suggest_table(source, table, error.into()))?;
+    out.object(&json!({"table": table, "online": online}), String::new)
+}

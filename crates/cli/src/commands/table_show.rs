@@ -1,0 +1,149 @@
+//! `table list|splits|tablets|du`: what shows tables.
+
+use ostrakon_cell::{Source, TableInfo, TabletInfo};
+use serde_json::json;
+
+use super::access::find_table;
+use crate::failure::Result;
+use crate::output::{Columns, Output, bytes, escape, grouped};
+
+/// What the tablets of a table have together.
+#[derive(Debug, Default)]
+struct Sum {
+    tablets: u64,
+    files: u64,
+    entries: u64,
+    bytes: u64,
+}
+
+impl Sum {
+    fn of(tablets: &[TabletInfo]) -> Self {
+        tablets.iter().fold(Self::default(), |sum, tablet| Self {
+            tablets: sum.tablets + 1,
+            files: sum.files + tablet.files,
+            entries: sum.entries + tablet.entries,
+            bytes: sum.bytes + tablet.bytes,
+        })
+    }
+}
+
+fn sum(source: &dyn Source, table: &TableInfo) -> Result<Sum> {
+    Ok(Sum::of(&source.table(&table.name)?.tablets()?))
+}
+
+/// The tables.
+pub(super) fn list(source: &dyn Source, long: bool, out: &mut Output) -> Result<()> {
+    let mut columns = Columns::new(&[
+        "table", "id", "state", "time", ">tablets", ">files", ">entries", ">size",
+    ]);
+    for table in source.tables()? {
+        let state = if table.online { "online" } else { "offline" };
+        let time = table.time_type.as_str();
+        if !long {
+            let object = json!({
+                "table": table.name, "id": table.id, "online": table.online, "time_type": time,
+            });
+            out.object(&object, || table.name.clone())?;
+            continue;
+        }
+        let sum = sum(source, &table)?;
+        if out.is_json() {
+            let object = json!({
+                "table": table.name, "id": table.id, "online": table.online, "time_type": time,
+                "tablets": sum.tablets, "files": sum.files, "entries": sum.entries,
+                "bytes": sum.bytes,
+            });
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![
+            table.name,
+            table.id,
+            state.into(),
+            time.into(),
+            grouped(sum.tablets),
+            grouped(sum.files),
+            grouped(sum.entries),
+            bytes(sum.bytes),
+        ]);
+    }
+    if long && !out.is_json() {
+        columns.write(out.stream())?;
+    }
+    Ok(())
+}
+
+/// The split points of a table.
+pub(super) fn splits(source: &dyn Source, table: &str, out: &mut Output) -> Result<()> {
+    for tablet in find_table(source, table)?.tablets()? {
+        if let Some(end) = &tablet.end {
+            let row = escape(end);
+            out.object(&json!({"row": row}), || row.clone().into_owned())?;
+        }
+    }
+    Ok(())
+}
+
+/// The tablets of a table.
+pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Result<()> {
+    let mut columns = Columns::new(&[
+        "after row",
+        "up to row",
+        ">files",
+        ">entries",
+        ">size",
+        "location",
+    ]);
+    let json = out.is_json();
+    for tablet in find_table(source, table)?.tablets()? {
+        let after = tablet.previous_end.as_deref().map(escape);
+        let end = tablet.end.as_deref().map(escape);
+        if json {
+            let object = json!({
+                "previous_end": after, "end": end, "files": tablet.files,
+                "entries": tablet.entries, "bytes": tablet.bytes, "location": tablet.location,
+            });
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![
+            after.map_or("(first)".into(), std::borrow::Cow::into_owned),
+            end.map_or("(last)".into(), std::borrow::Cow::into_owned),
+            grouped(tablet.files),
+            grouped(tablet.entries),
+            bytes(tablet.bytes),
+            tablet.location.clone(),
+        ]);
+    }
+    if !json {
+        columns.write(out.stream())?;
+    }
+    Ok(())
+}
+
+/// The disk space of tables.
+pub(super) fn du(source: &dyn Source, names: &[String], out: &mut Output) -> Result<()> {
+    for name in names {
+        find_table(source, name)?;
+    }
+    let mut columns = Columns::new(&["table", ">size", ">bytes", ">files"]);
+    let json = out.is_json();
+    for table in source.tables()? {
+        if !names.is_empty() && !names.contains(&table.name) {
+            continue;
+        }
+        let sum = sum(source, &table)?;
+        if json {
+            let object = json!({"table": table.name, "bytes": sum.bytes, "files": sum.files});
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![
+            table.name,
+            bytes(sum.bytes),
+            grouped(sum.bytes),
+            grouped(sum.files),
+        ]);
+    }
+    if !json {
+        columns.write(out.stream())?;
+    }
+    Ok(())
+}

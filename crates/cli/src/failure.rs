@@ -1,0 +1,241 @@
+//! What went wrong, as people and machines are told: the message, its context, the cause, the next
+//! step; and the exit code.
+
+use std::error::Error as StdError;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use ostrakon_cell::{Error, ErrorKind};
+use serde_json::json;
+
+/// Result of every command.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    kind: Kind,
+    message: String,
+    context: Vec<(String, String)>,
+    causes: Vec<String>,
+    next: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The command line is wrong: exit code 2.
+    Usage,
+    /// The work failed: exit code 1.
+    Store(ErrorKind),
+    /// A file or stream outside the store refused: exit code 1.
+    Io,
+    /// The work was done and its outcome is bad (problems found, lines rejected): exit code 1.
+    Outcome,
+    /// Somebody pressed Ctrl-C: exit code 1.
+    Interrupted,
+    /// The reader of our output has gone (`| head`): nothing is wrong, nothing is said.
+    ReaderGone,
+}
+
+impl Failure {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            context: Vec::new(),
+            causes: Vec::new(),
+            next: None,
+        }
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    /// The work was done, and its outcome is one a script must notice.
+    pub(crate) fn outcome(message: impl Into<String>) -> Self {
+        Self::new(Kind::Outcome, message)
+    }
+
+    /// The work stopped at the user's wish; `message` says what is kept.
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self::new(Kind::Interrupted, message)
+    }
+
+    /// A file or stream outside the store refused.
+    pub(crate) fn io(message: impl Into<String>, error: &io::Error) -> Self {
+        let mut failure = Self::from_io(error);
+        failure.causes.insert(0, failure.message.clone());
+        failure.message = message.into();
+        failure
+    }
+
+    fn from_io(error: &io::Error) -> Self {
+        let kind = if error.kind() == io::ErrorKind::BrokenPipe {
+            Kind::ReaderGone
+        } else {
+            Kind::Io
+        };
+        Self::new(kind, error.to_string())
+    }
+
+    /// Adds a pair of context.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.context.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Adds what to do about it.
+    pub(crate) fn next(mut self, step: impl Into<String>) -> Self {
+        self.next = Some(step.into());
+        self
+    }
+
+    /// Whether the store answered with this kind of error.
+    pub(crate) fn is_kind(&self, kind: ErrorKind) -> bool {
+        self.kind == Kind::Store(kind)
+    }
+
+    fn exit_code(&self) -> u8 {
+        match self.kind {
+            Kind::ReaderGone => 0,
+            Kind::Usage | Kind::Store(ErrorKind::InvalidArgument) => 2,
+            _ => 1,
+        }
+    }
+
+    fn kind_name(&self) -> &'static str {
+        match self.kind {
+            Kind::Usage => "usage",
+            Kind::Store(kind) => kind.as_str(),
+            Kind::Io => "i/o failure",
+            Kind::Outcome => "outcome",
+            Kind::Interrupted => "interrupted",
+            Kind::ReaderGone => "reader gone",
+        }
+    }
+
+    /// The text for people.
+    fn to_text(&self) -> String {
+        let mut text = format!("error: {}", self.message);
+        for (name, value) in &self.context {
+            let _ = write!(text, "\n  {name}: {value}");
+        }
+        for cause in &self.causes {
+            let _ = write!(text, "\n  caused by: {cause}");
+        }
+        if let Some(next) = &self.next {
+            let _ = write!(text, "\n  next: {next}");
+        }
+        text.push('\n');
+        text
+    }
+
+    fn to_json(&self) -> String {
+        let context: serde_json::Map<String, serde_json::Value> = self
+            .context
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let object = json!({"error": {
+            "kind": self.kind_name(),
+            "message": self.message,
+            "context": context,
+            "causes": self.causes,
+            "next": self.next,
+        }});
+        format!("{object}\n")
+    }
+
+    /// Says it on stderr and gives the exit code.
+    pub(crate) fn report(&self, json: bool) -> ExitCode {
+        if self.kind != Kind::ReaderGone {
+            let text = if json { self.to_json() } else { self.to_text() };
+            // Nobody is left to be told when stderr fails.
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+        ExitCode::from(self.exit_code())
+    }
+}
+
+/// What to do about an error of the store, where the message does not say it already.
+fn next_step(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::Corruption => {
+            "`ostrakon check` names every damaged file; the rest stays readable"
+        }
+        ErrorKind::OutOfSpace => "make room and run the command again",
+        ErrorKind::Locked => "wait for that process to end, or end it; then run the command again",
+        ErrorKind::ReadOnly => "see that the directory may be written and the disk is sound",
+        ErrorKind::NewerFormat => {
+            "use the version of ostrakon that wrote the store, or a newer one"
+        }
+        ErrorKind::Internal => "this is a bug in ostrakon: please report it with this message",
+        _ => return None,
+    })
+}
+
+/// The name most like `wanted`, if one is like it at all.
+pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const ALIKE: f64 = 0.75;
+    names
+        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .filter(|(likeness, _)| *likeness >= ALIKE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let mut failure = Self::new(Kind::Store(error.kind()), error.message());
+        for (name, value) in error.context() {
+            failure.context.push(((*name).to_owned(), value.clone()));
+        }
+        let mut cause = StdError::source(&error);
+        while let Some(inner) = cause {
+            failure.causes.push(inner.to_string());
+            cause = inner.source();
+        }
+        failure.next = next_step(error.kind()).map(str::to_owned);
+        failure
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::from_io(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_tells_a_wrong_command_line_from_failed_work() {
+        assert_eq!(Failure::usage("x").exit_code(), 2);
+        assert_eq!(Failure::from(Error::invalid("x")).exit_code(), 2);
+        assert_eq!(Failure::from(Error::not_found("x")).exit_code(), 1);
+        assert_eq!(Failure::outcome("x").exit_code(), 1);
+        let gone = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert_eq!(Failure::io("cannot write", &gone).exit_code(), 0);
+    }
+
+    #[test]
+    fn a_failure_names_context_cause_and_next_step() {
+        let error = Error::corruption("a block does not match its checksum")
+            .with("file", "t1/a.sf")
+            .with_source(io::Error::other("inner"));
+        let failure = Failure::from(error);
+        assert_eq!(
+            failure.to_text(),
+            "error: a block does not match its checksum\n  file: t1/a.sf\n  caused by: inner\n  \
+             next: `ostrakon check` names every damaged file; the rest stays readable\n"
+        );
+        let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
+        assert_eq!(json["error"]["kind"], "corruption");
+        assert_eq!(json["error"]["context"]["file"], "t1/a.sf");
+    }
+}

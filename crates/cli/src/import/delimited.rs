@@ -1,0 +1,472 @@
+//! Fields between delimiters: CSV, TSV, Zeek's logs, edge lists.
+//!
+//! A quoted field may hold line ends. A quote that is never closed would swallow the rest of the
+//! file; here it costs one line: when the record does not end within bounds, or ends with the wrong
+//! number of fields, its first line is rejected and reading goes on with the second.
+
+use csv_core::{ReadRecordResult, ReaderBuilder};
+
+use super::fields::Fields;
+use super::lines::{Got, Line, Lines, too_long};
+use super::record::{Presence, Record, RecordReader, Step};
+use super::zeek::Zeek;
+use crate::failure::Result;
+
+/// Bounds of one record in quotes.
+const MAX_RECORD_LINES: usize = 1000;
+const MAX_RECORD_BYTES: usize = 4 << 20;
+
+/// What stands between fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Separator {
+    Byte(u8),
+    /// Any run of blanks, tabs and commas, as edge lists have it.
+    Blanks,
+}
+
+/// How a delimited file is written.
+#[derive(Debug, Clone)]
+pub(super) struct Dialect {
+    pub(super) separator: Separator,
+    /// Whether `"` quotes.
+    pub(super) quotes: bool,
+    /// The byte that takes the meaning from a quote; `None`: quotes are doubled.
+    pub(super) escape: Option<u8>,
+    /// Lines that begin with this are passed over.
+    pub(super) comment: Option<Vec<u8>>,
+    /// Whether the first line names the fields.
+    pub(super) header: bool,
+    /// Names given from outside.
+    pub(super) names: Vec<String>,
+    /// Fields a record may lack at its end.
+    pub(super) optional: usize,
+}
+
+/// Reads a delimited file.
+pub(super) struct Delimited {
+    lines: Lines,
+    line: Line,
+    dialect: Dialect,
+    zeek: Option<Zeek>,
+    fields: Fields,
+    named: bool,
+    quoted: csv_core::Reader,
+    unquoted: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Delimited {
+    pub(super) fn new(lines: Lines, dialect: Dialect, zeek: Option<Zeek>) -> Self {
+        let delimiter = match dialect.separator {
+            Separator::Byte(byte) => byte,
+            Separator::Blanks => b' ',
+        };
+        let quoted = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .escape(dialect.escape)
+            .double_quote(dialect.escape.is_none())
+            .build();
+        let mut fields = Fields::default();
+        let named = !dialect.names.is_empty();
+        if named {
+            fields.reset(dialect.names.iter().cloned());
+        }
+        Self {
+            lines,
+            line: Line::default(),
+            named,
+            dialect,
+            zeek,
+            fields,
+            quoted,
+            unquoted: vec![0; 1024],
+            ends: vec![0; 64],
+        }
+    }
+
+    fn split(&mut self, record: &mut Record) -> Option<String> {
+        let quoted = self.dialect.quotes && memchr::memchr(b'"', record.text()).is_some();
+        if quoted {
+            return self.split_quoted(record);
+        }
+        let Self {
+            dialect,
+            zeek,
+            line,
+            ..
+        } = self;
+        let mut cut = Cut {
+            record,
+            zeek: zeek.as_ref(),
+            text: &line.text,
+            id: 0,
+        };
+        match dialect.separator {
+            Separator::Byte(byte) => {
+                let mut start = 0;
+                for end in memchr::memchr_iter(byte, &line.text) {
+                    cut.field(start, end);
+                    start = end + 1;
+                }
+                cut.field(start, line.text.len());
+            }
+            Separator::Blanks => {
+                let mut start = None;
+                for (at, byte) in line.text.iter().enumerate() {
+                    let blank = matches!(byte, b' ' | b'\t' | b',');
+                    match (blank, start) {
+                        (true, Some(from)) => {
+                            cut.field(from, at);
+                            start = None;
+                        }
+                        (false, None) => start = Some(at),
+                        _ => {}
+                    }
+                }
+                if let Some(from) = start {
+                    cut.field(from, line.text.len());
+                }
+            }
+        }
+        None
+    }
+
+    /// Reads a record with quotes, over several lines if need be; the reason if it is none.
+    fn split_quoted(&mut self, record: &mut Record) -> Option<String> {
+        let mut held: Vec<Line> = Vec::new();
+        let reason = self.read_quoted(record, &mut held).or_else(|| {
+            let doubtful = !held.is_empty()
+                && (self.wrong_width(record).is_some() || !self.is_well_quoted(record.text()));
+            doubtful.then(|| {
+                "an opening quote is not closed on its line, and with the next lines it makes no \
+                 record"
+                    .to_owned()
+            })
+        });
+        if reason.is_some() && !held.is_empty() {
+            let number = record.line();
+            let first = record.text().split(|&byte| byte == b'\n').next();
+            let first = first.unwrap_or_default().to_vec();
+            record.begin(number, &first);
+            self.lines.put_back(held.into_iter());
+        }
+        reason
+    }
+
+    fn read_quoted(&mut self, record: &mut Record, held: &mut Vec<Line>) -> Option<String> {
+        self.quoted.reset();
+        let (mut written, mut ended) = (0, 0);
+        let mut complete = self.feed(record.text(), &mut written, &mut ended);
+        while !complete {
+            if held.len() >= MAX_RECORD_LINES || record.text().len() > MAX_RECORD_BYTES {
+                return Some("an opening quote is not closed within reason".into());
+            }
+            let mut line = Line::default();
+            match self.lines.next(&mut line) {
+                Ok(Got::Line) => {}
+                // An error comes again when the next line is read.
+                Ok(Got::End | Got::TooLong) | Err(_) => {
+                    return Some(
+                        "an opening quote is not closed before the end of the file".into(),
+                    );
+                }
+            }
+            record.more_text(&line.text);
+            complete = self.feed(&line.text, &mut written, &mut ended);
+            held.push(line);
+        }
+        let mut start = 0;
+        for (id, &end) in self.ends.iter().take(ended).enumerate() {
+            let bytes = self.unquoted.get(start..end).unwrap_or_default();
+            record.add_decoded(id as u32, bytes, Presence::ByText);
+            start = end;
+        }
+        None
+    }
+
+    /// Feeds a line and its end; whether the record is complete.
+    fn feed(&mut self, text: &[u8], written: &mut usize, ended: &mut usize) -> bool {
+        for mut input in [text, b"\n"] {
+            while !input.is_empty() {
+                let (result, used, wrote, ends) = self.quoted.read_record(
+                    input,
+                    self.unquoted.get_mut(*written..).unwrap_or_default(),
+                    self.ends.get_mut(*ended..).unwrap_or_default(),
+                );
+                input = input.get(used..).unwrap_or_default();
+                *written += wrote;
+                *ended += ends;
+                match result {
+                    ReadRecordResult::InputEmpty => break,
+                    ReadRecordResult::OutputFull => {
+                        self.unquoted.resize(self.unquoted.len() * 2, 0);
+                    }
+                    ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                    ReadRecordResult::Record | ReadRecordResult::End => return true,
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether every closing quote stands at the end of its field. A quote that was opened by
+    /// mistake meets the next field's opening quote instead, which then has text behind it.
+    fn is_well_quoted(&self, text: &[u8]) -> bool {
+        let delimiter = match self.dialect.separator {
+            Separator::Byte(byte) => byte,
+            Separator::Blanks => b' ',
+        };
+        let ends_field = |byte: Option<&u8>| {
+            byte.is_none_or(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'))
+        };
+        let (mut at, mut quoted, mut at_start) = (0, false, true);
+        while let Some(&byte) = text.get(at) {
+            if !quoted {
+                quoted = at_start && byte == b'"';
+                at_start = byte == delimiter || byte == b'\n';
+            } else if self.dialect.escape == Some(byte) {
+                at += 1;
+            } else if byte == b'"' {
+                if self.dialect.escape.is_none() && text.get(at + 1) == Some(&b'"') {
+                    at += 1;
+                } else if ends_field(text.get(at + 1)) {
+                    quoted = false;
+                } else {
+                    return false;
+                }
+            }
+            at += 1;
+        }
+        true
+    }
+
+    fn wrong_width(&self, record: &Record) -> Option<String> {
+        let (found, wanted) = (record.fields().len(), self.fields.len());
+        if !self.named || (found <= wanted && found + self.dialect.optional >= wanted) {
+            return None;
+        }
+        Some(format!("{found} fields where {wanted} are expected"))
+    }
+
+    /// Takes the names from the head line, or numbers from the first record.
+    fn name_fields(&mut self, record: &Record, header: bool) {
+        self.named = true;
+        let names: Vec<String> = if header {
+            record
+                .fields()
+                .iter()
+                .map(|field| {
+                    String::from_utf8_lossy(record.bytes(field))
+                        .trim()
+                        .to_owned()
+                })
+                .collect()
+        } else {
+            (1..=record.fields().len())
+                .map(|number| number.to_string())
+                .collect()
+        };
+        self.fields.reset(names);
+    }
+}
+
+/// Adds fields to a record as they are found.
+struct Cut<'a> {
+    record: &'a mut Record,
+    zeek: Option<&'a Zeek>,
+    text: &'a [u8],
+    id: u32,
+}
+
+impl Cut<'_> {
+    #[inline]
+    fn field(&mut self, start: usize, end: usize) {
+        match self.zeek {
+            None => self.record.add_slice(self.id, start, end, Presence::ByText),
+            Some(zeek) => {
+                let text = self.text.get(start..end).unwrap_or_default();
+                let presence = zeek.presence(text);
+                let end = if zeek.is_empty_field(text) {
+                    start
+                } else {
+                    end
+                };
+                self.record.add_slice(self.id, start, end, presence);
+            }
+        }
+        self.id += 1;
+    }
+}
+
+impl RecordReader for Delimited {
+    fn next(&mut self, record: &mut Record) -> Result<Step> {
+        loop {
+            match self.lines.next(&mut self.line)? {
+                Got::End => return Ok(Step::End),
+                Got::TooLong => {
+                    record.begin(self.line.number, &[]);
+                    return Ok(Step::Reject(too_long()));
+                }
+                Got::Line => {}
+            }
+            let text = &self.line.text;
+            if text.is_empty() {
+                continue;
+            }
+            if let Some(zeek) = &mut self.zeek
+                && text.first() == Some(&b'#')
+            {
+                if let Some(separator) = zeek.directive(text, &mut self.fields)? {
+                    self.dialect.separator = Separator::Byte(separator);
+                }
+                self.named = self.fields.len() > 0;
+                continue;
+            }
+            if self
+                .dialect
+                .comment
+                .as_ref()
+                .is_some_and(|mark| text.starts_with(mark))
+            {
+                continue;
+            }
+            if let Some(zeek) = &self.zeek {
+                zeek.check_head(self.named)?;
+            }
+            record.begin(self.line.number, text);
+            if let Some(reason) = self.split(record) {
+                return Ok(Step::Reject(reason));
+            }
+            let header = std::mem::take(&mut self.dialect.header);
+            if !self.named {
+                self.name_fields(record, header);
+            }
+            if header {
+                continue;
+            }
+            return Ok(match self.wrong_width(record) {
+                Some(reason) => Step::Reject(reason),
+                None => Step::Record,
+            });
+        }
+    }
+
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lines.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialect(separator: Separator) -> Dialect {
+        Dialect {
+            separator,
+            quotes: separator == Separator::Byte(b','),
+            escape: None,
+            comment: Some(b"#".to_vec()),
+            header: true,
+            names: Vec::new(),
+            optional: 0,
+        }
+    }
+
+    /// Records as `line:field|field`, rejected lines as `line! text`.
+    fn read(text: &'static str, dialect: Dialect) -> Vec<String> {
+        let mut reader = Delimited::new(Lines::new(Box::new(text.as_bytes())), dialect, None);
+        let mut record = Record::default();
+        let mut seen = Vec::new();
+        loop {
+            match reader.next(&mut record).expect("memory") {
+                Step::End => return seen,
+                Step::Reject(_) => seen.push(format!(
+                    "{}! {}",
+                    record.line(),
+                    String::from_utf8_lossy(record.text())
+                )),
+                Step::Record => {
+                    let fields: Vec<_> = record
+                        .fields()
+                        .iter()
+                        .map(|field| String::from_utf8_lossy(record.bytes(field)).into_owned())
+                        .collect();
+                    seen.push(format!("{}:{}", record.line(), fields.join("|")));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn quotes_hold_delimiters_quotes_and_line_ends() {
+        let text = "a,b\n1,\"x,\"\"y\"\"\"\n2,\"two\n\nlines\"\n3,z\n";
+        assert_eq!(
+            read(text, dialect(Separator::Byte(b','))),
+            ["2:1|x,\"y\"", "3:2|two\n\nlines", "6:3|z"]
+        );
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_costs_one_line() {
+        let text = "a,b\n1,\"open\n2,x\n3,\"open again\n4,y\n";
+        assert_eq!(
+            read(text, dialect(Separator::Byte(b','))),
+            ["2! 1,\"open", "3:2|x", "4! 3,\"open again", "5:4|y"]
+        );
+    }
+
+    #[test]
+    fn a_line_with_too_many_or_too_few_fields_is_rejected() {
+        let text = "a,b\n1\n2,x,y\n\n# comment\n3,z\n";
+        assert_eq!(
+            read(text, dialect(Separator::Byte(b','))),
+            ["2! 1", "3! 2,x,y", "6:3|z"]
+        );
+    }
+
+    #[test]
+    fn edge_lists_take_any_blanks_and_may_lack_the_weight() {
+        let edges = Dialect {
+            header: false,
+            names: vec!["from".into(), "to".into(), "weight".into()],
+            optional: 1,
+            ..dialect(Separator::Blanks)
+        };
+        assert_eq!(
+            read("# c\na b\n c\t d  0.5 \ne\nf,g,1,2\n", edges),
+            ["2:a|b", "3:c|d|0.5", "4! e", "5! f,g,1,2"]
+        );
+    }
+
+    #[test]
+    fn without_a_head_line_the_first_record_counts() {
+        let plain = Dialect {
+            header: false,
+            ..dialect(Separator::Byte(b','))
+        };
+        assert_eq!(read("x,y\nz,\n", plain.clone()), ["1:x|y", "2:z|"]);
+        let named = Dialect {
+            header: true,
+            names: vec!["p".into(), "q".into()],
+            ..plain
+        };
+        assert_eq!(read("x,y\nz,w\n", named), ["2:z|w"]);
+    }
+
+    #[test]
+    fn long_quoted_fields_and_many_fields_grow_the_buffers() {
+        let wide: String = (0..200).map(|n| format!("\"{n}\",")).collect();
+        let text = format!("{wide}\"{}\"\n", "x".repeat(5000));
+        let plain = Dialect {
+            header: false,
+            ..dialect(Separator::Byte(b','))
+        };
+        let seen = read(Box::leak(text.into_boxed_str()), plain);
+        assert_eq!(seen.len(), 1);
+        assert!(seen[0].ends_with(&"x".repeat(5000)) && seen[0].contains("|199|x"));
+    }
+}

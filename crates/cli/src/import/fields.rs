@@ -1,0 +1,117 @@
+//! The names of fields, and the numbers readers give them.
+
+use std::collections::HashMap;
+
+use crate::args::FieldType;
+use crate::failure::{Failure, nearest};
+
+/// Distinct names a file may bring; JSON objects used as maps would bring one a line.
+pub(super) const MAX_NAMES: usize = 65_536;
+
+/// Names by number. A number stays with its name until [`reset`](Self::reset).
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    names: Vec<String>,
+    types: Vec<Option<FieldType>>,
+    ids: HashMap<String, u32>,
+    generation: u64,
+    /// Whether all names are known: then a name that is not there is a mistake.
+    complete: bool,
+}
+
+impl Fields {
+    /// Starts over with these names; further ones are mistakes.
+    pub(super) fn reset(&mut self, names: impl IntoIterator<Item = String>) {
+        self.names.clear();
+        self.types.clear();
+        self.ids.clear();
+        self.generation += 1;
+        self.complete = true;
+        for name in names {
+            let id = self.names.len() as u32;
+            // Of two columns with one name the first has it; the other has its number.
+            self.ids.entry(name.clone()).or_insert(id);
+            self.names.push(name);
+            self.types.push(None);
+        }
+    }
+
+    /// The number of a name, given if new; `None` when there are too many.
+    pub(super) fn learn(&mut self, name: &str) -> Option<u32> {
+        if let Some(&id) = self.ids.get(name) {
+            return Some(id);
+        }
+        if self.names.len() >= MAX_NAMES {
+            return None;
+        }
+        let id = self.names.len() as u32;
+        self.ids.insert(name.to_owned(), id);
+        self.names.push(name.to_owned());
+        self.types.push(None);
+        self.generation += 1;
+        Some(id)
+    }
+
+    /// Sets the types the file itself declares.
+    pub(super) fn set_types(&mut self, types: impl IntoIterator<Item = Option<FieldType>>) {
+        for (slot, kind) in self.types.iter_mut().zip(types) {
+            *slot = kind;
+        }
+        self.generation += 1;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Changes whenever a name or a type does.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(super) fn name(&self, id: u32) -> &str {
+        self.names.get(id as usize).map_or("", String::as_str)
+    }
+
+    pub(super) fn declared_type(&self, id: u32) -> Option<FieldType> {
+        self.types.get(id as usize).copied().flatten()
+    }
+
+    /// The number of a field the user named: by name, else by its number from 1. `Ok(None)` while
+    /// the name may still come.
+    pub(super) fn resolve(&self, wanted: &str) -> Result<Option<u32>, Failure> {
+        if let Some(&id) = self.ids.get(wanted) {
+            return Ok(Some(id));
+        }
+        if !self.complete {
+            return Ok(None);
+        }
+        if let Ok(number) = wanted.parse::<usize>()
+            && (1..=self.names.len()).contains(&number)
+        {
+            return Ok(Some(number as u32 - 1));
+        }
+        let mut failure = Failure::usage(format!("the file has no field `{wanted}`"))
+            .with("fields", self.shown());
+        if let Some(near) = nearest(wanted, self.names.iter().map(String::as_str)) {
+            failure = failure.next(format!("did you mean `{near}`?"));
+        }
+        Err(failure)
+    }
+
+    /// The names, for messages.
+    pub(super) fn shown(&self) -> String {
+        const SHOWN: usize = 40;
+        let mut text = self
+            .names
+            .iter()
+            .take(SHOWN)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
+        if self.names.len() > SHOWN {
+            text.push_str(", …");
+        }
+        text
+    }
+}

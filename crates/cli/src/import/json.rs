@@ -1,0 +1,189 @@
+//! JSON lines: one object a line. Inner objects become fields with dots in their names, lists stay
+//! JSON text, numbers keep the digits they were written with.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::fields::{Fields, MAX_NAMES};
+use super::lines::{Line, Lines, line_into};
+use super::record::{Presence, Record, RecordReader, Step};
+use crate::failure::Result;
+
+/// Reads JSON lines.
+pub(super) struct JsonLines {
+    lines: Lines,
+    line: Line,
+    fields: Fields,
+    name: String,
+}
+
+impl JsonLines {
+    pub(super) fn new(lines: Lines) -> Self {
+        Self {
+            lines,
+            line: Line::default(),
+            fields: Fields::default(),
+            name: String::new(),
+        }
+    }
+
+    fn split(&mut self, record: &mut Record) -> Result<(), String> {
+        let text = std::str::from_utf8(&self.line.text).map_err(|error| error.to_string())?;
+        self.name.clear();
+        flatten(text, &mut self.name, &mut self.fields, record)
+    }
+}
+
+fn flatten(
+    object: &str,
+    name: &mut String,
+    fields: &mut Fields,
+    record: &mut Record,
+) -> Result<(), String> {
+    let pairs: Pairs<'_> =
+        serde_json::from_str(object).map_err(|error| format!("no JSON object: {error}"))?;
+    let outer = name.len();
+    for (key, value) in pairs.0 {
+        if outer > 0 {
+            name.push('.');
+        }
+        name.push_str(&key);
+        let text = value.get();
+        if text.starts_with('{') {
+            flatten(text, name, fields, record)?;
+        } else {
+            let id = fields
+                .learn(name)
+                .ok_or_else(|| format!("more than {MAX_NAMES} different field names"))?;
+            if record.fields().iter().any(|field| field.id == id) {
+                return Err(format!("the field `{name}` stands there twice"));
+            }
+            if text.starts_with('"') {
+                let text: Text<'_> = serde_json::from_str(text)
+                    .map_err(|error| format!("the field `{name}`: {error}"))?;
+                record.add_decoded(id, text.0.as_bytes(), Presence::ByText);
+            } else if text == "null" {
+                record.add_decoded(id, b"", Presence::Missing);
+            } else {
+                record.add_decoded(id, text.as_bytes(), Presence::There);
+            }
+        }
+        name.truncate(outer);
+    }
+    Ok(())
+}
+
+impl RecordReader for JsonLines {
+    fn next(&mut self, record: &mut Record) -> Result<Step> {
+        loop {
+            if let Some(step) = line_into(&mut self.lines, &mut self.line, record)? {
+                return Ok(step);
+            }
+            if self.line.text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            return Ok(match self.split(record) {
+                Ok(()) => Step::Record,
+                Err(reason) => Step::Reject(reason),
+            });
+        }
+    }
+
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    fn bytes(&self) -> u64 {
+        self.lines.bytes()
+    }
+}
+
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// The pairs of an object in their order, values unread.
+struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Pairs<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((key, value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+                    pairs.push((key.0, value));
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &'static str) -> Vec<String> {
+        let mut reader = JsonLines::new(Lines::new(Box::new(text.as_bytes())));
+        let mut record = Record::default();
+        let mut seen = Vec::new();
+        loop {
+            match reader.next(&mut record).expect("memory") {
+                Step::End => return seen,
+                Step::Reject(reason) => seen.push(format!("{}! {reason}", record.line())),
+                Step::Record => {
+                    let fields: Vec<_> = record
+                        .fields()
+                        .iter()
+                        .filter(|field| field.presence != Presence::Missing)
+                        .map(|field| {
+                            let text = String::from_utf8_lossy(record.bytes(field));
+                            format!("{}={text}", reader.fields().name(field.id))
+                        })
+                        .collect();
+                    seen.push(fields.join(" "));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn objects_become_fields_and_numbers_keep_their_digits() {
+        assert_eq!(
+            read(
+                "{\"a\":1.10,\"b\":{\"c\":\"x\\ny\",\"d\":{}},\"n\":null}\n\n\
+                 {\"big\":123456789012345678901234567890, \"l\": [1, 2],\"t\":true}\n"
+            ),
+            [
+                "a=1.10 b.c=x\ny",
+                "big=123456789012345678901234567890 l=[1, 2] t=true"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_rejected_and_the_next_line_read() {
+        let seen = read("[1]\n{\"a\":}\n{\"a\":1} x\n{\"a\":1,\"a\":2}\n{\"a\":3}\n");
+        assert_eq!(seen.len(), 5);
+        assert!(
+            seen[..4]
+                .iter()
+                .enumerate()
+                .all(|(at, line)| line.starts_with(&format!("{}!", at + 1)))
+        );
+        assert_eq!(seen[4], "a=3");
+    }
+}

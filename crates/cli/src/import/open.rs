@@ -1,0 +1,132 @@
+//! Which reader a file gets.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use super::delimited::{Delimited, Dialect, Separator};
+use super::json::JsonLines;
+use super::lines::Lines;
+use super::pattern::Pattern;
+use super::record::RecordReader;
+use super::zeek::Zeek;
+use crate::args::{Bytes, ImportArgs, ImportFormat};
+use crate::failure::{Failure, Result};
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// An input that is open.
+pub(super) struct Opened {
+    pub(super) reader: Box<dyn RecordReader>,
+    pub(super) format: ImportFormat,
+}
+
+/// The name of an input in messages and as `@file`.
+pub(super) fn shown_name(path: &Path) -> String {
+    if path == Path::new("-") {
+        "stdin".into()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// Opens a file, or stdin.
+pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
+    let mut input: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin()))
+    } else {
+        let file = File::open(path).map_err(|error| {
+            Failure::io("the file cannot be opened", &error).with("file", shown_name(path))
+        })?;
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
+    };
+    let format = match args.format {
+        Some(format) => format,
+        None => detect(path, &mut *input)?,
+    };
+    let lines = Lines::new(input);
+    let reader: Box<dyn RecordReader> = match format {
+        ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Zeek | ImportFormat::Edges => {
+            let zeek = (format == ImportFormat::Zeek).then(Zeek::default);
+            Box::new(Delimited::new(lines, dialect(format, args)?, zeek))
+        }
+        ImportFormat::Jsonl => Box::new(JsonLines::new(lines)),
+        ImportFormat::Weblog => Box::new(Pattern::weblog(lines)?),
+        ImportFormat::Lines => Box::new(Pattern::whole_lines(lines)?),
+        ImportFormat::Regex => {
+            let pattern = args.pattern.as_deref().ok_or_else(|| {
+                Failure::usage("--format regex needs --pattern")
+                    .next("--pattern '^(?<id>\\d+) (?<rest>.*)$'")
+            })?;
+            Box::new(Pattern::new(lines, pattern)?)
+        }
+    };
+    Ok(Opened { reader, format })
+}
+
+fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
+    let start = input.fill_buf().map_err(|error| {
+        Failure::io("the file cannot be read", &error).with("file", shown_name(path))
+    })?;
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    if start.starts_with(b"#separator ") {
+        return Ok(ImportFormat::Zeek);
+    }
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    match ending.as_str() {
+        "csv" => Ok(ImportFormat::Csv),
+        "tsv" | "tab" => Ok(ImportFormat::Tsv),
+        "jsonl" | "ndjson" => Ok(ImportFormat::Jsonl),
+        "edges" | "edgelist" => Ok(ImportFormat::Edges),
+        _ if start.starts_with(b"{") => Ok(ImportFormat::Jsonl),
+        _ => Err(
+            Failure::usage("neither the file's ending nor its first line tells the format")
+                .with("file", shown_name(path))
+                .next("say --format csv, tsv, jsonl, zeek, edges, weblog, regex or lines"),
+        ),
+    }
+}
+
+fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
+    let one_byte =
+        |given: &Option<Bytes>, option: &str| match given.as_ref().map(|b| b.0.as_slice()) {
+            None => Ok(None),
+            Some(&[byte]) => Ok(Some(byte)),
+            Some(_) => Err(Failure::usage(format!(
+                "{option} takes one byte; a tab is \\x09"
+            ))),
+        };
+    let delimiter = one_byte(&args.delimiter, "--delimiter")?;
+    if matches!(delimiter, Some(b'"' | b'\n' | b'\r')) {
+        return Err(Failure::usage(
+            "a quote or a line end cannot stand between fields",
+        ));
+    }
+    let edges = format == ImportFormat::Edges;
+    let names = if edges && args.fields.is_empty() {
+        ["from", "to", "weight"].map(String::from).to_vec()
+    } else {
+        args.fields.clone()
+    };
+    let mark = args.comment.as_ref().map(|mark| mark.0.clone());
+    Ok(Dialect {
+        separator: match (delimiter, format) {
+            (Some(byte), _) => Separator::Byte(byte),
+            (None, ImportFormat::Edges) => Separator::Blanks,
+            (None, ImportFormat::Csv) => Separator::Byte(b','),
+            (None, _) => Separator::Byte(b'\t'),
+        },
+        quotes: format == ImportFormat::Csv && !args.no_quotes,
+        escape: one_byte(&args.escape, "--escape")?,
+        comment: mark
+            .filter(|mark| !mark.is_empty())
+            .or_else(|| edges.then(|| b"#".to_vec())),
+        header: matches!(format, ImportFormat::Csv | ImportFormat::Tsv) && !args.no_header,
+        optional: usize::from(edges && args.fields.is_empty()),
+        names,
+    })
+}

@@ -1,0 +1,126 @@
+//! One record of a file: its text, and its fields as stretches of bytes.
+
+use crate::failure::Result;
+
+use super::fields::Fields;
+
+/// Whether a field is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// The format says that it is there, even if empty.
+    There,
+    /// The format says that it is not.
+    Missing,
+    /// The plan decides by the text.
+    ByText,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    /// Number in [`Fields`].
+    pub(super) id: u32,
+    start: usize,
+    end: usize,
+    pub(super) presence: Presence,
+}
+
+/// A record; reused from line to line.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    line: u64,
+    /// The text as it stands in the file, then what had to be decoded.
+    bytes: Vec<u8>,
+    text_end: usize,
+    fields: Vec<Field>,
+}
+
+impl Record {
+    /// Starts over with the text of a line.
+    pub(super) fn begin(&mut self, line: u64, text: &[u8]) {
+        self.line = line;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(text);
+        self.text_end = text.len();
+        self.fields.clear();
+    }
+
+    /// Adds another line of the same record.
+    pub(super) fn more_text(&mut self, text: &[u8]) {
+        self.bytes.truncate(self.text_end);
+        self.bytes.push(b'\n');
+        self.bytes.extend_from_slice(text);
+        self.text_end = self.bytes.len();
+        self.fields.clear();
+    }
+
+    /// Number of the first line, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The text as it stands in the file.
+    pub(super) fn text(&self) -> &[u8] {
+        self.bytes.get(..self.text_end).unwrap_or_default()
+    }
+
+    /// Adds a field that is a stretch of the text.
+    pub(super) fn add_slice(&mut self, id: u32, start: usize, end: usize, presence: Presence) {
+        self.fields.push(Field {
+            id,
+            start,
+            end,
+            presence,
+        });
+    }
+
+    /// Adds a field whose bytes had to be decoded.
+    pub(super) fn add_decoded(&mut self, id: u32, bytes: &[u8], presence: Presence) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        self.add_slice(id, start, self.bytes.len(), presence);
+    }
+
+    pub(super) fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// A field's bytes.
+    pub(super) fn bytes(&self, field: &Field) -> &[u8] {
+        self.bytes.get(field.start..field.end).unwrap_or_default()
+    }
+
+    /// The field with this number, if the record has it.
+    pub(super) fn field(&self, id: u32) -> Option<&Field> {
+        // In a table the number is the place.
+        match self.fields.get(id as usize) {
+            Some(field) if field.id == id => Some(field),
+            _ => self.fields.iter().find(|field| field.id == id),
+        }
+    }
+}
+
+/// What a reader found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A record.
+    Record,
+    /// A line that is no record, and why; its text is in the record.
+    Reject(String),
+    /// The end of the file.
+    End,
+}
+
+/// Cuts a file into records.
+pub(super) trait RecordReader {
+    /// The next record or rejected line, in place of what `record` holds.
+    ///
+    /// # Errors
+    /// The file cannot be read on, or its head makes no sense.
+    fn next(&mut self, record: &mut Record) -> Result<Step>;
+
+    /// The fields known so far.
+    fn fields(&self) -> &Fields;
+
+    /// Bytes read from the file.
+    fn bytes(&self) -> u64;
+}

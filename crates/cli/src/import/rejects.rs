@@ -1,0 +1,88 @@
+//! Where rejected lines go.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, Result};
+use crate::output::escape;
+
+/// Rejected lines kept for the summary when no file collects them.
+const SHOWN: usize = 5;
+/// Bytes of a rejected line kept in the file.
+const MAX_TEXT_BYTES: usize = 64 << 10;
+
+/// Counts rejected lines and writes them down.
+#[derive(Debug)]
+pub(super) struct Rejects {
+    file: Option<(PathBuf, BufWriter<File>)>,
+    count: u64,
+    first: Vec<String>,
+}
+
+impl Rejects {
+    /// Collects in `path`, replacing what is there; without one only counts.
+    pub(super) fn open(path: Option<&Path>) -> Result<Self> {
+        let file = match path {
+            None => None,
+            Some(path) => {
+                let refuse = |error| {
+                    Failure::io("the rejects file cannot be written", &error)
+                        .with("file", path.display().to_string())
+                };
+                let mut file = BufWriter::new(File::create(path).map_err(refuse)?);
+                file.write_all(b"file\tline\treason\ttext\n")
+                    .map_err(refuse)?;
+                Some((path.to_owned(), file))
+            }
+        };
+        Ok(Self {
+            file,
+            count: 0,
+            first: Vec::new(),
+        })
+    }
+
+    /// Takes one rejected line.
+    pub(super) fn add(&mut self, name: &str, line: u64, reason: &str, text: &[u8]) -> Result<()> {
+        self.count += 1;
+        if self.first.len() < SHOWN {
+            self.first.push(format!("{name}:{line}: {reason}"));
+        }
+        if let Some((path, file)) = &mut self.file {
+            let text = text.get(..MAX_TEXT_BYTES).unwrap_or(text);
+            let (name, reason) = (escape(name.as_bytes()), escape(reason.as_bytes()));
+            writeln!(file, "{name}\t{line}\t{reason}\t{}", escape(text)).map_err(|error| {
+                Failure::io("the rejects file cannot be written", &error)
+                    .with("file", path.display().to_string())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// How many there were.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first few, as `file:line: reason`.
+    pub(super) fn first(&self) -> &[String] {
+        &self.first
+    }
+
+    /// The file that has them all.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(|(path, _)| path.as_path())
+    }
+
+    /// Writes what is still in the buffer.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        if let Some((path, file)) = &mut self.file {
+            file.flush().map_err(|error| {
+                Failure::io("the rejects file cannot be written", &error)
+                    .with("file", path.display().to_string())
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! The import itself.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Table};
+use serde::Serialize;
+
+use super::open::{Opened, open, shown_name};
+use super::plan::Plan;
+use super::record::{Record, Step};
+use super::rejects::Rejects;
+use crate::args::ImportArgs;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::{Output, grouped, seconds};
+use crate::progress::Progress;
+
+/// Records between two looks at Ctrl-C and the progress bar.
+const LOOK_EVERY: u64 = 1024;
+
+/// What an import did.
+#[derive(Debug, Default, Serialize)]
+struct Summary {
+    table: String,
+    files: u64,
+    records: u64,
+    entries: u64,
+    rejected: u64,
+    dry_run: bool,
+    seconds: f64,
+    entries_per_second: f64,
+}
+
+/// Reads the files of `args` into `table`; `None` only checks them.
+pub(crate) fn run(
+    args: &ImportArgs,
+    table: Option<Arc<dyn Table>>,
+    out: &mut Output,
+) -> Result<()> {
+    let watch = Watch::start();
+    let started = Instant::now();
+    if let Some(rejects) = &args.rejects
+        && args.files.iter().any(|file| same_file(file, rejects))
+    {
+        return Err(Failure::usage(
+            "the rejects file is one of the files to import",
+        ));
+    }
+    let mut job = Job {
+        args,
+        writer: table.map(|table| {
+            let config = BatchWriterConfig {
+                durability: args.durability,
+                ..BatchWriterConfig::default()
+            };
+            BatchWriter::new(table, config)
+        }),
+        rejects: Rejects::open(args.rejects.as_deref())?,
+        summary: Summary {
+            table: args.table.clone(),
+            dry_run: args.dry_run,
+            ..Summary::default()
+        },
+        refused_by_constraints: None,
+    };
+    let read = args
+        .files
+        .iter()
+        .try_for_each(|file| job.file(file, &watch));
+    // Whatever stopped the reading, the good lines before it are kept.
+    let flushed = job.flush();
+    job.rejects.flush()?;
+    read.and(flushed)?;
+    job.summary.rejected = job.rejects.count();
+    job.summary.seconds = started.elapsed().as_secs_f64();
+    job.summary.entries_per_second = job.summary.entries as f64 / job.summary.seconds.max(1e-9);
+    let Job {
+        rejects,
+        summary,
+        refused_by_constraints,
+        ..
+    } = job;
+    out.object(&summary, || describe(&summary))?;
+    if let Some(failure) = refused_by_constraints {
+        return Err(failure);
+    }
+    complain(args, &rejects)
+}
+
+fn describe(summary: &Summary) -> String {
+    format!(
+        "{} {} records, {} entries, {} rejected in {} ({} entries/s)",
+        if summary.dry_run {
+            "checked"
+        } else {
+            "imported"
+        },
+        grouped(summary.records),
+        grouped(summary.entries),
+        grouped(summary.rejected),
+        seconds(summary.seconds),
+        grouped(summary.entries_per_second as u64),
+    )
+}
+
+/// The failure that tells of rejected lines.
+fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
+    if rejects.count() == 0 || args.accept_rejects {
+        return Ok(());
+    }
+    let mut failure = Failure::outcome(format!(
+        "{} of the lines were rejected; all others are imported",
+        grouped(rejects.count())
+    ));
+    for (at, line) in rejects.first().iter().enumerate() {
+        failure = failure.with(&format!("rejected {}", at + 1), line.clone());
+    }
+    Err(match rejects.path() {
+        Some(path) => failure.next(format!("{} has each with its reason", path.display())),
+        None => failure.next("import again with --rejects FILE to collect them all"),
+    })
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
+
+struct Job<'a> {
+    args: &'a ImportArgs,
+    writer: Option<BatchWriter>,
+    rejects: Rejects,
+    summary: Summary,
+    /// Mutations that a constraint of the table refused; the writer cannot say which lines.
+    refused_by_constraints: Option<Failure>,
+}
+
+impl Job<'_> {
+    fn file(&mut self, path: &Path, watch: &Watch) -> Result<()> {
+        let name = shown_name(path);
+        let of_file = |failure: Failure| failure.with("file", name.clone());
+        let Opened { mut reader, format } = open(path, self.args)?;
+        let mut plan = Plan::new(self.args, format, name.clone())?;
+        let total = std::fs::metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file);
+        let progress = Progress::bytes(total.map(|file| file.len()));
+        let mut record = Record::default();
+        let mut steps: u64 = 0;
+        self.summary.files += 1;
+        loop {
+            if steps.is_multiple_of(LOOK_EVERY) {
+                progress.set(reader.bytes());
+                progress.say(|| format!("{} records", grouped(self.summary.records)));
+                if watch.stopped() {
+                    let kept = format!(
+                        "the records up to line {} of {name} are kept, and importing again writes \
+                         the same entries",
+                        record.line()
+                    );
+                    watch.check(&kept)?;
+                }
+            }
+            steps += 1;
+            match reader.next(&mut record).map_err(of_file)? {
+                Step::End => return Ok(()),
+                Step::Reject(reason) => {
+                    self.rejects
+                        .add(&name, record.line(), &reason, record.text())?;
+                }
+                Step::Record => match plan.apply(&record, reader.fields()).map_err(of_file)? {
+                    Ok(()) => self.write(&plan, &name, record.line())?,
+                    Err(reason) => {
+                        self.rejects
+                            .add(&name, record.line(), &reason, record.text())?;
+                    }
+                },
+            }
+        }
+    }
+
+    fn write(&mut self, plan: &Plan<'_>, name: &str, line: u64) -> Result<()> {
+        self.summary.records += 1;
+        for mutation in [Some(&plan.mutation), plan.mirror.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            self.summary.entries += mutation.len() as u64;
+            let Some(writer) = &mut self.writer else {
+                continue;
+            };
+            if let Err(error) = writer.add(mutation) {
+                self.settle(error.into(), Some((name, line)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        match self.writer.as_mut().map(BatchWriter::flush) {
+            Some(Err(error)) => self.settle(error.into(), None),
+            _ => Ok(()),
+        }
+    }
+
+    /// Goes on after a constraint's refusal, which the table applied in part; ends otherwise.
+    fn settle(&mut self, failure: Failure, near: Option<(&str, u64)>) -> Result<()> {
+        let failure = match near {
+            Some((name, line)) => failure.with("near", format!("{name}:{line}")),
+            None => failure,
+        };
+        if failure.is_kind(ErrorKind::ConstraintViolation) {
+            self.refused_by_constraints.get_or_insert(failure);
+            return Ok(());
+        }
+        Err(failure)
+    }
+}

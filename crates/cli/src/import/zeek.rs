@@ -1,0 +1,91 @@
+//! The lines with which Zeek's logs describe themselves.
+//! Source: the header that Zeek's ASCII log writer puts before its records.
+
+use super::fields::Fields;
+use super::record::Presence;
+use crate::args::FieldType;
+use crate::failure::{Failure, Result};
+use crate::output::unescape;
+
+/// What the head of the file said so far.
+#[derive(Debug)]
+pub(super) struct Zeek {
+    separator: u8,
+    unset: Vec<u8>,
+    empty: Vec<u8>,
+}
+
+impl Default for Zeek {
+    fn default() -> Self {
+        Self {
+            separator: b'\t',
+            unset: b"-".to_vec(),
+            empty: b"(empty)".to_vec(),
+        }
+    }
+}
+
+impl Zeek {
+    /// Takes in a line that begins with `#`; the separator if the line changed it.
+    pub(super) fn directive(&mut self, line: &[u8], fields: &mut Fields) -> Result<Option<u8>> {
+        if let Some(separator) = line.strip_prefix(b"#separator ") {
+            let bytes = unescape(separator).map_err(|error| {
+                Failure::outcome("the #separator line of the Zeek log makes no sense")
+                    .with("reason", error.to_string())
+            })?;
+            let &[byte] = bytes.as_ref() else {
+                return Err(Failure::outcome(
+                    "the separator of a Zeek log must be one byte",
+                ));
+            };
+            self.separator = byte;
+            return Ok(Some(byte));
+        }
+        let mut parts = line.split(|byte| *byte == self.separator);
+        let name = parts.next().unwrap_or_default();
+        let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
+        match name {
+            b"#unset_field" => self.unset = parts.next().unwrap_or_default().to_vec(),
+            b"#empty_field" => self.empty = parts.next().unwrap_or_default().to_vec(),
+            b"#fields" => fields.reset(parts.map(text)),
+            b"#types" => fields.set_types(parts.map(field_type)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// An error when records come before the names of their fields.
+    pub(super) fn check_head(&self, named: bool) -> Result<()> {
+        if named {
+            return Ok(());
+        }
+        Err(
+            Failure::outcome("records come before a #fields line: this is no whole Zeek log")
+                .next("import it as --format tsv with --no-header or --fields"),
+        )
+    }
+
+    pub(super) fn presence(&self, text: &[u8]) -> Presence {
+        if text == self.unset {
+            Presence::Missing
+        } else {
+            Presence::There
+        }
+    }
+
+    pub(super) fn is_empty_field(&self, text: &[u8]) -> bool {
+        text == self.empty
+    }
+}
+
+/// What we check of a Zeek type.
+fn field_type(name: &[u8]) -> Option<FieldType> {
+    Some(match name {
+        b"count" | b"port" => FieldType::Uint,
+        b"int" => FieldType::Int,
+        b"double" | b"interval" | b"time" => FieldType::Float,
+        b"bool" => FieldType::Bool,
+        b"addr" => FieldType::Ip,
+        _ => return None,
+    })
+}

@@ -1,0 +1,89 @@
+//! Aligned columns for people.
+
+use std::io::{self, Write};
+
+/// Rows of text under a head, aligned when written. For lists that fit in memory.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    /// Names; one that begins with `>` stands for numbers and is aligned to the right.
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Columns {
+    /// A table with these column names.
+    pub(crate) fn new(head: &[&'static str]) -> Self {
+        Self {
+            head: head.to_vec(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row: one text for each column.
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        debug_assert_eq!(cells.len(), self.head.len(), "one cell a column");
+        self.rows.push(cells);
+    }
+
+    /// Writes head and rows.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<String> = self
+            .head
+            .iter()
+            .map(|name| name.trim_start_matches('>').to_owned())
+            .collect();
+        let widths: Vec<usize> = names
+            .iter()
+            .enumerate()
+            .map(|(at, name)| {
+                let cells = self.rows.iter().filter_map(|row| row.get(at));
+                cells
+                    .chain([name])
+                    .map(|cell| width(cell))
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        for row in [&names].into_iter().chain(&self.rows) {
+            let mut line = String::new();
+            for ((cell, name), &wide) in row.iter().zip(&self.head).zip(&widths) {
+                if !line.is_empty() {
+                    line.push_str("  ");
+                }
+                let pad = " ".repeat(wide - width(cell));
+                if name.starts_with('>') {
+                    line.push_str(&pad);
+                    line.push_str(cell);
+                } else {
+                    line.push_str(cell);
+                    line.push_str(&pad);
+                }
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// Good enough for escaped text: wide characters count one.
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut columns = Columns::new(&["name", ">size"]);
+        columns.row(vec!["a".into(), "1,000".into()]);
+        columns.row(vec!["bcdef".into(), "7".into()]);
+        let mut out = Vec::new();
+        columns.write(&mut out).expect("memory");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            "name    size\na      1,000\nbcdef      7\n"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! Bytes as text and back.
+//!
+//! Keys and values are bytes. Shown, they are text that is safe in a terminal, a line and a JSON
+//! string: printable ASCII and letters and digits of every script stay, everything else is `\xNN`,
+//! a backslash is `\\`. The same text given as an argument means the same bytes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// The bytes as text; the text itself where nothing needs escaping.
+pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
+    let plain = |byte: &u8| matches!(byte, 0x20..=0x7e) && *byte != b'\\';
+    if bytes.iter().all(plain)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' => text.push_str("\\\\"),
+                ' '..='~' => text.push(character),
+                // Marks, joiners and direction changes could hide what stands in a terminal.
+                _ if character.is_alphanumeric() && !character.is_ascii() => text.push(character),
+                _ => {
+                    let mut buffer = [0; 4];
+                    for byte in character.encode_utf8(&mut buffer).bytes() {
+                        push_hex(&mut text, byte);
+                    }
+                }
+            }
+        }
+        for &byte in chunk.invalid() {
+            push_hex(&mut text, byte);
+        }
+    }
+    Cow::Owned(text)
+}
+
+fn push_hex(text: &mut String, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    text.push_str("\\x");
+    for nibble in [byte >> 4, byte & 15] {
+        text.push(char::from(DIGITS[usize::from(nibble)]));
+    }
+}
+
+/// Why a text names no bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnescapeError {
+    /// Byte offset of the backslash.
+    at: usize,
+}
+
+impl fmt::Display for UnescapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the backslash at position {} begins no escape: write \\xNN with two hexadecimal \
+             digits for a byte, and \\\\ for a backslash",
+            self.at + 1
+        )
+    }
+}
+
+impl std::error::Error for UnescapeError {}
+
+/// The bytes that a text with `\xNN` and `\\` means.
+pub(crate) fn unescape(text: &[u8]) -> Result<Cow<'_, [u8]>, UnescapeError> {
+    let Some(first) = memchr::memchr(b'\\', text) else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut at = first;
+    bytes.extend_from_slice(&text[..first]);
+    while let Some(&byte) = text.get(at) {
+        if byte != b'\\' {
+            bytes.push(byte);
+            at += 1;
+            continue;
+        }
+        match text.get(at + 1) {
+            Some(b'\\') => {
+                bytes.push(b'\\');
+                at += 2;
+            }
+            Some(b'x' | b'X') => {
+                let high = text.get(at + 2).copied().and_then(nibble);
+                let low = text.get(at + 3).copied().and_then(nibble);
+                let (Some(high), Some(low)) = (high, low) else {
+                    return Err(UnescapeError { at });
+                };
+                bytes.push(high << 4 | low);
+                at += 4;
+            }
+            _ => return Err(UnescapeError { at }),
+        }
+    }
+    Ok(Cow::Owned(bytes))
+}
+
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_string_comes_back() {
+        let mut all: Vec<u8> = (0..=255).collect();
+        all.extend_from_slice("Zürich \u{202e}東京 e\u{301} \\x41".as_bytes());
+        for end in 0..all.len() {
+            let bytes = &all[end / 2..end];
+            let text = escape(bytes);
+            assert!(!text.chars().any(char::is_control));
+            assert_eq!(unescape(text.as_bytes()).expect("our own escapes"), bytes);
+        }
+    }
+
+    #[test]
+    fn letters_stay_and_what_could_hide_does_not() {
+        assert_eq!(escape("Zürich".as_bytes()), "Zürich");
+        assert_eq!(escape(b"a\\b\0\xff"), "a\\\\b\\x00\\xff");
+        assert_eq!(escape("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
+    }
+
+    #[test]
+    fn half_an_escape_is_refused_with_its_place() {
+        for (text, at) in [("ab\\", 2), ("\\q", 0), ("a\\x4", 1), ("\\xzz", 0)] {
+            assert_eq!(unescape(text.as_bytes()), Err(UnescapeError { at }));
+        }
+        assert_eq!(unescape(b"\\x41\\\\").expect("valid"), &b"A\\"[..]);
+    }
+}

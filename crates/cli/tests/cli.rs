@@ -1,0 +1,22 @@
+//! The real program: exit codes, streams, signals, and every command on a store in a directory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    missing_docs,
+    reason = "tests fail by panicking, say what they skip, and need no manual"
+)]
+
+#[path = "cli/entries.rs"]
+mod entries;
+#[path = "cli/import.rs"]
+mod import;
+#[path = "cli/lab.rs"]
+mod lab;
+#[path = "cli/run.rs"]
+mod run;
+#[path = "cli/store.rs"]
+mod store;
+#[path = "cli/streams.rs"]
+mod streams;
+#[path = "cli/table.rs"]
+mod table;

@@ -1,0 +1,175 @@
+//! import, with files as they are met.
+
+use crate::run::{Folder, real_data};
+
+#[test]
+fn bad_lines_are_collected_and_good_ones_kept() {
+    let folder = Folder::new();
+    let mut text = b"id,n,who\n".to_vec();
+    for n in 0..1000 {
+        match n {
+            10 => text.extend_from_slice(b"r0010,ten,a\n"),
+            20 => text.extend_from_slice(b"r0020\n"),
+            30 => text.extend_from_slice(b"r0030,30,a&&b\n"),
+            40 => text.extend_from_slice(b"r0040,\"40,a\n"),
+            _ => text.extend_from_slice(format!("r{n:04},{n},a|b\n").as_bytes()),
+        }
+    }
+    let file = folder.write("in.csv", &text);
+    let arguments = [
+        "import",
+        "t",
+        &file,
+        "--create",
+        "--row",
+        "id",
+        "--type",
+        "n=int",
+        "--visibility-field",
+        "who",
+        "--rejects",
+        "rejects.tsv",
+        "--json",
+    ];
+    let ran = folder.run(&arguments);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let summary = &ran.json()[0];
+    assert_eq!(
+        (summary["records"].as_u64(), summary["rejected"].as_u64()),
+        (Some(996), Some(4))
+    );
+    let rejects = folder.read("rejects.tsv");
+    let numbers: Vec<&str> = rejects
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split('\t').nth(1))
+        .collect();
+    assert_eq!(numbers, ["12", "22", "32", "42"]);
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count", "-s", "a"])
+            .starts_with("996 entries")
+    );
+    // Importing again changes nothing that is seen.
+    let ran = folder.run(&[&arguments[..], &["--accept-rejects"]].concat());
+    assert_eq!(ran.code, 0);
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count", "-s", "a"])
+            .starts_with("996 entries")
+    );
+}
+
+#[test]
+fn an_oversized_row_is_rejected_and_the_next_line_imported() {
+    let folder = Folder::with_table();
+    let long = "x".repeat((1 << 20) + 1);
+    let file = folder.write("long.tsv", format!("row\tv\n{long}\t1\nshort\t2\n"));
+    let err = folder.fails(1, &["import", "t", &file, "--row", "row"]);
+    assert!(err.contains("a key holds at most"), "{err}");
+    assert_eq!(folder.ok(&["scan", "t"]), "short :v []\t2\n");
+}
+
+#[test]
+fn a_missing_file_or_table_is_named() {
+    let folder = Folder::with_table();
+    let err = folder.fails(1, &["import", "t", "nowhere.csv", "--row", "1"]);
+    assert!(err.contains("nowhere.csv"), "{err}");
+    let file = folder.write("a.csv", "a,b\n1,2\n");
+    let err = folder.fails(1, &["import", "u", &file, "--row", "a"]);
+    assert!(err.contains("--create"), "{err}");
+    // Good files before a missing one stay.
+    folder.fails(1, &["import", "t", &file, "nowhere.csv", "--row", "a"]);
+    assert_eq!(folder.ok(&["scan", "t"]), "1 :b []\t2\n");
+}
+
+#[test]
+fn flight_routes_become_a_graph() {
+    let Some(file) = real_data("openflights-routes.dat") else {
+        return;
+    };
+    let folder = Folder::new();
+    let file = file.display().to_string();
+    let ran = folder.run(&[
+        "import",
+        "routes",
+        &file,
+        "--create",
+        "--format",
+        "csv",
+        "--no-header",
+        "--fields",
+        "airline,airline_id,from,from_id,to,to_id,codeshare,stops,equipment",
+        "--row",
+        "from",
+        "--qualifier-field",
+        "to,airline",
+        "--family",
+        "edge",
+        "--value-field",
+        "equipment",
+        "--type",
+        "stops=uint",
+        "--json",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.json()[0]["records"], 67_663);
+    let out = folder.ok(&["scan", "routes", "--row", "AER", "--keys-only"]);
+    assert!(
+        out.lines().any(|line| line.starts_with("AER edge:KZN|2B")),
+        "{out}"
+    );
+    assert_eq!(
+        folder.run(&["scan", "routes", "--count", "--json"]).json()[0]["entries"],
+        67_663
+    );
+}
+
+#[test]
+fn a_web_log_and_zeek_logs_are_imported_without_a_reject() {
+    let folder = Folder::new();
+    for (file, more) in [
+        (
+            "apache-access.log",
+            &[
+                "--format",
+                "weblog",
+                "--row",
+                "host,@line",
+                "--timestamp-field",
+                "time",
+            ][..],
+        ),
+        (
+            "zeek-conn.log",
+            &["--row", "uid", "--timestamp-field", "ts"],
+        ),
+        (
+            "zeek-dns.log",
+            &["--row", "uid,@line", "--timestamp-field", "ts"],
+        ),
+        (
+            "zeek-http.log",
+            &["--row", "uid,@line", "--timestamp-field", "ts"],
+        ),
+        (
+            "zeek-ssl.log",
+            &["--row", "uid,@line", "--timestamp-field", "ts"],
+        ),
+    ] {
+        let Some(path) = real_data(file) else {
+            continue;
+        };
+        let table = file.replace(['-', '.'], "_");
+        let path = path.display().to_string();
+        let ran = folder.run(&[&["import", &table, &path, "--create", "--json"], more].concat());
+        assert_eq!(ran.code, 0, "{file}: {}", ran.err);
+        let summary = &ran.json()[0];
+        assert_eq!(summary["rejected"], 0);
+        assert_eq!(
+            folder.run(&["scan", &table, "--count", "--json"]).json()[0]["entries"],
+            summary["entries"],
+            "{file}"
+        );
+    }
+}

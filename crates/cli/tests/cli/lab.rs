@@ -1,0 +1,106 @@
+//! lab …: the figures that machines read.
+
+use crate::run::Folder;
+
+#[test]
+fn the_continuous_test_runs_and_its_figures_have_their_names() {
+    let folder = Folder::new();
+    let one = |arguments: &[&str], names: &[&str]| {
+        let arguments = [
+            &["lab", "continuous"],
+            arguments,
+            &["--table", "ci", "--json"],
+        ]
+        .concat();
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.code, 0, "{arguments:?} {} {}", ran.out, ran.err);
+        let lines = ran.json();
+        assert_eq!(lines.len(), 1, "{}", ran.out);
+        for name in names {
+            assert!(lines[0][name].is_number(), "{arguments:?} lacks {name}");
+        }
+        lines[0].clone()
+    };
+    let ingested = one(
+        &[
+            "ingest",
+            "--splits",
+            "3",
+            "--entries",
+            "20000",
+            "--writers",
+            "2",
+            "--durability",
+            "flush",
+        ],
+        &[
+            "entries",
+            "seconds",
+            "entries_per_second",
+            "settled_seconds",
+        ],
+    );
+    assert!(ingested["entries"].as_u64().unwrap() >= 19_000);
+    let verified = one(
+        &["verify"],
+        &[
+            "referenced",
+            "unreferenced",
+            "undefined",
+            "corrupt",
+            "entries_per_second",
+        ],
+    );
+    assert_eq!(
+        (verified["undefined"].as_u64(), verified["corrupt"].as_u64()),
+        (Some(0), Some(0))
+    );
+    assert!(verified["referenced"].as_u64().unwrap() > 0);
+    let names = [
+        "queries",
+        "missing",
+        "queries_per_second",
+        "p50_us",
+        "p99_us",
+    ];
+    assert_eq!(one(&["walk", "--seconds", "1"], &names)["missing"], 0);
+    assert_eq!(one(&["batch-walk", "--seconds", "1"], &names)["missing"], 0);
+    one(&["scan", "--seconds", "1"], &["scans", "entries"]);
+    one(&["moru"], &["entries", "written"]);
+    let splits = folder.ok(&["table", "splits", "ci"]);
+    assert_eq!(splits.lines().count(), 3);
+}
+
+/// A row that others point to is taken away: verify must see it and say so with its exit code.
+#[test]
+fn verify_notices_a_loss() {
+    let folder = Folder::new();
+    let ran = folder.run(&[
+        "lab",
+        "continuous",
+        "ingest",
+        "--entries",
+        "5000",
+        "--settle",
+        "no",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let first = folder
+        .run(&["scan", "ci", "--limit", "200", "--json"])
+        .json();
+    for entry in first.iter().take(20) {
+        let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+        folder.ok(&[
+            "delete",
+            "ci",
+            &text("row"),
+            &text("family"),
+            &text("qualifier"),
+        ]);
+    }
+    let ran = folder.run(&["lab", "continuous", "verify", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    let figures = &ran.json()[0];
+    assert!(figures["undefined"].as_u64().unwrap() > 0);
+    assert!(!figures["undefined_examples"].as_array().unwrap().is_empty());
+}

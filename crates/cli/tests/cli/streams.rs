@@ -1,0 +1,160 @@
+//! Streams, signals and exit codes.
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use crate::run::{Folder, finish, program};
+
+#[test]
+fn help_and_version_are_no_mistakes() {
+    let run = |arguments: &[&str]| {
+        let mut command = program();
+        command.args(arguments);
+        finish(command, b"")
+    };
+    for arguments in [
+        &["--help"][..],
+        &["help", "scan"],
+        &["table", "create", "-h"],
+        &["lab", "continuous", "--help"],
+    ] {
+        let ran = run(arguments);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments:?}");
+        assert!(ran.out.contains("Usage: ostrakon"));
+        assert!(!ran.out.contains('\u{1b}'), "no colours in a pipe");
+    }
+    assert!(run(&["help", "import"]).out.contains("Examples:"));
+    let version = run(&["--version"]);
+    assert!(version.out.starts_with("ostrakon 0."), "{}", version.out);
+    assert_eq!((version.code, version.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
+    let folder = Folder::new();
+    assert!(folder.fails(2, &["scna"]).contains("'scan'"));
+    assert!(
+        folder
+            .fails(2, &["table", "create", "t", "--propery", "b"])
+            .contains("--property")
+    );
+    assert!(
+        folder
+            .fails(2, &["put", "t", "a\\q", "f", "q", "v"])
+            .contains("position 2")
+    );
+    assert!(
+        folder
+            .fails(2, &["put", "t", "a", "f", "q", "v", "-l", "a&b|c"])
+            .contains("--visibility")
+    );
+    assert!(
+        folder
+            .fails(2, &["scan", "t", "--iterator", "RegExFilter"])
+            .contains("PRIORITY,CLASS")
+    );
+    folder.fails(2, &[]);
+    let mut command = program();
+    command.args(["scan", "t"]);
+    let ran = finish(command, b"");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--data DIR"), "{}", ran.err);
+}
+
+#[test]
+fn errors_are_one_object_for_machines() {
+    let folder = Folder::with_table();
+    let err = folder.fails(1, &["scan", "tt", "--json"]);
+    let object: serde_json::Value = serde_json::from_str(&err).unwrap();
+    assert_eq!(object["error"]["kind"], "not found");
+    assert_eq!(object["error"]["next"], "did you mean `t`?");
+}
+
+/// `scan | head` must end quietly and soon, not with a panic or an error.
+#[test]
+fn a_reader_that_goes_away_ends_a_scan_quietly() {
+    let folder = Folder::with_table();
+    let lines: String = (0..50_000)
+        .map(|n| format!("{n:08},{}\n", "v".repeat(40)))
+        .collect();
+    let file = folder.write("many.csv", lines);
+    folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+    for more in [&[][..], &["--json"]] {
+        let arguments = [&["scan", "t"], more].concat();
+        let mut command = folder.command(&arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut first = [0; 100];
+        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_an_import_and_keeps_what_was_read() {
+    use std::io::Write as _;
+
+    let folder = Folder::with_table();
+    let mut command = folder.command(&[
+        "import",
+        "t",
+        "-",
+        "--format",
+        "csv",
+        "--no-header",
+        "--row",
+        "1",
+    ]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for n in 0..2000 {
+        writeln!(input, "{n:06},v").unwrap();
+    }
+    input.flush().unwrap();
+    // Time to start, to read the lines and to install the handler.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // The import looks up when the next lines come.
+    for n in 2000..40_000 {
+        if writeln!(input, "{n:06},v").is_err() {
+            break;
+        }
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("stopped by Ctrl-C"), "{err}");
+    let ran = folder.run(&["scan", "t", "--count", "--json"]);
+    let entries = ran.json()[0]["entries"].as_u64().unwrap();
+    assert!((2000..40_000).contains(&entries), "{entries}");
+}
+
+#[test]
+fn completions_and_manual_pages_cover_the_commands() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(
+            folder.ok(&["completions", shell]).contains("add-splits"),
+            "{shell}"
+        );
+    }
+    folder.ok(&["man", "pages"]);
+    assert!(folder.read("pages/ostrakon-scan.1").contains("limit"));
+    assert!(folder.path("pages/ostrakon-table-compact.1").exists());
+}

@@ -1,0 +1,181 @@
+//! table …
+
+use crate::run::Folder;
+
+#[test]
+fn tables_are_made_listed_renamed_cloned_and_deleted() {
+    let folder = Folder::new();
+    folder.write("splits", "m\n\\xff\n");
+    let splits = folder.text("splits");
+    folder.ok(&[
+        "table",
+        "create",
+        "a",
+        "--splits",
+        "c,f",
+        "--splits-file",
+        &splits,
+        "--time-type",
+        "logical",
+    ]);
+    assert_eq!(folder.ok(&["table", "splits", "a"]), "c\nf\nm\n\\xff\n");
+    folder.ok(&["put", "a", "x", "f", "q", "v"]);
+    folder.ok(&["table", "clone", "a", "b"]);
+    folder.ok(&["put", "b", "y", "f", "q", "v"]);
+    assert_eq!(folder.ok(&["scan", "a"]).lines().count(), 1);
+    assert_eq!(folder.ok(&["scan", "b"]).lines().count(), 2);
+    folder.ok(&["table", "rename", "b", "c"]);
+    assert_eq!(folder.ok(&["table", "list"]), "a\nc\n");
+    let long = folder.run(&["table", "list", "--long", "--json"]).json();
+    assert_eq!(
+        (long[0]["table"].as_str(), long[0]["tablets"].as_u64()),
+        (Some("a"), Some(5))
+    );
+    assert_eq!(long[0]["time_type"], "logical");
+    assert!(
+        folder
+            .fails(1, &["table", "rename", "c", "a"])
+            .contains("error: ")
+    );
+    assert!(folder.fails(2, &["table", "delete", "c"]).contains("--yes"));
+    folder.ok(&["table", "delete", "c", "--yes"]);
+    assert!(
+        folder
+            .fails(1, &["table", "delete", "c", "--yes"])
+            .contains("next: ")
+    );
+    assert_eq!(folder.ok(&["table", "list"]), "a\n");
+    assert!(
+        folder
+            .fails(1, &["table", "create", "a"])
+            .contains("error: ")
+    );
+    folder.fails(2, &["table", "create", "no/name"]);
+}
+
+#[test]
+fn tablets_split_merge_flush_compact_and_are_measured() {
+    let folder = Folder::with_table();
+    let lines: String = (0..2000)
+        .map(|n| format!("{n:04},{}\n", "v".repeat(50)))
+        .collect();
+    folder.run_with(
+        &[
+            "import",
+            "t",
+            "-",
+            "--format",
+            "csv",
+            "--no-header",
+            "--row",
+            "1",
+        ],
+        lines.as_bytes(),
+    );
+    folder.ok(&["table", "add-splits", "t", "0500", "1500"]);
+    folder.ok(&["table", "flush", "t"]);
+    let tablets = folder.run(&["table", "tablets", "t", "--json"]).json();
+    assert_eq!(tablets.len(), 3);
+    assert_eq!(
+        (
+            tablets[1]["previous_end"].as_str(),
+            tablets[1]["end"].as_str()
+        ),
+        (Some("0500"), Some("1500"))
+    );
+    assert!(tablets[1]["entries"].as_u64().unwrap() > 0);
+    folder.ok(&["table", "compact", "t", "--begin", "0500", "--end", "1500"]);
+    folder.ok(&[
+        "table",
+        "compact",
+        "t",
+        "--iterator",
+        "30,RegExFilter,rowRegex=0.*",
+    ]);
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count"])
+            .starts_with("1,000 entries")
+    );
+    folder.ok(&["table", "compact", "t", "--cancel"]);
+    let du = folder.run(&["table", "du", "--json"]).json();
+    assert!(du[0]["bytes"].as_u64().unwrap() > 0);
+    assert!(folder.ok(&["table", "du", "t"]).starts_with("table"));
+    folder.ok(&["table", "merge", "t", "--begin", "0500"]);
+    assert_eq!(folder.ok(&["table", "splits", "t"]), "0500\n");
+    assert!(
+        folder
+            .fails(2, &["table", "merge", "t", "-b", "z", "-e", "a"])
+            .contains("swap")
+    );
+    assert!(
+        folder
+            .fails(2, &["table", "add-splits", "t"])
+            .contains("ROW")
+    );
+}
+
+#[test]
+fn properties_are_read_set_and_taken_back_and_unknown_ones_refused() {
+    let folder = Folder::with_table();
+    folder.ok(&[
+        "table",
+        "config",
+        "set",
+        "t",
+        "table.durability=flush",
+        "table.split.threshold=64M",
+    ]);
+    let get = |name: &str| {
+        folder
+            .run(&["table", "config", "get", "t", name, "--json"])
+            .json()[0]["value"]
+            .clone()
+    };
+    assert_eq!(get("table.durability"), "flush");
+    folder.ok(&["table", "config", "delete", "t", "table.durability"]);
+    assert_eq!(get("table.durability"), "sync");
+    assert!(folder.ok(&["table", "config", "get", "t"]).lines().count() > 5);
+    let err = folder.fails(1, &["table", "config", "set", "t", "table.durabilty=none"]);
+    assert!(err.contains("table.durability"), "{err}");
+    folder.fails(
+        2,
+        &["table", "config", "set", "t", "table.durability=always"],
+    );
+    folder.fails(
+        1,
+        &[
+            "table",
+            "create",
+            "u",
+            "--property",
+            "table.split.treshold=1M",
+        ],
+    );
+    let err = folder.run(&[
+        "table",
+        "config",
+        "set",
+        "t",
+        "table.iterator.scan.x=30,NoSuchIterator",
+    ]);
+    assert!(
+        err.code != 0 && err.err.contains("NoSuchIterator"),
+        "{}",
+        err.err
+    );
+}
+
+#[test]
+fn a_table_off_line_answers_nobody_until_it_is_back() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    folder.ok(&["table", "offline", "t"]);
+    assert!(folder.fails(1, &["scan", "t"]).contains("error: "));
+    assert_eq!(
+        folder.run(&["table", "list", "--json"]).json()[0]["online"],
+        false
+    );
+    folder.ok(&["table", "online", "t"]);
+    assert_eq!(folder.ok(&["scan", "t"]).lines().count(), 1);
+}
