@@ -760,3 +760,42 @@ fn a_file_of_version_1_is_read() {
     file.verify(&mut |_| {}).unwrap();
     assert_eq!(try_read(&file).unwrap(), entries);
 }
+
+#[test]
+fn a_range_may_lie_behind_the_last_entry_of_a_full_group() {
+    // Three groups of sixteen: behind the last entry no further group begins.
+    let entries: Vec<Entry> = (0..48)
+        .map(|row| Entry {
+            key: Key::new(format!("r{row:02}"), "f", "q"),
+            value: b"v".to_vec(),
+        })
+        .collect();
+    let disk = disk();
+    write(&disk, &entries, WriterOptions::default());
+    let (file, _) = open(&disk);
+    let mut iterator = file.iterator(&[Fence::ALL]);
+    let all = ColumnSelection::all();
+    for (start, end) in [
+        ("r47", "s"),
+        ("r47\0", "s"),
+        ("r46\0", "r47\0"),
+        ("r99", "s"),
+    ] {
+        let range = Range::rows(start..end);
+        let expected: Vec<Entry> = entries
+            .iter()
+            .filter(|entry| range.contains(entry.key.as_ref()))
+            .cloned()
+            .collect();
+        let found = read(&mut iterator, &range, &all, BatchLimit::default());
+        assert_eq!(found, expected, "{range:?}");
+    }
+    for row in ["r46", "r47"] {
+        let behind = Key {
+            timestamp: -1,
+            ..Key::new(row, "f", "q")
+        };
+        let range = Range::keys(Some(behind), true, Some(Key::new(row, "g", "")), true).unwrap();
+        assert!(read(&mut iterator, &range, &all, BatchLimit::default()).is_empty());
+    }
+}

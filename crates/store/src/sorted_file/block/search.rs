@@ -17,6 +17,10 @@ struct RowOrder {
 impl Block {
     /// Position of the first entry behind `bound`, not before position `from`. `None` if the block is malformed.
     pub(in crate::sorted_file) fn find(&self, bound: Bound<'_>, from: usize) -> Option<usize> {
+        // Behind the last entry there is no restart to look at when the last group is full.
+        if from >= self.entries() {
+            return Some(from);
+        }
         let raw = self.raw();
         let layout = self.layout();
         let prefix = layout.row_prefix.of(raw)?;
