@@ -1,7 +1,9 @@
-//! What the tests of Ostrakon share: disks that fail, a judge that is plainly right, and an examiner
-//! that any table source must pass. Private to this repository.
+//! What the tests of Ostrakon share: disks that fail, a judge that is plainly right, a model test
+//! that plays random operations on both, and an examiner that any table source must pass. Private to
+//! this repository.
 
 pub mod disk;
 pub mod examiner;
 pub mod iterators;
 pub mod judge;
+pub mod model;

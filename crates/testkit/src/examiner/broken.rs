@@ -439,7 +439,7 @@ impl Table for BrokenTable {
     ) -> Result<Box<dyn PendingWrite>> {
         let number = self.source.submitted.fetch_add(1, Ordering::Relaxed);
         let lost = match self.source.fault {
-            Fault::LosesSomeBatches => number % 97 == 96,
+            Fault::LosesSomeBatches => number % 37 == 36,
             Fault::LosesUnsafeWrites => durability == Some(Durability::None),
             _ => false,
         };

@@ -1,0 +1,192 @@
+//! What must have survived, and what may have.
+//!
+//! Every acknowledged change is kept since the last moment at which all was certain. After a crash
+//! the changes of each table that may be lost are tried: of those in the log a prefix survived, at
+//! least up to the last one that was promised; of those outside the log a prefix that was flushed;
+//! and one that failed is there whole or not at all. The choice that explains what is found becomes
+//! the judge's new state; if none does, a promise was broken.
+
+use ostrakon_cell::{Durability, Properties};
+
+use super::operation::Operation;
+use super::player::apply;
+use crate::disk::Crash;
+use crate::judge::{MapSnapshot, MapSource};
+
+/// How sure a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// Not in the log.
+    None,
+    Log,
+    Flush,
+    Sync,
+    /// Survives whatever happens.
+    Certain,
+}
+
+impl Level {
+    pub(super) fn of(durability: Durability) -> Self {
+        match durability {
+            Durability::None => Self::None,
+            Durability::Log => Self::Log,
+            Durability::Flush => Self::Flush,
+            Durability::Sync => Self::Sync,
+        }
+    }
+}
+
+/// One change that was made, or may have been.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// Which table, whatever its name was.
+    pub(super) ident: u64,
+    pub(super) operation: Operation,
+    pub(super) millis: i64,
+    pub(super) level: Level,
+    /// It failed: nobody knows how far it came.
+    pub(super) odd: bool,
+}
+
+pub(super) struct Survivors {
+    base: MapSnapshot,
+    items: Vec<Item>,
+}
+
+impl Survivors {
+    pub(super) fn new(base: MapSnapshot) -> Self {
+        Self {
+            base,
+            items: Vec::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    pub(super) fn odd_count(&self) -> usize {
+        self.items.iter().filter(|item| item.odd).count()
+    }
+
+    /// What a table has in memory went to files.
+    pub(super) fn settle(&mut self, ident: u64) {
+        for item in &mut self.items {
+            if item.ident == ident && !item.odd {
+                item.level = Level::Certain;
+            }
+        }
+    }
+
+    /// Nothing can be lost any more.
+    pub(super) fn all_certain(&mut self, now: MapSnapshot) {
+        *self = Self::new(now);
+    }
+
+    /// Forgets what can no longer be lost, if that is everything.
+    pub(super) fn advance(&mut self, judge: &MapSource) {
+        if self
+            .items
+            .iter()
+            .all(|item| item.level >= Level::Sync && !item.odd)
+        {
+            self.all_certain(judge.snapshot());
+        }
+    }
+
+    fn replay(&self, chosen: &[bool]) -> MapSource {
+        let judge = MapSource::new();
+        judge.restore(&self.base);
+        for (item, _) in self.items.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
+            judge.set_millis(item.millis);
+            // What was refused then is refused now.
+            let _ = apply(&judge, &item.operation, &Properties::new());
+        }
+        judge
+    }
+
+    /// The judge as it must be after a crash; `agrees` compares one table.
+    pub(super) fn find(
+        &mut self,
+        crash: Crash,
+        agrees: &dyn Fn(u64, &MapSource) -> Result<(), String>,
+    ) -> Result<MapSource, String> {
+        let promised = match crash {
+            Crash::Process => Level::Flush,
+            _ => Level::Sync,
+        };
+        let mut chosen: Vec<bool> = vec![true; self.items.len()];
+        let mut idents: Vec<u64> = self.items.iter().map(|item| item.ident).collect();
+        idents.sort_unstable();
+        idents.dedup();
+        for ident in idents {
+            self.choose(ident, promised, &mut chosen, agrees)?;
+        }
+        let judge = self.replay(&chosen);
+        let mut keep = chosen.iter();
+        self.items.retain(|_| keep.next().copied().unwrap_or(true));
+        for item in &mut self.items {
+            if item.odd {
+                item.odd = false;
+                item.level = item.level.min(Level::Log);
+            }
+            if crash != Crash::Process {
+                // It was on the disk.
+                item.level = Level::Certain;
+            }
+        }
+        self.advance(&judge);
+        Ok(judge)
+    }
+
+    /// Finds which changes of one table are there.
+    fn choose(
+        &self,
+        ident: u64,
+        promised: Level,
+        chosen: &mut [bool],
+        agrees: &dyn Fn(u64, &MapSource) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let of_table = |choose: &dyn Fn(&Item) -> bool| -> Vec<usize> {
+            (0..self.items.len())
+                .filter(|at| self.items[*at].ident == ident && choose(&self.items[*at]))
+                .collect()
+        };
+        let odd = of_table(&|item| item.odd);
+        let unlogged = of_table(&|item| !item.odd && item.level == Level::None);
+        let logged =
+            of_table(&|item| !item.odd && item.level > Level::None && item.level < Level::Certain);
+        let least = logged
+            .iter()
+            .rposition(|at| self.items[*at].level >= promised)
+            .map_or(0, |at| at + 1);
+        let mut first_reason = None;
+        for of_logged in (least..=logged.len()).rev() {
+            for of_unlogged in (0..=unlogged.len()).rev() {
+                for mask in 0..1_u32 << odd.len() {
+                    let set =
+                        |places: &[usize], chosen: &mut [bool], there: &dyn Fn(usize) -> bool| {
+                            for (number, at) in places.iter().enumerate() {
+                                chosen[*at] = there(number);
+                            }
+                        };
+                    set(&logged, chosen, &|number| number < of_logged);
+                    set(&unlogged, chosen, &|number| number < of_unlogged);
+                    set(&odd, chosen, &|number| mask & 1 << number == 0);
+                    match agrees(ident, &self.replay(chosen)) {
+                        Ok(()) => return Ok(()),
+                        Err(reason) => first_reason = first_reason.or(Some(reason)),
+                    }
+                }
+            }
+        }
+        Err(format!(
+            "no choice of survivors explains what is there ({} logged changes of which {least} were \
+             promised, {} unlogged, {} failed); with all of them: {}",
+            logged.len(),
+            unlogged.len(),
+            odd.len(),
+            first_reason.unwrap_or_default()
+        ))
+    }
+}
