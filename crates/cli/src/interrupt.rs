@@ -4,6 +4,7 @@
 //! Work that can stop cleanly takes a watch, asks [`Watch::stopped`] now and then, and may leave
 //! a call that makes blocking work return. A second Ctrl-C ends the process at once.
 
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
@@ -73,6 +74,8 @@ fn on_signal() {
     if !WATCHED.load(Ordering::SeqCst) || ASKED.swap(true, Ordering::SeqCst) {
         std::process::exit(ENDED_AT_ONCE);
     }
+    // Work that waits for input looks up only when some comes. That nobody reads this is no matter.
+    let _ = writeln!(io::stderr(), "\nstopping; Ctrl-C again ends it at once");
     if let Some(call) = CALL.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         call();
     }

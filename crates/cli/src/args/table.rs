@@ -30,7 +30,7 @@ pub(crate) enum TableCommand {
     },
     /// List the tables
     List {
-        /// Show id, state, tablets, entries and size too
+        /// Show id, state and tablets too, and the entries and bytes in files (not those in memory)
         #[arg(short, long)]
         long: bool,
     },

@@ -100,6 +100,6 @@ pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -
     };
     match nearest(name, tables.iter().map(|table| table.name.as_str())) {
         Some(near) => failure.next(format!("did you mean `{near}`?")),
-        None => failure.next("`ostrakon table list` shows the tables there are"),
+        None => failure,
     }
 }

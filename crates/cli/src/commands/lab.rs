@@ -103,7 +103,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
 }
 
 fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output) -> Result<()> {
-    use Absent::{Create, Refuse};
+    use Absent::Refuse;
     match command {
         ContinuousCommand::Ingest(args) => ingest(access, args, out),
         ContinuousCommand::Agitate(args) => agitate(access, args, out),
@@ -117,7 +117,7 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
             access.with_store(Refuse, |source| scan(&source, args, out))
         }
         ContinuousCommand::Moru(args) => {
-            access.with_store(Create, |source| moru(&source, args, out))
+            access.with_store(Refuse, |source| moru(&source, args, out))
         }
         ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
             let options = verify_options(args.table, &args.how);

@@ -356,6 +356,39 @@ fn json_zeek_and_web_logs_are_understood() {
     );
 }
 
+/// Names that come late must be known as well as the first ones, and a file that brings a name
+/// a line must not take time by the square.
+#[test]
+fn fields_of_json_may_come_at_any_line() {
+    let session = Session::new();
+    let mut text =
+        String::from("{\"id\":1,\"a\":1}\n{\"id\":2,\"who\":\"a|b\",\"secret\":1,\"b\":2}\n");
+    for n in 0..20_000 {
+        text.push_str(&format!("{{\"id\":\"n\",\"f{n}\":1}}\n"));
+    }
+    let file = session.file("late.jsonl", &text);
+    session.run(&[
+        "import",
+        "late",
+        &file,
+        "--create",
+        "--row",
+        "id",
+        "--visibility-field",
+        "who",
+        "--skip",
+        "secret",
+        "--map",
+        "b=fam:bee",
+    ]);
+    assert_eq!(
+        session.run(&["scan", "late", "--end", "2", "-s", "a"]),
+        "1 :a []\t1\n2 fam:bee [a|b]\t2\n"
+    );
+    let count = session.run(&["scan", "late", "--row", "n", "--count"]);
+    assert!(count.starts_with("20,000 entries"), "{count}");
+}
+
 #[test]
 fn an_export_comes_back_whole_in_every_format() {
     let session = Session::new();

@@ -60,6 +60,11 @@ impl Fields {
         self.generation += 1;
     }
 
+    /// Whether no further names come.
+    pub(super) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
     pub(super) fn len(&self) -> usize {
         self.names.len()
     }

@@ -161,14 +161,16 @@ impl<'a> Plan<'a> {
         let generation = fields.generation();
         let compiled = match self.compiled.take() {
             Some((of, compiled)) if of == generation => compiled,
-            _ => self.compile(fields)?,
+            before => self.compile(fields, before.map(|(_, compiled)| compiled))?,
         };
         let outcome = self.make(record, fields, &compiled);
         self.compiled = Some((generation, compiled));
         Ok(outcome)
     }
 
-    fn compile(&self, fields: &Fields) -> Result<Compiled> {
+    /// `before` is the plan for fewer fields: where names only come in addition, what it says of the
+    /// known ones stays, so that a file that brings a name a line costs no more than its lines.
+    fn compile(&self, fields: &Fields, before: Option<Compiled>) -> Result<Compiled> {
         let args = self.args;
         let place = |name: &String| place(name, fields);
         let places = |names: &[String]| names.iter().map(place).collect::<Result<Vec<_>>>();
@@ -199,10 +201,20 @@ impl<'a> Plan<'a> {
                 both_ways: args.both_ways,
             }
         } else {
-            self.targets(fields, &row, label.as_ref())?
+            let known = match before.map(|before| before.shape) {
+                Some(Shape::Columns { targets, .. }) if !fields.is_complete() => targets,
+                _ => Vec::new(),
+            };
+            self.targets(fields, known, &row, label.as_ref())?
         };
         let mut checked = Vec::new();
-        for id in 0..fields.len() as u32 {
+        // Only a file that names its fields at once declares types.
+        let declared = if fields.is_complete() {
+            fields.len()
+        } else {
+            0
+        };
+        for id in 0..declared as u32 {
             if let Some(kind) = fields.declared_type(id) {
                 checked.push((Place::Field(id), kind));
             }
@@ -219,27 +231,32 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The columns of a record's fields.
-    fn targets(&self, fields: &Fields, row: &[Place], label: Option<&Place>) -> Result<Shape> {
+    /// The columns of a record's fields: those known before, and those of the fields since.
+    fn targets(
+        &self,
+        fields: &Fields,
+        mut targets: Vec<Option<Target>>,
+        row: &[Place],
+        label: Option<&Place>,
+    ) -> Result<Shape> {
         let args = self.args;
+        let first_new = targets.len() as u32;
         let ids = |names: &[String]| -> Result<Vec<Place>> {
             names.iter().map(|name| place(name, fields)).collect()
         };
         let (only, skip) = (ids(&args.only)?, ids(&args.skip)?);
-        let mut targets: Vec<Option<Target>> = (0..fields.len() as u32)
-            .map(|id| {
-                let here = Place::Field(id);
-                let wanted = if args.only.is_empty() {
-                    !row.contains(&here) && label != Some(&here) && !skip.contains(&here)
-                } else {
-                    only.contains(&here)
-                };
-                wanted.then(|| Target {
-                    family: self.family.clone(),
-                    qualifier: fields.name(id).as_bytes().to_vec(),
-                })
+        targets.extend((first_new..fields.len() as u32).map(|id| {
+            let here = Place::Field(id);
+            let wanted = if args.only.is_empty() {
+                !row.contains(&here) && label != Some(&here) && !skip.contains(&here)
+            } else {
+                only.contains(&here)
+            };
+            wanted.then(|| Target {
+                family: self.family.clone(),
+                qualifier: fields.name(id).as_bytes().to_vec(),
             })
-            .collect();
+        }));
         for map in &args.map {
             if let Place::Field(id) = place(&map.field, fields)?
                 && let Some(target) = targets.get_mut(id as usize)
