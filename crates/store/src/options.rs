@@ -4,8 +4,8 @@
 /// How a store is opened. Properties of tables are set on the tables, by Accumulo's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Memory the store may hold, in bytes: memtables take up to half, caches a quarter, the rest is
-    /// for compactions and scans. More means fewer, larger files and less compaction. Default: a
+    /// Memory the store may hold, in bytes: memtables take up to six tenths, caches a quarter, the
+    /// rest is for compactions and scans. More means fewer, larger files and less compaction. Default: a
     /// quarter of the machine's memory, at least 64 MiB and at most 4 GiB.
     pub memory_budget_bytes: u64,
     /// Makes the directory a store when it is empty or absent. Default: yes.
@@ -18,8 +18,9 @@ pub struct StoreOptions {
     /// Runs flushes, compactions and splits by itself. Tests turn it off to decide the moment.
     /// Default: yes.
     pub background: bool,
-    /// Bytes of a log segment before the next begins. Default: 256 MiB. Smaller ones are freed
-    /// sooner after a flush.
+    /// Bytes of a log segment before the next begins; at most an eighth of the memory budget, since
+    /// recovery reads a segment at once. Default: 256 MiB. Smaller ones are freed sooner after a
+    /// flush.
     pub wal_segment_bytes: u64,
     /// Table files kept open. Default: 512. Above it the least used are closed and reopened.
     pub max_open_files: usize,
@@ -44,14 +45,20 @@ impl StoreOptions {
     /// Bytes all memtables may hold together.
     #[must_use]
     pub fn memtable_bytes(&self) -> u64 {
-        self.memory_budget_bytes / 2
+        self.memory_budget_bytes * 6 / 10
     }
 
     /// Bytes of one memtable after which it is flushed: several fit, so that writing goes on
     /// meanwhile.
     #[must_use]
     pub fn flush_bytes(&self) -> u64 {
-        self.memtable_bytes() * 2 / 5
+        self.memtable_bytes() * 3 / 10
+    }
+
+    /// Bytes of a log segment before the next begins.
+    #[must_use]
+    pub fn segment_bytes(&self) -> u64 {
+        self.wal_segment_bytes.min(self.memory_budget_bytes / 8)
     }
 
     /// Bytes the block and index caches may hold.

@@ -26,6 +26,7 @@ struct State {
     memory: usize,
     last_sequence: u64,
     first_segment: Option<u64>,
+    unlogged: bool,
 }
 
 /// What a scan sees of a memtable: it never changes.
@@ -47,6 +48,7 @@ impl Memtable {
         {
             state.first_segment = Some(segment);
         }
+        state.unlogged |= segment.is_none();
         if state.levels.is_empty() {
             state.levels.push(Vec::new());
         }
@@ -81,6 +83,12 @@ impl Memtable {
     #[must_use]
     pub fn first_segment(&self) -> Option<u64> {
         self.state.lock().first_segment
+    }
+
+    /// Whether some of it is in no log.
+    #[must_use]
+    pub fn has_unlogged(&self) -> bool {
+        self.state.lock().unlogged
     }
 
     /// What is there now.

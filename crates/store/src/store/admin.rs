@@ -47,10 +47,7 @@ impl Store {
     }
 
     fn check_open(&self) -> StoreResult<()> {
-        match self.context.health.check_writable() {
-            Err(error) if error.kind() == ErrorKind::Closed => Err(error),
-            _ => Ok(()),
-        }
+        self.context.health.check_open()
     }
 }
 

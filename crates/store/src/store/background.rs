@@ -79,7 +79,7 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
         let kept = segment.map_or(0, |segment| {
             context.segment.load(Ordering::SeqCst) - segment
         });
-        let log_bytes = kept * context.options.wal_segment_bytes;
+        let log_bytes = kept * context.options.segment_bytes();
         if log_bytes > 2 * context.options.memtable_bytes() {
             table.flush_memtables()?;
             delete_old_segments(context, tables)?;

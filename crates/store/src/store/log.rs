@@ -52,6 +52,10 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
     for (commit, sequence) in group.drain(..).zip(sequences) {
         let memory = commit.run.memory() as u64;
         match &written {
+            Ok(()) if commit.table.check_exists().is_err() => {
+                context.pressure.give(memory);
+                commit.ticket.settle(commit.table.check_exists());
+            }
             Ok(()) => {
                 let logged = commit.durability > Durability::None;
                 commit
@@ -70,7 +74,7 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
             }
         }
     }
-    if written.is_ok() && writer.segment_bytes() >= context.options.wal_segment_bytes {
+    if written.is_ok() && writer.segment_bytes() >= context.options.segment_bytes() {
         if let Err(error) = writer.roll() {
             context.health.fail(error);
         }

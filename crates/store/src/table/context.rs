@@ -82,6 +82,14 @@ impl Health {
             .map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
+    /// An error once the store was closed.
+    pub(crate) fn check_open(&self) -> StoreResult<()> {
+        match &*self.failed.lock() {
+            Some(error) if error.kind() == ErrorKind::Closed => Err(error.duplicate()),
+            _ => Ok(()),
+        }
+    }
+
     /// Makes the store read-only until it is reopened: the log could not be written or synced, so
     /// what it holds is not known any more.
     pub(crate) fn fail(&self, cause: Error) {

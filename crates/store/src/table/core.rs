@@ -145,6 +145,7 @@ impl TableCore {
 
     /// An error unless the table answers.
     pub(crate) fn check_online(&self) -> StoreResult<()> {
+        self.context.health.check_open()?;
         let status = self.status.read();
         if status.deleted {
             return Err(Error::not_found("the table was deleted").with("table", &status.name));
@@ -203,6 +204,16 @@ impl TableCore {
             .chain([&data.active])
             .map(|memtable| memtable.len() as u64)
             .sum()
+    }
+
+    /// Whether something in memory is in no log.
+    #[must_use]
+    pub(crate) fn has_unlogged(&self) -> bool {
+        let data = self.data.read();
+        data.frozen
+            .iter()
+            .chain([&data.active])
+            .any(|memtable| memtable.has_unlogged())
     }
 
     /// Whether a memtable waits to be flushed.
