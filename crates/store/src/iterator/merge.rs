@@ -578,6 +578,20 @@ mod tests {
     }
 
     #[test]
+    fn a_refill_may_leave_what_the_rows_had_in_common() {
+        let rows = |prefix: &str, range: std::ops::Range<usize>| -> Vec<Entry> {
+            range.map(|i| put(&format!("{prefix}{i}"), 1, "")).collect()
+        };
+        let leaver = [rows("aaaa", 10..10 + FIRST_ENTRIES), rows("b", 10..60)].concat();
+        let sources = [leaver, rows("aaaa", 50..90), rows("aaaa", 55..95)];
+        let mut iterator = merged(&sources, 1000);
+        assert_eq!(
+            show(&everything(&mut iterator, 5000)),
+            show(&expected(&sources))
+        );
+    }
+
+    #[test]
     fn a_copy_and_a_second_seek_start_afresh() {
         let sources = [
             vec![put("a", 1, ""), put("c", 1, "")],
