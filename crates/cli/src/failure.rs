@@ -98,6 +98,11 @@ impl Failure {
         self.kind == Kind::Store(kind)
     }
 
+    /// The message alone.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,

@@ -90,9 +90,9 @@ pub(super) fn find_table(source: &dyn Source, name: &str) -> Result<Arc<dyn Tabl
         .map_err(|error| suggest_table(source, name, error.into()))
 }
 
-/// Adds a table of a similar name to a failure that says there is none.
+/// Adds a table of a similar name to a failure that says there is none, unless the source did.
 pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -> Failure {
-    if !failure.is_kind(ErrorKind::NotFound) {
+    if !failure.is_kind(ErrorKind::NotFound) || failure.message().contains("did you mean") {
         return failure;
     }
     let Ok(tables) = source.tables() else {

@@ -67,7 +67,9 @@ fn errors_are_one_object_for_machines() {
     let err = folder.fails(1, &["scan", "tt", "--json"]);
     let object: serde_json::Value = serde_json::from_str(&err).unwrap();
     assert_eq!(object["error"]["kind"], "not found");
-    assert_eq!(object["error"]["next"], "did you mean `t`?");
+    assert_eq!(object["error"]["context"]["table"], "tt");
+    let message = object["error"]["message"].as_str().unwrap();
+    assert!(message.contains("did you mean t?"), "{message}");
 }
 
 /// `scan | head` must end quietly and soon, not with a panic or an error.

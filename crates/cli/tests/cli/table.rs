@@ -42,7 +42,7 @@ fn tables_are_made_listed_renamed_cloned_and_deleted() {
     assert!(
         folder
             .fails(1, &["table", "delete", "c", "--yes"])
-            .contains("table list")
+            .contains("no such table")
     );
     assert_eq!(folder.ok(&["table", "list"]), "a\n");
     assert!(
