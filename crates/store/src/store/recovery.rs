@@ -83,6 +83,8 @@ pub(super) fn recover(
                 .with("offset", damage.offset));
             }
             recovered.damages.push(damage.clone());
+        } else if Some(number) == last && !read_only {
+            reader.settle(&*context.vfs)?;
         }
     }
     Ok(recovered)

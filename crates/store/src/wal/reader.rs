@@ -100,6 +100,27 @@ impl SegmentReader {
         self.damage.as_ref()
     }
 
+    /// Makes a last segment that was read to its end one that others may follow: cuts a torn end
+    /// off, and puts what was read on the disk, since a killed process may have left it in the
+    /// operating system's hands. A segment without a header is removed.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<()> {
+        if self.bytes.is_empty() {
+            vfs.remove(&self.path)?;
+            return match self.path.parent() {
+                Some(dir) => vfs.sync_dir(dir),
+                None => Ok(()),
+            };
+        }
+        let file = vfs.open_random(&self.path)?;
+        if self.at < self.bytes.len() {
+            file.set_len(self.at as u64)?;
+        }
+        file.sync_data()
+    }
+
     /// Decides whether the unreadable record at the present place is the torn end of the log or
     /// damage.
     fn judge_end(&self) -> Option<Damage> {

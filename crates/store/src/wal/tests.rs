@@ -63,6 +63,24 @@ fn a_torn_end_is_no_damage_in_the_last_segment_and_damage_in_others() {
 }
 
 #[test]
+fn a_settled_segment_may_be_followed_by_others() {
+    for cut in 0..(RECORD_HEADER_BYTES + 5) {
+        let (vfs, path) = written(&[b"first", b"other"], 1);
+        rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - cut));
+        let mut reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+        while reader.next_record().is_some() {}
+        reader.settle(&*vfs).unwrap();
+        let (payloads, damage) = read(&*vfs, &path, false);
+        assert_eq!((payloads.len(), damage), (2 - usize::from(cut > 0), None));
+    }
+    let (vfs, path) = written(&[], 0);
+    rewrite(&*vfs, &path, |bytes| bytes.truncate(5));
+    let reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+    reader.settle(&*vfs).unwrap();
+    assert!(!vfs.exists(&path).unwrap());
+}
+
+#[test]
 fn a_flipped_bit_before_synced_records_is_damage() {
     let (vfs, path) = written(&[b"first", b"second", b"third"], 2);
     let first_payload = SEGMENT_HEADER_BYTES + RECORD_HEADER_BYTES;
