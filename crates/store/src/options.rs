@@ -1,6 +1,8 @@
 //! Settings of a store: plain numbers. What does work (disk, clock, iterator classes) is handed over
 //! as [`Components`](crate::Components).
 
+use crate::vfs::machine_memory_bytes;
+
 /// How a store is opened. Properties of tables are set on the tables, by Accumulo's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
@@ -69,7 +71,5 @@ impl StoreOptions {
 }
 
 fn default_memory_budget() -> u64 {
-    let system = rustix::system::sysinfo();
-    let memory = u64::from(system.mem_unit) * (system.totalram as u64);
-    (memory / 4).clamp(64 << 20, 4 << 30)
+    (machine_memory_bytes() / 4).clamp(64 << 20, 4 << 30)
 }

@@ -27,6 +27,20 @@ pub fn spawn<T: Send + 'static>(
         })
 }
 
+/// Runs `work` on `count` threads, this one among them, until all return; the first error wins.
+pub fn run_on_all<E: Send>(
+    count: usize,
+    panicked: impl Fn() -> E,
+    work: impl Fn() -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..count).map(|_| scope.spawn(&work)).collect();
+        helpers.into_iter().fold(work(), |outcome, helper| {
+            outcome.and(helper.join().unwrap_or_else(|_| Err(panicked())))
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]

@@ -16,7 +16,7 @@ use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::iterator::user::stock_iterators;
+use crate::iterator::stock_iterators;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
 use crate::properties::TableConfig;

@@ -12,6 +12,7 @@ use crate::sorted_file::SortedFileWriter;
 use crate::tablet::{
     TabletFile, TabletView, file_record, file_sources, split_points, writer_options,
 };
+use crate::threads;
 
 /// One compaction: which files of which tablet.
 struct Job {
@@ -155,25 +156,13 @@ impl TableCore {
                 self.compact_whole(end, options, cancel)?;
             }
         };
-        let threads = self
+        let count = self
             .context
             .options
             .compaction_threads
             .clamp(1, ends.len().max(1));
-        std::thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut outcome = work();
-            for helper in helpers {
-                let other = helper.join().unwrap_or_else(|_| {
-                    Err(Error::new(
-                        ErrorKind::Internal,
-                        "a compaction thread panicked",
-                    ))
-                });
-                outcome = outcome.and(other);
-            }
-            outcome
-        })
+        let panicked = || Error::new(ErrorKind::Internal, "a compaction thread panicked");
+        threads::run_on_all(count, panicked, work)
     }
 
     /// Compacts all files of the tablet that ends with `end`. One that was split or merged away

@@ -11,7 +11,7 @@ use super::layout::{TabletFile, TabletView};
 use crate::catalog::{Fence, FileId};
 use crate::codec::Compression;
 use crate::error::StoreResult;
-use crate::iterator::system::{SystemOptions, system_stack};
+use crate::iterator::{SystemOptions, system_stack};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::properties::{BloomFunctor, TableConfig};
 use crate::sorted_file::{FilterFunctor, FilterOptions, LocalityGroup, WriterOptions};

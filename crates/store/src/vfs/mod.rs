@@ -14,4 +14,4 @@ pub use contract::{
 };
 pub use fault::{Operation, io_error, poisoned, short_file};
 pub use memory::MemoryVfs;
-pub use real::RealVfs;
+pub use real::{RealVfs, machine_memory_bytes};

@@ -175,6 +175,13 @@ impl Vfs for RealVfs {
     }
 }
 
+/// Memory of this machine, in bytes.
+#[must_use]
+pub fn machine_memory_bytes() -> u64 {
+    let system = rustix::system::sysinfo();
+    u64::from(system.mem_unit) * (system.totalram as u64)
+}
+
 /// One line for the lock file: process id, then the command.
 fn describe_this_process() -> String {
     let command = fs::read_to_string("/proc/self/comm")

@@ -16,6 +16,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("sorted_file", 1),
     ("wal", 1),
     ("catalog", 1),
+    ("properties", 1),
     ("memtable", 1),
     ("iterator", 1),
     ("cache", 1),
