@@ -1,19 +1,27 @@
 //! Agitate: kills the writer again and again, and verifies that nothing acknowledged is lost.
 
-use std::process::Command;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ostrakon_cell::{Result, Source};
+use crossbeam_channel::{Sender, bounded};
+use ostrakon_cell::{Error, ErrorKind, Result, Source};
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use super::verify::VerifyOptions;
-use crate::Progress;
+use super::control::Control;
+use super::verify::{VerifyOptions, run_verify};
+use crate::threads::seed;
+use crate::{NoProgress, Progress};
 
 /// What only the caller knows: how to start a writer in a process of its own, and how to open the
 /// store when that process is gone.
 pub trait Agitated {
-    /// A command that ingests until it is killed, into the table and store that are agitated. Its
+    /// A command that ingests until it is killed, into the table and store that are agitated. It
+    /// must be the writer itself, not a shell around it, so that the kill meets it. Its
     /// standard output is read: lines `flushed <writer> <entries>` (see
     /// [`Progress::flushed`]) tell what was acknowledged; other lines are passed over. Its standard
     /// error goes to a pipe and is shown if it dies by itself. `child` counts from 0 and serves to
@@ -107,6 +115,277 @@ pub fn run_agitate(
     options: &AgitateOptions,
     progress: &dyn Progress,
 ) -> Result<AgitateFigures> {
-    let _ = (agitated, options, progress);
-    Err(super::pending())
+    if options.life_min > options.life_max {
+        return Err(Error::invalid(
+            "the shortest life of a writer is longer than the longest: swap the two",
+        ));
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed(options.seed));
+    let control = Control::new(None, None, progress);
+    let mut figures = AgitateFigures::default();
+
+    // What is there already may be lost as well.
+    let source = agitated.open()?;
+    match source.table(&options.verify.table) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+        Ok(_) => {
+            figures.acknowledged = run_verify(&source, &options.verify, &NoProgress)?.entries;
+        }
+    }
+    drop(source);
+
+    progress.phase("kill", Some(options.kills));
+    while figures.kills < options.kills && control.goes_on() {
+        let spread = options.life_max - options.life_min;
+        let life = options.life_min + spread.mul_f64(random.random());
+        let acknowledged = live_and_die(agitated, figures.kills, life, &control)?;
+        figures.kills += 1;
+        figures.acknowledged += acknowledged;
+        let began = Instant::now();
+        let source = agitated
+            .open()
+            .map_err(|error| error.with("after kill", figures.kills))?;
+        let open_seconds = began.elapsed().as_secs_f64();
+        figures.open_seconds.push(open_seconds);
+        progress.line(&format!(
+            "kill {} after {:.2} s: {acknowledged} entries acknowledged, opened in {open_seconds:.3} s",
+            figures.kills,
+            life.as_secs_f64(),
+        ));
+        if options.verify_each && figures.kills < options.kills {
+            judge(&source, options, &mut figures, &NoProgress)?;
+            if !figures.is_sound() {
+                break;
+            }
+        }
+        progress.done(figures.kills);
+    }
+    // A wish to stop ends the killing; what was done is judged all the same.
+    judge(
+        &agitated.open()?,
+        options,
+        &mut figures,
+        &Uncancelled(progress),
+    )?;
+    figures.seconds = control.seconds();
+    Ok(figures)
+}
+
+fn judge(
+    source: &Arc<dyn Source>,
+    options: &AgitateOptions,
+    figures: &mut AgitateFigures,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let verify = run_verify(source, &options.verify, progress)?;
+    figures.entries = verify.entries;
+    figures.undefined = verify.undefined;
+    figures.corrupt = verify.corrupt;
+    figures.referenced = verify.referenced;
+    figures.unreferenced = verify.unreferenced;
+    figures.lost = figures.acknowledged.saturating_sub(verify.entries);
+    let undefined = verify.undefined_examples.iter().map(|row| {
+        let by = row.referenced_by.join(", ");
+        format!("row {} is missing; {by} point to it", row.row)
+    });
+    let corrupt = verify
+        .corrupt_examples
+        .iter()
+        .map(|entry| format!("{}: {}", entry.key, entry.fault));
+    figures.findings = undefined.chain(corrupt).collect();
+    Ok(())
+}
+
+/// Passes everything on but the wish to stop.
+struct Uncancelled<'a>(&'a dyn Progress);
+
+impl Progress for Uncancelled<'_> {
+    fn phase(&self, what: &str, total: Option<u64>) {
+        self.0.phase(what, total);
+    }
+    fn done(&self, units: u64) {
+        self.0.done(units);
+    }
+    fn line(&self, text: &str) {
+        self.0.line(text);
+    }
+}
+
+/// A writer that tells nothing of its flushes is taken for alive after this time.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+
+/// Bytes kept of what a writer says on its standard error.
+const STDERR_KEPT: usize = 4096;
+
+/// Starts a writer, lets it live, kills it. Returns the entries it said were acknowledged.
+fn live_and_die(
+    agitated: &dyn Agitated,
+    number: u64,
+    life: Duration,
+    control: &Control<'_>,
+) -> Result<u64> {
+    let mut command = agitated.ingest_command(number)?;
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map(Killed)
+        .map_err(|error| {
+            Error::new(ErrorKind::Io, "the writer's process cannot be started")
+                .with("program", &program)
+                .with_source(error)
+        })?;
+    let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
+    std::thread::scope(|scope| {
+        let (alive, first_sign) = bounded(1);
+        let said = scope.spawn(move || stdout.map_or(0, |stdout| listen(stdout, &alive)));
+        let complaints = scope.spawn(move || stderr.map_or_else(String::new, tail));
+        let _ = first_sign.recv_timeout(SILENCE_MAX);
+        control.pause(life);
+        let died = child.0.try_wait().ok().flatten();
+        // Dead or alive: after this the pipes end, and the two threads with them.
+        drop(child);
+        let said = said.join().unwrap_or_default();
+        let complaints = complaints.join().unwrap_or_default();
+        match died {
+            None => Ok(said),
+            Some(status) => Err(Error::new(
+                ErrorKind::Unavailable,
+                "the writer ended by itself before it was killed; it must ingest without end",
+            )
+            .with("program", program)
+            .with("status", status)
+            .with("it said", complaints.trim())),
+        }
+    })
+}
+
+/// A process that does not outlive this value.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // SIGKILL; an error means that it is gone already. Waiting frees its lock on the store.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads `flushed <writer> <entries>` lines to the end; returns the entries of all writers.
+fn listen(stdout: impl Read, alive: &Sender<()>) -> u64 {
+    let mut writers: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut reader = BufReader::new(stdout);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match reader.read_line(&mut line) {
+            // The kill may cut a line: without its end the number may be cut as well.
+            Ok(read) if read > 0 && line.ends_with('\n') => {}
+            _ => return writers.values().sum(),
+        }
+        let mut words = line.split_whitespace();
+        if words.next() == Some("flushed")
+            && let Some(Ok(writer)) = words.next().map(str::parse)
+            && let Some(Ok(entries)) = words.next().map(str::parse)
+        {
+            writers.insert(writer, entries);
+            let _ = alive.try_send(());
+        }
+    }
+}
+
+fn tail(mut stderr: impl Read) -> String {
+    let (mut kept, mut buffer) = (Vec::new(), [0; 1024]);
+    while let Ok(read @ 1..) = stderr.read(&mut buffer) {
+        kept.extend_from_slice(buffer.get(..read).unwrap_or_default());
+        let excess = kept.len().saturating_sub(STDERR_KEPT);
+        kept.drain(..excess);
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::continuous::{IngestOptions, run_ingest};
+    use ostrakon_testkit::judge::MapSource;
+
+    /// The writer is a shell that only claims to have written; the table is as it is.
+    struct Pretended {
+        script: &'static str,
+        source: Arc<dyn Source>,
+    }
+
+    impl Agitated for Pretended {
+        fn ingest_command(&self, child: u64) -> Result<Command> {
+            let mut command = Command::new("sh");
+            command
+                .arg("-c")
+                .arg(self.script)
+                .env("CHILD", child.to_string());
+            Ok(command)
+        }
+        fn open(&self) -> Result<Arc<dyn Source>> {
+            Ok(Arc::clone(&self.source))
+        }
+    }
+
+    fn pretended(script: &'static str, entries: u64) -> Pretended {
+        let source: Arc<dyn Source> = Arc::new(MapSource::new());
+        let options = IngestOptions {
+            entries: Some(entries),
+            // Never so many that lists are joined: every entry stays one.
+            flush_interval: Some(entries),
+            ..IngestOptions::default()
+        };
+        run_ingest(&source, &options, &NoProgress).unwrap();
+        Pretended { script, source }
+    }
+
+    fn options(kills: u64) -> AgitateOptions {
+        AgitateOptions {
+            kills,
+            life_min: Duration::from_millis(20),
+            life_max: Duration::from_millis(60),
+            verify_each: true,
+            ..AgitateOptions::default()
+        }
+    }
+
+    #[test]
+    fn writers_are_killed_and_the_table_judged() {
+        let agitated = pretended("echo flushed 0 0; exec sleep 100", 200);
+        let began = Instant::now();
+        let figures = run_agitate(&agitated, &options(3), &NoProgress).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(10));
+        assert_eq!((figures.kills, figures.entries), (3, 200));
+        assert_eq!(
+            (figures.undefined, figures.corrupt, figures.lost),
+            (0, 0, 0)
+        );
+        assert_eq!((figures.acknowledged, figures.open_seconds.len()), (200, 3));
+        assert!(figures.is_sound());
+    }
+
+    #[test]
+    fn acknowledged_entries_that_are_not_there_are_lost() {
+        let script = "echo flushed 0 50; echo flushed 1 7; echo flushed 0 70; printf 'flushed 0 9'; exec sleep 100";
+        let figures = run_agitate(&pretended(script, 200), &options(2), &NoProgress).unwrap();
+        // 77 claimed by the first writer, none written: found at once, so there is no second kill.
+        assert_eq!(
+            (figures.kills, figures.acknowledged, figures.lost),
+            (1, 277, 77)
+        );
+        assert!(!figures.is_sound());
+    }
+
+    #[test]
+    fn a_writer_that_dies_by_itself_is_quoted() {
+        let agitated = pretended("echo flushed 0 0; echo no such table >&2; exit 3", 20);
+        let error = run_agitate(&agitated, &options(1), &NoProgress).unwrap_err();
+        assert!(error.to_string().contains("no such table"), "{error}");
+    }
 }

@@ -241,11 +241,6 @@ pub(super) fn parse_hex(digits: &[u8]) -> Option<u64> {
     (bad < 16).then_some(number)
 }
 
-/// What a call answers that this slice does not carry out yet.
-pub(crate) fn pending() -> ostrakon_cell::Error {
-    ostrakon_cell::Error::new(ostrakon_cell::ErrorKind::Unsupported, "not built yet")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,5 +40,3 @@ pub use scan::{ScanFigures, ScanTestOptions, run_scan};
 pub use stats::{StatsFigures, StatsLine, StatsOptions, run_stats};
 pub use verify::{CorruptEntry, UndefinedRow, VerifyFigures, VerifyOptions, run_verify};
 pub use walk::{WalkFigures, WalkOptions, run_walk};
-
-pub(crate) use layout::pending;

@@ -1,5 +1,10 @@
 //! The list of experiments.
 
+use ostrakon_cell::{Error, Result};
+
+use super::plan::{Plan, Sizes};
+use super::sen2013;
+
 /// One experiment that can be run.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
@@ -7,16 +12,115 @@ pub struct Experiment {
     pub name: &'static str,
     /// One line: what it measures.
     pub description: &'static str,
+    pub(super) plan: fn(Sizes) -> Plan,
 }
+
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "sen2013-table-1",
+        description: "ingest into a pre-split table, 1 to 4 clients and a longer run",
+        plan: sen2013::table_1,
+    },
+    Experiment {
+        name: "sen2013-table-2",
+        description: "ingest into a table that splits while it grows, against a pre-split one",
+        plan: sen2013::table_2,
+    },
+    Experiment {
+        name: "sen2013-table-3",
+        description: "walkers on a pre-split table: query rate and latency",
+        plan: sen2013::table_3,
+    },
+    Experiment {
+        name: "sen2013-table-4",
+        description: "batch walkers on a pre-split table: query rate and latency",
+        plan: sen2013::table_4,
+    },
+    Experiment {
+        name: "sen2013-table-5",
+        description: "walkers on a table that split while it grew",
+        plan: sen2013::table_5,
+    },
+    Experiment {
+        name: "sen2013-table-6",
+        description: "batch walkers on a table that split while it grew",
+        plan: sen2013::table_6,
+    },
+    Experiment {
+        name: "sen2013-table-7",
+        description: "as many ingest clients as walkers at once, pre-split",
+        plan: sen2013::table_7,
+    },
+    Experiment {
+        name: "sen2013-table-8",
+        description: "a third as many ingest clients as walkers at once, pre-split",
+        plan: sen2013::table_8,
+    },
+    Experiment {
+        name: "sen2013-table-9",
+        description: "as many ingest clients as walkers at once, on a table that splits",
+        plan: sen2013::table_9,
+    },
+    Experiment {
+        name: "sen2013-table-10",
+        description: "a third as many ingest clients as walkers at once, on a table that splits",
+        plan: sen2013::table_10,
+    },
+    Experiment {
+        name: "sen2013-table-12",
+        description: "verification of the whole table, in plenty of memory and in little",
+        plan: sen2013::table_12,
+    },
+    Experiment {
+        name: "sen2013-figure-5",
+        description: "ingest and query rates against the number of clients",
+        plan: sen2013::figure_5,
+    },
+];
 
 /// All experiments, in the order of the paper.
 #[must_use]
 pub fn experiments() -> &'static [Experiment] {
-    &[]
+    EXPERIMENTS
 }
 
 /// The experiment of that name.
 #[must_use]
 pub fn experiment(name: &str) -> Option<&'static Experiment> {
-    experiments().iter().find(|one| one.name == name)
+    EXPERIMENTS.iter().find(|one| one.name == name)
+}
+
+/// The experiment of that name, or an error that says which name is nearest.
+pub(super) fn find(name: &str) -> Result<&'static Experiment> {
+    experiment(name).ok_or_else(|| {
+        let likeness = |one: &&Experiment| strsim::jaro_winkler(one.name, name);
+        let nearest = EXPERIMENTS
+            .iter()
+            .max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+            .map_or("", |one| one.name);
+        Error::not_found("no experiment has this name; `lab list` shows those there are")
+            .with("name", name)
+            .with("did you mean", nearest)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_near_misses_suggested() {
+        assert_eq!(EXPERIMENTS.len(), 12);
+        for one in EXPERIMENTS {
+            assert_eq!(find(one.name).unwrap().name, one.name);
+            assert!(!one.description.is_empty());
+        }
+        let error = find("sen2013-tabel-12").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .ends_with("did you mean: sen2013-table-12)"),
+            "{error}"
+        );
+    }
 }

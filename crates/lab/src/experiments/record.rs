@@ -1,23 +1,163 @@
 //! What a run leaves behind: one JSON file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::rig::RigConditions;
+use crate::measure::{Host, HostSample, LatencySummary, RateSample, Spread};
+
+/// The record's version. Fields may be added; a change of meaning raises it.
+pub const RECORD_VERSION: u32 = 1;
 
 /// The record of one run of an experiment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Record {}
+pub struct Record {
+    /// [`RECORD_VERSION`] of the writer.
+    pub record_version: u32,
+    /// The experiment's name.
+    pub experiment: String,
+    /// Its title.
+    pub title: String,
+    /// What the paper did and found.
+    pub paper: Paper,
+    /// How ours differs in size and kind.
+    pub scaling: String,
+    /// What the numbers are worth nothing without.
+    pub conditions: Conditions,
+    /// When the run began, in milliseconds since 1970.
+    pub started_ms: u64,
+    /// How long all of it took, in seconds.
+    pub seconds: f64,
+    /// What each number of a row means, in the order to show them.
+    pub columns: Vec<Column>,
+    /// Our rows.
+    pub rows: Vec<Row>,
+}
 
-/// What a number is worth nothing without.
+/// What the paper did and found.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Conditions {}
+pub struct Paper {
+    /// Which paper.
+    pub citation: String,
+    /// Which table or figure.
+    pub label: String,
+    /// What was done.
+    pub what: String,
+    /// Heads of the table.
+    pub columns: Vec<String>,
+    /// Rows of the table, as printed.
+    pub rows: Vec<Vec<String>>,
+    /// What a reader must know before comparing.
+    pub caveats: Vec<String>,
+}
 
-/// A row of the paper's table.
+/// What the numbers are worth nothing without.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct PaperRow {}
+pub struct Conditions {
+    /// The source.
+    pub source: RigConditions,
+    /// The machine.
+    pub host: Host,
+    /// Durability of the writes.
+    pub durability: String,
+    /// Bytes of keys and values of an entry, on average.
+    pub entry_bytes: f64,
+    /// Bytes an entry takes on disk after the last compaction, on average; 0 where unknown.
+    pub stored_bytes_per_entry: f64,
+    /// The table's block compression, as its property says.
+    pub codec: String,
+    /// Largest table of the run, in bytes on disk.
+    pub data_bytes: u64,
+    /// `data_bytes` against the source's memory budget.
+    pub data_to_memory: f64,
+    /// Bytes a writer collects before it submits them.
+    pub batch_bytes: u64,
+    /// Bytes a writer may have under way.
+    pub buffer_bytes: u64,
+    /// What is inside the timers.
+    pub timed: String,
+    /// Steady state or burst, and the state data was in before reading.
+    pub state: String,
+    /// The factor on the sizes.
+    pub scale: f64,
+    /// Times each row was measured.
+    pub repetitions: usize,
+    /// Version of the lab.
+    pub lab_version: String,
+}
+
+/// What one number of a row means.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its key among the metrics.
+    pub key: String,
+    /// What a table calls it.
+    pub label: String,
+    /// How to show it.
+    pub unit: Unit,
+}
+
+/// Units of numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// A plain count.
+    #[default]
+    Count,
+    /// Units a second.
+    PerSecond,
+    /// Units a minute.
+    PerMinute,
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Millis,
+    /// Microseconds.
+    Micros,
+    /// Bytes.
+    Bytes,
+}
 
 /// One row of ours.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Row {}
+pub struct Row {
+    /// What distinguishes it.
+    pub name: String,
+    /// Client threads, where rows differ in them: the horizontal axis of a plot.
+    pub clients: usize,
+    /// Mean and deviation over the repetitions, by metric.
+    pub metrics: BTreeMap<String, Spread>,
+    /// What each repetition gave.
+    pub repetitions: Vec<Repetition>,
+}
 
 /// One repetition of a row.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Repetition {}
+pub struct Repetition {
+    /// Numbers by metric.
+    pub metrics: BTreeMap<String, f64>,
+    /// Throughput against time.
+    pub rates: Vec<RateSeries>,
+    /// Latency distributions.
+    pub latencies: Vec<LatencySeries>,
+    /// Process and machine during the repetition.
+    pub host: Vec<HostSample>,
+}
+
+/// Throughput against time.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct RateSeries {
+    /// What is counted.
+    pub name: String,
+    /// How far the run was, sample by sample.
+    pub samples: Vec<RateSample>,
+}
+
+/// A latency distribution.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct LatencySeries {
+    /// Of what.
+    pub name: String,
+    /// The distribution.
+    pub latency: LatencySummary,
+}

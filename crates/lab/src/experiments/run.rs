@@ -1,12 +1,20 @@
 //! Runs one experiment and writes its record.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{Durability, Result};
+use ostrakon_cell::{BatchWriterConfig, Durability, Error, ErrorKind, Result};
 
-use super::record::Record;
-use super::rig::Rig;
+use super::catalogue::find;
+use super::phases::{Outcome, Quiet, Setting, run_row};
+use super::plan::{Plan, RowPlan, Sizes};
+use super::record::{Column, Conditions, Paper, RECORD_VERSION, Record, Row};
+use super::rig::{Rig, RigSettings};
+use super::sen2013;
 use crate::Progress;
+use crate::continuous::IngestOptions;
+use crate::measure::{Host, spread};
 
 /// Settings of [`run_experiment`].
 #[derive(Debug, Clone)]
@@ -33,16 +41,182 @@ impl Default for ExperimentOptions {
     }
 }
 
-/// Runs an experiment by name and writes its record as JSON, `NAME-<time>.json`.
+/// Runs an experiment by name and writes its record as JSON, `NAME-<milliseconds since 1970>.json`.
 ///
 /// # Errors
-/// No such experiment (with a suggestion), the source fails, or the record cannot be written.
+/// No such experiment (with a suggestion), the source fails, the record cannot be written, or the
+/// run was cancelled; then there is no record.
 pub fn run_experiment(
     rig: &dyn Rig,
     name: &str,
     options: &ExperimentOptions,
     progress: &dyn Progress,
 ) -> Result<(Record, PathBuf)> {
-    let _ = (rig, name, options, progress);
-    Err(crate::continuous::pending())
+    let chosen = find(name)?;
+    if !(options.scale > 0.0 && options.scale.is_finite()) || options.repetitions == 0 {
+        return Err(
+            Error::invalid("the scale is above 0, and each row is measured once or more")
+                .with("scale", options.scale)
+                .with("repetitions", options.repetitions),
+        );
+    }
+    // Found out now rather than after minutes of measuring.
+    create_directory(&options.out)?;
+    let plan = (chosen.plan)(Sizes(options.scale));
+    let settings = RigSettings::default();
+    let began = Instant::now();
+    let started_ms = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_millis() as u64);
+    let setting = Setting {
+        durability: options.durability,
+        scratch: rig.scratch(),
+        progress: &Quiet(progress),
+    };
+    let runs = (plan.rows.len() * options.repetitions) as u64;
+    progress.phase(&format!("{name}: {}", plan.title), Some(runs));
+    let (mut rows, mut all, mut done) = (Vec::new(), Vec::new(), 0);
+    for row in &plan.rows {
+        let mut outcomes = Vec::with_capacity(options.repetitions);
+        for _ in 0..options.repetitions {
+            let source = rig.fresh(&settings)?;
+            outcomes.push(run_row(&source, row, setting)?);
+            if progress.cancelled() {
+                return Err(Error::new(
+                    ErrorKind::Cancelled,
+                    "the experiment was stopped; no record was written",
+                ));
+            }
+            done += 1;
+            progress.done(done);
+        }
+        rows.push(summary(row, &mut outcomes));
+        if let Some(row) = rows.last() {
+            progress.line(&line(&plan, row));
+        }
+        all.append(&mut outcomes);
+    }
+    let record = Record {
+        record_version: RECORD_VERSION,
+        experiment: name.to_owned(),
+        title: plan.title.to_owned(),
+        paper: paper(&plan),
+        scaling: plan.scaling.to_owned(),
+        conditions: conditions(rig, &settings, options, &plan, &all),
+        started_ms,
+        seconds: began.elapsed().as_secs_f64(),
+        columns: plan
+            .columns
+            .iter()
+            .map(|&(key, label, unit)| Column {
+                key: key.to_owned(),
+                label: label.to_owned(),
+                unit,
+            })
+            .collect(),
+        rows,
+    };
+    let file = options.out.join(format!("{name}-{started_ms}.json"));
+    write_record(&record, &file)?;
+    Ok((record, file))
+}
+
+fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
+    let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for outcome in &*outcomes {
+        for (name, value) in &outcome.repetition.metrics {
+            values.entry(name.clone()).or_default().push(*value);
+        }
+    }
+    Row {
+        name: plan.name.clone(),
+        clients: plan.clients,
+        metrics: values
+            .into_iter()
+            .map(|(name, values)| (name, spread(&values)))
+            .collect(),
+        repetitions: outcomes
+            .iter_mut()
+            .map(|outcome| std::mem::take(&mut outcome.repetition))
+            .collect(),
+    }
+}
+
+/// The rates of a row, for whoever watches.
+fn line(plan: &Plan, row: &Row) -> String {
+    let numbers = plan.columns.iter().filter_map(|(key, label, _)| {
+        let of = row.metrics.get(*key).filter(|_| key.ends_with("rate"))?;
+        Some(format!("{label} {:.0} ± {:.0}", of.mean, of.deviation))
+    });
+    format!("{}: {}", row.name, numbers.collect::<Vec<_>>().join(", "))
+}
+
+fn paper(plan: &Plan) -> Paper {
+    let text = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+    Paper {
+        citation: sen2013::CITATION.to_owned(),
+        label: plan.paper.label.to_owned(),
+        what: plan.paper.what.to_owned(),
+        columns: text(plan.paper.columns),
+        rows: plan.paper.rows.iter().map(|row| text(row)).collect(),
+        caveats: text(plan.paper.caveats),
+    }
+}
+
+fn conditions(
+    rig: &dyn Rig,
+    settings: &RigSettings,
+    options: &ExperimentOptions,
+    plan: &Plan,
+    outcomes: &[Outcome],
+) -> Conditions {
+    let source = rig.conditions(settings);
+    let sum = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let stored: Vec<f64> = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.stored_bytes_per_entry)
+        .collect();
+    let data_bytes = outcomes
+        .iter()
+        .map(|outcome| outcome.table_bytes)
+        .max()
+        .unwrap_or(0);
+    Conditions {
+        durability: options.durability.to_string(),
+        entry_bytes: sum(|one| one.entry_bytes) as f64 / sum(|one| one.entries).max(1) as f64,
+        stored_bytes_per_entry: spread(&stored).mean,
+        codec: outcomes
+            .first()
+            .map_or_else(String::new, |outcome| outcome.codec.clone()),
+        data_bytes,
+        data_to_memory: data_bytes as f64 / source.memory_budget_bytes.max(1) as f64,
+        batch_bytes: BatchWriterConfig::default().batch_bytes as u64,
+        buffer_bytes: IngestOptions::default().buffer_bytes as u64,
+        timed: plan.timed.to_owned(),
+        state: plan.state.to_owned(),
+        scale: options.scale,
+        repetitions: options.repetitions,
+        lab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: Host::here(),
+        source,
+    }
+}
+
+fn create_directory(directory: &Path) -> Result<()> {
+    std::fs::create_dir_all(directory).map_err(|error| {
+        Error::new(ErrorKind::Io, "the directory for records cannot be made")
+            .with("directory", directory.display())
+            .with_source(error)
+    })
+}
+
+fn write_record(record: &Record, file: &Path) -> Result<()> {
+    let json = serde_json::to_vec_pretty(record).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the record cannot be written as JSON").with_source(error)
+    })?;
+    std::fs::write(file, json).map_err(|error| {
+        Error::new(ErrorKind::Io, "the record cannot be written")
+            .with("file", file.display())
+            .with_source(error)
+    })
 }

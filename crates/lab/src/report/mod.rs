@@ -1,5 +1,10 @@
-//! The report: records of experiments as one HTML page.
+//! The report: records of experiments as one HTML page that asks nobody for anything: no script, no
+//! style sheet, no font from elsewhere.
 
+mod chart;
 mod page;
+mod plots;
+mod section;
+mod text;
 
 pub use page::{ReportSummary, write_report};

@@ -1,0 +1,263 @@
+//! Runs the phases of a row and turns their figures into metrics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ostrakon_cell::{Durability, Result, Source, TableOptions};
+
+use super::plan::{Phase, RowPlan};
+use super::record::{LatencySeries, RateSeries, Repetition};
+use crate::Progress;
+use crate::continuous::{
+    BatchWalkFigures, IngestFigures, IngestOptions, VerifyFigures, VerifyOptions, WalkFigures,
+    even_splits, run_batch_walk, run_ingest, run_verify, run_walk,
+};
+use crate::measure::{HostSampler, RateSample};
+
+/// The table of every experiment.
+pub(super) const TABLE: &str = "lab";
+
+/// What is the same for all rows.
+#[derive(Clone, Copy)]
+pub(super) struct Setting<'a> {
+    pub(super) durability: Durability,
+    pub(super) scratch: &'a std::path::Path,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// What one repetition gave, and what it says about the conditions.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) repetition: Repetition,
+    pub(super) entries: u64,
+    pub(super) entry_bytes: u64,
+    pub(super) table_bytes: u64,
+    /// Bytes of files an entry, if the last thing done to the table was to settle it.
+    pub(super) stored_bytes_per_entry: Option<f64>,
+    pub(super) codec: String,
+}
+
+/// Makes the row's table in `source` and runs its phases.
+pub(super) fn run_row(
+    source: &Arc<dyn Source>,
+    row: &RowPlan,
+    setting: Setting<'_>,
+) -> Result<Outcome> {
+    let options = TableOptions {
+        splits: even_splits(crate::continuous::RowRange::default(), row.splits),
+        properties: row
+            .properties
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..TableOptions::default()
+    };
+    source.create_table(TABLE, &options)?;
+    let mut outcome = Outcome::default();
+    std::thread::scope(|scope| {
+        let sampler = HostSampler::start(scope, std::time::Duration::from_millis(500))?;
+        for phase in &row.phases {
+            outcome.phase(source, phase, setting)?;
+        }
+        outcome.repetition.host = sampler.finish();
+        Ok::<_, ostrakon_cell::Error>(())
+    })?;
+    let table = source.table(TABLE)?;
+    let tablets = table.tablets()?;
+    outcome.table_bytes = tablets.iter().map(|tablet| tablet.bytes).sum();
+    let stored: u64 = tablets.iter().map(|tablet| tablet.entries).sum();
+    if stored > 0 {
+        outcome.stored_bytes_per_entry = Some(outcome.table_bytes as f64 / stored as f64);
+    }
+    outcome.codec = table
+        .properties()?
+        .get("table.file.compress.type")
+        .cloned()
+        .unwrap_or_default();
+    Ok(outcome)
+}
+
+impl Outcome {
+    fn phase(
+        &mut self,
+        source: &Arc<dyn Source>,
+        phase: &Phase,
+        setting: Setting<'_>,
+    ) -> Result<()> {
+        let progress = setting.progress;
+        let ingest = |options: &IngestOptions| IngestOptions {
+            table: TABLE.to_owned(),
+            durability: Some(setting.durability),
+            ..options.clone()
+        };
+        match phase {
+            Phase::Load(options) => {
+                let figures = run_ingest(source, &ingest(options), progress)?;
+                self.count(&figures);
+            }
+            Phase::Ingest(name, options) => {
+                let figures = run_ingest(source, &ingest(options), progress)?;
+                self.count(&figures);
+                self.ingest(name, figures);
+            }
+            Phase::Set(name, value) => {
+                let change = ((*name).to_owned(), Some((*value).to_owned()));
+                source.table(TABLE)?.modify_properties(&[change])?;
+            }
+            Phase::Walk(options) => {
+                let mut options = options.clone();
+                options.table = TABLE.to_owned();
+                self.walk(run_walk(source, &options, progress)?);
+            }
+            Phase::BatchWalk(options) => {
+                let mut options = options.clone();
+                options.table = TABLE.to_owned();
+                self.batch_walk(run_batch_walk(source, &options, progress)?);
+            }
+            Phase::Mix(options, walk) => {
+                let mut walk = walk.clone();
+                walk.table = TABLE.to_owned();
+                let options = ingest(options);
+                let ended = Ended(AtomicBool::new(false), progress);
+                let (ingested, walked) = std::thread::scope(|scope| {
+                    let ingest = scope.spawn(|| run_ingest(source, &options, &ended));
+                    let walked = run_walk(source, &walk, progress);
+                    ended.0.store(true, Ordering::Relaxed);
+                    (ingest.join(), walked)
+                });
+                let ingested = ingested.map_err(|_| {
+                    ostrakon_cell::Error::new(
+                        ostrakon_cell::ErrorKind::Internal,
+                        "the ingest beside the walkers panicked",
+                    )
+                })??;
+                self.count(&ingested);
+                self.ingest("ingest", ingested);
+                self.walk(walked?);
+            }
+            Phase::Verify(options) => {
+                let options = VerifyOptions {
+                    table: TABLE.to_owned(),
+                    scratch: setting.scratch.to_path_buf(),
+                    ..options.clone()
+                };
+                self.verify(&run_verify(source, &options, progress)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, figures: &IngestFigures) {
+        self.entries += figures.entries;
+        self.entry_bytes += figures.bytes;
+    }
+
+    fn set(&mut self, name: &str, of: &str, value: f64) {
+        self.repetition
+            .metrics
+            .insert(format!("{name}.{of}"), value);
+    }
+
+    fn ingest(&mut self, name: &str, figures: IngestFigures) {
+        self.set(name, "entries", figures.entries as f64);
+        self.set(name, "seconds", figures.seconds);
+        self.set(name, "rate", figures.entries_per_second);
+        self.set(name, "max", figures.max_entries_per_second);
+        self.set(name, "sampled_mean", mean_of_rates(&figures.samples));
+        self.set(name, "settled_seconds", figures.settled_seconds);
+        self.set(name, "settled_rate", figures.settled_entries_per_second);
+        self.set(name, "tablets", figures.tablets as f64);
+        self.repetition.rates.push(RateSeries {
+            name: format!("{name}, entries"),
+            samples: figures.samples,
+        });
+    }
+
+    fn query(&mut self, (count, rate, max): (u64, f64, f64), missing: u64) {
+        self.set("query", "count", count as f64);
+        self.set("query", "rate", rate);
+        self.set("query", "max", max.max(rate));
+        self.set("query", "missing", missing as f64);
+        if rate > 0.0 {
+            self.set("query", "reciprocal_ms", 1e3 / rate);
+        }
+    }
+
+    fn walk(&mut self, figures: WalkFigures) {
+        let rate = figures.queries_per_second_with_pauses;
+        self.query(
+            (figures.queries, rate, figures.max_queries_per_second),
+            figures.missing,
+        );
+        self.set("query", "p50_us", figures.p50_us);
+        self.set("query", "p99_us", figures.p99_us);
+        self.repetition.rates.push(RateSeries {
+            name: "walk, queries".to_owned(),
+            samples: figures.samples,
+        });
+        self.repetition.latencies.push(LatencySeries {
+            name: "query".to_owned(),
+            latency: figures.latency,
+        });
+    }
+
+    fn batch_walk(&mut self, figures: BatchWalkFigures) {
+        let rate = figures.queries_per_second_with_pauses;
+        self.query(
+            (figures.queries, rate, figures.max_queries_per_second),
+            figures.missing,
+        );
+        self.set("query", "p50_us", figures.p50_us);
+        self.set("query", "p99_us", figures.p99_us);
+        self.repetition.rates.push(RateSeries {
+            name: "batch walk, rows".to_owned(),
+            samples: figures.samples,
+        });
+        self.repetition.latencies.push(LatencySeries {
+            name: "batch".to_owned(),
+            latency: figures.latency,
+        });
+    }
+
+    fn verify(&mut self, figures: &VerifyFigures) {
+        self.set("verify", "entries", figures.entries as f64);
+        self.set("verify", "seconds", figures.seconds);
+        self.set("verify", "rate", figures.entries_per_second);
+        self.set("verify", "per_minute", figures.entries_per_second * 60.0);
+        self.set("verify", "spilled_bytes", figures.spilled_bytes as f64);
+        self.set("verify", "undefined", figures.undefined as f64);
+        self.set("verify", "corrupt", figures.corrupt as f64);
+    }
+}
+
+/// The mean of the rates between samples: what the paper's collector averages.
+fn mean_of_rates(samples: &[RateSample]) -> f64 {
+    let rates: Vec<f64> = samples
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [a, b] if b.seconds - a.seconds > 1e-3 => {
+                Some((b.done - a.done) as f64 / (b.seconds - a.seconds))
+            }
+            _ => None,
+        })
+        .collect();
+    crate::measure::spread(&rates).mean
+}
+
+/// Cancels when told, beside the caller's own wish.
+struct Ended<'a>(AtomicBool, &'a dyn Progress);
+
+impl Progress for Ended<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed) || self.1.cancelled()
+    }
+}
+
+/// Keeps the lines of a phase from the reader: an experiment has many.
+pub(super) struct Quiet<'a>(pub(super) &'a dyn Progress);
+
+impl Progress for Quiet<'_> {
+    fn cancelled(&self) -> bool {
+        self.0.cancelled()
+    }
+}

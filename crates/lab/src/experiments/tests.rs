@@ -1,0 +1,120 @@
+//! Every experiment, tiny, on the judge: they must not rot.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ostrakon_cell::{ErrorKind, Result, Source};
+use ostrakon_testkit::judge::MapSource;
+
+use super::*;
+use crate::NoProgress;
+
+struct Judge(PathBuf);
+
+impl Rig for Judge {
+    fn fresh(&self, _: &RigSettings) -> Result<Arc<dyn Source>> {
+        Ok(Arc::new(MapSource::new()))
+    }
+    fn conditions(&self, _: &RigSettings) -> RigConditions {
+        RigConditions {
+            source: "the judge".to_owned(),
+            version: "0".to_owned(),
+            reached: "in the same process".to_owned(),
+            memory_budget_bytes: 1 << 30,
+            storage: "memory".to_owned(),
+        }
+    }
+    fn scratch(&self) -> &Path {
+        &self.0
+    }
+}
+
+#[test]
+fn every_experiment_runs_and_leaves_a_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = Judge(folder.path().to_path_buf());
+    let out = folder.path().join("records");
+    let options = ExperimentOptions {
+        scale: 0.0001,
+        repetitions: 2,
+        out: out.clone(),
+        ..ExperimentOptions::default()
+    };
+    for one in experiments() {
+        let (record, file) = run_experiment(&rig, one.name, &options, &NoProgress).unwrap();
+        let text = std::fs::read_to_string(&file).unwrap();
+        let read: Record = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.experiment, one.name);
+        assert_eq!(read.rows.len(), record.rows.len());
+        for row in &read.rows {
+            assert_eq!(row.repetitions.len(), 2, "{} {}", one.name, row.name);
+            for column in &read.columns {
+                let spread = row.metrics.get(&column.key);
+                let spread = spread.unwrap_or_else(|| panic!("{} {}", one.name, column.key));
+                assert_eq!(spread.count, 2, "{} {}", one.name, column.key);
+                if column.key.ends_with(".rate") {
+                    assert!(spread.mean > 0.0, "{} {}", one.name, column.key);
+                }
+                if column.key.ends_with("undefined") || column.key.ends_with("missing") {
+                    assert_eq!(spread.max, 0.0, "{} {}", one.name, column.key);
+                }
+            }
+            assert!(!row.repetitions[0].host.is_empty());
+        }
+        let conditions = &read.conditions;
+        assert!(
+            (79.0..104.0).contains(&conditions.entry_bytes),
+            "{}",
+            conditions.entry_bytes
+        );
+        assert_eq!(
+            (conditions.durability.as_str(), conditions.repetitions),
+            ("sync", 2)
+        );
+    }
+    // The report takes all of them.
+    let summary = crate::report::write_report(&out, None).unwrap();
+    assert_eq!(summary.records, experiments().len());
+    let page = std::fs::read_to_string(&summary.file).unwrap();
+    for one in experiments() {
+        assert!(
+            page.contains(&format!("id=\"{}\"", one.name)),
+            "{}",
+            one.name
+        );
+    }
+    assert!(page.contains("<svg") && !page.contains("NaN") && !page.contains("inf</"));
+    for outside in ["http://", "https://", "<script", "<link", "@import"] {
+        let foreign = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!foreign.contains(outside), "the page asks for {outside}");
+    }
+}
+
+#[test]
+fn bad_calls_are_refused_before_anything_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = Judge(folder.path().to_path_buf());
+    let options = ExperimentOptions {
+        scale: 0.0,
+        out: folder.path().to_path_buf(),
+        ..ExperimentOptions::default()
+    };
+    let run = |name, options: &ExperimentOptions| {
+        run_experiment(&rig, name, options, &NoProgress)
+            .map(|_| ())
+            .unwrap_err()
+            .kind()
+    };
+    assert_eq!(run("sen2013-table-1", &options), ErrorKind::InvalidArgument);
+    assert_eq!(
+        run("nothing", &ExperimentOptions::default()),
+        ErrorKind::NotFound
+    );
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let options = ExperimentOptions {
+        out: file.join("below"),
+        ..ExperimentOptions::default()
+    };
+    assert_eq!(run("sen2013-table-1", &options), ErrorKind::Io);
+}

@@ -1,0 +1,223 @@
+//! One line chart as SVG. The library draws; colours that follow the page's theme are put in
+//! afterwards, since the library knows only fixed ones.
+
+use ostrakon_cell::{Error, ErrorKind, Result};
+use plotters::prelude::*;
+
+use super::text::{escape, short};
+
+/// A line, or points, of a chart.
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) points: Vec<(f64, f64)>,
+    /// Series of the same group share a colour.
+    pub(super) group: usize,
+}
+
+/// What a chart shows.
+pub(super) struct Chart<'a> {
+    pub(super) title: &'a str,
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
+    pub(super) series: Vec<Series>,
+    /// Whether points are marked, for charts of few points.
+    pub(super) marked: bool,
+    pub(super) log_y: bool,
+}
+
+const SIZE: (u32, u32) = (560, 300);
+
+/// Readable on light and on dark ground, and by the colour-blind (after Okabe and Ito).
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(0x2f, 0x7e, 0xc4),
+    RGBColor(0xd9, 0x6a, 0x1b),
+    RGBColor(0x1f, 0x9d, 0x72),
+    RGBColor(0xc2, 0x5a, 0x98),
+    RGBColor(0xb8, 0x92, 0x12),
+    RGBColor(0x7a, 0x6f, 0xc9),
+];
+
+/// Stands for the colour of text; no series has it.
+const INK: RGBColor = RGBColor(1, 2, 3);
+
+/// The colour of a group, for legends outside the picture.
+pub(super) fn colour(group: usize) -> String {
+    let RGBColor(red, green, blue) = COLOURS[group % COLOURS.len()];
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+impl Chart<'_> {
+    /// The chart as a figure, or nothing if there is nothing to draw.
+    pub(super) fn figure(&self) -> Result<String> {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let finite = |value: &f64| value.is_finite();
+        let high_x = points()
+            .map(|point| point.0)
+            .filter(finite)
+            .fold(0.0, f64::max);
+        let high_y = points()
+            .map(|point| point.1)
+            .filter(finite)
+            .fold(0.0, f64::max);
+        if high_x <= 0.0 || high_y <= 0.0 {
+            return Ok(String::new());
+        }
+        let mut svg = String::new();
+        self.draw(&mut svg, (high_x, high_y))
+            .map_err(|error| Error::new(ErrorKind::Internal, error))?;
+        let svg = svg
+            .replace("#010203", "currentColor")
+            .replace("<svg ", "<svg role=\"img\" ")
+            .replacen(
+                '>',
+                &format!("><title>{}</title>", escape(&self.title_line())),
+                1,
+            );
+        Ok(format!(
+            "<figure><figcaption>{}</figcaption>{svg}{}</figure>",
+            escape(self.title),
+            self.legend()
+        ))
+    }
+
+    fn title_line(&self) -> String {
+        format!("{}: {} against {}", self.title, self.y, self.x)
+    }
+
+    fn draw(&self, svg: &mut String, (high_x, high_y): (f64, f64)) -> Result<(), String> {
+        let text = |error: DrawingAreaErrorKind<_>| error.to_string();
+        let area = SVGBackend::with_string(svg, SIZE).into_drawing_area();
+        let mut builder = ChartBuilder::on(&area);
+        builder
+            .margin(8)
+            .margin_right(16)
+            .x_label_area_size(40)
+            .y_label_area_size(64);
+        let across = 0.0..high_x * 1.02;
+        if self.log_y {
+            let low = self
+                .series
+                .iter()
+                .flat_map(|series| &series.points)
+                .map(|point| point.1)
+                .filter(|value| *value > 0.0)
+                .fold(high_y, f64::min);
+            let up = (low / 1.5..high_y * 1.5).log_scale();
+            let mut chart = builder.build_cartesian_2d(across, up).map_err(text)?;
+            self.mesh(&mut chart).map_err(text)?;
+            self.lines(&mut chart).map_err(text)?;
+        } else {
+            let up = 0.0..high_y * 1.08;
+            let mut chart = builder.build_cartesian_2d(across, up).map_err(text)?;
+            self.mesh(&mut chart).map_err(text)?;
+            self.lines(&mut chart).map_err(text)?;
+        }
+        area.present().map_err(text)
+    }
+
+    fn mesh<'a, DB, Y>(
+        &self,
+        chart: &mut ChartContext<'a, DB, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
+    where
+        DB: DrawingBackend + 'a,
+        Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
+    {
+        let label = ("sans-serif", 12).into_font().color(&INK);
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .max_light_lines(0)
+            .x_labels(8)
+            .y_labels(6)
+            .x_desc(self.x)
+            .y_desc(self.y)
+            .x_label_formatter(&|value| short(*value))
+            .y_label_formatter(&|value| short(*value))
+            .label_style(label.clone())
+            .axis_desc_style(label)
+            .axis_style(INK.mix(0.6))
+            .bold_line_style(INK.mix(0.15))
+            .draw()
+    }
+
+    fn lines<'a, DB, Y>(
+        &self,
+        chart: &mut ChartContext<'a, DB, Cartesian2d<plotters::coord::types::RangedCoordf64, Y>>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>
+    where
+        DB: DrawingBackend + 'a,
+        Y: Ranged<ValueType = f64>,
+    {
+        for series in &self.series {
+            let colour = COLOURS[series.group % COLOURS.len()];
+            let points = series.points.iter().copied();
+            chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?;
+            if self.marked {
+                let marks = points.map(|point| Circle::new(point, 3, colour.filled()));
+                chart.draw_series(marks)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One line a group: the series of a group are repetitions of one thing.
+    fn legend(&self) -> String {
+        let mut named: Vec<(usize, &str)> = Vec::new();
+        for series in &self.series {
+            if !named.iter().any(|(group, _)| *group == series.group) {
+                named.push((series.group, &series.name));
+            }
+        }
+        let items = named.iter().map(|(group, name)| {
+            format!(
+                "<li><i style=\"background:{}\"></i>{}</li>",
+                colour(*group),
+                escape(name)
+            )
+        });
+        format!("<ul class=\"legend\">{}</ul>", items.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: Vec<(f64, f64)>, log_y: bool) -> String {
+        Chart {
+            title: "Rate <now>",
+            x: "seconds",
+            y: "entries/s",
+            series: vec![Series {
+                name: "a & b".to_owned(),
+                points,
+                group: 0,
+            }],
+            marked: true,
+            log_y,
+        }
+        .figure()
+        .unwrap()
+    }
+
+    #[test]
+    fn a_chart_has_lines_marks_a_legend_and_the_colour_of_the_page() {
+        for log_y in [false, true] {
+            let figure = chart(vec![(0.0, 1.0), (1.0, 50.0), (2.0, 30.0)], log_y);
+            assert!(
+                figure.contains("<polyline") && figure.contains("<circle"),
+                "{figure}"
+            );
+            assert!(figure.contains("currentColor") && !figure.contains("#010203"));
+            assert!(figure.contains("a &amp; b") && figure.contains("Rate &lt;now&gt;"));
+            assert!(figure.contains("<title>"));
+        }
+    }
+
+    #[test]
+    fn nothing_to_draw_draws_nothing() {
+        assert_eq!(chart(Vec::new(), false), "");
+        assert_eq!(chart(vec![(0.0, 0.0)], true), "");
+    }
+}
