@@ -256,7 +256,8 @@ impl<'a> Walker<'a> {
         while self.control.goes_on() {
             let reader = self.random.random_range(0..self.readers.len());
             self.collect(reader)?;
-            if !self.control.goes_on() {
+            // However short the run, one batch is looked up: no figure can be made of none.
+            if self.batches > 0 && !self.control.goes_on() {
                 break;
             }
             self.look_up(reader)?;
@@ -275,7 +276,10 @@ impl<'a> Walker<'a> {
         let reader = &mut self.readers[reader];
         // A small table has fewer rows than a batch: what many searches find must do.
         let mut searches_left = 8 + wanted / 100;
-        while reader.pool.len() < wanted && searches_left > 0 && self.control.goes_on() {
+        while reader.pool.len() < wanted && searches_left > 0 {
+            if self.batches > 0 && !self.control.goes_on() {
+                break;
+            }
             reader.starts.search(&mut self.random, &mut reader.pool)?;
             self.starts += 1;
             searches_left -= 1;
