@@ -25,7 +25,7 @@ impl Store {
         for table in tables.values() {
             table.flush_memtables()?;
         }
-        vfs.create_dir_all(&directory.join("wal"))?;
+        vfs.create_dir_durably(&directory.join("wal"))?;
         vfs.create_dir_all(&directory.join("files"))?;
         // Files that a compaction replaces stay until this guard goes.
         let _kept = context.files.hold_garbage();

@@ -123,7 +123,7 @@ impl Store {
             .with("directory", dir.display()));
         }
         if is_new {
-            vfs.create_dir_all(&dir)?;
+            vfs.create_dir_durably(&dir)?;
         }
         let lock = match vfs.lock(&dir.join(LOCK_FILE)) {
             Ok(lock) => Some(lock),

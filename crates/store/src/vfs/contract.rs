@@ -71,6 +71,24 @@ pub trait Vfs: Send + Sync + Debug {
     /// Bytes that may still be written to the file system holding `dir`.
     fn free_space(&self, dir: &Path) -> StoreResult<u64>;
 
+    /// [`create_dir_all`](Self::create_dir_all), and makes every name that was missing durable:
+    /// what is synced inside a directory is lost with the directory's own name.
+    fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
+        let mut parents = Vec::new();
+        let mut at = dir;
+        while let Some(parent) = at.parent()
+            && !self.exists(at)?
+        {
+            parents.push(parent);
+            at = parent;
+            if at.as_os_str().is_empty() {
+                break;
+            }
+        }
+        self.create_dir_all(dir)?;
+        parents.iter().try_for_each(|parent| self.sync_dir(parent))
+    }
+
     /// The whole content of a small file; an error if it is longer than `max_bytes`.
     fn read_to_vec(&self, path: &Path, max_bytes: u64) -> StoreResult<Vec<u8>> {
         let file = self.open(path)?;
