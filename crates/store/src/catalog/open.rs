@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use redb::{Builder, Database, ReadableDatabase, ReadableTable};
 
@@ -76,6 +76,8 @@ pub struct Catalog {
     identity: CatalogIdentity,
     /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
     next_file: AtomicU64,
+    /// A commit failed: whether it took place is known only after reopening.
+    uncertain: AtomicBool,
 }
 
 impl Catalog {
@@ -132,6 +134,7 @@ impl Catalog {
             failing,
             identity,
             next_file: AtomicU64::new(store.next_file),
+            uncertain: AtomicBool::new(false),
         })
     }
 
@@ -170,6 +173,7 @@ impl Catalog {
                 created_millis: store.created_millis,
             },
             next_file: AtomicU64::new(store.next_file),
+            uncertain: AtomicBool::new(false),
         })
     }
 
@@ -209,7 +213,30 @@ impl Catalog {
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
     ) -> StoreResult<Committed<T>> {
         let next_file = || self.next_file.load(Ordering::Relaxed);
-        transaction::run(&self.database, &self.failing, next_file, change)
+        transaction::run(
+            &self.database,
+            &self.failing,
+            &self.uncertain,
+            next_file,
+            change,
+        )
+    }
+
+    /// Whether a commit failed. It may have taken place all the same: what it wrote can be on the
+    /// disk without being synced, and the next opening sees it. Nothing is committed any more.
+    #[must_use]
+    pub fn is_uncertain(&self) -> bool {
+        self.uncertain.load(Ordering::Acquire)
+    }
+
+    /// Whether no reader of this catalog, now or after reopening, can know the file.
+    #[must_use]
+    pub fn surely_lacks(&self, id: FileId) -> bool {
+        !self.is_uncertain()
+            && self
+                .view()
+                .and_then(|view| view.file(id))
+                .is_ok_and(|file| file.is_none())
     }
 
     /// Writes a copy of the catalog, as of now, into another directory, which must exist and hold

@@ -1,6 +1,7 @@
 //! One atomic change of the catalog.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
@@ -45,6 +46,7 @@ pub struct CatalogTransaction<'a> {
 pub(super) fn run<T>(
     database: &Database,
     failing: &Failing,
+    uncertain: &AtomicBool,
     next_file: impl Fn() -> u64,
     change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
 ) -> StoreResult<Committed<T>> {
@@ -59,7 +61,10 @@ pub(super) fn run<T>(
     });
     match outcome {
         Ok(committed) => {
-            transaction.commit().map_err(|e| failing.error(e))?;
+            transaction.commit().map_err(|e| {
+                uncertain.store(true, Ordering::Release);
+                failing.error(e)
+            })?;
             Ok(committed)
         }
         Err(error) => {

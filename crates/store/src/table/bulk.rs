@@ -111,8 +111,7 @@ impl Drop for BulkImport {
         if !self.published {
             self.open = None;
             let ids: Vec<FileId> = self.finished.iter().map(|file| file.id).collect();
-            self.table.context.files.retire(&ids);
-            self.table.context.wakeups.keep.wake();
+            self.table.context.discard(&ids);
         }
     }
 }

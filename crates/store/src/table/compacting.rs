@@ -281,8 +281,7 @@ impl TableCore {
                 Ok(true)
             }
             Err(error) => {
-                context.files.retire(&[id]);
-                context.wakeups.keep.wake();
+                context.discard(&[id]);
                 if error.kind() == ErrorKind::NotFound {
                     Ok(false)
                 } else {

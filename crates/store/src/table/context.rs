@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::pressure::Pressure;
 use super::write::LoggedCommit;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, FileId};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
@@ -57,6 +57,24 @@ impl StoreContext {
         self.sequence.fetch_add(1, Ordering::SeqCst) + 1
     }
 
+    /// Gives up files that were written and could not be published. A file that a failed commit may
+    /// have published all the same is left alone: the next opening knows what to do with it.
+    pub(crate) fn discard(&self, ids: &[FileId]) {
+        let surely: Vec<FileId> = ids
+            .iter()
+            .copied()
+            .filter(|id| self.catalog.surely_lacks(*id))
+            .collect();
+        self.files.retire(&surely);
+        self.wakeups.keep.wake();
+        if self.catalog.is_uncertain() {
+            self.health.fail(Error::new(
+                ErrorKind::Io,
+                "a change of the catalog failed, and may have taken place",
+            ));
+        }
+    }
+
     /// The sequence of the last batch.
     #[must_use]
     pub(crate) fn last_sequence(&self) -> u64 {
@@ -90,16 +108,16 @@ impl Health {
         }
     }
 
-    /// Makes the store read-only until it is reopened: the log could not be written or synced, so
-    /// what it holds is not known any more.
+    /// Makes the store read-only until it is reopened: the log or the catalog could not be written
+    /// or synced, so what it holds is not known any more.
     pub(crate) fn fail(&self, cause: Error) {
         let mut failed = self.failed.lock();
         if failed.is_none() {
             *failed = Some(
                 Error::new(
                     ErrorKind::ReadOnly,
-                    "the log could not be written; the store is read-only until it is closed and \
-                     opened again",
+                    "the disk failed while the store was written; the store is read-only until it \
+                     is closed and opened again",
                 )
                 .with_source(cause),
             );

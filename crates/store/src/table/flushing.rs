@@ -78,9 +78,7 @@ impl TableCore {
             self.publish_flush(memtable, &files, sequence)
         };
         if published.is_err() {
-            context
-                .files
-                .retire(&files.iter().map(|file| file.id).collect::<Vec<_>>());
+            context.discard(&files.iter().map(|file| file.id).collect::<Vec<_>>());
         }
         published?;
         let metrics = &context.metrics;
