@@ -161,6 +161,12 @@ impl Store {
             sequence: AtomicU64::new(0),
         });
         let tables = load_tables(&context)?;
+        if !context.options.read_only {
+            // Before recovery, which may flush: the ids of leftovers are given again.
+            let known: Vec<_> = context.catalog.view()?.files()?;
+            let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
+            context.files.delete_leftovers(is_known)?;
+        }
         let Recovered {
             next_segment,
             damages,
@@ -188,12 +194,6 @@ impl Store {
 
     fn start(&self, next_segment: u64) -> StoreResult<()> {
         let context = &self.context;
-        let view = context.catalog.view()?;
-        let files = view.files()?;
-        let known: Vec<_> = files.iter().map(|file| file.id).collect();
-        context
-            .files
-            .delete_leftovers(|id| known.binary_search(&id).is_ok())?;
         let writer = WalWriter::create(&context.vfs, &self.wal_dir(), next_segment)?;
         context.segment.store(next_segment, Ordering::SeqCst);
         *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
