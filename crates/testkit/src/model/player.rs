@@ -222,6 +222,7 @@ impl Player<'_> {
             millis,
             level,
             odd: false,
+            loose: false,
         });
     }
 
@@ -260,6 +261,7 @@ impl Player<'_> {
                 millis,
                 level,
                 odd: real.is_err(),
+                loose: false,
             }),
             (Operation::Flush { wait: true, .. }, Ok(_)) => self.survivors.settle(ident),
             _ => {}
@@ -269,19 +271,17 @@ impl Player<'_> {
     fn reopen(&mut self) -> Outcome {
         if self.troubled {
             self.harness.disturb(None);
-            self.troubled = false;
             self.reopened(Crash::Process, |harness| harness.reopen())
         } else {
             self.harness
                 .reopen()
                 .map_err(|error| format!("does not open again: {error:?}"))?;
-            self.survivors.all_certain(self.judge.snapshot());
+            self.survivors.closed(&self.judge);
             self.look(0)
         }
     }
 
     fn crash(&mut self, crash: Crash) -> Outcome {
-        self.troubled = false;
         self.reopened(crash, |harness| harness.crash(crash))
     }
 
@@ -293,12 +293,16 @@ impl Player<'_> {
         open(self.harness).map_err(|error| format!("does not open after {crash:?}: {error:?}"))?;
         let source = self.harness.source();
         let millis = self.judge.now_millis();
-        self.judge = self.survivors.find(crash, &|number, judge| {
-            let Some((table, _)) = self.idents.iter().find(|(_, ident)| **ident == number) else {
-                return Ok(());
-            };
-            same_content(&*source, judge, *table)
-        })?;
+        let after_trouble = std::mem::take(&mut self.troubled);
+        self.judge = self
+            .survivors
+            .find(crash, after_trouble, &|number, judge| {
+                let Some((table, _)) = self.idents.iter().find(|(_, ident)| **ident == number)
+                else {
+                    return Ok(());
+                };
+                same_content(&*source, judge, *table)
+            })?;
         self.judge.set_millis(millis);
         self.look(0)
     }

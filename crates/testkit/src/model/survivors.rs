@@ -46,6 +46,10 @@ pub(super) struct Item {
     pub(super) level: Level,
     /// It failed: nobody knows how far it came.
     pub(super) odd: bool,
+    /// It was there after the disk had failed and the source was reopened without a power loss. The
+    /// sync that failed may have taken the chance to make it durable away for good, so a later power
+    /// loss may take it, whatever came after it.
+    pub(super) loose: bool,
 }
 
 pub(super) struct Survivors {
@@ -74,13 +78,17 @@ impl Survivors {
         for item in &mut self.items {
             if item.ident == ident && !item.odd {
                 item.level = Level::Certain;
+                item.loose = false;
             }
         }
     }
 
-    /// Nothing can be lost any more.
-    pub(super) fn all_certain(&mut self, now: MapSnapshot) {
-        *self = Self::new(now);
+    /// The source was closed in order: nothing can be lost any more, but what a failed sync took.
+    pub(super) fn closed(&mut self, judge: &MapSource) {
+        for item in self.items.iter_mut().filter(|item| !item.loose) {
+            item.level = Level::Certain;
+        }
+        self.advance(judge);
     }
 
     /// Forgets what can no longer be lost, if that is everything.
@@ -88,9 +96,9 @@ impl Survivors {
         if self
             .items
             .iter()
-            .all(|item| item.level >= Level::Sync && !item.odd)
+            .all(|item| item.level >= Level::Sync && !item.odd && !item.loose)
         {
-            self.all_certain(judge.snapshot());
+            *self = Self::new(judge.snapshot());
         }
     }
 
@@ -109,6 +117,7 @@ impl Survivors {
     pub(super) fn find(
         &mut self,
         crash: Crash,
+        after_trouble: bool,
         agrees: &dyn Fn(u64, &MapSource) -> Result<(), String>,
     ) -> Result<MapSource, String> {
         let promised = match crash {
@@ -126,13 +135,13 @@ impl Survivors {
         let mut keep = chosen.iter();
         self.items.retain(|_| keep.next().copied().unwrap_or(true));
         for item in &mut self.items {
-            if item.odd {
-                item.odd = false;
-                item.level = item.level.min(Level::Log);
-            }
+            let failed = std::mem::take(&mut item.odd);
             if crash != Crash::Process {
                 // It was on the disk.
                 item.level = Level::Certain;
+                item.loose = false;
+            } else if failed || (after_trouble && item.level < Level::Sync) {
+                item.loose = true;
             }
         }
         self.advance(&judge);
@@ -153,39 +162,48 @@ impl Survivors {
                 .collect()
         };
         let odd = of_table(&|item| item.odd);
-        let unlogged = of_table(&|item| !item.odd && item.level == Level::None);
-        let logged =
-            of_table(&|item| !item.odd && item.level > Level::None && item.level < Level::Certain);
+        let loose = of_table(&|item| item.loose && item.level < Level::Certain);
+        let firm = |item: &Item| !item.odd && !item.loose && item.level < Level::Certain;
+        let unlogged = of_table(&|item| firm(item) && item.level == Level::None);
+        let logged = of_table(&|item| firm(item) && item.level > Level::None);
         let least = logged
             .iter()
             .rposition(|at| self.items[*at].level >= promised)
             .map_or(0, |at| at + 1);
-        let mut first_reason = None;
+        // How much of each kind is tried; everything first.
+        let mut sizes = Vec::new();
         for of_logged in (least..=logged.len()).rev() {
             for of_unlogged in (0..=unlogged.len()).rev() {
-                for mask in 0..1_u32 << odd.len() {
-                    let set =
-                        |places: &[usize], chosen: &mut [bool], there: &dyn Fn(usize) -> bool| {
-                            for (number, at) in places.iter().enumerate() {
-                                chosen[*at] = there(number);
-                            }
-                        };
-                    set(&logged, chosen, &|number| number < of_logged);
-                    set(&unlogged, chosen, &|number| number < of_unlogged);
-                    set(&odd, chosen, &|number| mask & 1 << number == 0);
-                    match agrees(ident, &self.replay(chosen)) {
-                        Ok(()) => return Ok(()),
-                        Err(reason) => first_reason = first_reason.or(Some(reason)),
+                for of_loose in (0..=loose.len()).rev() {
+                    sizes.push((of_logged, of_unlogged, of_loose));
+                }
+            }
+        }
+        let mut first_reason = None;
+        for (of_logged, of_unlogged, of_loose) in sizes {
+            for mask in 0..1_u32 << odd.len() {
+                let mut set = |places: &[usize], there: &dyn Fn(usize) -> bool| {
+                    for (number, at) in places.iter().enumerate() {
+                        chosen[*at] = there(number);
                     }
+                };
+                set(&logged, &|number| number < of_logged);
+                set(&unlogged, &|number| number < of_unlogged);
+                set(&loose, &|number| number < of_loose);
+                set(&odd, &|number| mask & 1 << number == 0);
+                match agrees(ident, &self.replay(chosen)) {
+                    Ok(()) => return Ok(()),
+                    Err(reason) => first_reason = first_reason.or(Some(reason)),
                 }
             }
         }
         Err(format!(
             "no choice of survivors explains what is there ({} logged changes of which {least} were \
-             promised, {} unlogged, {} failed); with all of them: {}",
+             promised, {} unlogged, {} failed, {} from before trouble); with all of them: {}",
             logged.len(),
             unlogged.len(),
             odd.len(),
+            loose.len(),
             first_reason.unwrap_or_default()
         ))
     }

@@ -1,0 +1,165 @@
+//! The store as the tests here open it: on a disk that can fail, with a clock that stands still.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use ostrakon_cell::{Properties, Result, Source};
+use ostrakon_store::clock::{Clock, SystemClock};
+use ostrakon_store::{Components, Store, StoreOptions};
+use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
+use ostrakon_testkit::model::{Harness, Trouble};
+
+/// Where the stores of these tests lie on their disks.
+pub(crate) const DIRECTORY: &str = "/store";
+
+/// Time for timestamps is set by the test; waiting is real, so that background threads behave.
+#[derive(Debug)]
+pub(crate) struct SetClock {
+    millis: AtomicI64,
+    real: SystemClock,
+}
+
+impl SetClock {
+    pub(crate) fn new(millis: i64) -> Arc<Self> {
+        Arc::new(Self {
+            millis: AtomicI64::new(millis),
+            real: SystemClock::new(),
+        })
+    }
+
+    pub(crate) fn set(&self, millis: i64) {
+        self.millis.store(millis, Ordering::SeqCst);
+    }
+}
+
+impl Clock for SetClock {
+    fn now_millis(&self) -> i64 {
+        self.millis.load(Ordering::SeqCst)
+    }
+
+    fn monotonic_nanos(&self) -> u64 {
+        self.real.monotonic_nanos()
+    }
+
+    fn sleep(&self, duration: Duration) {
+        self.real.sleep(duration);
+    }
+}
+
+/// Options under which a little data goes through every part of the store.
+pub(crate) fn tiny() -> StoreOptions {
+    StoreOptions {
+        memory_budget_bytes: 256 << 10,
+        wal_segment_bytes: 64 << 10,
+        max_open_files: 64,
+        ..StoreOptions::default()
+    }
+}
+
+/// Opens the store on this disk.
+pub(crate) fn open(disk: &FaultyVfs, options: &StoreOptions) -> Result<Arc<Store>> {
+    open_at(disk, options, SetClock::new(1_700_000_000_000))
+}
+
+pub(crate) fn open_at(
+    disk: &FaultyVfs,
+    options: &StoreOptions,
+    clock: Arc<SetClock>,
+) -> Result<Arc<Store>> {
+    let components = Components {
+        vfs: disk.shared(),
+        clock,
+        ..Components::default()
+    };
+    Store::open_with(components, Path::new(DIRECTORY), options.clone())
+}
+
+/// A store on a disk that fails, for the model test.
+pub(crate) struct StoreHarness {
+    pub(crate) disk: FaultyVfs,
+    pub(crate) options: StoreOptions,
+    pub(crate) properties: Properties,
+    clock: Arc<SetClock>,
+    store: Option<Arc<Store>>,
+}
+
+impl StoreHarness {
+    pub(crate) fn new(seed: u64, options: StoreOptions, properties: &[(&str, &str)]) -> Self {
+        let mut harness = Self {
+            disk: FaultyVfs::new(seed),
+            options,
+            properties: properties
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            clock: SetClock::new(1_700_000_000_000),
+            store: None,
+        };
+        harness.open().unwrap();
+        harness
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let store = open_at(&self.disk, &self.options, self.clock.clone())?;
+        self.store = Some(store);
+        Ok(())
+    }
+}
+
+impl Harness for StoreHarness {
+    fn source(&self) -> Arc<dyn Source> {
+        self.store.clone().unwrap()
+    }
+
+    fn set_millis(&mut self, millis: i64) {
+        self.clock.set(millis);
+    }
+
+    fn reopen(&mut self) -> Result<()> {
+        self.store = None;
+        self.open()
+    }
+
+    fn crash(&mut self, crash: Crash) -> Result<()> {
+        // The disk dies first: what the store does while it is dropped reaches nothing.
+        self.disk.crash(crash);
+        self.store = None;
+        self.open()
+    }
+
+    fn disturb(&mut self, trouble: Option<Trouble>) {
+        let faults = match trouble {
+            None => Faults::default(),
+            Some(Trouble::SyncFails(after)) => Faults {
+                fail_sync_after: Some(after),
+                ..Faults::default()
+            },
+            Some(Trouble::Stops(after)) => Faults {
+                fail_after_operations: Some(after),
+                ..Faults::default()
+            },
+            Some(Trouble::Full(room)) => Faults {
+                capacity_bytes: Some(self.used() + room),
+                ..Faults::default()
+            },
+        };
+        self.disk.set_faults(faults);
+    }
+
+    fn table_properties(&self) -> Properties {
+        self.properties.clone()
+    }
+}
+
+impl StoreHarness {
+    fn used(&self) -> u64 {
+        let vfs = self.disk.shared();
+        self.disk
+            .files_below(Path::new(DIRECTORY))
+            .iter()
+            .map(|file| vfs.len(file).unwrap_or(0))
+            .sum()
+    }
+}

@@ -1,0 +1,7 @@
+//! The promises of the store, kept or not: every test here needs the kit, or a disk that fails.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod examined;
+mod harness;
+mod model;
