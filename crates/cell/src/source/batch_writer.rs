@@ -129,7 +129,9 @@ impl BatchWriter {
             return Ok(());
         }
         let bytes = self.batch.byte_len();
-        let buffer = Vec::with_capacity(self.config.batch_bytes + self.config.batch_bytes / 8);
+        let buffer = self
+            .table
+            .batch_buffer(self.config.batch_bytes + self.config.batch_bytes / 8);
         let batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
         let pending = self
             .table

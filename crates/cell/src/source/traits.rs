@@ -103,6 +103,13 @@ pub trait Table: Send + Sync {
         durability: Option<Durability>,
     ) -> Result<Box<dyn PendingWrite>>;
 
+    /// An empty buffer for the next batch, with room for `bytes`. A source that is done with the
+    /// buffers of earlier batches hands them out again here, which spares the system's allocator
+    /// megabytes at a time.
+    fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
+        Vec::with_capacity(bytes)
+    }
+
     /// Applies each mutation whose conditions hold, in one step with checking them. The answers
     /// stand in the order of the mutations.
     ///

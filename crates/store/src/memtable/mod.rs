@@ -5,12 +5,14 @@
 //! rarely look at the batch itself. Runs are merged sixteen at a time, so that a reader meets few of
 //! them. Nothing is allocated per entry and nothing is ever moved.
 
+mod buffers;
 mod iterator;
 mod run;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use buffers::BufferPool;
 pub use iterator::MemtableIterator;
 pub use run::{Chunk, RowPrefix, Run};
 pub use table::{Memtable, MemtableSnapshot};

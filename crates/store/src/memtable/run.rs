@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{KeyRef, MutationBatch, UpdateRef, mutation::read_update};
 
+use super::buffers::BufferPool;
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// A batch in memory.
@@ -12,6 +13,14 @@ pub struct Chunk {
     batch: MutationBatch,
     /// Timestamp of the updates that carry none.
     timestamp: i64,
+    buffers: Arc<BufferPool>,
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        self.buffers
+            .put(std::mem::take(&mut self.batch).into_encoded());
+    }
 }
 
 /// Which eight bytes of a row stand in its mark: those behind a prefix that all rows of the table
@@ -78,10 +87,15 @@ impl RowPrefix {
 }
 
 impl Chunk {
-    /// Wraps a batch; `timestamp` is for the updates without one.
+    /// Wraps a batch; `timestamp` is for the updates without one. In the end its buffer goes to
+    /// `buffers`.
     #[must_use]
-    pub fn new(batch: MutationBatch, timestamp: i64) -> Self {
-        Self { batch, timestamp }
+    pub fn new(batch: MutationBatch, timestamp: i64, buffers: Arc<BufferPool>) -> Self {
+        Self {
+            batch,
+            timestamp,
+            buffers,
+        }
     }
 
     /// The encoded batch.

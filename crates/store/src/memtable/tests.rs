@@ -81,7 +81,7 @@ proptest! {
                 batch.push(&mutation).unwrap();
             }
             let prefix = prefix.get_or_insert_with(|| RowPrefix::of_batch(&batch)).clone();
-            let chunk = Arc::new(Chunk::new(batch, sequence as i64 / 8));
+            let chunk = Arc::new(Chunk::new(batch, sequence as i64 / 8, Arc::default()));
             memtable.insert(Arc::new(Run::of_chunk(chunk, prefix)), sequence as u64, None);
             if sequence % 20 == 19 {
                 memtable.merge_runs();
@@ -118,7 +118,7 @@ fn full_levels_are_merged_and_nothing_is_lost() {
                 },
             )
             .unwrap();
-        let chunk = Arc::new(Chunk::new(batch, 1));
+        let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
         let run = Run::of_chunk(chunk, RowPrefix::default());
         memtable.insert(Arc::new(run), u64::from(at), Some(4));
         if memtable.wants_merge() {

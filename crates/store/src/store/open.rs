@@ -17,6 +17,7 @@ use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::stock_iterators;
+use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
 use crate::properties::TableConfig;
@@ -146,6 +147,7 @@ impl Store {
         let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
         let context = Arc::new(StoreContext {
             pressure: crate::table::Pressure::new(options.memtable_bytes()),
+            buffers: Arc::new(BufferPool::new(options.flush_bytes() / 2)),
             vfs,
             dir,
             options,

@@ -111,7 +111,7 @@ impl Replay {
             .get_or_insert_with(|| self.table.row_prefix(&batch))
             .clone();
         let run = Arc::new(Run::of_chunk(
-            Arc::new(Chunk::new(batch, timestamp)),
+            Arc::new(Chunk::new(batch, timestamp, context.buffers.clone())),
             prefix,
         ));
         context.pressure.take(run.memory() as u64);

@@ -35,6 +35,10 @@ impl Table for TableHandle {
         self.0.submit_batch(batch, durability)
     }
 
+    fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
+        self.0.context.buffers.take(bytes)
+    }
+
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,

@@ -13,6 +13,7 @@ use super::write::LoggedCommit;
 use crate::catalog::{Catalog, FileId};
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::memtable::BufferPool;
 use crate::metrics::Metrics;
 use crate::options::StoreOptions;
 use crate::tablet::FileRegistry;
@@ -43,6 +44,8 @@ pub(crate) struct StoreContext {
     pub(crate) health: Health,
     /// What wakes the background threads.
     pub(crate) wakeups: Wakeups,
+    /// Buffers of flushed batches, to be filled again.
+    pub(crate) buffers: Arc<BufferPool>,
     /// Memory held by memtables and batches under way.
     pub(crate) pressure: Pressure,
     /// Number of the log segment that is written now.

@@ -63,7 +63,7 @@ impl TableCore {
         self.admit()?;
         let timestamp = self.time.next(&*self.context.clock);
         let prefix = self.row_prefix(&batch);
-        let chunk = Arc::new(Chunk::new(batch, timestamp));
+        let chunk = Arc::new(Chunk::new(batch, timestamp, self.context.buffers.clone()));
         // Sorting here spreads it over the writers; the log thread only hands runs on.
         let run = Arc::new(Run::of_chunk(chunk.clone(), prefix));
         self.context.pressure.take(run.memory() as u64);
