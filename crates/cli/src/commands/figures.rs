@@ -1,6 +1,9 @@
 //! The figures of a workload: one object for machines, a short list for people.
 
-use serde::Serialize;
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::failure::{Failure, Result};
@@ -8,23 +11,52 @@ use crate::output::{Output, grouped};
 
 /// Shows any figures.
 pub(super) fn show(out: &mut Output, figures: &impl Serialize) -> Result<()> {
-    let value = serde_json::to_value(figures).map_err(|error| {
+    let refuse = |error: serde_json::Error| {
         Failure::outcome("the figures cannot be shown").with("reason", error.to_string())
-    })?;
-    // The struct itself goes to machines: its fields have an order.
-    out.object(figures, || describe(&value))
+    };
+    let text = serde_json::to_string(figures).map_err(refuse)?;
+    let fields: Fields = serde_json::from_str(&text).map_err(refuse)?;
+    out.object(figures, || describe(&fields.0))
+}
+
+/// The fields of an object in the order in which the struct has them.
+struct Fields(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
 }
 
 /// Plain numbers and texts, one a line; series and nested figures are for machines.
-fn describe(value: &Value) -> String {
-    let Some(fields) = value.as_object() else {
-        return value.to_string();
-    };
-    let width = fields.keys().map(String::len).max().unwrap_or(0);
+fn describe(fields: &[(String, Value)]) -> String {
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut lines = Vec::new();
     for (name, value) in fields {
         let name = name.replace('_', " ");
         match value {
+            // A seed is typed again, so it stays as it is.
+            Value::Number(number) if name == "seed" => {
+                lines.push(format!("{name:width$}  {number}"));
+            }
             Value::Number(number) => lines.push(format!("{name:width$}  {}", shown(number))),
             Value::String(text) => lines.push(format!("{name:width$}  {text}")),
             Value::Bool(yes) => lines.push(format!("{name:width$}  {yes}")),
@@ -60,13 +92,22 @@ mod tests {
 
     #[test]
     fn people_see_numbers_and_examples_and_no_series() {
-        let figures = serde_json::json!({
-            "entries": 1_234_567, "seconds": 0.5, "rate": 2_469_134.2,
-            "samples": [{"seconds": 1}], "undefined_examples": [{"row": "a"}], "durability": "sync",
-        });
-        let text = describe(&figures);
-        assert!(text.contains("entries             1,234,567\n"), "{text}");
-        assert!(text.contains("2,469,134") && text.contains("0.500") && text.contains("sync"));
-        assert!(text.contains("{\"row\":\"a\"}") && !text.contains("samples"));
+        let figures = r#"{"seconds": 0.5, "entries": 1234567, "rate": 2469134.2, "seed": 1234567,
+            "samples": [{"seconds": 1}], "undefined_examples": [{"row": "a"}], "durability": "sync"}"#;
+        let fields: Fields = serde_json::from_str(figures).expect("json");
+        assert_eq!(
+            describe(&fields.0)
+                .lines()
+                .map(str::trim_end)
+                .collect::<Vec<_>>(),
+            [
+                "seconds             0.500",
+                "entries             1,234,567",
+                "rate                2,469,134",
+                "seed                1234567",
+                "undefined examples  {\"row\":\"a\"}",
+                "durability          sync",
+            ]
+        );
     }
 }

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::access::{Absent, Access, open_directory};
 use super::figures::show;
-use super::lab_progress::LabProgress;
+use super::lab_progress::{LabProgress, Lines};
 use super::lab_rig::StoreRig;
 use crate::args::{
     AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
@@ -88,7 +88,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
         durability: args.durability,
     };
     let rig = StoreRig::new(args.work.as_deref().unwrap_or(&args.out), access.memory)?;
-    let progress = LabProgress::start(false);
+    let progress = LabProgress::start(Lines::ToPeople);
     for name in names {
         let (_, file) = run_experiment(&rig, name, &options, &progress)?;
         let object = json!({"experiment": name, "record": file.display().to_string()});
@@ -121,7 +121,8 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
         }
         ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
             let options = verify_options(args.table, &args.how);
-            let figures = continuous::run_verify(&source, &options, &LabProgress::start(false))?;
+            let figures =
+                continuous::run_verify(&source, &options, &LabProgress::start(Lines::ToPeople))?;
             show(out, &figures)?;
             sound(
                 figures.is_sound(),
@@ -200,7 +201,10 @@ fn ingest(access: &Access, args: IngestArgs, out: &mut Output) -> Result<()> {
             continuous::run_ingest(&source, &options, &LabProgress::for_parent())?;
             return Ok(());
         }
-        let progress = LabProgress::start(args.stats.is_some());
+        let progress = LabProgress::start(match args.stats {
+            Some(_) => Lines::Shown,
+            None => Lines::ToPeople,
+        });
         let figures = continuous::run_ingest(&source, &options, &progress)?;
         drop(progress);
         show(out, &figures)
@@ -227,7 +231,7 @@ fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()
         table: args.place.table,
         ..WalkOptions::default()
     };
-    let figures = continuous::run_walk(source, &options, &LabProgress::start(false))?;
+    let figures = continuous::run_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
     sound(
         figures.missing == 0 && figures.corrupt == 0,
@@ -249,7 +253,8 @@ fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -
         seed: args.place.seed,
         table: args.place.table,
     };
-    let figures = continuous::run_batch_walk(source, &options, &LabProgress::start(false))?;
+    let figures =
+        continuous::run_batch_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
     sound(
         figures.missing == 0 && figures.corrupt == 0,
@@ -268,7 +273,7 @@ fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Resul
         seed: args.place.seed,
         table: args.place.table,
     };
-    let figures = continuous::run_scan(source, &options, &LabProgress::start(false))?;
+    let figures = continuous::run_scan(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
     sound(figures.corrupt == 0, "entries are damaged")
 }
@@ -283,7 +288,7 @@ fn moru(source: &Arc<dyn Source>, args: MoruArgs, out: &mut Output) -> Result<()
         table: args.place.table,
         ..MoruOptions::default()
     };
-    let figures = continuous::run_moru(source, &options, &LabProgress::start(false))?;
+    let figures = continuous::run_moru(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
     sound(figures.corrupt == 0, "entries are damaged")
 }
@@ -295,7 +300,11 @@ fn stats(source: &Arc<dyn Source>, args: &StatsArgs, out: &mut Output) -> Result
         lines: args.lines,
     };
     // The lines are the result: they are shown while it runs, machines get them at the end.
-    let progress = LabProgress::start(!out.is_json());
+    let progress = LabProgress::start(if out.is_json() {
+        Lines::Hidden
+    } else {
+        Lines::Result
+    });
     let figures = continuous::run_stats(source, &options, &progress)?;
     if out.is_json() {
         for line in &figures.lines {
@@ -317,6 +326,9 @@ fn verify_options(table: String, how: &VerifyHow) -> VerifyOptions {
         ranges_max: defaults.ranges_max,
     }
 }
+
+/// Flush interval of a child: with the suite's million it would be dead before it links anything.
+const AGITATED_INTERVAL: u64 = 10_000;
 
 /// This program as the writer that is killed.
 struct OwnChild<'a> {
@@ -358,9 +370,10 @@ impl Agitated for OwnChild<'_> {
             // The same seed would write the same rows again.
             number("seed", seed.wrapping_add(child));
         }
-        if let Some(interval) = writer.flush_interval {
-            number("flush-interval", interval);
-        }
+        number(
+            "flush-interval",
+            writer.flush_interval.unwrap_or(AGITATED_INTERVAL),
+        );
         command.arg(format!("--table={}", place.table));
         command.arg(format!(
             "--delete-probability={}",
@@ -404,7 +417,7 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
         directory: access.directory()?,
         args: &args,
     };
-    let progress = LabProgress::start(false);
+    let progress = LabProgress::start(Lines::ToPeople);
     let figures = continuous::run_agitate(&agitated, &options, &progress)?;
     drop(progress);
     show(out, &figures)?;

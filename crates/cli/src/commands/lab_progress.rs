@@ -6,24 +6,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::interrupt::Watch;
 use crate::progress::Progress;
 
+/// Where the lines of a workload go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// To stderr where a person looks at it.
+    ToPeople,
+    /// To stderr.
+    Shown,
+    /// To stdout: they are the result.
+    Result,
+    /// Nowhere.
+    Hidden,
+}
+
 /// A bar and lines on stderr; stops at Ctrl-C.
 #[derive(Debug)]
 pub(super) struct LabProgress {
     watch: Watch,
     bar: Mutex<Progress>,
-    /// Whether lines are shown: to people, or to whoever asks for them.
-    lines: bool,
+    lines: Lines,
     /// Whether what is acknowledged is told on stdout.
     agitated: bool,
 }
 
 impl LabProgress {
-    /// For a person, if one looks at stderr; `lines` shows lines in any case.
-    pub(super) fn start(lines: bool) -> Self {
+    /// Starts watching for Ctrl-C, with a bar if a person looks at stderr.
+    pub(super) fn start(lines: Lines) -> Self {
         Self {
             watch: Watch::start(),
             bar: Mutex::new(Progress::count("")),
-            lines: lines || std::io::stderr().is_terminal(),
+            lines,
             agitated: false,
         }
     }
@@ -32,8 +44,7 @@ impl LabProgress {
     pub(super) fn for_parent() -> Self {
         Self {
             agitated: true,
-            lines: false,
-            ..Self::start(false)
+            ..Self::start(Lines::Hidden)
         }
     }
 
@@ -57,7 +68,17 @@ impl ostrakon_lab::Progress for LabProgress {
     }
 
     fn line(&self, text: &str) {
-        if self.lines {
+        let show = match self.lines {
+            Lines::Hidden => false,
+            Lines::Shown => true,
+            Lines::ToPeople => std::io::stderr().is_terminal(),
+            Lines::Result => {
+                // The run need not end because nobody reads its lines.
+                let _ = writeln!(std::io::stdout(), "{text}");
+                false
+            }
+        };
+        if show {
             self.bar().line(text);
         }
     }

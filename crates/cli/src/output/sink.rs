@@ -19,7 +19,8 @@ pub(crate) struct Output {
 impl Output {
     /// Results to stdout.
     pub(crate) fn stdout(json: bool) -> Self {
-        Self::to(Box::new(io::stdout().lock()), json)
+        // Not locked: threads of a workload write lines of their own meanwhile.
+        Self::to(Box::new(io::stdout()), json)
     }
 
     /// Results to any stream.

@@ -104,3 +104,21 @@ fn verify_notices_a_loss() {
     assert!(figures["undefined"].as_u64().unwrap() > 0);
     assert!(!figures["undefined_examples"].as_array().unwrap().is_empty());
 }
+#[test]
+fn statistics_are_lines_or_objects() {
+    let folder = Folder::new();
+    folder.ok(&["table", "create", "ci"]);
+    let stats = [
+        "lab",
+        "continuous",
+        "stats",
+        "--interval",
+        "0.1",
+        "--lines",
+        "2",
+    ];
+    assert_eq!(folder.ok(&stats).lines().count(), 2);
+    let json = folder.run(&[&stats[..], &["--json"]].concat()).json();
+    assert_eq!(json.len(), 2);
+    assert!(json[1]["tablets"].is_number());
+}
