@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::open::Tables;
-use crate::error::StoreResult;
+use crate::error::{ErrorKind, StoreResult};
 use crate::table::{StoreContext, TableCore};
 use crate::threads;
 use crate::wal::list_segments;
@@ -138,7 +138,11 @@ pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> St
     let needed = oldest.unwrap_or(current).min(current);
     for (number, path) in list_segments(&*context.vfs, &context.dir.join("wal"))? {
         if number < needed {
-            context.vfs.remove(&path)?;
+            match context.vfs.remove(&path) {
+                // A flush that somebody waits for and one in the background may both come here.
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
     }
     Ok(())

@@ -204,3 +204,28 @@ fn unordered_scans_find_the_same_entries() {
         5000
     );
 }
+
+/// A process was killed while it flushed: its file is there and the catalog knows nothing of it. The
+/// next opening replays a log larger than memory, flushes on the way, and takes the same id. It once
+/// found the file in its way, so that the store could not be opened any more.
+#[test]
+fn a_flush_cut_short_by_a_crash_does_not_stop_the_replay_of_a_large_log() {
+    let components = in_memory();
+    let store = on(&components, manual());
+    store.create_table("t", &TableOptions::default()).unwrap();
+    fill(&store.table("t").unwrap(), 0, 20_000, &[7; 40]);
+    drop(store);
+    for id in 1..4 {
+        let leftover = format!("/store/files/{id:016}.sorted");
+        let mut file = components.vfs.create(Path::new(&leftover)).unwrap();
+        file.write_all(b"half a block").unwrap();
+    }
+    let small = StoreOptions {
+        memory_budget_bytes: 1 << 20,
+        ..manual()
+    };
+    let store = on(&components, small);
+    let table = store.table("t").unwrap();
+    assert!(table.tablets().unwrap()[0].files > 0, "nothing was flushed");
+    check_all(&table, 20_000, &[7; 40]);
+}
