@@ -105,6 +105,36 @@ fn verify_notices_a_loss() {
     assert!(!figures["undefined_examples"].as_array().unwrap().is_empty());
 }
 #[test]
+fn agitate_kills_and_loses_nothing() {
+    let folder = Folder::new();
+    let ran = folder.run(&[
+        "lab",
+        "continuous",
+        "agitate",
+        "--kills",
+        "2",
+        "--life-min",
+        "0.2",
+        "--life-max",
+        "0.6",
+        "--flush-interval",
+        "2000",
+        "--json",
+    ]);
+    assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
+    let figures = &ran.json()[0];
+    assert_eq!(
+        (figures["kills"].as_u64(), figures["undefined"].as_u64()),
+        (Some(2), Some(0))
+    );
+    assert_eq!(figures["corrupt"], 0);
+    assert!(figures["entries"].as_u64().unwrap() > 0);
+    // The children's news arrive: without them a loss of the newest entries would not be seen.
+    assert!(figures["acknowledged"].as_u64().unwrap() > 0, "{figures}");
+    assert!(figures["referenced"].as_u64().unwrap() > 0, "{figures}");
+}
+
+#[test]
 fn statistics_are_lines_or_objects() {
     let folder = Folder::new();
     folder.ok(&["table", "create", "ci"]);
@@ -121,4 +151,54 @@ fn statistics_are_lines_or_objects() {
     let json = folder.run(&[&stats[..], &["--json"]].concat()).json();
     assert_eq!(json.len(), 2);
     assert!(json[1]["tablets"].is_number());
+}
+
+#[test]
+fn experiments_are_listed_and_unknown_ones_refused() {
+    let folder = Folder::new();
+    let list = folder.ok(&["lab", "list"]);
+    assert!(
+        list.contains("sen2013-table-1") && list.contains("sen2013-figure-5"),
+        "{list}"
+    );
+    let err = folder.fails(2, &["lab", "run", "sen2013-tabel-1"]);
+    assert!(err.contains("did you mean"), "{err}");
+    folder.fails(2, &["lab", "run", "sen2013-table-1", "--repeat", "0"]);
+    folder.fails(1, &["lab", "report", "nowhere"]);
+}
+
+#[test]
+fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
+    let folder = Folder::new();
+    let run = [
+        "lab",
+        "run",
+        "sen2013-table-12",
+        "--scale",
+        "0.001",
+        "--repeat",
+        "1",
+        "--out",
+        "records",
+        "--json",
+    ];
+    let ran = folder.run(&run);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let record = ran.json()[0]["record"].as_str().unwrap().to_owned();
+    assert!(folder.path(&record).exists());
+    folder.ok(&["lab", "report", "records"]);
+    assert!(
+        folder
+            .read("records/report.html")
+            .contains("sen2013-table-12")
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path("records"))
+        .unwrap()
+        .flatten()
+        .collect();
+    assert!(
+        left.iter().all(|file| !file.file_type().unwrap().is_dir()),
+        "{left:?}"
+    );
+    assert!(!folder.path("store").exists(), "--data is not touched");
 }
