@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use redb::{Builder, Database, ReadableDatabase, ReadableTable};
+use parking_lot::Mutex;
+use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend};
 
-use super::backend::{Backend, Failing};
+use super::backend::{Backend, Copied, Failing};
 use super::format::{
     self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, STORE_KEY, StoreRecord,
 };
@@ -144,25 +145,33 @@ impl Catalog {
     /// `NotFound` if there is no directory or it is empty, `InvalidArgument` if it is not a store,
     /// `NewerFormat` if a newer version wrote it, `Corruption` if the file was altered.
     pub fn open(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
-        let path = dir.join(FILE_NAME);
-        if !vfs.exists(&path)? {
-            return Err(not_a_store(vfs.as_ref(), dir));
-        }
-        let failing = Failing::new(&path);
-        let file = vfs.open_random(&path)?;
-        if file.len()? == 0 {
-            // redb would make a new database of it.
-            return Err(failing.record(Error::new(
-                ErrorKind::Corruption,
-                "the catalog is empty; restore the store from a checkpoint",
-            )));
-        }
+        let failing = find(vfs, dir)?;
+        let backend = Backend(vfs.open_random(failing.path())?);
+        backend.refresh()?;
+        Self::open_in(failing, backend, cache_bytes)
+    }
+
+    /// Opens a copy in memory of the catalog in `dir`: for reading only, and without changing
+    /// anything on the disk.
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_read_only(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
+        let failing = find(vfs, dir)?;
+        let bytes = vfs.read_to_vec(failing.path(), u64::MAX)?;
+        Self::open_in(failing, Copied(Mutex::new(bytes)), cache_bytes)
+    }
+
+    fn open_in(
+        failing: Failing,
+        backend: impl StorageBackend,
+        cache_bytes: usize,
+    ) -> StoreResult<Self> {
         // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps
         // redb from trusting pages that were altered.
         let database = Builder::new()
             .set_cache_size(cache_bytes)
             .set_check_integrity_on_open(true)
-            .create_with_backend(Backend(file))
+            .create_with_backend(backend)
             .map_err(|e| failing.error(e))?;
         let store = read_store(&database, &failing)?;
         Ok(Self {
@@ -331,6 +340,23 @@ fn write_format(failing: &Failing, transaction: &redb::WriteTransaction) -> Stor
     meta.insert(FORMAT_KEY, &*format)
         .map_err(|e| failing.error(e))?;
     Ok(())
+}
+
+/// The catalog's file, if there is something in it.
+fn find(vfs: &Arc<dyn Vfs>, dir: &Path) -> StoreResult<Failing> {
+    let path = dir.join(FILE_NAME);
+    if !vfs.exists(&path)? {
+        return Err(not_a_store(vfs.as_ref(), dir));
+    }
+    let failing = Failing::new(&path);
+    if vfs.len(&path)? == 0 {
+        // redb would make a new database of it.
+        return Err(failing.record(Error::new(
+            ErrorKind::Corruption,
+            "the catalog is empty; restore the store from a checkpoint",
+        )));
+    }
+    Ok(failing)
 }
 
 fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {

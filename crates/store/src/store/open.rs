@@ -132,7 +132,11 @@ impl Store {
             Err(error) if options.read_only && error.kind() == ErrorKind::ReadOnly => None,
             Err(error) => return Err(error),
         };
-        let catalog = open_catalog(&vfs, &dir, is_new, &*clock)?;
+        let catalog = if options.read_only {
+            Catalog::open_read_only(&vfs, &dir, CATALOG_CACHE_BYTES)?
+        } else {
+            open_catalog(&vfs, &dir, is_new, &*clock)?
+        };
         if !options.read_only {
             vfs.create_dir_all(&dir.join(WAL_DIR))?;
             vfs.create_dir_all(&dir.join(FILES_DIR))?;
