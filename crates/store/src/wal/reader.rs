@@ -37,6 +37,8 @@ pub struct SegmentReader {
     at: usize,
     is_last: bool,
     damage: Option<Damage>,
+    /// What the records read so far say was on the disk.
+    synced: u64,
 }
 
 /// The segments in `dir`, oldest first.
@@ -69,6 +71,7 @@ impl SegmentReader {
             at: 0,
             is_last,
             damage: None,
+            synced: SEGMENT_HEADER_BYTES as u64,
         };
         if is_last && reader.bytes.len() < SEGMENT_HEADER_BYTES {
             reader.bytes.clear();
@@ -91,6 +94,7 @@ impl SegmentReader {
         }
         let (header, payload) = decode_record(self.bytes.get(self.at..)?)?;
         self.at += RECORD_HEADER_BYTES + payload.len();
+        self.synced = self.synced.max(header.synced);
         Some((header, payload))
     }
 
@@ -102,7 +106,9 @@ impl SegmentReader {
 
     /// Makes a last segment that was read to its end one that others may follow: cuts a torn end
     /// off, and puts what was read on the disk, since a killed process may have left it in the
-    /// operating system's hands. A segment without a header is removed.
+    /// operating system's hands. What no record knows to be on the disk is written once more: after
+    /// a sync that failed, the next one may succeed without having written it. A segment without a
+    /// header is removed.
     ///
     /// # Errors
     /// The disk refuses.
@@ -117,6 +123,9 @@ impl SegmentReader {
         let file = vfs.open_random(&self.path)?;
         if self.at < self.bytes.len() {
             file.set_len(self.at as u64)?;
+        }
+        if let Some(unsure) = self.bytes.get(self.synced as usize..self.at) {
+            file.write_at(self.synced, unsure)?;
         }
         file.sync_data()
     }
