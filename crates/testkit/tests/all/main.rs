@@ -2,6 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod crash_loop;
+mod crowd;
 mod examined;
 mod harness;
 mod model;
+mod openings;
+mod rot;
+mod trouble;

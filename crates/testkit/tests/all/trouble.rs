@@ -1,0 +1,178 @@
+//! A disk that refuses: errors that say what to do, and a store that stays whole.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    ErrorKind, Mutation, MutationBatch, Result, Scanner, Source, Table, TableOptions,
+};
+use ostrakon_store::{Store, StoreOptions};
+use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
+
+use crate::harness::{open, tiny};
+
+fn write(table: &Arc<dyn Table>, row: &str, bytes: usize) -> Result<()> {
+    let mut mutation = Mutation::new(row);
+    mutation.put("f", "q", vec![b'x'; bytes])?;
+    let mut batch = MutationBatch::new();
+    batch.push(&mutation)?;
+    table.submit(batch, None)?.wait().map(drop)
+}
+
+fn rows(store: &Store) -> Vec<String> {
+    let entries = Scanner::new(store.table("t").unwrap()).entries().unwrap();
+    let row = |entry: &ostrakon_cell::Entry| String::from_utf8_lossy(&entry.key.row).into_owned();
+    entries.iter().map(row).collect()
+}
+
+fn with_table(disk: &FaultyVfs, options: &StoreOptions) -> (Arc<Store>, Arc<dyn Table>) {
+    let store = open(disk, options).unwrap();
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    (store, table)
+}
+
+#[test]
+fn after_a_failed_sync_a_store_is_read_only_until_it_is_reopened() {
+    let disk = FaultyVfs::new(1);
+    let (store, table) = with_table(&disk, &tiny());
+    write(&table, "kept", 10).unwrap();
+    disk.set_faults(Faults {
+        fail_sync_after: Some(0),
+        ..Faults::default()
+    });
+    let failed = write(&table, "failed", 10).unwrap_err();
+    assert!(
+        matches!(failed.kind(), ErrorKind::Io | ErrorKind::ReadOnly),
+        "{failed:?}"
+    );
+    disk.heal();
+    // Later syncs would succeed and prove nothing.
+    for _ in 0..3 {
+        let refused = write(&table, "refused", 10).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
+        assert!(refused.to_string().contains("open"), "{refused}");
+    }
+    assert!(rows(&store).contains(&"kept".to_owned()));
+    drop((store, table));
+    disk.crash(Crash::PowerLost);
+    let store = open(&disk, &tiny()).unwrap();
+    assert_eq!(rows(&store), ["kept"]);
+    write(&store.table("t").unwrap(), "later", 10).unwrap();
+    assert_eq!(rows(&store), ["kept", "later"]);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_room_helps() {
+    for room in [0, 5_000, 20_000, 60_000, 200_000] {
+        let disk = FaultyVfs::new(room);
+        let (store, table) = with_table(&disk, &tiny());
+        write(&table, "0000", 100).unwrap();
+        let used = disk.counters().bytes_written;
+        disk.set_faults(Faults {
+            capacity_bytes: Some(used + room),
+            ..Faults::default()
+        });
+        let mut acknowledged = vec!["0000".to_owned()];
+        let failed = (1..2_000).find_map(|number| {
+            let row = format!("{number:04}");
+            match write(&table, &row, 2_000) {
+                Ok(()) => {
+                    acknowledged.push(row);
+                    None
+                }
+                Err(error) => Some(error),
+            }
+        });
+        let failed = failed.expect("four megabytes do not fit");
+        assert!(
+            matches!(failed.kind(), ErrorKind::OutOfSpace | ErrorKind::ReadOnly),
+            "room {room}: {failed:?}"
+        );
+        let told = format!("{failed:?}");
+        assert!(
+            told.contains("full") || told.contains("space"),
+            "room {room}: {told}"
+        );
+        let seen = rows(&store);
+        assert!(
+            acknowledged.iter().all(|row| seen.contains(row)),
+            "room {room}: still readable"
+        );
+        disk.heal();
+        drop((store, table));
+        let store = open(&disk, &tiny()).unwrap_or_else(|error| panic!("room {room}: {error:?}"));
+        let seen = rows(&store);
+        assert!(
+            acknowledged.iter().all(|row| seen.contains(row)),
+            "room {room}: {seen:?}"
+        );
+        write(&store.table("t").unwrap(), "later", 10).unwrap();
+    }
+}
+
+#[test]
+fn too_many_open_files_is_an_error_and_not_the_end() {
+    let disk = FaultyVfs::new(1);
+    let (store, table) = with_table(
+        &disk,
+        &StoreOptions {
+            background: false,
+            ..tiny()
+        },
+    );
+    for number in 0..12 {
+        write(&table, &format!("{number:02}"), 100).unwrap();
+        table.flush(true).unwrap();
+    }
+    drop((store, table));
+    let store = open(
+        &disk,
+        &StoreOptions {
+            background: false,
+            ..tiny()
+        },
+    )
+    .unwrap();
+    let table = store.table("t").unwrap();
+    disk.set_faults(Faults {
+        open_files_max: Some(1),
+        ..Faults::default()
+    });
+    if let Err(error) = Scanner::new(table.clone()).entries() {
+        assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error:?}");
+        assert!(error.to_string().contains("open files"), "{error}");
+        assert!(error.to_string().contains("ulimit"), "{error}");
+    }
+    let flushed = write(&table, "more", 10).and_then(|()| table.flush(true));
+    assert!(flushed.is_err(), "a new file was opened above the limit");
+    disk.heal();
+    assert_eq!(rows(&store).len(), 13);
+}
+
+#[test]
+fn a_disk_that_cannot_be_changed_can_be_read() {
+    let disk = FaultyVfs::new(1);
+    let (store, table) = with_table(&disk, &tiny());
+    write(&table, "a", 10).unwrap();
+    table.flush(true).unwrap();
+    write(&table, "b", 10).unwrap();
+    drop((store, table));
+    disk.set_faults(Faults {
+        read_only: true,
+        ..Faults::default()
+    });
+    let refused = open(&disk, &tiny()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
+    let options = StoreOptions {
+        read_only: true,
+        ..tiny()
+    };
+    let store = open(&disk, &options).unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(rows(&store), ["a", "b"]);
+    let refused = write(&store.table("t").unwrap(), "c", 10).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
+    let created = store
+        .create_table("u", &TableOptions::default())
+        .unwrap_err();
+    assert_eq!(created.kind(), ErrorKind::ReadOnly, "{created:?}");
+}
