@@ -14,7 +14,7 @@ pub const MAX_KEY_BYTES: usize = 1 << 20;
 pub const MAX_VALUE_BYTES: usize = 256 << 20;
 
 /// A key that owns its bytes.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Key {
     /// Row: decides the tablet; all entries of a row lie in one tablet.
     pub row: Vec<u8>,
@@ -60,6 +60,24 @@ pub enum KeyPart {
     Visibility,
     /// The above and the timestamp.
     Timestamp,
+}
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        Self {
+            row: self.row.clone(),
+            family: self.family.clone(),
+            qualifier: self.qualifier.clone(),
+            visibility: self.visibility.clone(),
+            timestamp: self.timestamp,
+            deleted: self.deleted,
+        }
+    }
+
+    /// Keeps the buffers.
+    fn clone_from(&mut self, from: &Self) {
+        self.set(from.as_ref());
+    }
 }
 
 impl Key {

@@ -20,6 +20,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
+mod bytes;
 mod columns;
 mod durability;
 mod entry;
@@ -32,6 +33,7 @@ pub mod source;
 pub mod visibility;
 
 pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Slot, Span};
+pub use bytes::same_bytes;
 pub use columns::{Column, ColumnSelection};
 pub use durability::Durability;
 pub use entry::{Entry, EntryRef};

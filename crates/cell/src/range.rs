@@ -17,12 +17,31 @@ use crate::{Error, Escaped, Key, KeyPart, KeyRef, Result};
 /// assert!(!range.contains_row(b"d"));
 /// assert!(Range::row("b").contains(Key::new("b", "family", "qualifier").as_ref()));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub struct Range {
     start: Option<Key>,
     start_inclusive: bool,
     end: Option<Key>,
     end_inclusive: bool,
+}
+
+impl Clone for Range {
+    fn clone(&self) -> Self {
+        Self {
+            start: self.start.clone(),
+            start_inclusive: self.start_inclusive,
+            end: self.end.clone(),
+            end_inclusive: self.end_inclusive,
+        }
+    }
+
+    /// Keeps the buffers of finite ends.
+    fn clone_from(&mut self, from: &Self) {
+        self.start.clone_from(&from.start);
+        self.start_inclusive = from.start_inclusive;
+        self.end.clone_from(&from.end);
+        self.end_inclusive = from.end_inclusive;
+    }
 }
 
 impl Range {

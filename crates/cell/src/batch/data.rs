@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use crate::{EntryRef, Error, KeyRef, Result};
+use crate::{EntryRef, Error, KeyRef, Result, same_bytes};
 
 /// A run of bytes inside a batch's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -264,6 +264,12 @@ impl Batch {
         self.slots.push(slot);
     }
 
+    /// Appends many slots at once; as [`push_slot`](Self::push_slot).
+    #[inline]
+    pub fn extend_slots(&mut self, slots: &[Slot]) {
+        self.slots.extend_from_slice(slots);
+    }
+
     /// Appends bytes to the arena. For decoders.
     ///
     /// # Errors
@@ -302,7 +308,7 @@ impl Batch {
             return Ok(0);
         }
         if let Some(&last) = self.visibilities.last()
-            && self.bytes(last) == label
+            && same_bytes(self.bytes(last), label)
         {
             return Ok(self.visibilities.len() as u32);
         }
@@ -310,7 +316,7 @@ impl Batch {
             if let Some(at) = self
                 .visibilities
                 .iter()
-                .position(|&span| self.bytes(span) == label)
+                .position(|&span| same_bytes(self.bytes(span), label))
             {
                 return Ok(at as u32 + 1);
             }
@@ -357,7 +363,7 @@ impl Batch {
     #[inline]
     fn share(&mut self, last: Option<Span>, bytes: &[u8]) -> Result<Span> {
         match last {
-            Some(span) if self.bytes(span) == bytes => Ok(span),
+            Some(span) if same_bytes(self.bytes(span), bytes) => Ok(span),
             _ => self.push_bytes(bytes),
         }
     }
@@ -367,7 +373,10 @@ impl Batch {
         let mut kept = first;
         for at in first..self.slots.len() {
             if keep(self, at) {
-                self.slots[kept] = self.slots[at];
+                // Mostly everything is kept: then nothing moves.
+                if kept != at {
+                    self.slots[kept] = self.slots[at];
+                }
                 kept += 1;
             }
         }

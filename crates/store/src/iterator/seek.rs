@@ -4,7 +4,9 @@
 //! iterator that is sought behind these has to read them all the same: it seeks to the start of
 //! the column and then leaves out what lies before the range.
 
-use ostrakon_cell::{Batch, ColumnSelection, Key, KeyPart, Range, SortedKeyValueIterator};
+use ostrakon_cell::{
+    Batch, ColumnSelection, Key, KeyPart, Range, SortedKeyValueIterator, same_bytes,
+};
 
 use crate::error::StoreResult;
 
@@ -94,7 +96,7 @@ pub(super) fn same_column(batch: &Batch, a: usize, b: usize) -> bool {
         return false;
     };
     // Equal spans need no look at the bytes, and a label has one id in a batch.
-    let same = |a, b| a == b || batch.bytes(a) == batch.bytes(b);
+    let same = |a, b| a == b || same_bytes(batch.bytes(a), batch.bytes(b));
     a.visibility == b.visibility
         && same(a.row, b.row)
         && same(a.qualifier, b.qualifier)

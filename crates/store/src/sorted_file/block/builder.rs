@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use hashbrown::HashTable;
-use ostrakon_cell::{Key, KeyRef};
+use ostrakon_cell::{Key, KeyRef, same_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::format::{DELETES_ALL, DELETES_NONE, DELETES_SOME, ENTRIES_MAX, SIGN};
@@ -298,7 +298,7 @@ impl ColumnBuilder {
             self.lens.push(bytes.len() as u32);
             self.data.extend_from_slice(bytes);
         } else if let Some(&id) = self.ids.last()
-            && self.word(id) == bytes
+            && same_bytes(self.word(id), bytes)
         {
             self.ids.push(id);
         } else {
@@ -340,7 +340,7 @@ impl ColumnBuilder {
             limit,
             ..
         } = self;
-        if let Some(&id) = by_hash.find(hash, |&id| word(ends, data, id) == bytes) {
+        if let Some(&id) = by_hash.find(hash, |&id| same_bytes(word(ends, data, id), bytes)) {
             ids.push(id);
             return;
         }
