@@ -49,9 +49,10 @@ pub struct FileIterator {
     /// Filter partitions in use.
     blooms: Vec<Option<Arc<Bloom>>>,
     sources: Vec<Source>,
-    /// The range sought, and its part inside the present fence.
+    /// The range sought.
     range: (End, End),
-    part: (End, End),
+    /// Whether the present fence ends before the range.
+    fence_ends_first: bool,
     /// The present fence; one past the last when all is read.
     fence: usize,
     /// Whether the filter said `perhaps` and nothing was found yet.
@@ -94,7 +95,7 @@ impl FileIterator {
             blooms: Vec::new(),
             sources: Vec::new(),
             range: Default::default(),
-            part: Default::default(),
+            fence_ends_first: false,
             doubtful: false,
         }
     }
@@ -175,9 +176,14 @@ impl FileIterator {
                 (Some(range), Some(fence)) if precedes(range, fence) => Some(fence),
                 (range, fence) => range.or(fence),
             };
-            let end = match (self.range.1.bound(), behind) {
-                (Some(range), Some(fence)) if precedes(fence, range) => Some(fence),
-                (range, fence) => range.or(fence),
+            self.fence_ends_first = match (self.range.1.bound(), behind) {
+                (Some(range), Some(fence)) => precedes(fence, range),
+                (range, _) => range.is_none(),
+            };
+            let end = if self.fence_ends_first {
+                behind
+            } else {
+                self.range.1.bound()
             };
             if let (Some(start), Some(end)) = (start, end)
                 && !precedes(start, end)
@@ -185,14 +191,10 @@ impl FileIterator {
                 self.fence += 1;
                 continue;
             }
-            self.part.0.set(start);
-            self.part.1.set(end);
             for source in &mut self.sources {
                 source.batch.clear();
                 source.at = 0;
-                source
-                    .stream
-                    .seek(&self.file, &self.part.0, &self.part.1, &self.reading)?;
+                source.stream.seek(&self.file, start, end, &self.reading)?;
             }
             return Ok(());
         }
@@ -278,6 +280,12 @@ impl FileIterator {
 
     /// Whether a group has an entry left; refills its buffer.
     fn has_top(&mut self, at: usize) -> Result<bool> {
+        let end = part_end(
+            self.fence_ends_first,
+            &self.range.1,
+            &self.fences,
+            self.fence,
+        );
         let Some(source) = self.sources.get_mut(at) else {
             return Ok(false);
         };
@@ -289,7 +297,7 @@ impl FileIterator {
         source.labels.clear();
         source.stream.fill(
             &self.file,
-            &self.part.1,
+            end,
             &self.reading,
             &mut source.batch,
             GROUP_BATCH,
@@ -356,9 +364,15 @@ impl SortedKeyValueIterator for FileIterator {
         let before = out.len();
         while self.fence < self.fences.len() {
             if let [source] = self.sources.as_mut_slice() {
+                let end = part_end(
+                    self.fence_ends_first,
+                    &self.range.1,
+                    &self.fences,
+                    self.fence,
+                );
                 source
                     .stream
-                    .fill(&self.file, &self.part.1, &self.reading, out, limit)?;
+                    .fill(&self.file, end, &self.reading, out, limit)?;
             } else {
                 self.merge_groups(out, limit)?;
             }
@@ -386,6 +400,21 @@ impl SortedKeyValueIterator for FileIterator {
         copy.description.clone_from(&self.description);
         copy.blooms.clone_from(&self.blooms);
         Box::new(copy)
+    }
+}
+
+/// Where the part of the range inside the present fence ends.
+fn part_end<'a>(
+    fence_ends_first: bool,
+    range_end: &'a End,
+    fences: &'a [RowSpan],
+    fence: usize,
+) -> Option<Bound<'a>> {
+    if fence_ends_first {
+        let (_, behind) = fences.get(fence)?;
+        behind.as_deref().map(Bound::before_row)
+    } else {
+        range_end.bound()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind};
 
 use super::block::{Block, DecodeError, DecodeScratch};
-use super::bound::{Bound, End};
+use super::bound::Bound;
 use super::index::{BlockPlace, GroupIndex};
 use super::iterator::LabelFilter;
 use super::reader::SortedFile;
@@ -84,22 +84,22 @@ impl GroupStream {
     pub(super) fn seek(
         &mut self,
         file: &SortedFile,
-        start: &End,
-        end: &End,
+        start: Option<Bound<'_>>,
+        end: Option<Bound<'_>>,
         reading: &Reading,
     ) -> StoreResult<()> {
         (self.from, self.to, self.more) = (0, 0, false);
         if self.index.blocks() == 0 {
             return Ok(());
         }
-        let at = match start.bound() {
+        let at = match start {
             None => 0,
             Some(bound) => self
                 .index
                 .find(bound)
                 .ok_or_else(|| file.corrupt(0, "an index is malformed"))?,
         };
-        self.enter(file, at, start.bound(), end, reading)
+        self.enter(file, at, start, end, reading)
     }
 
     /// Makes `at` the block under the position, the first entry behind `start` the next one.
@@ -108,13 +108,13 @@ impl GroupStream {
         file: &SortedFile,
         at: usize,
         start: Option<Bound<'_>>,
-        end: &End,
+        end: Option<Bound<'_>>,
         reading: &Reading,
     ) -> StoreResult<()> {
         let bad_index = || file.corrupt(0, "an index is malformed");
         let next = at + 1;
         // How the end of this block, a place the index knows, stands to the end of the range.
-        let order = match end.bound() {
+        let order = match end {
             _ if next >= self.index.blocks() => Ordering::Greater,
             None => Ordering::Less,
             Some(bound) => self.index.compare(next, bound).ok_or_else(bad_index)?,
@@ -127,15 +127,29 @@ impl GroupStream {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
         (self.from, self.to) = (0, 0);
+        self.scratch.forget_row();
         if !wanted(block, reading) {
             return Ok(());
         }
         let malformed = || self.malformed(file);
+        if let (Some(start), Some(end)) = (start, end)
+            && order == Ordering::Greater
+            && is_one_row(start, end)
+        {
+            let row = start.key.row;
+            let (from, to) = block.find_row(row).ok_or_else(malformed)?;
+            (self.from, self.to) = (from, to);
+            if from < to {
+                block.touch(from);
+                self.scratch.know_row(row, from..to);
+            }
+            return Ok(());
+        }
         let from = match start {
             None => 0,
             Some(start) => block.find(start, 0).ok_or_else(malformed)?,
         };
-        let to = match end.bound() {
+        let to = match end {
             Some(end) if order == Ordering::Greater => {
                 block.find(end, from).ok_or_else(malformed)?
             }
@@ -155,7 +169,7 @@ impl GroupStream {
     pub(super) fn fill(
         &mut self,
         file: &SortedFile,
-        end: &End,
+        end: Option<Bound<'_>>,
         reading: &Reading,
         out: &mut Batch,
         limit: BatchLimit,
@@ -220,7 +234,7 @@ impl GroupStream {
         &mut self,
         file: &SortedFile,
         at: usize,
-        end: &End,
+        end: Option<Bound<'_>>,
         reading: &Reading,
     ) -> StoreResult<()> {
         let place = self
@@ -287,7 +301,7 @@ impl GroupStream {
 
     /// How many bytes to read from block `at` on: as many following blocks as lie behind it, belong to the range and
     /// fit the window, which grows as reading goes on.
-    fn plan_ahead(&mut self, at: usize, place: BlockPlace, end: &End) -> usize {
+    fn plan_ahead(&mut self, at: usize, place: BlockPlace, end: Option<Bound<'_>>) -> usize {
         self.ahead.window = (self.ahead.window * 2).clamp(READAHEAD_BYTES_MIN, READAHEAD_BYTES_MAX);
         let mut bytes = place.bytes as usize;
         for next in at + 1..self.index.blocks() {
@@ -296,9 +310,8 @@ impl GroupStream {
             };
             let adjoins = following.offset == place.offset + bytes as u64;
             let fits = bytes + following.bytes as usize <= self.ahead.window;
-            let inside = end
-                .bound()
-                .is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less));
+            let inside =
+                end.is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less));
             if !(adjoins && fits && inside) {
                 break;
             }
@@ -306,6 +319,11 @@ impl GroupStream {
         }
         bytes
     }
+}
+
+/// Whether the keys between two places are exactly those of the first one's row.
+fn is_one_row(start: Bound<'_>, end: Bound<'_>) -> bool {
+    start.first_of_row && end.first_of_row && end.key.row.split_last() == Some((&0, start.key.row))
 }
 
 /// Whether a block may hold something to be read; asked before it is decoded.

@@ -1,6 +1,8 @@
 //! Turns a run of a block's entries into a batch, lane by lane.
 
-use ostrakon_cell::{Batch, Slot, Span};
+use std::ops::Range;
+
+use ostrakon_cell::{Batch, Slot, Span, same_bytes};
 
 use super::format::{Block, Deletes, SIGN};
 use super::lane::BytesLane;
@@ -13,8 +15,24 @@ pub(crate) struct DecodeScratch {
     lens: Vec<u32>,
     ids: Vec<u32>,
     row: Vec<u8>,
+    /// Entries of the block whose row is known to be the one in `row`.
+    known: Range<usize>,
     words: Vec<Span>,
     labels: Vec<u32>,
+}
+
+impl DecodeScratch {
+    /// Tells that the row of the entries `entries`, of the block decoded next, is known.
+    pub(crate) fn know_row(&mut self, row: &[u8], entries: Range<usize>) {
+        self.row.clear();
+        self.row.extend_from_slice(row);
+        self.known = entries;
+    }
+
+    /// Another block is decoded next.
+    pub(crate) fn forget_row(&mut self) {
+        self.known = 0..0;
+    }
 }
 
 /// What goes wrong when a block is decoded.
@@ -25,6 +43,9 @@ pub(crate) enum DecodeError {
     /// The batch would pass 4 GiB.
     BatchFull,
 }
+
+/// Up to so many entries are decoded one by one: setting up lanes costs more than it brings.
+const FEW: usize = 3;
 
 /// Marks a word that is not yet in the batch.
 const ABSENT: u32 = u32::MAX;
@@ -43,11 +64,19 @@ impl Block {
         if count == 0 {
             return Ok(());
         }
+        if count <= FEW {
+            let before = out.len();
+            let decoded = (from..to).try_for_each(|at| self.decode_one(at, out, scratch));
+            if decoded.is_err() {
+                out.truncate(before);
+            }
+            return decoded;
+        }
         scratch.slots.clear();
         scratch.slots.resize(count, Slot::default());
         self.decode_values(from, to, out, scratch)?;
         self.decode_rows(from, to, out, scratch)?;
-        let layout = *self.layout();
+        let layout = self.layout();
         self.decode_bytes(layout.family, from, to, out, scratch, |slot| {
             &mut slot.family
         })?;
@@ -60,10 +89,51 @@ impl Block {
         if out.byte_len() > u32::MAX as usize {
             return Err(DecodeError::BatchFull);
         }
-        for slot in &scratch.slots {
-            out.push_slot(*slot);
-        }
+        out.extend_slots(&scratch.slots);
         Ok(())
+    }
+
+    /// Appends one entry.
+    fn decode_one(
+        &self,
+        at: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let (raw, layout) = (self.raw(), self.layout());
+        let bytes = |lane: &BytesLane| lane.get(raw, at).ok_or(DecodeError::Malformed);
+        let family = bytes(&layout.family)?;
+        let qualifier = bytes(&layout.qualifier)?;
+        let label = bytes(&layout.visibility)?;
+        let value = bytes(&layout.value)?;
+        let timestamp = self.timestamp(at).ok_or(DecodeError::Malformed)?;
+        let deleted = self.deleted(at).ok_or(DecodeError::Malformed)?;
+        if !scratch.known.contains(&at) {
+            scratch.forget_row();
+            self.row_at(at, &mut scratch.row)
+                .ok_or(DecodeError::Malformed)?;
+        }
+        // Nothing but a lack of room can fail from here on.
+        let mut append = || -> ostrakon_cell::Result<()> {
+            let visibility = out.intern_visibility(label)?;
+            let last = out.slots().last().map(|slot| slot.row);
+            let row = match last {
+                Some(last) if same_bytes(out.bytes(last), &scratch.row) => last,
+                _ => out.push_bytes(&scratch.row)?,
+            };
+            let slot = Slot {
+                row,
+                family: out.push_bytes(family)?,
+                qualifier: out.push_bytes(qualifier)?,
+                value: out.push_bytes(value)?,
+                timestamp,
+                visibility,
+                deleted,
+            };
+            out.push_slot(slot);
+            Ok(())
+        };
+        append().map_err(|_| DecodeError::BatchFull)
     }
 
     fn decode_values(
@@ -278,6 +348,7 @@ impl Block {
     ) -> Option<()> {
         let (raw, layout) = (self.raw(), self.layout());
         // The row to begin with is built aside: the rows before it are not wanted in the arena.
+        scratch.forget_row();
         let mut suffix_end = self.row_at(from, &mut scratch.row)?;
         let mut last = put(arena, &scratch.row);
         scratch.slots.first_mut()?.row = last;

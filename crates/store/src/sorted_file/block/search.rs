@@ -4,8 +4,12 @@ use std::cmp::Ordering;
 
 use super::format::{Block, Deletes, SIGN};
 use super::lane::RESTART_INTERVAL;
-use crate::codec::common_prefix_len;
+use crate::codec::{common_prefix_len, order_prefix};
 use crate::sorted_file::bound::Bound;
+
+/// Up to so many restarts are looked at side by side, not by halving. Each look at a block that is not in the
+/// processor's cache waits for memory: halving waits for one after the other, side by side they wait together.
+const SIDE_BY_SIDE: usize = 32;
 
 /// How a row stands to the one looked for, and how many bytes behind the block's prefix agree.
 #[derive(Clone, Copy)]
@@ -21,6 +25,36 @@ impl Block {
         if from >= self.entries() {
             return Some(from);
         }
+        self.locate(bound, from).map(|(at, _)| at)
+    }
+
+    /// The entries of a row: the first one, and the first one behind them. `None` if the block is malformed.
+    pub(in crate::sorted_file) fn find_row(&self, row: &[u8]) -> Option<(usize, usize)> {
+        let (from, is_row) = self.locate(Bound::before_row(row), 0)?;
+        if !is_row {
+            return Some((from, from));
+        }
+        let (raw, layout) = (self.raw(), self.layout());
+        // An entry that shares all of its row with the one before is of the same row, if the lengths agree.
+        let own = row.len().checked_sub(layout.row_prefix.len)? as u64;
+        let mut to = from + 1;
+        while to < self.entries() {
+            let same = if to.is_multiple_of(RESTART_INTERVAL) {
+                self.restart_row(to / RESTART_INTERVAL)? == row.get(layout.row_prefix.len..)?
+            } else {
+                layout.shared.get(raw, to)? == own
+                    && layout.row_lens.get(raw, to)? == row.len() as u64
+            };
+            if !same {
+                break;
+            }
+            to += 1;
+        }
+        Some((from, to))
+    }
+
+    /// As [`find`](Self::find); also tells whether the entry found is known to be of the bound's row.
+    fn locate(&self, bound: Bound<'_>, from: usize) -> Option<(usize, bool)> {
         let raw = self.raw();
         let layout = self.layout();
         let prefix = layout.row_prefix.of(raw)?;
@@ -28,8 +62,8 @@ impl Block {
         if shared < prefix.len() {
             // All rows stand on the same side of the bound's.
             return match bound.key.row.get(shared) {
-                Some(&byte) if byte > *prefix.get(shared)? => Some(self.entries()),
-                _ => Some(from),
+                Some(&byte) if byte > *prefix.get(shared)? => Some((self.entries(), false)),
+                _ => Some((from, false)),
             };
         }
         let target = bound.key.row.get(prefix.len()..)?;
@@ -45,7 +79,16 @@ impl Block {
             step *= 4;
             high = (high + step).min(restarts);
         }
+        // Words are compared when every row has a whole one behind the prefix.
+        let mut by_words = layout.row_lens.base() >= prefix.len() as u64 + 8;
         while low + 1 < high {
+            if by_words && high - low <= SIDE_BY_SIDE {
+                let (less, equal) = self.count_restarts(low + 1, high, order_prefix(target))?;
+                low += less;
+                high = low + equal + 1;
+                by_words = false;
+                continue;
+            }
             let middle = low.midpoint(high);
             if self.restart_is_before(middle, target, bound)? {
                 low = middle;
@@ -53,7 +96,46 @@ impl Block {
                 high = middle;
             }
         }
-        self.walk(low, target, bound).map(|at| at.max(from))
+        let (at, is_row) = self.walk(low, target, bound)?;
+        Some(if at < from {
+            (from, false)
+        } else {
+            (at, is_row)
+        })
+    }
+
+    /// How many of the restarts from `from` up to, not including, `to` have a row whose first word behind the prefix
+    /// is less than `word`, and how many have that word. Every row must have a whole one.
+    fn count_restarts(&self, from: usize, to: usize, word: u64) -> Option<(usize, usize)> {
+        let (raw, starts) = (self.raw(), self.layout().suffix_starts);
+        let suffixes = self.layout().suffixes.of(raw)?;
+        let (mut less, mut equal) = (0, 0);
+        let mut sound = true;
+        starts.for_each(raw, from, to, |start| {
+            let own = suffixes
+                .get(start as usize..)
+                .and_then(|suffix| suffix.first_chunk::<8>());
+            sound &= own.is_some();
+            let own = own.map_or(0, |own| u64::from_be_bytes(*own));
+            less += usize::from(own < word);
+            equal += usize::from(own == word);
+        })?;
+        sound.then_some((less, equal))
+    }
+
+    /// Reads a little of each lane at entry `at`, which will be decoded next: the processor then waits for all of them
+    /// at once, and meanwhile goes on.
+    #[inline]
+    pub(in crate::sorted_file) fn touch(&self, at: usize) {
+        let (raw, layout) = (self.raw(), self.layout());
+        let mut sum = layout.timestamps.get(raw, at).unwrap_or(0);
+        for lane in [&layout.family, &layout.qualifier, &layout.value] {
+            if let Some(bytes) = lane.get(raw, at) {
+                let ends = bytes.first().zip(bytes.last());
+                sum = sum.wrapping_add(ends.map_or(0, |(&a, &b)| u64::from(a) + u64::from(b)));
+            }
+        }
+        std::hint::black_box(sum);
     }
 
     fn restart_row(&self, restart: usize) -> Option<&[u8]> {
@@ -96,7 +178,8 @@ impl Block {
     }
 
     /// The first entry behind the bound from restart `restart` on, which lies in its group or right behind it.
-    fn walk(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<usize> {
+    /// Also tells whether that entry is known to be of the bound's row.
+    fn walk(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<(usize, bool)> {
         let (raw, layout) = (self.raw(), self.layout());
         let first = restart * RESTART_INTERVAL;
         let end = (first + RESTART_INTERVAL).min(self.entries());
@@ -126,10 +209,15 @@ impl Block {
                 Ordering::Greater => false,
             };
             if !before {
-                return Some(at);
+                return Some((at, now.order == Ordering::Equal));
             }
         }
-        Some(end)
+        if end >= self.entries() {
+            return Some((end, false));
+        }
+        // The next restart was not looked at, or was not before the bound.
+        let is_row = self.restart_row(restart + 1)? == target;
+        Some((end, is_row))
     }
 
     #[inline]
