@@ -29,6 +29,22 @@ pub(super) struct ParallelScan {
     decided: bool,
 }
 
+/// What a thread takes at once: some of the ranges.
+struct Piece {
+    ranges: Arc<Vec<Range>>,
+    part: std::ops::Range<usize>,
+}
+
+impl Piece {
+    /// The run `open` of `ranges`; empties `open`.
+    fn of(ranges: &Arc<Vec<Range>>, open: &mut std::ops::Range<usize>) -> Self {
+        Self {
+            ranges: ranges.clone(),
+            part: std::mem::take(open),
+        }
+    }
+}
+
 struct Workers {
     batches: Receiver<StoreResult<Batch>>,
     stop: Arc<AtomicBool>,
@@ -51,28 +67,42 @@ impl ParallelScan {
         }
     }
 
-    /// Pieces of work: ranges cut at tablets' ends, several small ones together.
-    fn pieces(&self) -> Vec<Vec<Range>> {
+    /// Pieces of work: several small ranges together, larger ones cut at tablets' ends.
+    fn pieces(&self) -> Vec<Piece> {
         let layout = &self.serial.snapshot().layout;
-        let mut pieces: Vec<Vec<Range>> = Vec::new();
-        let mut piece: Vec<Range> = Vec::new();
-        for range in self.serial.ranges() {
+        let ranges = self.serial.ranges();
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut open = 0..0;
+        for (at, range) in ranges.iter().enumerate() {
             let first = range.start().map_or(0, |start| layout.position(&start.row));
             let last = range.end().map_or(layout.tablets().len() - 1, |end| {
                 layout.position(&end.row).min(layout.tablets().len() - 1)
             });
             if first == last {
-                piece.push(range.clone());
-                if piece.len() == RANGES_A_PIECE {
-                    pieces.push(std::mem::take(&mut piece));
+                open = if open.is_empty() {
+                    at..at + 1
+                } else {
+                    open.start..at + 1
+                };
+                if open.len() == RANGES_A_PIECE {
+                    pieces.push(Piece::of(ranges, &mut open));
                 }
                 continue;
             }
+            // Pieces are runs of ranges: this one is cut up, so it ends the run.
+            if !open.is_empty() {
+                pieces.push(Piece::of(ranges, &mut open));
+            }
             let tablets = layout.tablets().iter().take(last + 1).skip(first);
-            pieces.extend(tablets.filter_map(|tablet| Some(vec![range.clip(&tablet.range())?])));
+            pieces.extend(tablets.filter_map(|tablet| {
+                Some(Piece {
+                    ranges: Arc::new(vec![range.clip(&tablet.range())?]),
+                    part: 0..1,
+                })
+            }));
         }
-        if !piece.is_empty() {
-            pieces.push(piece);
+        if !open.is_empty() {
+            pieces.push(Piece::of(ranges, &mut open));
         }
         pieces
     }
@@ -87,7 +117,7 @@ impl ParallelScan {
         // More threads than cores only take turns: everything is in this process.
         let threads = wanted.min(cores.max(2));
         let pieces = self.pieces();
-        let whole_tablets = pieces.iter().any(|piece| piece.len() == 1);
+        let whole_tablets = pieces.iter().any(|piece| piece.part.len() == 1);
         let worth = whole_tablets || self.serial.ranges().len() > SERIAL_RANGES;
         if threads < 2 || pieces.len() < 2 || !worth {
             return Ok(());
@@ -109,11 +139,16 @@ impl ParallelScan {
                         return;
                     }
                 };
+                // What the batch before took; the next one will take about as much.
+                let (mut entries, mut bytes) = (0, 0);
                 while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    scan.set_piece(piece);
+                    scan.set_piece(&piece.ranges, piece.part.clone());
                     loop {
                         let mut batch = Batch::new();
-                        let sent = match scan.next_batch(&mut batch) {
+                        batch.reserve(entries, bytes);
+                        let read = scan.next_batch(&mut batch);
+                        (entries, bytes) = (batch.len(), batch.byte_len());
+                        let sent = match read {
                             Ok(false) => break,
                             Ok(true) => sender.send(Ok(batch)),
                             Err(error) => sender.send(Err(error)),

@@ -1,9 +1,9 @@
 //! Scans: a snapshot, ranges, and one stack of iterators for each tablet they touch.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hashbrown::HashMap;
 use ostrakon_cell::{
     Authorizations, Batch, BoxedIterator, Range, Scan, ScanOptions, SortedKeyValueIterator,
 };
@@ -23,9 +23,11 @@ pub(super) struct SerialScan {
     authorizations: Arc<Authorizations>,
     snapshot: Arc<Snapshot>,
     stacker: Stacker,
-    ranges: Vec<Range>,
-    /// The range read now, and the tablet within it.
+    /// Sorted and disjoint; shared with the other threads of an unordered scan.
+    ranges: Arc<Vec<Range>>,
+    /// The range read now, where to stop, and the tablet within it.
     range: usize,
+    last: usize,
     tablet: Option<usize>,
     stacks: HashMap<usize, BoxedIterator>,
     /// The stack that has more to give.
@@ -70,8 +72,9 @@ impl SerialScan {
             options: options.clone(),
             snapshot,
             table,
-            ranges: Vec::new(),
+            ranges: Arc::default(),
             range: 0,
+            last: 0,
             tablet: None,
             stacks: HashMap::new(),
             current: None,
@@ -84,24 +87,32 @@ impl SerialScan {
     }
 
     fn set_ranges(&mut self, ranges: &[Range]) {
-        self.ranges.clear();
         match ranges {
-            [one] if !one.is_empty() => self.ranges.push(one.clone()),
-            many => self.ranges = Range::merge(many.to_vec()),
+            [one] if !one.is_empty() => match Arc::get_mut(&mut self.ranges).map(Vec::as_mut_slice)
+            {
+                // Looking up row after row allocates nothing.
+                Some([own]) => own.clone_from(one),
+                _ => self.ranges = Arc::new(vec![one.clone()]),
+            },
+            many => self.ranges = Arc::new(Range::merge(many.to_vec())),
         }
         self.range = 0;
+        self.last = self.ranges.len();
         self.tablet = None;
     }
 
-    /// Goes to other ranges within the same snapshot.
-    pub(super) fn set_piece(&mut self, ranges: &[Range]) {
+    /// Goes to some of other ranges, which must be sorted and disjoint, within the same snapshot.
+    pub(super) fn set_piece(&mut self, ranges: &Arc<Vec<Range>>, piece: std::ops::Range<usize>) {
         if let Some(stack) = self.current.take() {
             self.keep(stack);
         }
-        self.set_ranges(ranges);
+        self.ranges = ranges.clone();
+        self.range = piece.start;
+        self.last = piece.end;
+        self.tablet = None;
     }
 
-    pub(super) fn ranges(&self) -> &[Range] {
+    pub(super) fn ranges(&self) -> &Arc<Vec<Range>> {
         &self.ranges
     }
 
@@ -113,7 +124,11 @@ impl SerialScan {
     /// when there is none.
     fn next_piece(&mut self) -> StoreResult<bool> {
         loop {
-            let Some(range) = self.ranges.get(self.range) else {
+            let Some(range) = self
+                .ranges
+                .get(self.range)
+                .filter(|_| self.range < self.last)
+            else {
                 return Ok(false);
             };
             let layout = &self.snapshot.layout;
