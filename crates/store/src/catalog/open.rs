@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend};
 
 use super::backend::{Backend, Copied, Failing};
@@ -72,7 +72,8 @@ impl CatalogIdentity {
 /// when they began.
 #[derive(Debug)]
 pub struct Catalog {
-    database: Database,
+    /// `None` once it is closed. Taken before the database's own locks.
+    database: RwLock<Option<Database>>,
     failing: Failing,
     identity: CatalogIdentity,
     /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
@@ -131,7 +132,7 @@ impl Catalog {
             Ok(())
         })?;
         Ok(Self {
-            database,
+            database: RwLock::new(Some(database)),
             failing,
             identity,
             next_file: AtomicU64::new(store.next_file),
@@ -175,7 +176,7 @@ impl Catalog {
             .map_err(|e| failing.error(e))?;
         let store = read_store(&database, &failing)?;
         Ok(Self {
-            database,
+            database: RwLock::new(Some(database)),
             failing,
             identity: CatalogIdentity {
                 instance: store.instance,
@@ -208,7 +209,7 @@ impl Catalog {
     /// The catalog as of the last commit.
     pub fn view(&self) -> StoreResult<CatalogView> {
         let transaction = self
-            .database
+            .database()?
             .begin_read()
             .map_err(|e| self.failing.error(e))?;
         CatalogView::open(&transaction, self.failing.clone())
@@ -223,12 +224,25 @@ impl Catalog {
     ) -> StoreResult<Committed<T>> {
         let next_file = || self.next_file.load(Ordering::Relaxed);
         transaction::run(
-            &self.database,
+            &*self.database()?,
             &self.failing,
             &self.uncertain,
             next_file,
             change,
         )
+    }
+
+    /// Closes the file: what still has a hand on this catalog gets errors and cannot write any more,
+    /// so that another may open it. Waits for a transaction that is under way.
+    pub fn close(&self) {
+        drop(self.database.write().take());
+    }
+
+    fn database(&self) -> StoreResult<MappedRwLockReadGuard<'_, Database>> {
+        RwLockReadGuard::try_map(self.database.read(), Option::as_ref).map_err(|_| {
+            self.failing
+                .record(Error::new(ErrorKind::Closed, "the store was closed"))
+        })
     }
 
     /// Whether a commit failed. It may have taken place all the same: what it wrote can be on the
@@ -259,7 +273,7 @@ impl Catalog {
             .with("directory", dir.display()));
         }
         let source = self
-            .database
+            .database()?
             .begin_read()
             .map_err(|e| self.failing.error(e))?;
         build(
@@ -291,7 +305,11 @@ impl Catalog {
 impl Catalog {
     /// Pretends that another version wrote this catalog.
     pub(super) fn set_format_for_test(&self, format: u32) {
-        let transaction = self.database.begin_write().expect("begins");
+        let transaction = self
+            .database()
+            .expect("open")
+            .begin_write()
+            .expect("begins");
         let mut meta = transaction.open_table(META).expect("opens");
         meta.insert(FORMAT_KEY, &*format::encode_format(format))
             .expect("inserts");

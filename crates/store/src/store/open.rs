@@ -165,6 +165,7 @@ impl Store {
             wakeups: crate::table::Wakeups::default(),
             segment: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
+            requests: Mutex::new(Vec::new()),
         });
         let tables = load_tables(&context)?;
         if !context.options.read_only {
@@ -286,10 +287,20 @@ impl Store {
             // A panic was reported by the thread itself.
             let _ = thread.join();
         }
+        self.context.health.close();
+        let mut requests = std::mem::take(&mut *self.context.requests.lock());
+        for request in requests.drain(..) {
+            for table in self.tables.read().values() {
+                table.cancel_user_compactions();
+            }
+            let _ = request.join();
+        }
         if let Err(error) = self.context.files.collect() {
             outcome = outcome.and(Err(error));
         }
-        self.context.health.close();
+        // Tables in somebody's hand may outlive the store, and the lock on the directory may not
+        // outlive it: from here on nothing of this store writes.
+        self.context.catalog.close();
         outcome
     }
 

@@ -139,12 +139,15 @@ impl Table for TableHandle {
             return self.0.compact_range(options);
         }
         let (table, options) = (self.0.clone(), options.clone());
-        crate::threads::spawn("compact-request", move || {
+        let request = crate::threads::spawn("compact-request", move || {
             if let Err(error) = table.compact_range(&options) {
                 tracing::warn!(table = %table.status().name, %error, "a requested compaction failed");
             }
-        })
-        .map(drop)
+        })?;
+        let mut requests = self.0.context.requests.lock();
+        requests.retain(|request| !request.is_finished());
+        requests.push(request);
+        Ok(())
     }
 
     fn cancel_compaction(&self) -> StoreResult<()> {

@@ -309,7 +309,7 @@ impl TableCore {
     }
 
     /// Stops the compactions that users asked for.
-    pub(super) fn cancel_user_compactions(&self) {
+    pub(crate) fn cancel_user_compactions(&self) {
         for cancel in &self.busy.lock().cancels {
             cancel.cancel();
         }

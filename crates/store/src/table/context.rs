@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ostrakon_cell::IteratorRegistry;
@@ -52,6 +53,8 @@ pub(crate) struct StoreContext {
     pub(crate) segment: AtomicU64,
     /// Sequence of the last batch.
     pub(crate) sequence: AtomicU64,
+    /// Compactions that users asked for and do not wait for. Closing does.
+    pub(crate) requests: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl StoreContext {
