@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod closing;
 mod crash_loop;
 mod crowd;
 mod examined;
