@@ -9,6 +9,9 @@
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
+# For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--json. RocksDB is C++ and takes long to build;
+# `make bench-compare RIVALS=` leaves it out and compares with fjall alone.
+RIVALS ?= rocksdb
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
 
@@ -52,9 +55,9 @@ bench: ## our own benchmarks, full length
 	@scripts/setup
 	$(CARGO) bench --bench '*'
 
-bench-compare: ## Ostrakon and its rivals in one run, ratios of medians
-	@scripts/setup
-	$(CARGO) run --release -p ostrakon-bench-compare
+bench-compare: ## Ostrakon and its rivals in one run, ratios of medians (ARGS=--help)
+	@RIVALS="$(RIVALS)" scripts/setup bench-compare
+	$(CARGO) run --release -p ostrakon-bench-compare --features "$(RIVALS)" -- $(ARGS)
 
 fuzz: ## every fuzz target for a minute (FUZZ_SECONDS=60)
 	@scripts/setup

@@ -1,1 +1,56 @@
-fn main() {}
+//! Ostrakon and what we could have taken instead, in one run.
+//!
+//! The parent plans: every repetition gives each engine the same entries in turn, in another order
+//! each time. Each piece of work is a child process of its own, so that no engine inherits another's
+//! threads, caches or heap, and so that peak memory means one engine. The parent then prints medians,
+//! ratios of medians, and under which conditions they hold.
+//!
+//! A private tool: `make bench-compare`. An engine of our own is justified by its output only.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool: the table goes to the one, progress to the other"
+)]
+
+mod children;
+mod figures;
+mod options;
+mod plan;
+mod report;
+mod rivals;
+mod workload;
+mod works;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Any failure. Nobody handles one kind unlike another: it is printed and the run ends.
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    let options = options::Options::parse();
+    let outcome = match &options.child {
+        Some(job) => children::answer(job),
+        None => run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-compare: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &options::Options) -> Outcome<()> {
+    let figures = plan::run(options)?;
+    let report = report::Report::new(options, &figures);
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{}", report.markdown());
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! One piece of work in a process of its own.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::Outcome;
+use crate::figures::Figure;
+use crate::rivals::EngineKind;
+use crate::works;
+
+/// What a child is told, as JSON on its command line.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) step: Step,
+    pub(crate) engine: EngineKind,
+    /// Where the engine's files are, or will be.
+    pub(crate) dir: PathBuf,
+    pub(crate) entries: u64,
+    pub(crate) writers: usize,
+    /// Whether this is the run of full length, whose default budget the memory must stay within.
+    pub(crate) full: bool,
+}
+
+/// The pieces of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Step {
+    /// Ingest into a pre-split table; leaves the files behind.
+    Ingest,
+    /// Reads what `Ingest` left.
+    Read,
+    /// Ingest into one tablet.
+    IngestUnsplit,
+    /// Reads 8 files that were never merged.
+    Unmerged,
+    /// Scans with and without labels.
+    Visibility,
+    /// Writes and ends without closing; leaves the log behind.
+    Crash,
+    /// Opens what `Crash` left.
+    Replay,
+    /// Ingest with a small memory budget.
+    Memory,
+}
+
+impl Step {
+    /// What only Ostrakon does.
+    pub(crate) const OSTRAKON: [Self; 6] = [
+        Self::IngestUnsplit,
+        Self::Unmerged,
+        Self::Visibility,
+        Self::Crash,
+        Self::Replay,
+        Self::Memory,
+    ];
+}
+
+/// Runs a job in a child and returns what it measured.
+pub(crate) fn ask(job: &Job) -> Outcome<Vec<Figure>> {
+    // What the run before left unwritten would be paid for by this one.
+    rustix::fs::sync();
+    let program = std::env::current_exe()?;
+    let answer = Command::new(program)
+        .arg("--child")
+        .arg(serde_json::to_string(job)?)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !answer.status.success() {
+        return Err(format!(
+            "{:?} on {} failed ({}); its own words stand above",
+            job.step,
+            job.engine.title(),
+            answer.status
+        )
+        .into());
+    }
+    Ok(serde_json::from_slice(&answer.stdout)?)
+}
+
+/// The child's side.
+pub(crate) fn answer(job: &str) -> Outcome<()> {
+    let job: Job = serde_json::from_str(job)?;
+    let figures = works::run(&job)?;
+    println!("{}", serde_json::to_string(&figures)?);
+    Ok(())
+}

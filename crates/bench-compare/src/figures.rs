@@ -1,0 +1,237 @@
+//! What is measured: the works, their units, and what was promised about them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::rivals::EngineKind;
+
+/// One number of one engine in one repetition.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    pub(crate) work: Work,
+    pub(crate) value: f64,
+}
+
+/// Every number there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Work {
+    Ingest,
+    IngestFirst,
+    IngestSettled,
+    IngestUnsplit,
+    IngestUnsplitSettled,
+    Scan,
+    ScanUnmerged,
+    LookUp,
+    LookUpTogether,
+    BlockReads,
+    Verify,
+    Visibility,
+    Open,
+    Replay,
+    PeakMemory,
+    MemoryOfBudget,
+    BytesPerEntry,
+    Syncs,
+}
+
+/// What a number is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A rate in millions a second; higher is better.
+    MillionPerSecond,
+    /// Milliseconds.
+    Milliseconds,
+    /// Mebibytes.
+    Mebibytes,
+    /// Bytes.
+    Bytes,
+    /// A share of a whole, printed in percent.
+    Percent,
+    /// A plain number.
+    Count,
+}
+
+impl Unit {
+    pub(crate) fn higher_is_better(self) -> bool {
+        self == Self::MillionPerSecond
+    }
+
+    pub(crate) fn show(self, value: f64) -> String {
+        match self {
+            Self::MillionPerSecond => format!("{:.2} M/s", value / 1e6),
+            Self::Milliseconds => format!("{value:.1} ms"),
+            Self::Mebibytes => format!("{value:.0} MiB"),
+            Self::Bytes => format!("{value:.1} B"),
+            Self::Percent => format!("{:.0} %", value * 100.0),
+            Self::Count => format!("{value:.2}"),
+        }
+    }
+}
+
+/// What Ostrakon promises: a bound of its own, and factors over rivals.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Target {
+    /// A number to reach, or not to pass where less is better.
+    pub(crate) bound: Option<f64>,
+    /// How many times better than a rival.
+    pub(crate) factors: &'static [(EngineKind, f64)],
+    /// A share of another of Ostrakon's own numbers.
+    pub(crate) share_of: Option<(Work, f64)>,
+}
+
+/// How a work is shown and judged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Description {
+    pub(crate) work: Work,
+    pub(crate) title: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) target: Target,
+}
+
+const NONE: Target = Target {
+    bound: None,
+    factors: &[],
+    share_of: None,
+};
+
+const fn bound(bound: f64) -> Target {
+    Target {
+        bound: Some(bound),
+        ..NONE
+    }
+}
+
+const fn line(work: Work, title: &'static str, unit: Unit, target: Target) -> Description {
+    Description {
+        work,
+        title,
+        unit,
+        target,
+    }
+}
+
+const INGEST_FACTORS: &[(EngineKind, f64)] = &[
+    (EngineKind::Fjall, 6.0),
+    (EngineKind::Rocksdb, 6.0),
+    (EngineKind::RocksdbVector, 1.5),
+];
+
+/// Every work in the order of the table.
+pub(crate) const WORKS: &[Description] = &[
+    line(
+        Work::Ingest,
+        "ingest, pre-split, until acknowledged",
+        Unit::MillionPerSecond,
+        NONE,
+    ),
+    line(
+        Work::IngestFirst,
+        "ingest, pre-split, the first 20 M, until acknowledged",
+        Unit::MillionPerSecond,
+        bound(3.5e6),
+    ),
+    line(
+        Work::IngestSettled,
+        "ingest, pre-split, until flushed and compacted",
+        Unit::MillionPerSecond,
+        Target {
+            factors: INGEST_FACTORS,
+            ..bound(2.0e6)
+        },
+    ),
+    line(
+        Work::IngestUnsplit,
+        "ingest into one tablet that splits, until acknowledged",
+        Unit::MillionPerSecond,
+        NONE,
+    ),
+    line(
+        Work::IngestUnsplitSettled,
+        "ingest into one tablet that splits, until flushed and compacted",
+        Unit::MillionPerSecond,
+        Target {
+            share_of: Some((Work::IngestSettled, 0.8)),
+            ..NONE
+        },
+    ),
+    line(
+        Work::Syncs,
+        "syncs of the log for a million entries",
+        Unit::Count,
+        NONE,
+    ),
+    line(
+        Work::Scan,
+        "full scan, one thread, merged",
+        Unit::MillionPerSecond,
+        Target {
+            factors: &[(EngineKind::Rocksdb, 3.0)],
+            ..bound(10.0e6)
+        },
+    ),
+    line(
+        Work::ScanUnmerged,
+        "full scan over 8 unmerged files",
+        Unit::MillionPerSecond,
+        bound(5.0e6),
+    ),
+    line(
+        Work::LookUp,
+        "random look-up, one thread",
+        Unit::MillionPerSecond,
+        Target {
+            factors: &[(EngineKind::Rocksdb, 2.0)],
+            ..bound(0.8e6)
+        },
+    ),
+    line(
+        Work::LookUpTogether,
+        "10,000 random look-ups in one call",
+        Unit::MillionPerSecond,
+        bound(1.0e6),
+    ),
+    line(
+        Work::BlockReads,
+        "block reads a look-up, data 4 × cache, 8 files with filters",
+        Unit::Count,
+        bound(1.1),
+    ),
+    line(Work::Verify, "verify", Unit::MillionPerSecond, bound(2.0e6)),
+    line(
+        Work::Visibility,
+        "16 labels, part of the scan",
+        Unit::Percent,
+        bound(0.1),
+    ),
+    line(
+        Work::Open,
+        "open what was closed in good order",
+        Unit::Milliseconds,
+        bound(50.0),
+    ),
+    line(
+        Work::Replay,
+        "replay of the log at opening",
+        Unit::MillionPerSecond,
+        bound(3.0e6),
+    ),
+    line(
+        Work::PeakMemory,
+        "peak resident memory of ingest",
+        Unit::Mebibytes,
+        NONE,
+    ),
+    line(
+        Work::MemoryOfBudget,
+        "peak resident memory of ingest, part of the memory budget",
+        Unit::Percent,
+        bound(1.25),
+    ),
+    line(
+        Work::BytesPerEntry,
+        "bytes an entry on disk, compacted",
+        Unit::Bytes,
+        bound(60.0),
+    ),
+];

@@ -1,0 +1,141 @@
+//! What every engine must do, and how one is opened.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use ostrakon_cell::ColumnUpdate;
+use ostrakon_store::StoreOptions;
+use serde::{Deserialize, Serialize};
+
+use super::fjall::Fjall;
+use super::ostrakon::Ostrakon;
+use crate::Outcome;
+use crate::workload::KeyParts;
+
+/// Entries a rival writes with one sync. Ostrakon's batch writer hands over 1 MiB, which is as many.
+pub(crate) const BATCH_ENTRIES: usize = 10_000;
+
+/// An engine in one configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum EngineKind {
+    /// Ours.
+    Ostrakon,
+    /// fjall 3 in its default configuration.
+    Fjall,
+    /// RocksDB in its default configuration.
+    Rocksdb,
+    /// RocksDB with what it offers for loading: the vector memtable and no compaction until asked.
+    RocksdbVector,
+}
+
+impl EngineKind {
+    /// The engines of this build.
+    pub(crate) fn compiled() -> &'static [Self] {
+        if cfg!(feature = "rocksdb") {
+            Self::value_variants()
+        } else {
+            &[Self::Ostrakon, Self::Fjall]
+        }
+    }
+
+    /// The name in tables.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Ostrakon => "Ostrakon",
+            Self::Fjall => "fjall",
+            Self::Rocksdb => "RocksDB",
+            Self::RocksdbVector => "RocksDB vector",
+        }
+    }
+
+    /// How it is configured, as far as that is not its default.
+    pub(crate) fn configuration(self) -> &'static str {
+        match self {
+            Self::Ostrakon => {
+                "table defaults: LZ4, versioning iterator on, visibility checked, a timestamp and a \
+                 label kept with each entry; batch writer of 1 MiB with several batches under way"
+            }
+            Self::Fjall => {
+                "defaults (LZ4 below the upper levels); one batch at a time for each thread, \
+                 committed with fdatasync"
+            }
+            Self::Rocksdb => {
+                "defaults (skip list, leveled compaction, no filters), and LZ4; one WriteBatch at a \
+                 time for each thread, written with sync"
+            }
+            Self::RocksdbVector => {
+                "vector memtable, prepared for bulk load (compacts only when told to), and LZ4; \
+                 writes as RocksDB's"
+            }
+        }
+    }
+}
+
+/// How an engine is opened.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Setting {
+    pub(crate) dir: PathBuf,
+    /// Ostrakon's options. Rivals take the size of the block cache from here and nothing else.
+    pub(crate) store: StoreOptions,
+    /// Split points of Ostrakon's table when it is created. Rivals have no tablets.
+    pub(crate) splits: usize,
+    /// Properties of Ostrakon's table when it is created.
+    pub(crate) properties: Vec<(String, String)>,
+    /// Bytes one of Ostrakon's batch writers keeps under way; the default if none.
+    pub(crate) writer_bytes: Option<usize>,
+}
+
+/// What a scan met. Lengths of keys are counted by their parts, so that engines must agree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Scanned {
+    pub(crate) entries: u64,
+    /// Bytes of values.
+    pub(crate) value_bytes: u64,
+}
+
+/// One thread's way to write.
+pub(crate) trait Writer {
+    /// Adds an entry; when a batch is full it goes to the engine.
+    fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Outcome<()>;
+
+    /// Returns when everything is on the disk.
+    fn finish(&mut self) -> Outcome<()>;
+}
+
+/// An open engine.
+pub(crate) trait Engine: Sync {
+    /// A way to write for one thread.
+    fn writer(&self) -> Outcome<Box<dyn Writer + '_>>;
+
+    /// Writes memory to files and merges these as far as the engine will.
+    fn settle(&self) -> Outcome<()>;
+
+    /// Bytes of the files that hold the entries, logs left out.
+    fn file_bytes(&self) -> Outcome<u64>;
+
+    /// Reads every entry in order, on one thread.
+    fn scan(&self) -> Outcome<Scanned>;
+
+    /// Looks the keys up one after another, on one thread; returns how many were there.
+    fn look_up(&self, keys: &[KeyParts]) -> Outcome<u64>;
+
+    /// Looks the keys up in one call, as the engine does that best; returns how many were there.
+    fn look_up_together(&self, keys: &[KeyParts]) -> Outcome<u64>;
+}
+
+/// Opens an engine, making it first if it is not there.
+pub(crate) fn open(kind: EngineKind, setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    Ok(match kind {
+        EngineKind::Ostrakon => Box::new(Ostrakon::open(setting)?),
+        EngineKind::Fjall => Box::new(Fjall::open(setting)?),
+        #[cfg(feature = "rocksdb")]
+        EngineKind::Rocksdb => Box::new(super::rocksdb::RocksDb::open(setting)?),
+        #[cfg(feature = "rocksdb")]
+        EngineKind::RocksdbVector => Box::new(super::rocksdb::RocksDb::open_for_loading(setting)?),
+        #[cfg(not(feature = "rocksdb"))]
+        EngineKind::Rocksdb | EngineKind::RocksdbVector => {
+            return Err("RocksDB is not in this build; `make bench-compare` puts it in".into());
+        }
+    })
+}

@@ -1,0 +1,13 @@
+//! The pieces of work, as a child carries them out.
+
+mod dispatch;
+mod ingest;
+mod machine;
+mod memory;
+mod read;
+mod replay;
+mod unmerged;
+mod visibility;
+
+pub(crate) use dispatch::{median, run};
+pub(crate) use ingest::SPLITS;

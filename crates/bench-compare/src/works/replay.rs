@@ -1,0 +1,57 @@
+//! Opens a store whose entries are in the log only, because its process was killed.
+
+use ostrakon_store::StoreOptions;
+
+use super::dispatch::timed;
+use super::ingest::{SPLITS, ingest};
+use crate::Outcome;
+use crate::children::Job;
+use crate::figures::{Figure, Work};
+use crate::rivals::{Ostrakon, Setting};
+use crate::workload::{KEY_BYTES, VALUE_BYTES, Workload};
+
+/// Memory that an entry takes besides its bytes, generously.
+const OVERHEAD_BYTES: u64 = 64;
+/// The most entries that are replayed, so that they fit into memory at once.
+const ENTRIES_MAX: u64 = 10_000_000;
+
+/// Writes and ends like a process that was killed: closing would flush.
+pub(super) fn crash(job: &Job) -> Outcome<Vec<Figure>> {
+    let (setting, workload) = prepare(job);
+    let engine = Box::leak(Box::new(Ostrakon::open(&setting)?));
+    ingest(engine, &workload)?;
+    Ok(Vec::new())
+}
+
+/// Replayed entries a second, the opening of the rest included.
+pub(super) fn replay(job: &Job) -> Outcome<Vec<Figure>> {
+    let (setting, workload) = prepare(job);
+    let (seconds, engine) = timed(|| Ostrakon::open(&setting))?;
+    let replayed = engine.store.metrics().wal_entries_recovered;
+    if replayed != workload.entries {
+        return Err(format!("{replayed} of {} entries were replayed", workload.entries).into());
+    }
+    Ok(vec![Figure {
+        work: Work::Replay,
+        value: replayed as f64 / seconds,
+    }])
+}
+
+fn prepare(job: &Job) -> (Setting, Workload) {
+    let mut workload = job.workload();
+    workload.entries = workload.entries.min(ENTRIES_MAX);
+    let raw = workload.entries * (KEY_BYTES + VALUE_BYTES + OVERHEAD_BYTES);
+    let defaults = StoreOptions::default();
+    let setting = Setting {
+        dir: job.dir.clone(),
+        store: StoreOptions {
+            // Nothing is flushed, and replay has room for all of it.
+            background: false,
+            memory_budget_bytes: defaults.memory_budget_bytes.max(raw * 6),
+            ..defaults
+        },
+        splits: SPLITS,
+        ..Setting::default()
+    };
+    (setting, workload)
+}
