@@ -130,7 +130,7 @@ pub fn run_scan(
                 counter: &entries_read,
                 progress,
                 unit: "entries",
-                seconds: 1.0,
+                seconds: 0.25,
             },
         )?;
         while control.goes_on() {

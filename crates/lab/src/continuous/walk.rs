@@ -174,7 +174,7 @@ pub(super) fn watched<'a>(
         counter: &control.done,
         progress,
         unit,
-        seconds: 1.0,
+        seconds: 0.25,
     }
 }
 

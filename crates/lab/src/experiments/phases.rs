@@ -164,8 +164,10 @@ impl Outcome {
         self.set(name, "rate", figures.entries_per_second);
         self.set(name, "max", figures.max_entries_per_second);
         self.set(name, "sampled_mean", mean_of_rates(&figures.samples));
-        self.set(name, "settled_seconds", figures.settled_seconds);
-        self.set(name, "settled_rate", figures.settled_entries_per_second);
+        if figures.settled_seconds > figures.seconds {
+            self.set(name, "settled_seconds", figures.settled_seconds);
+            self.set(name, "settled_rate", figures.settled_entries_per_second);
+        }
         self.set(name, "tablets", figures.tablets as f64);
         self.repetition.rates.push(RateSeries {
             name: format!("{name}, entries"),

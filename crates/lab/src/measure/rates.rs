@@ -73,6 +73,7 @@ fn sample(watched: Watched<'_>, stopped: &Receiver<()>) -> Vec<RateSample> {
     let started = Instant::now();
     let mut interval = Duration::from_secs_f64(watched.seconds.clamp(0.01, 3600.0));
     let mut samples = vec![RateSample::default()];
+    let mut told = RateSample::default();
     let mut next = started + interval;
     loop {
         // Progress is told a few times a second, whatever the interval of the samples.
@@ -86,14 +87,14 @@ fn sample(watched: Watched<'_>, stopped: &Receiver<()>) -> Vec<RateSample> {
         };
         watched.progress.done(sample.done);
         if over || Instant::now() >= next {
-            if let Some(last) = samples.last() {
-                let rate = (sample.done - last.done) as f64 / (sample.seconds - last.seconds);
-                if !over {
-                    watched.progress.line(&format!(
-                        "{:.0} s: {} {}, {:.0} a second",
-                        sample.seconds, sample.done, watched.unit, rate
-                    ));
-                }
+            // A reader wants no more than a line a second.
+            if !over && sample.seconds - told.seconds >= 0.99 {
+                let rate = (sample.done - told.done) as f64 / (sample.seconds - told.seconds);
+                watched.progress.line(&format!(
+                    "{:.0} s: {} {}, {rate:.0} a second",
+                    sample.seconds, sample.done, watched.unit
+                ));
+                told = sample;
             }
             samples.push(sample);
             next += interval;

@@ -23,6 +23,21 @@ pub(super) struct Chart<'a> {
     /// Whether points are marked, for charts of few points.
     pub(super) marked: bool,
     pub(super) log_y: bool,
+    /// Whether the horizontal axis counts nines: a quantile q stands at -log10(1 - q), so that the slow
+    /// end has room.
+    pub(super) nines: bool,
+}
+
+/// Where a quantile stands on an axis that counts nines.
+pub(super) fn nines(quantile: f64) -> f64 {
+    -(1.0 - quantile).log10()
+}
+
+/// The quantile at a place of such an axis, in percent.
+fn percent_at(place: f64) -> String {
+    let percent = 100.0 * (1.0 - 10_f64.powf(-place));
+    let text = format!("{percent:.3}");
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 const SIZE: (u32, u32) = (560, 300);
@@ -123,16 +138,22 @@ impl Chart<'_> {
         DB: DrawingBackend + 'a,
         Y: Ranged<ValueType = f64> + plotters::coord::ranged1d::ValueFormatter<f64>,
     {
-        let label = ("sans-serif", 12).into_font().color(&INK);
+        let label = ("sans-serif", 13).into_font().color(&INK);
         chart
             .configure_mesh()
             .disable_x_mesh()
             .max_light_lines(0)
-            .x_labels(8)
+            .x_labels(if self.nines { 5 } else { 8 })
             .y_labels(6)
             .x_desc(self.x)
             .y_desc(self.y)
-            .x_label_formatter(&|value| short(*value))
+            .x_label_formatter(&|value| {
+                if self.nines {
+                    percent_at(*value)
+                } else {
+                    short(*value)
+                }
+            })
             .y_label_formatter(&|value| short(*value))
             .label_style(label.clone())
             .axis_desc_style(label)
@@ -196,6 +217,7 @@ mod tests {
             }],
             marked: true,
             log_y,
+            nines: log_y,
         }
         .figure()
         .unwrap()
@@ -213,6 +235,16 @@ mod tests {
             assert!(figure.contains("a &amp; b") && figure.contains("Rate &lt;now&gt;"));
             assert!(figure.contains("<title>"));
         }
+    }
+
+    #[test]
+    fn nines_are_counted() {
+        assert_eq!(nines(0.0), 0.0);
+        assert!((nines(0.999) - 3.0).abs() < 1e-9);
+        assert_eq!(
+            (percent_at(1.0), percent_at(3.0)),
+            ("90 %".to_owned(), "99.9 %".to_owned())
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use ostrakon_cell::Result;
 
-use super::chart::{Chart, Series};
+use super::chart::{Chart, Series, nines};
 use crate::experiments::{Record, Repetition};
 use crate::measure::RateSample;
 
@@ -35,6 +35,7 @@ fn line_chart(title: &str, (x, y): (&str, &str), series: Vec<Series>) -> Result<
         series,
         marked,
         log_y: false,
+        nines: false,
     }
     .figure()
 }
@@ -136,7 +137,9 @@ fn latencies(record: &Record) -> Result<String> {
                     .latency
                     .curve
                     .iter()
-                    .map(|(quantile, micros)| (quantile * 100.0, *micros))
+                    // The longest of all stands nowhere on an axis of nines.
+                    .filter(|(quantile, _)| *quantile < 1.0)
+                    .map(|(quantile, micros)| (nines(*quantile), *micros))
                     .collect(),
                 group,
             });
@@ -144,11 +147,12 @@ fn latencies(record: &Record) -> Result<String> {
     }
     Chart {
         title: &format!("How long a {of} takes"),
-        x: "percent that take at most this long",
+        x: "part that takes at most this long",
         y: "microseconds",
         series,
         marked: true,
         log_y: true,
+        nines: true,
     }
     .figure()
 }

@@ -15,7 +15,7 @@ pub(super) fn section(record: &Record) -> Result<String> {
         .collect();
     Ok(format!(
         "<section id=\"{id}\"><h2>{label}: {title}</h2>\
-         <p class=\"meta\"><code>{id}</code> · run {when}, {seconds:.0} s in all</p>\
+         <p class=\"meta\"><code>{id}</code> · run {when}, {seconds:.0} s in all{scale}</p>\
          <div class=\"pair\"><div><h3>The paper</h3><p>{what}</p>{theirs}</div>\
          <div><h3>Here</h3><p>{scaling}</p>{ours}</div></div>\
          <div class=\"caveats\"><h3>Before comparing</h3><ul>{caveats}</ul></div>\
@@ -26,13 +26,39 @@ pub(super) fn section(record: &Record) -> Result<String> {
         title = escape(&record.title),
         when = moment(record.started_ms),
         seconds = record.seconds,
+        scale = scale(&record.conditions),
         what = escape(&paper.what),
         theirs = paper_table(record),
         scaling = escape(&record.scaling),
         ours = our_table(record),
         plots = plots(record)?,
-        conditions = conditions(&record.conditions),
+        conditions = conditions(record),
     ))
+}
+
+/// The text of an experiment names the sizes of scale 1.
+fn scale(conditions: &Conditions) -> String {
+    if conditions.scale == 1.0 {
+        return String::new();
+    }
+    format!(
+        " · at scale {}: sizes and times named below, times this",
+        short(conditions.scale)
+    )
+}
+
+/// Processors that others kept busy meanwhile: what a reader needs to believe the numbers.
+fn others(record: &Record) -> String {
+    let repetitions = record.rows.iter().flat_map(|row| &row.repetitions);
+    let busy: Vec<f64> = repetitions
+        .flat_map(|repetition| &repetition.host)
+        .map(|sample| (sample.machine_processors - sample.processors).max(0.0))
+        .collect();
+    format!(
+        "{} processors on average, of {}",
+        short(crate::measure::spread(&busy).mean),
+        record.conditions.host.processors
+    )
 }
 
 fn table(heads: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) -> String {
@@ -73,7 +99,8 @@ fn our_table(record: &Record) -> String {
     table(std::iter::once(String::new()).chain(heads), rows)
 }
 
-fn conditions(conditions: &Conditions) -> String {
+fn conditions(record: &Record) -> String {
+    let conditions = &record.conditions;
     let (source, host) = (&conditions.source, &conditions.host);
     let or_unknown = |text: &str| {
         if text.is_empty() {
@@ -131,6 +158,7 @@ fn conditions(conditions: &Conditions) -> String {
                 or_unknown(&host.kernel)
             ),
         ),
+        ("Busy with others meanwhile", others(record)),
         (
             "Run",
             format!(
