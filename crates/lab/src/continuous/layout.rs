@@ -33,6 +33,8 @@ pub(super) const COUNT_AT: usize = UUID_BYTES + 1;
 /// Where the previous row starts in a value.
 pub(super) const PREVIOUS_AT: usize = COUNT_AT + 16 + 1;
 const CHECKSUM_BYTES: usize = 8;
+/// Bytes of a key without a label.
+const KEY_BYTES: usize = ROW_BYTES + 2 * COLUMN_BYTES;
 /// Keys and labels up to this size are checked without touching the heap.
 const STACK_BYTES: usize = 256;
 
@@ -151,6 +153,24 @@ fn checksum(entry: &EntryRef<'_>, covered: &[u8]) -> u32 {
     let len = key.byte_len() + covered.len();
     // One call over joined bytes is several times faster than five over the parts.
     let mut stack = [0; STACK_BYTES];
+    if let (Some(row), Some(family), Some(qualifier), []) = (
+        key.row.first_chunk::<ROW_BYTES>(),
+        key.family.first_chunk::<COLUMN_BYTES>(),
+        key.qualifier.first_chunk::<COLUMN_BYTES>(),
+        key.visibility,
+    ) && len == KEY_BYTES + covered.len()
+        && let Some(joined) = stack.get_mut(..len)
+        && let Some((head, tail)) = joined.split_first_chunk_mut::<KEY_BYTES>()
+    {
+        // Nearly every entry: copies of known lengths are a few instructions.
+        let (row_at, rest) = head.split_at_mut(ROW_BYTES);
+        let (family_at, qualifier_at) = rest.split_at_mut(COLUMN_BYTES);
+        row_at.copy_from_slice(row);
+        family_at.copy_from_slice(family);
+        qualifier_at.copy_from_slice(qualifier);
+        tail.copy_from_slice(covered);
+        return crc32(joined);
+    }
     match stack.get_mut(..len) {
         Some(joined) => {
             let mut rest = &mut *joined;
@@ -167,10 +187,11 @@ fn checksum(entry: &EntryRef<'_>, covered: &[u8]) -> u32 {
     }
 }
 
-/// CRC-32 (IEEE 802.3), with the processor's instructions where it has them.
+/// CRC-32 (IEEE 802.3), with the processor's instructions where it has them. On the hundred bytes of
+/// an entry this crate takes a third of the time of the one the store uses for its large blocks.
 #[inline]
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    crc_fast::crc32_iso_hdlc(bytes)
+    crc32fast::hash(bytes)
 }
 
 /// Writes a row as 16 digits.
