@@ -269,3 +269,83 @@ fn compare(row: &[u8], target: &[u8], before: usize) -> RowOrder {
         agree: before + agree,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_cell::Key;
+
+    use super::*;
+    use crate::sorted_file::block::BlockBuilder;
+
+    /// Words are spread, so that little of them is the same in all rows.
+    fn row(word: u32, row: u32) -> Vec<u8> {
+        format!("prefix{:08x}{row:04}", word << 21).into_bytes()
+    }
+
+    /// Many rows begin with the same word behind the prefix, and rows have many entries: restarts fall inside both.
+    /// Numbers are odd: what is even lies between.
+    fn keys(words: u32, rows: u32, columns: u32) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for word in 0..words {
+            for at in 0..rows {
+                for column in 0..columns {
+                    let row = row(2 * word + 1, 2 * at + 1);
+                    keys.push(Key::new(row, "f", format!("{:04}", 2 * column + 1)));
+                }
+            }
+        }
+        keys
+    }
+
+    fn block(keys: &[Key]) -> Block {
+        let mut builder = BlockBuilder::new();
+        for key in keys {
+            builder.push(key.as_ref(), b"value", false).unwrap();
+        }
+        let mut raw = Vec::new();
+        builder.finish(&mut raw);
+        let len = raw.len();
+        Block::parse(raw, 0, len).unwrap()
+    }
+
+    #[test]
+    fn every_place_is_found_as_in_the_list() {
+        for (words, rows, columns) in [
+            (1, 1, 70),
+            (300, 1, 1),
+            (40, 3, 5),
+            (9, 9, 9),
+            (2, 90, 3),
+            (1, 600, 1),
+        ] {
+            let keys = keys(words, rows, columns);
+            let block = block(&keys);
+            let behind = |bound: Bound<'_>| {
+                keys.partition_point(|key| match key.as_ref().cmp(&bound.key) {
+                    Ordering::Less => true,
+                    Ordering::Equal => bound.after,
+                    Ordering::Greater => false,
+                })
+            };
+            for word in 0..=2 * words.min(40) {
+                for at in 0..=2 * rows.min(95) {
+                    let row = row(word, at);
+                    let start = Bound::before_row(&row);
+                    let first = behind(start);
+                    assert_eq!(block.find(start, 0), Some(first));
+                    let of_row = keys.iter().filter(|key| key.row == row).count();
+                    assert_eq!(block.find_row(&row), Some((first, first + of_row)));
+                    for column in [0, 1, columns, 2 * columns - 1, 2 * columns] {
+                        let key = Key::new(row.clone(), "f", format!("{column:04}"));
+                        for after in [false, true] {
+                            let bound = Bound::new(key.as_ref(), after);
+                            let place = behind(bound);
+                            assert_eq!(block.find(bound, 0), Some(place));
+                            assert_eq!(block.find(bound, first), Some(place.max(first)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
