@@ -206,6 +206,11 @@ impl Catalog {
         FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// Gives no id up to `last` any more.
+    pub fn skip_file_ids(&self, last: FileId) {
+        self.next_file.fetch_max(last.0 + 1, Ordering::Relaxed);
+    }
+
     /// The catalog as of the last commit.
     pub fn view(&self) -> StoreResult<CatalogView> {
         let transaction = self

@@ -169,10 +169,14 @@ impl Store {
         });
         let tables = load_tables(&context)?;
         if !context.options.read_only {
-            // Before recovery, which may flush: the ids of leftovers are given again.
+            // Before recovery, which may flush.
             let known: Vec<_> = context.catalog.view()?.files()?;
             let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
-            context.files.delete_leftovers(is_known)?;
+            if let Some(largest) = context.files.delete_leftovers(is_known)? {
+                // Somebody who still holds a handle of the store before may delete it by name once
+                // more: never give that name to another file.
+                context.catalog.skip_file_ids(largest);
+            }
         }
         let Recovered {
             next_segment,
@@ -295,9 +299,7 @@ impl Store {
             }
             let _ = request.join();
         }
-        if let Err(error) = self.context.files.collect() {
-            outcome = outcome.and(Err(error));
-        }
+        outcome = outcome.and(self.context.files.close());
         // Tables in somebody's hand may outlive the store, and the lock on the directory may not
         // outlive it: from here on nothing of this store writes.
         self.context.catalog.close();

@@ -130,8 +130,20 @@ impl TableCore {
     /// Reads the tablets from the catalog again and publishes them together with `change`. Under
     /// `structure`.
     pub(super) fn reload(&self, change: impl FnOnce(&mut TableData)) -> StoreResult<()> {
-        let view = self.context.catalog.view()?;
-        let layout = Arc::new(Layout::load(&view, self.id, &self.context.files)?);
+        let context = &self.context;
+        let loaded = context
+            .catalog
+            .view()
+            .and_then(|view| Layout::load(&view, self.id, &context.files));
+        let layout = match loaded {
+            Ok(layout) => Arc::new(layout),
+            Err(error) => {
+                // The catalog has moved on and memory cannot follow: writing on would flush or
+                // compact a second time what the catalog already has.
+                context.health.fail(error.duplicate());
+                return Err(error);
+            }
+        };
         let mut data = self.data.write();
         let old = std::mem::replace(&mut data.layout, layout);
         change(&mut data);

@@ -25,8 +25,8 @@ pub struct FileRegistry {
     metrics: Arc<Metrics>,
     open: Mutex<HashMap<FileId, Weak<TableFile>>>,
     garbage: Arc<Mutex<Vec<FileId>>>,
-    /// Held while files are deleted.
-    collecting: Mutex<()>,
+    /// Held while files are deleted; `true` once nothing may be deleted any more.
+    collecting: Mutex<bool>,
 }
 
 /// One table file. When the catalog has forgotten it, it is deleted after its last reader.
@@ -74,12 +74,12 @@ impl FileRegistry {
             metrics,
             open: Mutex::new(HashMap::new()),
             garbage: Arc::new(Mutex::new(Vec::new())),
-            collecting: Mutex::new(()),
+            collecting: Mutex::new(false),
         }
     }
 
     /// While the guard lives no file is deleted.
-    pub fn hold_garbage(&self) -> MutexGuard<'_, ()> {
+    pub fn hold_garbage(&self) -> MutexGuard<'_, bool> {
         self.collecting.lock()
     }
 
@@ -132,7 +132,10 @@ impl FileRegistry {
 
     /// Deletes what nobody needs any more. A file that cannot be deleted now is tried again.
     pub fn collect(&self) -> StoreResult<usize> {
-        let _collecting = self.collecting.lock();
+        let closed = self.collecting.lock();
+        if *closed {
+            return Ok(0);
+        }
         let garbage = std::mem::take(&mut *self.garbage.lock());
         let mut deleted = 0;
         for (at, id) in garbage.iter().enumerate() {
@@ -150,9 +153,21 @@ impl FileRegistry {
         Ok(deleted)
     }
 
-    /// Deletes files in the directory that the catalog does not know: leftovers of a crash.
-    pub fn delete_leftovers(&self, is_known: impl Fn(FileId) -> bool) -> StoreResult<usize> {
-        let mut deleted = 0;
+    /// Deletes what it can for the last time. Whatever else turns into garbage stays for the next
+    /// opening, which may have given its id to another file by the time a straggler lets go of it.
+    pub fn close(&self) -> StoreResult<()> {
+        let outcome = self.collect();
+        *self.collecting.lock() = true;
+        outcome.map(drop)
+    }
+
+    /// Deletes files in the directory that the catalog does not know, leftovers of a crash; returns
+    /// the largest id among them.
+    pub fn delete_leftovers(
+        &self,
+        is_known: impl Fn(FileId) -> bool,
+    ) -> StoreResult<Option<FileId>> {
+        let mut largest = None;
         for entry in self.vfs.list(&self.dir)? {
             let id = entry
                 .name
@@ -162,9 +177,9 @@ impl FileRegistry {
                 && !is_known(FileId(id))
             {
                 self.vfs.remove(&self.dir.join(&entry.name))?;
-                deleted += 1;
+                largest = largest.max(Some(FileId(id)));
             }
         }
-        Ok(deleted)
+        Ok(largest)
     }
 }

@@ -229,3 +229,30 @@ fn a_flush_cut_short_by_a_crash_does_not_stop_the_replay_of_a_large_log() {
     assert!(table.tablets().unwrap()[0].files > 0, "nothing was flushed");
     check_all(&table, 20_000, &[7; 40]);
 }
+
+#[test]
+fn the_name_of_a_leftover_is_never_given_to_another_file() {
+    let components = in_memory();
+    drop(on(&components, manual()));
+    let leftover = Path::new("/store/files/0000000000000003.sorted");
+    components.vfs.create(leftover).unwrap();
+    let store = on(&components, manual());
+    assert!(!components.vfs.exists(leftover).unwrap());
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    for round in 0..4 {
+        fill(&table, round * 10, round * 10 + 10, b"v");
+        table.flush(true).unwrap();
+    }
+    // Somebody with a handle of an earlier store may delete the leftover by name once more.
+    assert!(!components.vfs.exists(leftover).unwrap());
+    assert_eq!(
+        components
+            .vfs
+            .list(Path::new("/store/files"))
+            .unwrap()
+            .len(),
+        4
+    );
+    check_all(&table, 40, b"v");
+}
