@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use ostrakon_store::vfs::{MemoryVfs, Vfs};
+use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::wal::{SegmentReader, WalWriter, list_segments};
 
 fuzz_target!(|bytes: &[u8]| {
