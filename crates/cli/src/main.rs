@@ -4,6 +4,12 @@
 //! `commands/` does one thing each with a source of tables; `output/` and `progress` show it;
 //! `failure` says what went wrong, why, and what to do next.
 
+#![allow(
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
+    reason = "comments on arguments are the program's help, where brackets mean optional"
+)]
+
 mod args;
 mod commands;
 mod failure;

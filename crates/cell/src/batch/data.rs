@@ -53,7 +53,7 @@ impl Default for BatchLimit {
     }
 }
 
-/// A run of sorted entries; see the [module](self).
+/// A run of sorted entries; see the [module](crate::batch).
 ///
 /// ```
 /// use ostrakon_cell::{Batch, Key};

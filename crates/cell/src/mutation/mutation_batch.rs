@@ -7,7 +7,7 @@ use crate::{Error, Mutation, Result};
 /// Largest encoded batch, in bytes (1 GiB): offsets are 32 bits wide.
 const MAX_BATCH_BYTES: usize = 1 << 30;
 
-/// Mutations of one table, encoded once; see [`format`](self) for the bytes.
+/// Mutations of one table, encoded once; `docs/format/mutation-batch.md` gives the bytes.
 ///
 /// ```
 /// use ostrakon_cell::{ColumnUpdate, MutationBatch};

@@ -29,7 +29,7 @@
 //! |---|---|
 //! | check what a user typed, print or normalise it | [`VisibilityExpression`] |
 //! | check a label on the write path, no tree wanted | [`validate`] |
-//! | check one label | [`evaluate`] |
+//! | check one label | [`evaluate`](fn@evaluate) |
 //! | filter a scan | [`VisibilityEvaluator`], one for each scan and thread |
 //!
 //! ```

@@ -34,7 +34,7 @@ pub struct MergeIterator {
     tree: LoserTree,
     /// Most that one source is read ahead.
     look_ahead: BatchLimit,
-    /// How many leading bytes all rows in sight have in common; see [`Self::common`].
+    /// How many leading bytes all rows in sight have in common.
     skip: usize,
     /// Refills since `skip` was last computed.
     refills: usize,
