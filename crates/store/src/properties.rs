@@ -33,7 +33,7 @@ pub struct TableConfig {
     pub locality_groups: Vec<(String, Vec<Vec<u8>>)>,
     /// `table.security.scan.visibility.default`: the label of entries that have none.
     pub default_visibility: Option<VisibilityExpression>,
-    /// `table.delete.behavior` is `fail`: a delete marker in a scan is an error.
+    /// `table.delete.behavior` is `fail`. Read and given back; scans do not act on it yet.
     pub deletes_fail: bool,
     /// `table.cache.block.enable`: whether scans leave blocks in the cache.
     pub cache_blocks: bool,
