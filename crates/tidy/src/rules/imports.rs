@@ -40,6 +40,12 @@ const ABOVE_STORE: &[&str] = &["store", "testkit"];
 
 const ROOMS: &[Room] = &[
     Room {
+        name: "assoc",
+        ours: &[],
+        tests: &[],
+        never: OUTER,
+    },
+    Room {
         name: "cell",
         ours: &[],
         tests: &[],
@@ -102,6 +108,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         ours: &[
+            "assoc",
             "cell",
             "store",
             "accumulo",

@@ -1,0 +1,16 @@
+//! Sorted, unique keys in one buffer: how an axis of an associative array knows its names.
+
+mod build;
+mod combine;
+mod dictionary;
+mod select;
+mod set;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use combine::{concatenate, join};
+pub use dictionary::{Keys, MISSING};
+pub use set::{Intersection, Union};
+pub use text::Text;
