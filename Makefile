@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test test-python wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -25,15 +25,29 @@ demo: ## build, ingest millions of entries, walk, verify, kill -9, write a repor
 	@scripts/setup
 	@scripts/demo
 
-test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation
-	@scripts/setup
+test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation, Python
+	@scripts/setup python
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) clippy -p ostrakon-python -- -D warnings
 	$(CARGO) test
 	$(CARGO) test --bench '*'
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+	@$(MAKE) --no-print-directory test-python
+
+test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
+	@scripts/setup python
+	@scripts/python test $(ARGS)
+
+wheel: ## build the Python wheel into target/wheels/
+	@scripts/setup python
+	@scripts/python wheel
+
+venv: ## an environment .venv with the wheel and its extras
+	@scripts/setup python
+	@scripts/python venv
 
 lint: ## only the quick part of `make test`: format, lints, the repository's rules
 	@scripts/setup

@@ -4,8 +4,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Folders that hold no source: build output, and what version control keeps.
-const SKIPPED: [&str; 4] = [".git", "target", "out", "node_modules"];
+/// Folders that hold no source: build output, what version control keeps, what Python makes.
+const SKIPPED: [&str; 10] = [
+    ".git",
+    "target",
+    "out",
+    "node_modules",
+    ".venv",
+    "__pycache__",
+    ".hypothesis",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+];
 
 /// Every file of the repository, read once.
 #[derive(Debug, Default, Clone)]

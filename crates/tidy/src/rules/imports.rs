@@ -124,6 +124,24 @@ const ROOMS: &[Room] = &[
         never: &[],
     },
     Room {
+        name: "python",
+        ours: &[
+            "cell",
+            "store",
+            "accumulo",
+            "server",
+            "assoc",
+            "graph",
+            "events",
+            "files",
+            "sql",
+            "cassandra",
+            "lab",
+        ],
+        tests: &["testkit"],
+        never: &[],
+    },
+    Room {
         name: "testkit",
         // A failing disk is an implementation of the store's disk.
         ours: &["cell", "store"],
@@ -148,8 +166,9 @@ const ROOMS: &[Room] = &[
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for folder in tree.folders_in("crates") {
-        let path = format!("crates/{folder}/Cargo.toml");
+    let crates = tree.folders_in("crates").into_iter();
+    let folders = crates.map(|folder| (folder, format!("crates/{folder}/Cargo.toml")));
+    for (folder, path) in folders.chain([("python", "python/Cargo.toml".to_owned())]) {
         let Some(text) = tree.text(&path) else {
             continue;
         };
@@ -274,6 +293,24 @@ mod tests {
             0
         );
         assert_eq!(objections("cell", "[dependencies]\nrand = \"1\"\n"), 1);
+    }
+
+    #[test]
+    fn the_python_package_is_a_room_too() {
+        let of_python = |manifest: &str| check(&Tree::of(&[("python/Cargo.toml", manifest)])).len();
+        assert_eq!(
+            of_python("[dependencies]\nostrakon-store.workspace = true\npyo3 = \"0\"\n"),
+            0
+        );
+        assert_eq!(of_python("[dependencies]\nostrakon.workspace = true\n"), 1);
+        assert_eq!(
+            of_python("[dependencies]\nostrakon-testkit.workspace = true\n"),
+            1
+        );
+        assert_eq!(
+            objections("lab", "[dependencies]\nostrakon-python.workspace = true\n"),
+            1
+        );
     }
 
     #[test]

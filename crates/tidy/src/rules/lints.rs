@@ -10,7 +10,8 @@ use crate::tree::Tree;
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.texts("crates/", "/Cargo.toml") {
+    let manifests = tree.texts("crates/", "/Cargo.toml");
+    for (path, text) in manifests.chain(tree.texts("python/", "/Cargo.toml")) {
         let manifest: toml::Table = text.parse().unwrap_or_default();
         let inherits = |table: &str, key: &str| {
             let value = manifest.get(table).and_then(|table| table.get(key));

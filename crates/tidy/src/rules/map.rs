@@ -19,8 +19,10 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         .enumerate()
         .filter(|(_, line)| line.starts_with('#'))
         .collect();
-    for folder in tree.folders_in("crates") {
-        let name = format!("`crates/{folder}`");
+    let crates = tree.folders_in("crates").into_iter();
+    let mut named: Vec<String> = crates.map(|folder| format!("`crates/{folder}`")).collect();
+    named.extend(tree.has_folder("python").then(|| "`python/`".to_owned()));
+    for name in named {
         if !headings.iter().any(|(_, heading)| heading.contains(&name)) {
             findings.push(Finding::new(
                 MAP,
@@ -85,6 +87,8 @@ mod tests {
         assert_eq!(objections("## `crates/store`: where?\n| 1 | `wal/` |\n"), 0);
         assert_eq!(objections("## `crates/store`: where?\n"), 1);
         assert_eq!(objections("| 1 | `wal/` |\n"), 1);
+        let files = [("python/src/lib.rs", ""), (MAP, "## What?\n")];
+        assert_eq!(check(&Tree::of(&files)).len(), 1);
         assert_eq!(
             objections("## `crates/store`: x\n`wal/`\n## `crates/sql`: y\n"),
             1

@@ -1,11 +1,22 @@
-//! The floors inside `store`: a file uses rooms on a lower floor and its neighbours on the same
-//! one, never a higher one.
+//! The floors inside `store` and `python/src`: a file uses rooms on a lower floor and its neighbours
+//! on the same one, never a higher one.
 
 use crate::finding::Finding;
 use crate::sources::Sources;
 use crate::tree::Tree;
 
 const STORE: &str = "crates/store";
+const PYTHON: &str = "python";
+
+/// Room and floor of `python/src`.
+const PYTHON_FLOORS: &[(&str, u8)] = &[
+    ("assoc", 2),
+    ("graph", 2),
+    ("tables", 2),
+    ("columns", 1),
+    ("capsule", 0),
+    ("errors", 0),
+];
 
 /// Room and floor. A room that is not built yet does no harm here.
 const FLOORS: &[(&str, u8)] = &[
@@ -36,8 +47,13 @@ const STRICT: &[(&str, &[&str])] = &[
     ("error", &[]),
 ];
 
-fn floor(room: &str) -> Option<u8> {
-    FLOORS
+fn floor(krate: &str, room: &str) -> Option<u8> {
+    let floors = if krate == STORE {
+        FLOORS
+    } else {
+        PYTHON_FLOORS
+    };
+    floors
         .iter()
         .find(|(name, _)| *name == room)
         .map(|(_, floor)| *floor)
@@ -50,8 +66,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in sources
         .product()
-        .filter(|(_, source)| source.crate_folder == STORE)
+        .filter(|(_, source)| [STORE, PYTHON].contains(&source.crate_folder.as_str()))
     {
+        let floor = |room: &str| floor(&source.crate_folder, room);
         let Some(room) = source.room() else { continue };
         let Some(here) = floor(room) else {
             if source.module.len() == 1 {
@@ -66,7 +83,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         };
         let strict = STRICT
             .iter()
-            .find(|(name, _)| *name == room)
+            .find(|(name, _)| *name == room && source.crate_folder == STORE)
             .map(|(_, may)| *may);
         for (line, target) in source.own_paths() {
             let Some(other) = target.first().filter(|other| *other != room) else {
@@ -143,6 +160,21 @@ mod tests {
             objections("wal", "#[cfg(test)] mod tests { use crate::store::Store; }").len(),
             0
         );
+    }
+
+    #[test]
+    fn the_glue_of_python_has_floors_too() {
+        let objections = |text: &str| {
+            let tree = Tree::of(&[
+                ("python/Cargo.toml", ""),
+                ("python/src/lib.rs", "mod errors; mod tables;"),
+                ("python/src/errors.rs", text),
+                ("python/src/tables.rs", "use crate::errors::to_python;"),
+            ]);
+            check(&tree).len()
+        };
+        assert_eq!(objections(""), 0);
+        assert_eq!(objections("use crate::tables::Store;"), 1);
     }
 
     #[test]

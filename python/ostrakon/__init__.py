@@ -1,0 +1,32 @@
+"""Ostrakon: a table store with cell-level security, in one package.
+
+What is loaded late is loaded on first use, so that `import ostrakon` stays quick: names that need
+NumPy, SciPy or a plotting library are listed in `_LATE` with the module they live in.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ostrakon import errors
+from ostrakon._native import __version__
+from ostrakon.errors import Error
+
+__all__ = ["Error", "__version__", "errors"]
+
+# Public name -> module of the package that has it. One line a name.
+_LATE: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATE.get(name)
+    if module is None:
+        raise AttributeError(f"module 'ostrakon' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"ostrakon.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_LATE})

@@ -1,0 +1,99 @@
+//! Errors of the crates as exceptions of `ostrakon.errors`; nowhere else are they mapped.
+
+use std::error::Error as StdError;
+
+use ostrakon_cell::{Error, ErrorKind};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+
+/// Adds the list of kinds, by which a test compares the exceptions with them.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let kinds = PyDict::new(module.py());
+    for kind in KINDS {
+        kinds.set_item(kind.as_str(), class_name(kind))?;
+    }
+    module.add("ERROR_KINDS", kinds)
+}
+
+/// Every kind there is today. A kind that is added later becomes `Error` until it has a class.
+const KINDS: [ErrorKind; 16] = [
+    ErrorKind::InvalidArgument,
+    ErrorKind::NotFound,
+    ErrorKind::AlreadyExists,
+    ErrorKind::PermissionDenied,
+    ErrorKind::ConstraintViolation,
+    ErrorKind::Corruption,
+    ErrorKind::Io,
+    ErrorKind::OutOfSpace,
+    ErrorKind::Locked,
+    ErrorKind::ReadOnly,
+    ErrorKind::Unsupported,
+    ErrorKind::NewerFormat,
+    ErrorKind::Closed,
+    ErrorKind::Cancelled,
+    ErrorKind::Unavailable,
+    ErrorKind::Internal,
+];
+
+fn class_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidArgument => "InvalidArgumentError",
+        ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::AlreadyExists => "AlreadyExistsError",
+        ErrorKind::PermissionDenied => "PermissionDeniedError",
+        ErrorKind::ConstraintViolation => "ConstraintViolationError",
+        ErrorKind::Corruption => "CorruptionError",
+        ErrorKind::Io => "IoError",
+        ErrorKind::OutOfSpace => "OutOfSpaceError",
+        ErrorKind::Locked => "LockedError",
+        ErrorKind::ReadOnly => "ReadOnlyError",
+        ErrorKind::Unsupported => "UnsupportedError",
+        ErrorKind::NewerFormat => "NewerFormatError",
+        ErrorKind::Closed => "ClosedError",
+        ErrorKind::Cancelled => "CancelledError",
+        ErrorKind::Unavailable => "UnavailableError",
+        ErrorKind::Internal => "InternalError",
+        _ => "Error",
+    }
+}
+
+/// The exception for an error of the crates: its class from the kind, the message and causes as the
+/// text, the context pairs as `.context`.
+pub(crate) fn to_python(error: &Error) -> PyErr {
+    Python::attach(|py| match build(py, error) {
+        Ok(exception) => PyErr::from_value(exception),
+        // The package itself could not be imported: that is the more urgent news.
+        Err(failure) => failure,
+    })
+}
+
+fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let class = py
+        .import("ostrakon.errors")?
+        .getattr(class_name(error.kind()))?
+        .cast_into::<PyType>()?;
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(below) = cause {
+        text.push_str(": ");
+        text.push_str(&below.to_string());
+        cause = below.source();
+    }
+    let context = PyDict::new(py);
+    for (name, value) in error.context() {
+        context.set_item(name, value)?;
+    }
+    class.call1((text, context))
+}
+
+/// `?` on results of the crates inside functions that Python calls.
+pub(crate) trait IntoPython<T> {
+    /// The same result with the error as an exception.
+    fn into_python(self) -> PyResult<T>;
+}
+
+impl<T> IntoPython<T> for Result<T, Error> {
+    fn into_python(self) -> PyResult<T> {
+        self.map_err(|error| to_python(&error))
+    }
+}

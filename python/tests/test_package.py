@@ -1,0 +1,61 @@
+"""The package as a whole: quick to load, says its version, exceptions mirror the kinds."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ostrakon
+from ostrakon import _native, errors
+
+HEAVY = ("scipy", "pandas", "polars", "pyarrow", "matplotlib", "networkx", "graphblas", "mpi4py")
+
+
+def test_the_version_is_that_of_the_workspace() -> None:
+    manifest = Path(__file__).parents[2] / "Cargo.toml"
+    versions = re.findall(r'^version = "(.*)"$', manifest.read_text(), re.MULTILINE)
+    assert versions == [ostrakon.__version__]
+
+
+def test_importing_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, time\n"
+        "begun = time.process_time()\n"
+        "import ostrakon\n"
+        "print(time.process_time() - begun)\n"
+        f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+    # The best of five: the first loads the library from disk, others may share the processor.
+    seconds = []
+    for _ in range(5):
+        out = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        )
+        took, loaded = out.stdout.splitlines()
+        assert loaded == "[]"
+        seconds.append(float(took))
+    assert min(seconds) < 0.2
+
+
+def test_every_kind_of_error_has_its_exception() -> None:
+    classes = {name for name in errors.__all__ if name != "Error"}
+    assert set(_native.ERROR_KINDS.values()) == classes
+    for name in classes:
+        assert issubclass(getattr(errors, name), ostrakon.Error)
+
+
+def test_exceptions_survive_pickling() -> None:
+    error = errors.NotFoundError("no such table", {"table": "grahp"})
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), str(copy), copy.context) == (type(error), "no such table", error.context)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = ostrakon.nonsense
+    assert "Error" in dir(ostrakon)
