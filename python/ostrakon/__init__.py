@@ -12,8 +12,28 @@ from typing import Any
 from ostrakon import errors
 from ostrakon._native import __version__
 from ostrakon.errors import Error
+from ostrakon.iterators import IteratorSetting
+from ostrakon.ranges import Range
+from ostrakon.scan import Batch, Entry, Scan
+from ostrakon.store import Store, open  # noqa: A004 - `ostrakon.open`, as `gzip.open`
+from ostrakon.table import Table, Tablet
+from ostrakon.writer import Writer
 
-__all__ = ["Error", "__version__", "errors"]
+__all__ = [
+    "Batch",
+    "Entry",
+    "Error",
+    "IteratorSetting",
+    "Range",
+    "Scan",
+    "Store",
+    "Table",
+    "Tablet",
+    "Writer",
+    "__version__",
+    "errors",
+    "open",
+]
 
 # Public name -> module of the package that has it. One line a name.
 _LATE: dict[str, str] = {}

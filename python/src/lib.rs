@@ -6,6 +6,8 @@
 //!
 //! To add a topic, declare its module and name its `register` below.
 
+mod capsule;
+mod columns;
 mod errors;
 mod tables;
 

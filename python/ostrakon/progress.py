@@ -1,0 +1,33 @@
+"""How long work shows itself: a callable told (done, total), or a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+Progress: TypeAlias = bool | Callable[[int, int], object] | None
+"""`None` or `False`: nothing. `True`: a bar by tqdm. Or a callable told (done, total)."""
+
+
+@contextmanager
+def told(progress: Progress, unit: str) -> Iterator[Callable[[int, int], Any] | None]:
+    """The callable that work is to call, while it lasts."""
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        try:
+            from tqdm.auto import tqdm
+        except ImportError as missing:
+            raise ImportError(
+                "progress=True draws a bar with tqdm: pip install tqdm, or pass a callable"
+            ) from missing
+        with tqdm(unit=unit, unit_scale=True) as bar:
+
+            def advance(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            yield advance
+    else:
+        yield progress

@@ -1,0 +1,203 @@
+"""Opening a store, and what is done with its tables as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from ostrakon._native import NativeStore
+from ostrakon.progress import Progress, told
+from ostrakon.ranges import Bytes
+from ostrakon.table import Table, _auths
+
+__all__ = ["CheckReport", "Problem", "Store", "TableInfo", "open"]
+
+
+class TableInfo(NamedTuple):
+    """One table, as listed."""
+
+    name: str
+    id: str
+    online: bool
+    time_type: str
+
+
+class Problem(NamedTuple):
+    """One thing wrong in a store."""
+
+    file: str
+    table: str | None
+    message: str
+
+
+class CheckReport(NamedTuple):
+    """The outcome of `Store.check`; `problems` is empty for a sound store."""
+
+    files: int
+    bytes: int
+    entries: int
+    problems: list[Problem]
+
+
+def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
+    path: str | PathLike[str] | None = None,
+    *,
+    auths: Bytes | Iterable[Bytes] | None = None,
+    create: bool = True,
+    read_only: bool = False,
+    memory_budget_bytes: int | None = None,
+    compaction_threads: int | None = None,
+) -> Store:
+    """Opens the store in the directory `path`, making it one if it is empty or absent.
+
+    Without a path the store lives in memory and is gone when closed. `auths` are the authorizations
+    held: scans have them by default and may ask for no others; `None` lets each scan name its own.
+    `memory_budget_bytes` is a quarter of the machine's memory, at most 4 GiB, unless given.
+
+    >>> import ostrakon
+    >>> with ostrakon.open() as store:
+    ...     table = store.create_table("graph")
+    ...     _ = table.put("alice", "bob", 1)
+    ...     store.tables()
+    ['graph']
+    """
+    native = NativeStore(
+        path,
+        auths=_auths(auths),
+        create=create,
+        read_only=read_only,
+        memory_budget_bytes=memory_budget_bytes,
+        compaction_threads=compaction_threads,
+    )
+    return Store(native, path)
+
+
+class Store:
+    """An open store: a directory of tables. Made by `ostrakon.open`, used as a context manager.
+
+    One process has a store open at a time; its threads share it. Every call lets other Python
+    threads run while the store works.
+    """
+
+    __slots__ = ("_native", "_path")
+
+    def __init__(self, native: NativeStore, path: str | PathLike[str] | None) -> None:
+        self._native = native
+        self._path = path
+
+    @property
+    def path(self) -> str | PathLike[str] | None:
+        """The directory, or `None` for a store in memory."""
+        return self._path
+
+    @property
+    def instance_id(self) -> str:
+        """The id chosen when the store was made."""
+        return self._native.instance_id
+
+    @property
+    def closed(self) -> bool:
+        """Whether the store is closed."""
+        return self._native.closed
+
+    def close(self) -> None:
+        """Closes the store; closing it again does nothing. Its tables answer no more."""
+        self._native.close()
+
+    def tables(self) -> list[str]:
+        """The names of all tables, sorted."""
+        return [name for name, *_ in self._native.tables()]
+
+    def table_infos(self) -> list[TableInfo]:
+        """All tables with their id, whether they are on-line, and their source of timestamps."""
+        return [TableInfo(*info) for info in self._native.tables()]
+
+    def table(self, name: str) -> Table:
+        """A table there is; `NotFoundError` otherwise."""
+        return Table(self._native.table(name))
+
+    def create_table(
+        self,
+        name: str,
+        *,
+        splits: Iterable[Bytes] = (),
+        properties: Mapping[str, str] | None = None,
+        time_type: str = "millis",
+        versioning: bool = True,
+        exist_ok: bool = False,
+    ) -> Table:
+        """Creates a table, split at rows if given.
+
+        `versioning` keeps the newest version of an entry only (Accumulo's default iterator);
+        `time_type` is `millis` or `logical`. With `exist_ok` a table of that name is returned as it
+        is.
+        """
+        if exist_ok and name in self:
+            return self.table(name)
+        values = {key: str(value) for key, value in (properties or {}).items()}
+        self._native.create_table(name, list(splits), values, time_type, versioning)
+        return self.table(name)
+
+    def delete_table(self, name: str) -> None:
+        """Deletes a table and everything in it."""
+        self._native.delete_table(name)
+
+    def rename_table(self, name: str, to: str) -> None:
+        """Gives a table another name."""
+        self._native.rename_table(name, to)
+
+    def clone_table(
+        self,
+        name: str,
+        to: str,
+        *,
+        flush: bool = True,
+        properties: Mapping[str, str] | None = None,
+    ) -> Table:
+        """Makes `to` a table with the present content of `name`, sharing its files."""
+        values = {key: str(value) for key, value in (properties or {}).items()}
+        self._native.clone_table(name, to, flush, values)
+        return self.table(to)
+
+    def set_online(self, name: str, online: bool) -> None:
+        """Takes a table off-line or brings it back."""
+        self._native.set_online(name, online)
+
+    def checkpoint(self, directory: str | PathLike[str]) -> None:
+        """Copies the whole store to a new directory while it is in use; table files are linked."""
+        self._native.checkpoint(directory)
+
+    def check(self, *, progress: Progress = None) -> CheckReport:
+        """Verifies every checksum, order and reference."""
+        with told(progress, "B") as tell:
+            files, size, entries, problems = self._native.check(tell)
+        return CheckReport(files, size, entries, [Problem(*problem) for problem in problems])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables())
+
+    def __len__(self) -> int:
+        return len(self.tables())
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an open store cannot be pickled or copied: open it where it is needed")
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._path is None else f"in {str(self._path)!r}"
+        return f"<ostrakon.Store {where}, {'closed' if self.closed else 'open'}>"

@@ -1,0 +1,294 @@
+"""One table of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ostrakon._native import NativeTable
+from ostrakon.errors import InvalidArgumentError
+from ostrakon.iterators import SCOPES, IteratorSetting
+from ostrakon.progress import Progress
+from ostrakon.ranges import Bytes, native_ranges
+from ostrakon.scan import FIELDS, Scan
+from ostrakon.writer import Writer, columns_of
+
+__all__ = ["Table", "Tablet"]
+
+
+class Tablet(NamedTuple):
+    """One range of a table's rows: after `previous_end`, up to `end`; `None` is open."""
+
+    previous_end: bytes | None
+    end: bytes | None
+    files: int
+    entries: int
+    bytes: int
+
+
+def _auths(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
+    if auths is None:
+        return None
+    if isinstance(auths, (str, bytes)):
+        return [auths]
+    return list(auths)
+
+
+def _column(column: Bytes | Sequence[Bytes]) -> tuple[Bytes, Bytes | None]:
+    if isinstance(column, (str, bytes)):
+        return column, None
+    if isinstance(column, (tuple, list)) and len(column) == 2:
+        return column[0], column[1]
+    raise InvalidArgumentError(
+        f"`columns` takes families and pairs (family, qualifier), not {column!r}",
+        {"argument": "columns"},
+    )
+
+
+class Table:
+    """A table of an open store; from `Store.table` or `Store.create_table`.
+
+    It stays valid when the table is renamed. Rows, columns, labels and values are bytes; text
+    stands for its UTF-8.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: NativeTable) -> None:
+        self._native = native
+
+    @property
+    def name(self) -> str:
+        """The present name."""
+        return self._native.name
+
+    def writer(
+        self,
+        *,
+        durability: str | None = None,
+        batch_bytes: int = 1 << 20,
+        memory_bytes: int = 50 << 20,
+    ) -> Writer:
+        """A writer: see `Writer`.
+
+        `durability` is `none`, `log`, `flush` or `sync`; `None` takes the table's (`sync` unless
+        set). A batch is submitted at `batch_bytes`; the writer waits when `memory_bytes` are under
+        way.
+        """
+        return Writer(self._native.writer(durability, batch_bytes, memory_bytes))
+
+    def put(
+        self,
+        row: Any,
+        qualifier: Any = b"",
+        value: Any = b"",
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+        durability: str | None = None,
+        progress: Progress = None,
+    ) -> int:
+        """Puts entries and waits until they are acknowledged; returns their number.
+
+        The arguments are those of `Writer.put`. For many small calls keep a writer.
+
+        >>> import ostrakon, numpy
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("scores")
+        ...     table.put(numpy.array(["ann", "bea"]), "score", numpy.array([0.5, 1.0]))
+        ...     [(entry.row, entry.value) for entry in table.scan().entries()]
+        2
+        [('ann', '0.5'), ('bea', '1.0')]
+        """
+        with self.writer(durability=durability) as writer:
+            return writer.put(
+                row,
+                qualifier,
+                value,
+                family=family,
+                visibility=visibility,
+                timestamp=timestamp,
+                progress=progress,
+            )
+
+    def put_frame(
+        self,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        durability: str | None = None,
+        progress: Progress = None,
+        **parts: Any,
+    ) -> int:
+        """Puts the rows of a data frame or Arrow table: see `Writer.put_frame`."""
+        with self.writer(durability=durability) as writer:
+            return writer.put_frame(frame, columns, progress=progress, **parts)
+
+    def put_dict(self, entries: Mapping[Any, Mapping[Any, Any]], **parts: Any) -> int:
+        """Puts `{row: {qualifier: value}}`: see `Writer.put_dict`."""
+        with self.writer() as writer:
+            return writer.put_dict(entries, **parts)
+
+    def delete(self, row: Any, qualifier: Any = b"", **parts: Any) -> int:
+        """Deletes columns of rows: see `Writer.delete`."""
+        with self.writer() as writer:
+            return writer.delete(row, qualifier, **parts)
+
+    def bulk_import(
+        self,
+        row: Any,
+        qualifier: Any = b"",
+        value: Any = b"",
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+    ) -> int:
+        """Makes entries part of the table in one step, past the log; returns their number.
+
+        All become visible at once, or none. Sorted columns are the quickest; others are sorted
+        first. Without `timestamp` entries get the present time.
+        """
+        return self._native.bulk_import(
+            columns_of(
+                row=row,
+                qualifier=qualifier,
+                value=value,
+                family=family,
+                visibility=visibility,
+                timestamp=timestamp,
+            )
+        )
+
+    def bulk_import_frame(
+        self, frame: Any, columns: Mapping[str, str] | None = None, **parts: Any
+    ) -> int:
+        """`bulk_import` of a data frame, whose columns are named as in `Writer.put_frame`."""
+        return self._native.bulk_import(columns_of(frame, columns, **parts))
+
+    def scan(
+        self,
+        ranges: Any = None,
+        columns: Iterable[Bytes | Sequence[Bytes]] = (),
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        iterators: Iterable[IteratorSetting] = (),
+        fields: Iterable[str] = FIELDS,
+        text: bool = True,
+        ordered: bool = True,
+        limit: int | None = None,
+        batch_entries: int = 1 << 16,
+    ) -> Scan:
+        """A scan, run when it is read.
+
+        `ranges`: a row, a pair (first, last), a `Range`, a list of those (thousands are fine), an
+        array of rows; `None` is every row. `columns`: families and pairs (family, qualifier).
+        `auths`: what the reader may see; by default what the store was opened with. `fields`: the
+        columns handed out; fewer are quicker. `text=False` hands out bytes instead of text.
+        `ordered=False` reads in any order and with several threads. `limit`: entries at most.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("people")
+        ...     _ = table.put("ann", ["mail", "town"], ["a@b.c", "Ulm"], visibility=["hr", ""])
+        ...     [e.value for e in table.scan().entries()]
+        ...     [e.value for e in table.scan(auths="hr").entries()]
+        ['Ulm']
+        ['a@b.c', 'Ulm']
+        """
+        if limit is not None and limit < 0:
+            raise InvalidArgumentError("`limit` is negative", {"argument": "limit"})
+        if batch_entries < 1:
+            raise InvalidArgumentError("`batch_entries` is below 1", {"argument": "batch_entries"})
+        fields = list(fields)
+        for name in fields:
+            if name not in FIELDS:
+                raise InvalidArgumentError(
+                    f"`fields` names {name!r}, which is none of {', '.join(FIELDS)}",
+                    {"argument": "fields"},
+                )
+        made, rows = native_ranges(ranges)
+        if isinstance(columns, (str, bytes)):
+            columns = [columns]
+        argument = {
+            "ranges": made,
+            "rows": rows,
+            "columns": [_column(column) for column in columns],
+            "auths": _auths(auths),
+            "iterators": [setting.native() for setting in iterators],
+            "fields": fields,
+            "text": text,
+            "ordered": ordered,
+            "limit": limit,
+            "batch_entries": batch_entries,
+        }
+        return Scan(self._native, argument)
+
+    def properties(self) -> dict[str, str]:
+        """The properties in force, defaults included, under Accumulo's names."""
+        return self._native.properties()
+
+    def set_properties(self, changes: Mapping[str, str | None]) -> None:
+        """Sets and removes (`None`) properties in one step, while the table is in use."""
+        self._native.modify_properties(
+            [(name, None if value is None else str(value)) for name, value in changes.items()]
+        )
+
+    def attach_iterator(self, setting: IteratorSetting, scopes: Iterable[str] = SCOPES) -> None:
+        """Puts an iterator into the table's stacks of `scopes`."""
+        self.set_properties(setting.properties(scopes))
+
+    def remove_iterator(self, name: str, scopes: Iterable[str] = SCOPES) -> None:
+        """Takes an iterator out of the table's stacks."""
+        prefixes = [f"table.iterator.{scope}.{name}" for scope in scopes]
+        names = [
+            known
+            for known in self.properties()
+            if any(known == prefix or known.startswith(f"{prefix}.") for prefix in prefixes)
+        ]
+        self.set_properties(dict.fromkeys(names))
+
+    def tablets(self) -> list[Tablet]:
+        """The tablets in row order."""
+        return [Tablet(*tablet) for tablet in self._native.tablets()]
+
+    def splits(self) -> list[bytes]:
+        """The rows at which the table is split."""
+        return [tablet.end for tablet in self.tablets() if tablet.end is not None]
+
+    def add_splits(self, rows: Iterable[Bytes]) -> None:
+        """Splits the table at rows; those that are split points already are passed over."""
+        if isinstance(rows, (str, bytes)):
+            rows = [rows]
+        self._native.add_splits(list(rows))
+
+    def merge(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
+        """Makes one tablet of those that meet the rows after `start` up to `end`."""
+        self._native.merge(start, end)
+
+    def delete_rows(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
+        """Deletes the rows after `start` (not itself) up to `end` (itself too)."""
+        self._native.delete_rows(start, end)
+
+    def flush(self, *, wait: bool = True) -> None:
+        """Writes what is in memory to files."""
+        self._native.flush(wait)
+
+    def compact(
+        self,
+        start: Bytes | None = None,
+        end: Bytes | None = None,
+        *,
+        iterators: Iterable[IteratorSetting] = (),
+        wait: bool = True,
+    ) -> None:
+        """Merges the files of each tablet between two rows into one, after a flush."""
+        self._native.compact(start, end, [setting.native() for setting in iterators], wait)
+
+    def cancel_compaction(self) -> None:
+        """Cancels compactions that were asked for."""
+        self._native.cancel_compaction()
+
+    def __repr__(self) -> str:
+        return f"<ostrakon.Table {self.name!r}>"

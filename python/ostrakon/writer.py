@@ -1,0 +1,210 @@
+"""Writing entries to a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from ostrakon._native import NativeWriter
+from ostrakon.errors import InvalidArgumentError
+from ostrakon.progress import Progress, told
+
+__all__ = ["Writer"]
+
+LANES = ("row", "family", "qualifier", "visibility", "timestamp", "value")
+
+
+def columns_of(
+    frame: Any = None,
+    names: Mapping[str, str] | None = None,
+    delete: bool = False,
+    **given: Any,
+) -> dict[str, Any]:
+    """The arguments of a call as the native part takes them."""
+    names = dict(names or {})
+    for name in names:
+        if name not in LANES:
+            raise InvalidArgumentError(
+                f"`columns` names {name!r}, which is none of {', '.join(LANES)}",
+                {"argument": "columns"},
+            )
+        if given.get(name) is not None:
+            raise InvalidArgumentError(
+                f"`{name}` is given twice: as an argument and in `columns`", {"argument": name}
+            )
+    columns = {lane: given.get(lane) for lane in LANES}
+    return {**columns, "frame": frame, "names": names, "delete": delete}
+
+
+def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> dict[str, Any]:
+    """A dictionary of dictionaries as columns."""
+    rows: list[Any] = []
+    qualifiers: list[Any] = []
+    values: list[Any] = []
+    for row, cells in entries.items():
+        if not isinstance(cells, Mapping):
+            raise InvalidArgumentError(
+                f"`entries` maps rows to dictionaries of qualifier and value; row {row!r} has "
+                f"{type(cells).__name__}",
+                {"argument": "entries"},
+            )
+        rows.extend([row] * len(cells))
+        qualifiers.extend(cells.keys())
+        values.extend(cells.values())
+    return columns_of(row=rows, qualifier=qualifiers, value=values, **given)
+
+
+class Writer:
+    """Writes entries to one table; made by `Table.writer`, used as a context manager.
+
+    Entries are collected, submitted in batches, and acknowledged by `flush` and on leaving the
+    `with` block; a failure is raised there at the latest. Left by an exception, what was not
+    submitted yet is dropped. A writer serves one thread; make one for each.
+
+    Every argument of `put` is one value for all entries, or a column of an entry each: a list, a
+    NumPy array (`str`, `bytes`, numbers), anything with Arrow's interface (pyarrow, polars,
+    pandas). Numbers are stored as decimal text. A call is checked as a whole before any of it
+    is written.
+    """
+
+    __slots__ = ("_native",)
+
+    def __init__(self, native: NativeWriter) -> None:
+        self._native = native
+
+    def put(
+        self,
+        row: Any,
+        qualifier: Any = b"",
+        value: Any = b"",
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+        progress: Progress = None,
+    ) -> int:
+        """Puts entries; returns their number.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("graph")
+        ...     with table.writer() as writer:
+        ...         writer.put(["alice", "alice"], ["bob", "carl"], [1, 2], family="edge")
+        ...     table.scan().count()
+        2
+        2
+        """
+        return self._put(
+            columns_of(
+                row=row,
+                qualifier=qualifier,
+                value=value,
+                family=family,
+                visibility=visibility,
+                timestamp=timestamp,
+            ),
+            progress,
+        )
+
+    def put_frame(
+        self,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        family: Any = None,
+        qualifier: Any = None,
+        value: Any = None,
+        visibility: Any = None,
+        timestamp: Any = None,
+        progress: Progress = None,
+    ) -> int:
+        """Puts the rows of a data frame or Arrow table, an entry each; returns their number.
+
+        `columns` says which column of the frame is which part of the entry, as in
+        `{"row": "source", "qualifier": "target"}`; without it, the frame's columns named `row`,
+        `family`, `qualifier`, `visibility`, `timestamp` and `value` are taken. The other arguments
+        give the parts that the frame has no column for.
+        """
+        return self._put(
+            columns_of(
+                frame,
+                columns,
+                family=family,
+                qualifier=qualifier,
+                value=value,
+                visibility=visibility,
+                timestamp=timestamp,
+            ),
+            progress,
+        )
+
+    def put_dict(
+        self,
+        entries: Mapping[Any, Mapping[Any, Any]],
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+    ) -> int:
+        """Puts `{row: {qualifier: value}}`; returns the number of entries."""
+        return self._put(
+            columns_of_dict(entries, family=family, visibility=visibility, timestamp=timestamp),
+            None,
+        )
+
+    def delete(
+        self,
+        row: Any,
+        qualifier: Any = b"",
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+    ) -> int:
+        """Deletes columns of rows: writes a delete marker each; returns their number."""
+        return self._put(
+            columns_of(
+                row=row,
+                qualifier=qualifier,
+                family=family,
+                visibility=visibility,
+                timestamp=timestamp,
+                delete=True,
+            ),
+            None,
+        )
+
+    def _put(self, columns: dict[str, Any], progress: Progress) -> int:
+        with told(progress, "entries") as tell:
+            return self._native.put(columns, tell)
+
+    def flush(self) -> None:
+        """Waits until everything written so far is acknowledged."""
+        self._native.flush()
+
+    def close(self) -> None:
+        """Flushes and ends the writer; closing it again does nothing."""
+        self._native.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the writer is closed."""
+        return self._native.closed
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self._native.close()
+        else:
+            self._native.abandon()
+
+    def __repr__(self) -> str:
+        return f"<ostrakon.Writer, {'closed' if self.closed else 'open'}>"

@@ -1,0 +1,181 @@
+//! Any argument as a column: which form it has is found out here, once a column and not once an entry.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType;
+use ostrakon_cell::Error;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
+
+use super::column::{Collector, Column};
+use super::stamps::{Stamps, of_arrow};
+use super::{arrow, numpy};
+use crate::capsule;
+use crate::errors::IntoPython;
+
+/// Reads the argument `name`: one value for all entries, or a column of an entry each (Arrow, NumPy,
+/// a list).
+pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> {
+    let mut one = Collector::with_capacity(1, 0);
+    if append(name, object, 0, &mut one)? {
+        return Ok(Column::Constant(one.data));
+    }
+    if let Some(imported) = import(name, object)? {
+        if matches!(imported.data_type, DataType::Struct(_)) {
+            return Err(Error::invalid(format!(
+                "`{name}` is a table and takes one column: name the column"
+            ))
+            .with("argument", name))
+            .into_python();
+        }
+        let py = object.py();
+        return py
+            .detach(|| arrow::column(name, &imported.chunks))
+            .into_python();
+    }
+    if let Some(column) = numpy::column(name, object)? {
+        return Ok(column);
+    }
+    // Arrays of objects, and what can become an array: their items are objects already.
+    let object = if object.hasattr("tolist")? {
+        object.call_method0("tolist")?
+    } else {
+        object.clone()
+    };
+    let Ok(items) = object.try_iter() else {
+        return Err(wrong(name, &object)).into_python();
+    };
+    let mut collector = Collector::with_capacity(object.len().unwrap_or(0), 0);
+    for (at, item) in items.enumerate() {
+        let item = item?;
+        if item.is_none() {
+            return Err(arrow::missing(name, at)).into_python();
+        }
+        if !append(name, &item, at, &mut collector)? {
+            return Err(wrong(name, &item).with("entry", at)).into_python();
+        }
+    }
+    Ok(Column::of_chunks(vec![collector.finish()]))
+}
+
+/// What the object offers by Arrow's interface; a library that cannot offer it is quoted.
+fn import(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<capsule::Imported>> {
+    capsule::import(object).or_else(|error| {
+        Err(Error::invalid(format!(
+            "`{name}` cannot be read by Arrow's interface: {}; nothing was written",
+            error.value(object.py())
+        ))
+        .with("argument", name))
+        .into_python()
+    })
+}
+
+fn wrong(name: &str, object: &Bound<'_, PyAny>) -> Error {
+    let class = object.get_type();
+    let class = class
+        .name()
+        .map_or_else(|_| "?".to_owned(), |class| class.to_string());
+    Error::invalid(format!(
+        "`{name}` takes str, bytes or numbers, one for all or a column of them (a list, a NumPy \
+         array, anything with Arrow's interface), not {class}"
+    ))
+    .with("argument", name)
+}
+
+/// Appends a single value; `false` when it is none.
+fn append(name: &str, item: &Bound<'_, PyAny>, at: usize, out: &mut Collector) -> PyResult<bool> {
+    if let Ok(text) = item.cast::<PyString>() {
+        match text.to_str() {
+            Ok(text) => out.push(text.as_bytes()),
+            Err(_) => return Err(numpy::no_text(name, at)).into_python(),
+        }
+    } else if let Ok(bytes) = item.cast::<PyBytes>() {
+        out.push(bytes.as_bytes());
+    } else if let Ok(truth) = item.cast::<PyBool>() {
+        out.push(arrow::truth(truth.is_true()));
+    } else if item.is_instance_of::<PyInt>() {
+        out.push(item.str()?.to_str()?.as_bytes());
+    } else if let Ok(number) = item.cast::<PyFloat>() {
+        let number = number.value();
+        if number.is_nan() {
+            return Err(arrow::missing(name, at)).into_python();
+        }
+        out.push(format!("{number:?}").as_bytes());
+    } else if item.hasattr("__array_interface__")? && item.hasattr("item")? {
+        // A NumPy scalar is none of Python's numbers; an array of one dimension is no scalar.
+        if item.getattr("ndim")?.extract::<usize>()? > 0 {
+            return Ok(false);
+        }
+        return append(name, &item.call_method0("item")?, at, out);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// The arguments a frame may have columns for, by their own names unless told otherwise.
+const ARGUMENTS: [&str; 6] = [
+    "row",
+    "family",
+    "qualifier",
+    "visibility",
+    "timestamp",
+    "value",
+];
+
+/// What a frame has: columns by argument, and timestamps if it has them.
+pub(crate) type FrameColumns = (BTreeMap<String, Column>, Option<Stamps>);
+
+/// The columns of a data frame: those `wanted`, or all that are named like an argument. `None` when
+/// the object has no Arrow interface.
+pub(crate) fn columns_of_frame(
+    frame: &Bound<'_, PyAny>,
+    wanted: &BTreeMap<String, String>,
+) -> PyResult<Option<FrameColumns>> {
+    let Some(imported) = import("frame", frame)? else {
+        return Ok(None);
+    };
+    let DataType::Struct(fields) = &imported.data_type else {
+        return Ok(None);
+    };
+    let known = || {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        names.join(", ")
+    };
+    let own = |name: &&&str| fields.iter().any(|field| field.name() == **name) || **name == "row";
+    let named = ARGUMENTS.iter().filter(own);
+    let named = named.map(|name| ((*name).to_owned(), (*name).to_owned()));
+    let named = named.collect();
+    let wanted = if wanted.is_empty() { &named } else { wanted };
+    let mut columns = BTreeMap::new();
+    let mut stamps = None;
+    for (argument, name) in wanted {
+        let Some(at) = fields.iter().position(|field| field.name() == name) else {
+            return Err(Error::invalid(format!(
+                "the frame has no column {name:?} for `{argument}`; it has: {}",
+                known()
+            ))
+            .with("argument", argument))
+            .into_python();
+        };
+        let chunks = imported.chunks.iter();
+        let chunks: Vec<_> = chunks
+            .filter_map(|chunk| chunk.as_struct().columns().get(at).cloned())
+            .collect();
+        if argument == "timestamp" {
+            let mut each = Vec::new();
+            for chunk in &chunks {
+                of_arrow(chunk, &mut each).into_python()?;
+            }
+            stamps = Some(Stamps::Each(each));
+        } else {
+            let column = frame
+                .py()
+                .detach(|| arrow::column(argument, &chunks))
+                .into_python()?;
+            columns.insert(argument.clone(), column);
+        }
+    }
+    Ok(Some((columns, stamps)))
+}

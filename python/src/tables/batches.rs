@@ -1,0 +1,327 @@
+//! Engine batches as Arrow record batches.
+//!
+//! The engine's batch is one arena with a slot an entry; its rows, qualifiers and values lie between
+//! each other, so that Arrow's columns need one gather each: a copy of the bytes in a loop without
+//! branches on the data. From there on nothing is copied: the columns go out by pointer.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    ArrayRef, BinaryArray, DictionaryArray, Int64Array, PrimitiveArray, RecordBatch,
+    RecordBatchReader, StringArray,
+};
+use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use ostrakon_cell::{Batch, Error, Result, Scan, Slot, Span};
+
+use super::gate::Gate;
+
+/// The columns a scan can hand out, in their order.
+pub(super) const FIELDS: [&str; 6] = [
+    "row",
+    "family",
+    "qualifier",
+    "visibility",
+    "timestamp",
+    "value",
+];
+
+/// Bytes of one column after which a batch goes out, whatever the number of entries asked for.
+const BATCH_BYTES: usize = 16 << 20;
+
+/// How entries become record batches.
+#[derive(Clone)]
+pub(super) struct Shape {
+    /// Which of [`FIELDS`].
+    pub(super) fields: Vec<usize>,
+    /// Whether bytes are text.
+    pub(super) text: bool,
+    /// Entries a batch.
+    pub(super) batch_entries: usize,
+    /// Entries in all.
+    pub(super) limit: Option<u64>,
+}
+
+impl Shape {
+    fn bytes_type(&self) -> DataType {
+        if self.text {
+            DataType::Utf8
+        } else {
+            DataType::Binary
+        }
+    }
+
+    pub(super) fn schema(&self) -> Schema {
+        let fields = self.fields.iter().map(|field| {
+            let data_type = match FIELDS[*field] {
+                "timestamp" => DataType::Int64,
+                "visibility" => {
+                    DataType::Dictionary(Box::new(DataType::Int32), Box::new(self.bytes_type()))
+                }
+                _ => self.bytes_type(),
+            };
+            Field::new(FIELDS[*field], data_type, false)
+        });
+        Schema::new(fields.collect::<Vec<_>>())
+    }
+}
+
+/// A running scan that hands out record batches.
+pub(super) struct Reader {
+    scan: Box<dyn Scan>,
+    shape: Shape,
+    schema: SchemaRef,
+    batch: Batch,
+    left: u64,
+    over: bool,
+    gate: Gate,
+}
+
+impl Reader {
+    pub(super) fn new(scan: Box<dyn Scan>, shape: Shape, gate: Gate) -> Self {
+        Self {
+            schema: Arc::new(shape.schema()),
+            left: shape.limit.unwrap_or(u64::MAX),
+            scan,
+            shape,
+            batch: Batch::new(),
+            over: false,
+            gate,
+        }
+    }
+
+    /// The next record batch, or `None` at the end.
+    pub(super) fn next_record_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.over || self.left == 0 {
+            return Ok(None);
+        }
+        // What is in memory could be read on; that some scans end and others go on helps nobody.
+        self.gate.check()?;
+        let mut gather = Gather::new(&self.shape);
+        while gather.entries < self.shape.batch_entries && gather.bytes() < BATCH_BYTES {
+            if !self.scan.next_batch(&mut self.batch)? {
+                self.over = true;
+                break;
+            }
+            let count = (self.batch.len() as u64).min(self.left) as usize;
+            self.batch.truncate(count);
+            self.left -= count as u64;
+            gather.append(&self.batch);
+            if self.left == 0 {
+                break;
+            }
+        }
+        if gather.entries == 0 {
+            return Ok(None);
+        }
+        gather.finish(&self.schema, self.shape.text).map(Some)
+    }
+
+    /// Counts what is left without making columns.
+    pub(super) fn count(&mut self) -> Result<u64> {
+        let mut entries = 0;
+        self.gate.check()?;
+        while self.left > 0 && self.scan.next_batch(&mut self.batch)? {
+            let count = (self.batch.len() as u64).min(self.left);
+            self.left -= count;
+            entries += count;
+        }
+        Ok(entries)
+    }
+}
+
+impl Iterator for Reader {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.next_record_batch().transpose()?;
+        if next.is_err() {
+            self.over = true;
+        }
+        Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+/// A column of bytes under construction.
+struct Lane {
+    of: fn(&Slot) -> Span,
+    ends: Vec<i32>,
+    data: Vec<u8>,
+}
+
+impl Lane {
+    fn append(&mut self, batch: &Batch) {
+        self.ends.reserve(batch.len());
+        for slot in batch.slots() {
+            self.data.extend_from_slice(batch.bytes((self.of)(slot)));
+            self.ends.push(self.data.len() as i32);
+        }
+    }
+}
+
+/// Labels seen so far and the label of each entry.
+#[derive(Default)]
+struct Labels {
+    ids: HashMap<Vec<u8>, i32>,
+    names: Vec<Vec<u8>>,
+    keys: Vec<i32>,
+    /// Ids of the batch at hand translated.
+    map: Vec<i32>,
+}
+
+impl Labels {
+    fn append(&mut self, batch: &Batch) {
+        self.map.clear();
+        for id in 0..batch.visibility_count() as u32 {
+            let label = batch.visibility(id);
+            let known = match self.ids.get(label) {
+                Some(known) => *known,
+                None => {
+                    let next = self.names.len() as i32;
+                    self.ids.insert(label.to_vec(), next);
+                    self.names.push(label.to_vec());
+                    next
+                }
+            };
+            self.map.push(known);
+        }
+        let keys = batch
+            .slots()
+            .iter()
+            .map(|slot| self.map[slot.visibility as usize]);
+        self.keys.extend(keys);
+    }
+}
+
+enum Column {
+    Bytes(usize),
+    Labels,
+    Stamps,
+}
+
+/// Collects engine batches into columns.
+struct Gather {
+    columns: Vec<Column>,
+    lanes: Vec<Lane>,
+    labels: Labels,
+    stamps: Vec<i64>,
+    entries: usize,
+}
+
+impl Gather {
+    fn new(shape: &Shape) -> Self {
+        let mut lanes = Vec::new();
+        let columns = shape.fields.iter().map(|field| {
+            let of: fn(&Slot) -> Span = match FIELDS[*field] {
+                "visibility" => return Column::Labels,
+                "timestamp" => return Column::Stamps,
+                "row" => |slot| slot.row,
+                "family" => |slot| slot.family,
+                "qualifier" => |slot| slot.qualifier,
+                _ => |slot| slot.value,
+            };
+            let mut ends = Vec::with_capacity(shape.batch_entries.min(1 << 16) + 1);
+            ends.push(0);
+            lanes.push(Lane {
+                of,
+                ends,
+                data: Vec::new(),
+            });
+            Column::Bytes(lanes.len() - 1)
+        });
+        Self {
+            columns: columns.collect(),
+            lanes,
+            labels: Labels::default(),
+            stamps: Vec::new(),
+            entries: 0,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let bytes = self.lanes.iter().map(|lane| lane.data.len());
+        bytes.max().unwrap_or(0)
+    }
+
+    fn append(&mut self, batch: &Batch) {
+        for lane in &mut self.lanes {
+            lane.append(batch);
+        }
+        for column in &self.columns {
+            match column {
+                Column::Bytes(_) => {}
+                Column::Labels => self.labels.append(batch),
+                Column::Stamps => {
+                    let stamps = batch.slots().iter().map(|slot| slot.timestamp);
+                    self.stamps.extend(stamps);
+                }
+            }
+        }
+        self.entries += batch.len();
+    }
+
+    fn finish(mut self, schema: &SchemaRef, text: bool) -> Result<RecordBatch> {
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len());
+        for (at, column) in self.columns.iter().enumerate() {
+            let name = schema.field(at).name();
+            arrays.push(match column {
+                Column::Bytes(lane) => {
+                    let lane = &mut self.lanes[*lane];
+                    let (ends, data) = (
+                        std::mem::take(&mut lane.ends),
+                        std::mem::take(&mut lane.data),
+                    );
+                    bytes_array(name, ends, data, text)?
+                }
+                Column::Stamps => Arc::new(Int64Array::from(std::mem::take(&mut self.stamps))),
+                Column::Labels => {
+                    let mut ends = vec![0];
+                    let mut data = Vec::new();
+                    for label in &self.labels.names {
+                        data.extend_from_slice(label);
+                        ends.push(data.len() as i32);
+                    }
+                    let keys =
+                        PrimitiveArray::<Int32Type>::from(std::mem::take(&mut self.labels.keys));
+                    let values = bytes_array(name, ends, data, text)?;
+                    Arc::new(DictionaryArray::try_new(keys, values).map_err(internal)?)
+                }
+            });
+        }
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(self.entries));
+        RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(internal)
+    }
+}
+
+fn bytes_array(name: &str, ends: Vec<i32>, data: Vec<u8>, text: bool) -> Result<ArrayRef> {
+    let (offsets, data) = (OffsetBuffer::new(ends.into()), Buffer::from_vec(data));
+    if !text {
+        return Ok(Arc::new(
+            BinaryArray::try_new(offsets, data, None).map_err(internal)?,
+        ));
+    }
+    let array = StringArray::try_new(offsets, data, None).map_err(|_| {
+        Error::invalid(format!(
+            "`{name}` holds bytes that are no UTF-8: scan with text=False to get bytes"
+        ))
+        .with("argument", "text")
+        .with("column", name)
+    })?;
+    Ok(Arc::new(array))
+}
+
+fn internal(error: ArrowError) -> Error {
+    Error::new(
+        ostrakon_cell::ErrorKind::Internal,
+        "columns of a scan do not fit together",
+    )
+    .with_source(error)
+}

@@ -1,0 +1,16 @@
+//! What of this room Python sees.
+
+use pyo3::prelude::*;
+
+use super::scan::{NativeBatch, NativeScan};
+use super::store::NativeStore;
+use super::table::NativeTable;
+use super::writer::NativeWriter;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<NativeStore>()?;
+    module.add_class::<NativeTable>()?;
+    module.add_class::<NativeWriter>()?;
+    module.add_class::<NativeScan>()?;
+    module.add_class::<NativeBatch>()
+}

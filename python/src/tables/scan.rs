@@ -1,0 +1,168 @@
+//! A running scan, and the batches it hands out.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
+use ostrakon_cell::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCapsule, PyList, PyString, PyTuple};
+
+use super::batches::{Reader, Shape};
+use crate::capsule;
+use crate::errors::IntoPython;
+
+/// A running scan; `ostrakon.Scan` is what people use.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeScan {
+    /// `None` once it was handed over.
+    reader: Mutex<Option<Reader>>,
+    shape: Shape,
+}
+
+impl NativeScan {
+    pub(super) fn new(reader: Reader, shape: Shape) -> Self {
+        Self {
+            reader: Mutex::new(Some(reader)),
+            shape,
+        }
+    }
+
+    fn with_reader<T>(&self, work: impl FnOnce(&mut Reader) -> Result<T>) -> Result<T> {
+        match self.reader.lock().as_mut() {
+            Some(reader) => work(reader),
+            None => Err(Error::new(
+                ErrorKind::Closed,
+                "the scan was handed to somebody else: begin another one",
+            )),
+        }
+    }
+}
+
+#[pymethods]
+impl NativeScan {
+    /// The next batch, or `None` at the end.
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<NativeBatch>> {
+        let batch = py
+            .detach(|| self.with_reader(Reader::next_record_batch))
+            .into_python()?;
+        Ok(batch.map(|batch| NativeBatch { batch }))
+    }
+
+    /// Counts the entries that are left.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.with_reader(Reader::count)).into_python()
+    }
+
+    /// Hands the scan over as a stream.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer pass over the consumer's wish.
+        let _ = requested_schema;
+        let reader = self.reader.lock().take().ok_or_else(|| {
+            Error::new(
+                ErrorKind::Closed,
+                "the scan was handed to somebody else: begin another one",
+            )
+        });
+        capsule::export_stream(py, Box::new(reader.into_python()?))
+    }
+
+    /// The columns and their types.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export_schema(py, &self.shape.schema())
+    }
+}
+
+/// Entries in Arrow's layout.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeBatch {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl NativeBatch {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn fields(&self) -> Vec<String> {
+        let schema = self.batch.schema();
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect()
+    }
+
+    /// The batch and its schema.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        capsule::export_batch(py, &self.batch)
+    }
+
+    /// The columns and their types.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export_schema(py, &self.batch.schema())
+    }
+
+    /// The entries as tuples of Python objects, one by one in the order of the columns.
+    fn tuples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let columns: Vec<Vec<Bound<'py, PyAny>>> = self
+            .batch
+            .columns()
+            .iter()
+            .map(|column| objects(py, column))
+            .collect::<PyResult<_>>()?;
+        let list = PyList::empty(py);
+        for at in 0..self.batch.num_rows() {
+            list.append(PyTuple::new(py, columns.iter().map(|column| &column[at]))?)?;
+        }
+        Ok(list)
+    }
+}
+
+fn objects<'py>(py: Python<'py>, column: &Arc<dyn Array>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let text = |text: &str| PyString::new(py, text).into_any();
+    let bytes = |bytes: &[u8]| PyBytes::new(py, bytes).into_any();
+    Ok(match column.data_type() {
+        DataType::Utf8 => column
+            .as_string::<i32>()
+            .iter()
+            .flatten()
+            .map(text)
+            .collect(),
+        DataType::Binary => column
+            .as_binary::<i32>()
+            .iter()
+            .flatten()
+            .map(bytes)
+            .collect(),
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_dictionary::<Int32Type>();
+            let names = objects(py, dictionary.values())?;
+            let keys = dictionary.keys().values().iter();
+            keys.map(|key| names[*key as usize].clone()).collect()
+        }
+        _ => {
+            let stamps = column.as_primitive::<Int64Type>().values().iter();
+            stamps
+                .map(|stamp| Ok(stamp.into_pyobject(py)?.into_any()))
+                .collect::<PyResult<_>>()?
+        }
+    })
+}

@@ -1,0 +1,251 @@
+//! One table of a store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Authorizations, BatchLimit, BatchWriter, BatchWriterConfig, ColumnSelection, CompactOptions,
+    Error, Range, Result, ScanOptions, Table,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use super::arguments::{
+    IteratorArgument, RangeArgument, Text, all_bytes, authorizations, column_of, durability_of,
+    iterator_of,
+};
+use super::batches::{FIELDS, Reader, Shape};
+use super::gate::Gate;
+use super::scan::NativeScan;
+use super::writer::{Columns, NativeWriter};
+use crate::columns::column;
+use crate::errors::IntoPython;
+
+/// A table; `ostrakon.Table` is what people use.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeTable {
+    table: Arc<dyn Table>,
+    held: Option<Authorizations>,
+    gate: Gate,
+}
+
+impl NativeTable {
+    pub(super) fn new(table: Arc<dyn Table>, held: Option<Authorizations>, gate: Gate) -> Self {
+        Self { table, held, gate }
+    }
+
+    /// The table, as long as its store is open.
+    fn open_table(&self) -> Result<&Arc<dyn Table>> {
+        self.gate.check().map(|()| &self.table)
+    }
+}
+
+/// How a scan is run, as Python passes it.
+#[derive(FromPyObject)]
+struct ScanArgument<'py> {
+    #[pyo3(item)]
+    ranges: Option<Vec<RangeArgument>>,
+    /// A column of rows, instead of ranges.
+    #[pyo3(item)]
+    rows: Option<Bound<'py, PyAny>>,
+    #[pyo3(item)]
+    columns: Vec<(Text, Option<Text>)>,
+    #[pyo3(item)]
+    auths: Option<Vec<Text>>,
+    #[pyo3(item)]
+    iterators: Vec<IteratorArgument>,
+    #[pyo3(item)]
+    fields: Vec<String>,
+    #[pyo3(item)]
+    text: bool,
+    #[pyo3(item)]
+    ordered: bool,
+    #[pyo3(item)]
+    limit: Option<u64>,
+    #[pyo3(item)]
+    batch_entries: usize,
+}
+
+type Tablet<'py> = (
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyBytes>>,
+    u64,
+    u64,
+    u64,
+);
+
+#[pymethods]
+impl NativeTable {
+    /// The present name.
+    #[getter]
+    fn name(&self) -> String {
+        self.table.name()
+    }
+
+    /// A writer.
+    fn writer(
+        &self,
+        durability: Option<&str>,
+        batch_bytes: usize,
+        memory_bytes: usize,
+    ) -> PyResult<NativeWriter> {
+        let config = BatchWriterConfig {
+            batch_bytes,
+            max_memory: memory_bytes,
+            durability: durability_of(durability)?,
+        };
+        Ok(NativeWriter::new(BatchWriter::new(
+            self.table.clone(),
+            config,
+        )))
+    }
+
+    /// Starts a scan.
+    fn scan(&self, py: Python<'_>, argument: ScanArgument<'_>) -> PyResult<NativeScan> {
+        let mut fields = Vec::with_capacity(argument.fields.len());
+        for name in &argument.fields {
+            let Some(at) = FIELDS.iter().position(|field| field == name) else {
+                return Err(Error::invalid(format!(
+                    "`fields` names {name:?}, which is none of {}",
+                    FIELDS.join(", ")
+                ))
+                .with("argument", "fields"))
+                .into_python();
+            };
+            fields.push(at);
+        }
+        let shape = Shape {
+            fields,
+            text: argument.text,
+            batch_entries: argument.batch_entries.max(1),
+            limit: argument.limit,
+        };
+        let options = ScanOptions {
+            columns: ColumnSelection::new(argument.columns.into_iter().map(column_of)),
+            authorizations: authorizations(argument.auths, self.held.as_ref())?,
+            iterators: argument.iterators.into_iter().map(iterator_of).collect(),
+            ordered: argument.ordered,
+            batch: BatchLimit {
+                entries: shape.batch_entries.min(BatchLimit::default().entries),
+                ..BatchLimit::default()
+            },
+            ..ScanOptions::default()
+        };
+        let mut ranges = match argument.ranges {
+            None => Vec::new(),
+            Some(ranges) => ranges
+                .into_iter()
+                .map(RangeArgument::into_range)
+                .collect::<Result<_>>()
+                .into_python()?,
+        };
+        if let Some(rows) = &argument.rows {
+            let rows = column("ranges", rows)?;
+            rows.each(|row| ranges.push(Range::row(row)));
+        } else if ranges.is_empty() {
+            ranges.push(Range::all());
+        }
+        let scan = py
+            .detach(|| self.open_table()?.scan(&ranges, &options))
+            .into_python()?;
+        Ok(NativeScan::new(
+            Reader::new(scan, shape.clone(), self.gate.clone()),
+            shape,
+        ))
+    }
+
+    /// Imports columns as one atomic change; returns the number of entries.
+    fn bulk_import(&self, py: Python<'_>, columns: Columns<'_>) -> PyResult<u64> {
+        let entries = columns.entries(py)?;
+        py.detach(|| super::bulk::import(self.open_table()?, &entries))
+            .into_python()
+    }
+
+    /// The properties in force.
+    fn properties(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
+        py.detach(|| self.open_table()?.properties()).into_python()
+    }
+
+    /// Sets and removes properties in one step.
+    fn modify_properties(
+        &self,
+        py: Python<'_>,
+        changes: Vec<(String, Option<String>)>,
+    ) -> PyResult<()> {
+        py.detach(|| self.open_table()?.modify_properties(&changes))
+            .into_python()
+    }
+
+    /// Tablets: end of the one before, own end, files, entries, bytes.
+    fn tablets<'py>(&self, py: Python<'py>) -> PyResult<Vec<Tablet<'py>>> {
+        let tablets = py.detach(|| self.open_table()?.tablets()).into_python()?;
+        let row = |row: Option<Vec<u8>>| row.map(|row| PyBytes::new(py, &row));
+        Ok(tablets
+            .into_iter()
+            .map(|tablet| {
+                (
+                    row(tablet.previous_end),
+                    row(tablet.end),
+                    tablet.files,
+                    tablet.entries,
+                    tablet.bytes,
+                )
+            })
+            .collect())
+    }
+
+    /// Adds split points.
+    fn add_splits(&self, py: Python<'_>, rows: Vec<Text>) -> PyResult<()> {
+        let rows = all_bytes(rows);
+        py.detach(|| self.open_table()?.add_splits(&rows))
+            .into_python()
+    }
+
+    /// Merges the tablets between two rows.
+    fn merge(&self, py: Python<'_>, start: Option<Text>, end: Option<Text>) -> PyResult<()> {
+        let (start, end) = (start.map(Text::into_bytes), end.map(Text::into_bytes));
+        py.detach(|| self.open_table()?.merge(start.as_deref(), end.as_deref()))
+            .into_python()
+    }
+
+    /// Deletes the rows after `start` up to `end`.
+    fn delete_rows(&self, py: Python<'_>, start: Option<Text>, end: Option<Text>) -> PyResult<()> {
+        let (start, end) = (start.map(Text::into_bytes), end.map(Text::into_bytes));
+        py.detach(|| {
+            self.open_table()?
+                .delete_rows(start.as_deref(), end.as_deref())
+        })
+        .into_python()
+    }
+
+    /// Writes what is in memory to files.
+    fn flush(&self, py: Python<'_>, wait: bool) -> PyResult<()> {
+        py.detach(|| self.open_table()?.flush(wait)).into_python()
+    }
+
+    /// Merges the files of each tablet into one.
+    fn compact(
+        &self,
+        py: Python<'_>,
+        start: Option<Text>,
+        end: Option<Text>,
+        iterators: Vec<IteratorArgument>,
+        wait: bool,
+    ) -> PyResult<()> {
+        let options = CompactOptions {
+            start: start.map(Text::into_bytes),
+            end: end.map(Text::into_bytes),
+            iterators: iterators.into_iter().map(iterator_of).collect(),
+            wait,
+            ..CompactOptions::default()
+        };
+        py.detach(|| self.open_table()?.compact(&options))
+            .into_python()
+    }
+
+    /// Cancels compactions that were asked for.
+    fn cancel_compaction(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.open_table()?.cancel_compaction())
+            .into_python()
+    }
+}

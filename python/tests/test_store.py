@@ -1,0 +1,201 @@
+"""Stores and their tables as a whole."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import ostrakon
+from ostrakon import IteratorSetting, errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_directory_keeps_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "db"
+    with ostrakon.open(path) as store:
+        store.create_table("t").put(["a", "b"], "q", "v")
+        identity = store.instance_id
+        assert store.path == path
+    with ostrakon.open(str(path)) as store:
+        assert store.instance_id == identity
+        assert store.table("t").scan().count() == 2
+        assert store.check().problems == []
+    with ostrakon.open(path, read_only=True) as store:
+        assert store.table("t").scan().count() == 2
+        with pytest.raises(errors.ReadOnlyError):
+            store.table("t").put("c")
+
+
+def test_a_process_that_is_killed_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, ostrakon\n"
+        "store = ostrakon.open(sys.argv[1])\n"
+        "store.create_table('t').put([str(n) for n in range(5000)], 'q', 'v')\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    path = tmp_path / "db"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=False)
+    with ostrakon.open(path) as store:
+        assert store.table("t").scan().count() == 5000
+
+
+def test_tables_come_and_go(store: ostrakon.Store) -> None:
+    table = store.create_table("a", splits=["g", b"p"], properties={"table.durability": "flush"})
+    assert table.splits() == [b"g", b"p"]
+    assert table.properties()["table.durability"] == "flush"
+    table.put(["f", "k", "z"], "q", "v")
+    clone = store.clone_table("a", "b")
+    table.put("zz")
+    assert (table.scan().count(), clone.scan().count()) == (4, 3)
+    store.rename_table("a", "c")
+    assert (store.tables(), table.name) == (["b", "c"], "c")
+    assert "b" in store
+    assert list(store) == ["b", "c"]
+    assert len(store) == 2
+    assert [info.time_type for info in store.table_infos()] == ["millis", "millis"]
+    store.delete_table("c")
+    with pytest.raises(errors.NotFoundError):
+        table.scan().count()
+    with pytest.raises(errors.NotFoundError, match="did you mean b") as caught:
+        store.table("bb")
+    assert caught.value.context == {"table": "bb"}
+    with pytest.raises(errors.AlreadyExistsError):
+        store.create_table("b")
+    assert store.create_table("b", exist_ok=True).scan().count() == 3
+    with pytest.raises(errors.InvalidArgumentError, match="logical"):
+        store.create_table("d", time_type="lunar")
+
+
+def test_tablets_are_split_merged_and_emptied(table: ostrakon.Table) -> None:
+    table.put([f"{n:03}" for n in range(100)], "q", "v")
+    table.add_splits(["025", "050", "075"])
+    assert [tablet.end for tablet in table.tablets()] == [b"025", b"050", b"075", None]
+    table.merge("025", "075")
+    assert table.splits() == [b"025", b"075"]
+    table.delete_rows("009", "089")
+    assert table.scan().count() == 20
+    table.flush()
+    table.compact()
+    assert sum(tablet.entries for tablet in table.tablets()) == 20
+    table.set_properties({"table.split.threshold": "1G"})
+    assert table.properties()["table.split.threshold"] == "1G"
+    table.set_properties({"table.split.threshold": None})
+    with pytest.raises(errors.Error, match="table.splitt"):
+        table.set_properties({"table.splitt.threshold": "1G"})
+
+
+def test_combiners_sum(store: ostrakon.Store) -> None:
+    table = store.create_table("degrees", versioning=False)
+    summing = IteratorSetting(10, "SummingCombiner", "sum", {"all": "true", "type": "STRING"})
+    table.attach_iterator(summing)
+    for _ in range(3):
+        table.put(["a", "b"], "degree", [1, 10])
+    assert [entry.value for entry in table.scan().entries()] == ["3", "30"]
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffled"])
+def test_bulk_import(table: ostrakon.Table, order: str) -> None:
+    names = [f"{n:05}" for n in range(30_000)]
+    given = names if order == "sorted" else names[::-7] + [n for n in names if n not in names[::-7]]
+    given = given if order == "sorted" else list(dict.fromkeys(given))
+    assert table.bulk_import(given, "q", given, family="f", timestamp=5) == 30_000
+    assert [e.row for e in table.scan().entries()] == names
+    first = next(table.scan().entries())
+    assert first == ostrakon.Entry("00000", "f", "q", "", 5, "00000")
+
+
+def test_the_last_of_equal_entries_of_a_bulk_import_stays(table: ostrakon.Table) -> None:
+    table.bulk_import(["b", "a", "a"], "q", ["1", "old", "new"])
+    assert [e.value for e in table.scan().entries()] == ["new", "1"]
+    assert next(table.scan().entries()).timestamp > 1_600_000_000_000
+
+
+def test_checkpoints_open(store: ostrakon.Store, tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "one") as first:
+        first.create_table("t").put(["a", "b"])
+        first.checkpoint(tmp_path / "two")
+        first.table("t").put("c")
+        with ostrakon.open(tmp_path / "two") as second:
+            assert second.table("t").scan().count() == 2
+        with pytest.raises(errors.AlreadyExistsError):
+            first.checkpoint(tmp_path / "two")
+
+
+def test_check_finds_damage_and_tells_progress(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        table = store.create_table("t")
+        table.put([str(n) for n in range(10_000)], "q", "v")
+        table.flush()
+        calls: list[tuple[int, int]] = []
+        report = store.check(progress=lambda done, total: calls.append((done, total)))
+        assert report.entries == 10_000
+        assert report.problems == []
+        assert calls
+        with pytest.raises(KeyError):
+            store.check(progress=lambda done, total: {}[done])
+    damaged = max((tmp_path / "db" / "files").iterdir(), key=lambda file: file.stat().st_size)
+    content = bytearray(damaged.read_bytes())
+    content[100] ^= 0xFF
+    damaged.write_bytes(content)
+    with ostrakon.open(tmp_path / "db") as store:
+        assert [problem.table for problem in store.check().problems] == ["t"]
+        with pytest.raises(errors.CorruptionError):
+            store.table("t").scan().count()
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = ostrakon.open(tmp_path / "db")
+    table = store.create_table("t")
+    table.put([str(n) for n in range(1000)])
+    writer = table.writer()
+    writer.put("late")
+    scan = iter(table.scan(batch_entries=10))
+    assert len(next(scan)) == 10
+    store.close()
+    store.close()
+    assert store.closed
+    assert "closed" in repr(store)
+    for call in (
+        store.tables,
+        lambda: store.table("t"),
+        lambda: store.create_table("u"),
+        lambda: store.instance_id,
+        lambda: store.check(),
+        lambda: table.put("a"),
+        lambda: table.scan().count(),
+        lambda: table.bulk_import("a"),
+        table.flush,
+        table.compact,
+        table.properties,
+        lambda: writer.flush(),
+        lambda: list(scan),
+    ):
+        with pytest.raises(errors.ClosedError):
+            call()
+
+
+def test_a_second_process_is_told_who_holds_the_store(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db"), pytest.raises(errors.LockedError):
+        ostrakon.open(tmp_path / "db")
+    with pytest.raises(errors.NotFoundError):
+        ostrakon.open(tmp_path / "absent", create=False)
+
+
+def test_an_open_store_is_not_pickled(store: ostrakon.Store) -> None:
+    with pytest.raises(TypeError, match="open it where it is needed"):
+        pickle.dumps(store)
+
+
+def test_offline_tables_answer_no_more(store: ostrakon.Store, table: ostrakon.Table) -> None:
+    table.put("a")
+    store.set_online("t", False)
+    with pytest.raises(errors.ClosedError):
+        table.scan().count()
+    store.set_online("t", True)
+    assert table.scan().count() == 1
