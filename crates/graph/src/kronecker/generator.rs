@@ -215,7 +215,7 @@ fn draw_all<'a>(
 /// Word number `at` of the stream `key`: `SplitMix64` (G. L. Steele, D. Lea and C. H. Flood, 2014), of which
 /// every word can be computed by itself.
 #[inline(always)]
-pub(super) fn mix(key: u64, at: u64) -> u64 {
+pub(crate) fn mix(key: u64, at: u64) -> u64 {
     let mut word = key.wrapping_add(at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -12,4 +12,5 @@ mod permutation;
 mod tests;
 
 pub use expectations::{DegreeExpectations, expectations};
+pub(crate) use generator::mix;
 pub use generator::{Kronecker, KroneckerOptions, SCALE_MAX};

@@ -1,0 +1,180 @@
+//! `NumberCombiner`: the versions of a column become their sum, least or largest.
+
+use ostrakon_cell::{
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, IteratorClass, IteratorEnvironment,
+    IteratorOptions, IteratorSetting, Key, KeyPart, LabelMap, Range, Result,
+    SortedKeyValueIterator,
+};
+
+use super::apply::not_a_number;
+use super::options;
+use crate::number::{format_number, parse_number};
+use crate::semiring::Plus;
+
+pub(crate) const CLASS: &[&str] = &["ostrakon.graph.NumberCombiner"];
+
+/// The setting that combines all versions of every column by `plus`, numbers being decimal text
+/// with or without fraction. Stock `SummingCombiner`s know whole numbers alone.
+#[must_use]
+pub fn number_combiner(priority: u32, plus: Plus) -> IteratorSetting {
+    IteratorSetting::new(priority, "plus", CLASS[0]).with("operation", plus.as_str())
+}
+
+pub(super) struct NumberCombinerClass;
+
+impl NumberCombinerClass {
+    fn read(options: &IteratorOptions) -> Result<Plus> {
+        options::only(options, &["operation"])?;
+        options::parsed(options, "operation")
+    }
+}
+
+impl IteratorClass for NumberCombinerClass {
+    fn names(&self) -> &[&str] {
+        CLASS
+    }
+
+    fn describe(&self) -> &str {
+        "Combines the versions of every column, numbers as decimal text, fractions allowed. \
+         Options: operation (required), sum, min or max."
+    }
+
+    fn validate(&self, options: &IteratorOptions) -> Result<()> {
+        Self::read(options).map(|_| ())
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        options: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        Ok(Box::new(NumberCombiner::new(source, Self::read(options)?)))
+    }
+}
+
+struct NumberCombiner {
+    source: BoxedIterator,
+    plus: Plus,
+    look_ahead: Batch,
+    labels: LabelMap,
+    at: usize,
+    exhausted: bool,
+    key: Key,
+    text: Vec<u8>,
+    /// The range asked for: the source reads whole columns.
+    wanted: Range,
+}
+
+impl NumberCombiner {
+    fn new(source: BoxedIterator, plus: Plus) -> Self {
+        Self {
+            source,
+            plus,
+            look_ahead: Batch::new(),
+            labels: LabelMap::default(),
+            at: 0,
+            exhausted: true,
+            key: Key::default(),
+            text: Vec::new(),
+            wanted: Range::all(),
+        }
+    }
+
+    /// Makes sure that there is an entry at `self.at`; `false` at the end.
+    fn fill(&mut self, limit: BatchLimit) -> Result<bool> {
+        while self.at >= self.look_ahead.len() {
+            if self.exhausted {
+                return Ok(false);
+            }
+            self.look_ahead.clear();
+            self.labels.clear();
+            self.at = 0;
+            self.exhausted = !self.source.next_batch(&mut self.look_ahead, limit)?;
+        }
+        Ok(true)
+    }
+
+    /// Whether the entry behind `self.at`, if it is at hand, is another version of the same column.
+    fn followed_by_version(&self) -> Option<bool> {
+        let next = self.at + 1;
+        (next < self.look_ahead.len()).then(|| {
+            let (this, next) = (self.look_ahead.key(self.at), self.look_ahead.key(next));
+            !next.deleted && next.same(this, KeyPart::Visibility)
+        })
+    }
+
+    fn combine(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<()> {
+        self.key.set(self.look_ahead.key(self.at));
+        let mut so_far = parse_number(self.look_ahead.value(self.at)).ok_or_else(not_a_number)?;
+        loop {
+            self.at += 1;
+            if !self.fill(limit)? {
+                break;
+            }
+            let next = self.look_ahead.key(self.at);
+            if next.deleted || !next.same(self.key.as_ref(), KeyPart::Visibility) {
+                break;
+            }
+            let value = parse_number(self.look_ahead.value(self.at)).ok_or_else(not_a_number)?;
+            so_far = self.plus.apply(so_far, value);
+        }
+        if self.wanted.contains(self.key.as_ref()) {
+            self.text.clear();
+            format_number(so_far, &mut self.text)?;
+            out.push(self.key.as_ref(), &self.text)?;
+        }
+        Ok(())
+    }
+}
+
+impl SortedKeyValueIterator for NumberCombiner {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.look_ahead.clear();
+        self.at = 0;
+        self.exhausted = true;
+        // A value must not lack a part: begin with the newest version, end with the oldest.
+        let start = range.start().map(|key| Key {
+            timestamp: i64::MAX,
+            deleted: true,
+            ..key.clone()
+        });
+        let end = match range.end() {
+            // Between columns already: nothing is cut.
+            Some(key) if key.deleted && key.timestamp == i64::MAX && !range.end_inclusive() => {
+                Some(key.clone())
+            }
+            end => end.map(|key| key.following(KeyPart::Visibility)),
+        };
+        let wide = Range::keys(start, true, end, false)?;
+        self.source.seek(&wide, columns)?;
+        self.wanted.clone_from(range);
+        self.exhausted = false;
+        Ok(())
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        // The target may be another batch than last time.
+        self.labels.clear();
+        while !out.is_full(limit) {
+            if !self.fill(limit)? {
+                return Ok(false);
+            }
+            let alone = self.look_ahead.slots()[self.at].deleted
+                || self.followed_by_version() == Some(false);
+            if alone {
+                if self.wanted.contains(self.look_ahead.key(self.at)) {
+                    out.push_from(&self.look_ahead, self.at, &mut self.labels)?;
+                }
+                self.at += 1;
+            } else {
+                self.combine(out, limit)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self::new(self.source.deep_copy(), self.plus))
+    }
+}

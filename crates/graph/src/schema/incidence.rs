@@ -1,0 +1,126 @@
+//! Incidence tables: a row for each edge.
+
+use ostrakon_cell::Result;
+
+use super::adjacency::check_whole;
+use super::degrees::Sums;
+use super::ids::edge_id;
+use super::writers::{Same, Writer};
+use crate::number::format_number;
+use crate::tables::GraphContext;
+
+/// Names of the tables, and how ends are told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncidenceTables {
+    /// Row = edge, columns `Out|alice` and `In|bob`, value = weight.
+    pub edges: String,
+    /// The transpose; `None` keeps none.
+    pub transpose: Option<String>,
+    /// Row = `Out|alice` or `In|bob`, column `Degree`; `None` keeps none.
+    pub degrees: Option<String>,
+    /// Digits of an edge's id. Default: 10.
+    pub id_width: usize,
+}
+
+impl IncidenceTables {
+    /// D4M's names: `prefix` alone, `prefixT`, `prefixDeg`.
+    #[must_use]
+    pub fn named(prefix: &str) -> Self {
+        Self {
+            edges: prefix.to_owned(),
+            transpose: Some(format!("{prefix}T")),
+            degrees: Some(format!("{prefix}Deg")),
+            id_width: 10,
+        }
+    }
+}
+
+/// Writes a graph into incidence tables, which are made where they are missing. Edges have numbers,
+/// [`edge_id`] makes keys of them; parallel edges stay apart.
+pub struct IncidenceWriter {
+    edges: Writer,
+    transpose: Option<Writer>,
+    degrees: Option<Writer>,
+    sums: Sums<1>,
+    id_width: usize,
+    text: Vec<u8>,
+    column: Vec<u8>,
+}
+
+impl IncidenceWriter {
+    /// Opens or makes the tables.
+    ///
+    /// # Errors
+    /// The source refuses a name.
+    pub fn new(context: &GraphContext, tables: &IncidenceTables) -> Result<Self> {
+        let open = |name: &Option<String>, same| {
+            let name = name.as_ref();
+            name.map(|name| Writer::open(context, name, same))
+                .transpose()
+        };
+        Ok(Self {
+            edges: Writer::open(context, &tables.edges, Same::Newest)?,
+            transpose: open(&tables.transpose, Same::Newest)?,
+            degrees: open(&tables.degrees, Same::Summed)?,
+            sums: Sums::new([b"Degree"]),
+            id_width: tables.id_width,
+            text: Vec::new(),
+            column: Vec::new(),
+        })
+    }
+
+    /// Adds edge number `number`; the number of an earlier one replaces its weight, or makes it an
+    /// edge of more than two ends.
+    ///
+    /// # Errors
+    /// A weight that is no whole number, a key that is too large, the failure of an earlier batch.
+    pub fn add(&mut self, number: u64, from: &[u8], to: &[u8], weight: f64) -> Result<()> {
+        check_whole(weight)?;
+        self.text.clear();
+        format_number(weight, &mut self.text)?;
+        let id = edge_id(number, self.id_width);
+        for (prefix, vertex) in [(b"Out|".as_slice(), from), (b"In|", to)] {
+            self.column.clear();
+            self.column.extend_from_slice(prefix);
+            self.column.extend_from_slice(vertex);
+            self.edges.put(&id, &self.column, &self.text)?;
+            if let Some(transpose) = &mut self.transpose {
+                transpose.put(&self.column, &id, &self.text)?;
+            }
+            if self.degrees.is_some() {
+                self.sums.add(&self.column, 0, weight)?;
+            }
+        }
+        if let Some(degrees) = &mut self.degrees
+            && self.sums.is_full()
+        {
+            self.sums.write(degrees)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is collected and waits until it is acknowledged.
+    ///
+    /// # Errors
+    /// The first failure since the last flush.
+    pub fn flush(&mut self) -> Result<()> {
+        if let Some(degrees) = &mut self.degrees {
+            self.sums.write(degrees)?;
+            degrees.flush()?;
+        }
+        if let Some(transpose) = &mut self.transpose {
+            transpose.flush()?;
+        }
+        self.edges.flush()
+    }
+
+    /// [`flush`](Self::flush); returns the number of entries written to all tables.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn close(mut self) -> Result<u64> {
+        self.flush()?;
+        let others = self.transpose.iter().chain(&self.degrees);
+        Ok(self.edges.written + others.map(|writer| writer.written).sum::<u64>())
+    }
+}

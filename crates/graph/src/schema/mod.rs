@@ -1,0 +1,21 @@
+//! Writing graphs and records as D4M lays them out: adjacency tables, incidence tables, single-table
+//! graphs, and the D4M 2.0 schema that indexes every value of a record.
+//!
+//! Families are empty and values decimal text throughout. Degrees are added up on this side before
+//! they are written, and in the table by a `SummingCombiner`.
+
+mod adjacency;
+mod degrees;
+mod ids;
+mod incidence;
+mod records;
+mod single;
+#[cfg(test)]
+mod tests;
+mod writers;
+
+pub use adjacency::{AdjacencyTables, AdjacencyWriter};
+pub use ids::{edge_id, flip, reversed_millis};
+pub use incidence::{IncidenceTables, IncidenceWriter};
+pub use records::{RecordTables, RecordWriter};
+pub use single::SingleTableWriter;

@@ -1,0 +1,72 @@
+//! Where an algorithm works, as whom, and within which memory.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Authorizations, BatchWriterConfig, Capability, Error, ErrorKind, Result, Source, Table,
+};
+
+/// The surroundings of an algorithm: a source of tables, what the reader may see, the label of what
+/// is written, and bounds.
+#[derive(Clone)]
+pub struct GraphContext {
+    /// The tables.
+    pub source: Arc<dyn Source>,
+    /// What is read: entries whose label these do not satisfy are not there. Default: none.
+    pub authorizations: Authorizations,
+    /// The label of entries an algorithm makes. Default: none. What is made of labelled entries is
+    /// not labelled by itself: choose a label that is strict enough.
+    pub visibility: Vec<u8>,
+    /// Bytes an algorithm may hold beside the dictionary of keys and one value per key; see each
+    /// algorithm for what it holds. Default: 512 MiB.
+    pub memory_bytes: usize,
+    /// Threads that compute. Default: the number of cores, at most 8.
+    pub threads: usize,
+    /// How results are written.
+    pub writer: BatchWriterConfig,
+}
+
+impl GraphContext {
+    /// The defaults on `source`.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            source,
+            authorizations: Authorizations::default(),
+            visibility: Vec::new(),
+            memory_bytes: 512 << 20,
+            threads: cores.min(8),
+            writer: BatchWriterConfig::default(),
+        }
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// No such table.
+    pub fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        self.source.table(name)
+    }
+
+    /// Whether iterators of this crate may run inside the source; whether they are registered there
+    /// only a scan tells.
+    pub(crate) fn runs_iterators(&self) -> bool {
+        let can = self.source.capabilities();
+        can.has(Capability::ScanIterators) && can.has(Capability::NativeIterators)
+    }
+
+    /// Refuses to hold more than allowed.
+    pub(crate) fn check_memory(&self, bytes: usize, what: &'static str) -> Result<()> {
+        if bytes <= self.memory_bytes {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::OutOfSpace,
+            "this does not fit the memory allowed: raise memory_bytes, or work on fewer rows",
+        )
+        .with("holding", what)
+        .with("bytes needed at least", bytes)
+        .with("bytes allowed", self.memory_bytes))
+    }
+}

@@ -1,0 +1,18 @@
+//! Reading and writing tables for algorithms: scans with iterators or without, rows as they come,
+//! results into tables.
+
+mod context;
+mod fallback;
+mod load;
+mod result;
+mod rows;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use context::GraphContext;
+pub use load::{MatrixTable, ValueKind};
+pub use result::{ResultTable, WriteCount};
+
+pub(crate) use load::load_undirected;
+pub(crate) use result::{RowSink, TableWriter, stock_setting};
+pub(crate) use rows::RowStream;
