@@ -421,8 +421,5 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
     let figures = continuous::run_agitate(&agitated, &options, &progress)?;
     drop(progress);
     show(out, &figures)?;
-    sound(
-        figures.is_sound(),
-        "acknowledged entries are lost or damaged",
-    )
+    sound(figures.is_sound(), figures.fault().unwrap_or_default())
 }

@@ -68,8 +68,7 @@ impl Default for AgitateOptions {
     }
 }
 
-/// What agitation found. Nothing was lost when [`undefined`](Self::undefined),
-/// [`corrupt`](Self::corrupt) and [`lost`](Self::lost) are 0.
+/// What agitation found. [`is_sound`](Self::is_sound) judges it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct AgitateFigures {
     /// Times a writer was killed.
@@ -86,6 +85,8 @@ pub struct AgitateFigures {
     pub unreferenced: u64,
     /// Entries that were there before plus those the writers said were acknowledged.
     pub acknowledged: u64,
+    /// Entries that the killed writers said were acknowledged.
+    pub written: u64,
     /// Acknowledged entries that are not in the table. The links alone would not show the loss of the newest
     /// entries, which nothing points to yet.
     pub lost: u64,
@@ -98,10 +99,37 @@ pub struct AgitateFigures {
 }
 
 impl AgitateFigures {
-    /// Whether nothing was lost or damaged.
+    /// Whether nothing was lost or damaged, and there was something that could have been.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.undefined == 0 && self.corrupt == 0 && self.lost == 0
+        self.fault().is_none()
+    }
+
+    /// Why the run is not sound, if it is not: something was lost or damaged, or the run proved
+    /// nothing.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if self.has_loss() {
+            Some("entries are missing or damaged")
+        } else if self.kills == 0 {
+            Some("no writer was killed, so nothing is proved")
+        } else if self.written == 0 {
+            Some(
+                "no writer had anything acknowledged before it was killed, so nothing is proved: \
+                 let them live longer, or flush more often",
+            )
+        } else if self.referenced == 0 {
+            Some(
+                "no row is referenced by another, so a missing one would not be noticed: let the \
+                 writers live longer, or flush more often",
+            )
+        } else {
+            None
+        }
+    }
+
+    fn has_loss(&self) -> bool {
+        self.undefined > 0 || self.corrupt > 0 || self.lost > 0
     }
 }
 
@@ -142,6 +170,7 @@ pub fn run_agitate(
         let acknowledged = live_and_die(agitated, figures.kills, life, &control)?;
         figures.kills += 1;
         figures.acknowledged += acknowledged;
+        figures.written += acknowledged;
         let began = Instant::now();
         let source = agitated
             .open()
@@ -155,7 +184,7 @@ pub fn run_agitate(
         ));
         if options.verify_each && figures.kills < options.kills {
             judge(&source, options, &mut figures, &NoProgress)?;
-            if !figures.is_sound() {
+            if figures.has_loss() {
                 break;
             }
         }
@@ -337,8 +366,9 @@ mod tests {
         let source: Arc<dyn Source> = Arc::new(MapSource::new());
         let options = IngestOptions {
             entries: Some(entries),
-            // Never so many that lists are joined: every entry stays one.
-            flush_interval: Some(entries),
+            // Two rounds, so that one half points to the other; never so many that lists are
+            // joined: every entry stays one.
+            flush_interval: Some(entries / 2),
             ..IngestOptions::default()
         };
         run_ingest(&source, &options, &NoProgress).unwrap();
@@ -367,7 +397,56 @@ mod tests {
             (0, 0, 0)
         );
         assert_eq!((figures.acknowledged, figures.open_seconds.len()), (200, 3));
-        assert!(figures.is_sound());
+    }
+
+    #[test]
+    fn a_run_that_proves_nothing_is_not_sound() {
+        let agitated = pretended("echo flushed 0 0; exec sleep 100", 200);
+        let figures = run_agitate(&agitated, &options(1), &NoProgress).unwrap();
+        assert_eq!((figures.written, figures.referenced), (0, 100));
+        let fault = figures.fault().unwrap();
+        assert!(
+            fault.contains("acknowledged") && !figures.is_sound(),
+            "{fault}"
+        );
+        let sound = AgitateFigures {
+            written: 1,
+            ..figures
+        };
+        assert!(sound.is_sound());
+        for (other, says) in [
+            (
+                AgitateFigures {
+                    kills: 0,
+                    ..sound.clone()
+                },
+                "killed",
+            ),
+            (
+                AgitateFigures {
+                    referenced: 0,
+                    ..sound.clone()
+                },
+                "referenced",
+            ),
+            (
+                AgitateFigures {
+                    lost: 1,
+                    ..sound.clone()
+                },
+                "missing",
+            ),
+            (
+                AgitateFigures {
+                    written: 0,
+                    undefined: 1,
+                    ..sound
+                },
+                "missing",
+            ),
+        ] {
+            assert!(other.fault().unwrap().contains(says), "{other:?}");
+        }
     }
 
     #[test]
