@@ -108,12 +108,12 @@ impl SegmentReader {
     /// off, and puts what was read on the disk, since a killed process may have left it in the
     /// operating system's hands. What no record knows to be on the disk is written once more: after
     /// a sync that failed, the next one may succeed without having written it. A segment without a
-    /// header is removed.
+    /// record is removed: its beginning may be just such bytes.
     ///
     /// # Errors
     /// The disk refuses.
     pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<()> {
-        if self.bytes.is_empty() {
+        if self.at <= SEGMENT_HEADER_BYTES {
             vfs.remove(&self.path)?;
             return match self.path.parent() {
                 Some(dir) => vfs.sync_dir(dir),
