@@ -96,6 +96,8 @@ impl BulkWriter for BulkImport {
 
     fn finish(mut self: Box<Self>) -> StoreResult<u64> {
         self.close_file()?;
+        // Of equal keys the newer wins, and what is in memory counts as newer than any file.
+        self.table.flush_memtables()?;
         let sequence = self.table.context.next_sequence();
         for file in &mut self.finished {
             file.sequence = sequence;

@@ -72,9 +72,10 @@ impl TableCore {
             &stacker,
         );
         context.metrics.flushes_running.subtract(1);
-        let files = files?;
+        let mut files = files?;
         let published = {
             let _structure = self.structure.lock();
+            self.stay_newest(&mut files);
             self.publish_flush(memtable, &files, sequence)
         };
         if published.is_err() {
@@ -96,6 +97,22 @@ impl TableCore {
         context.wakeups.compact.wake();
         context.wakeups.keep.wake();
         Ok(())
+    }
+
+    /// What was in memory was read as newer than every file, also than one that was imported while
+    /// this was written: let it stay so. Under `structure`.
+    fn stay_newest(&self, files: &mut [FileRecord]) {
+        let layout = self.layout();
+        let others = layout.tablets().iter().flat_map(|tablet| &tablet.files);
+        let newest = others.map(|file| file.file.record().sequence).max();
+        if let Some(newest) = newest
+            && files.iter().any(|file| file.sequence <= newest)
+        {
+            let sequence = self.context.next_sequence();
+            for file in files {
+                file.sequence = sequence;
+            }
+        }
     }
 
     /// Gives the files to the tablets as they are now, which may have been split or merged since
