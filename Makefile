@@ -32,6 +32,8 @@ test: ## everything a change must pass: format, lints, tests, benchmarks run tin
 	$(CARGO) clippy -p ostrakon-python -- -D warnings
 	$(CARGO) test
 	$(CARGO) test --bench '*'
+	$(CARGO) clippy -p ostrakon-bench-compare --all-targets -- -D warnings
+	$(CARGO) test -p ostrakon-bench-compare
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
