@@ -6,8 +6,9 @@ use std::sync::Arc;
 use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
 use ostrakon_cell::{
     Authorizations, Batch, BatchLimit, CloneOptions, Column, ColumnSelection, ColumnUpdate,
-    CompactOptions, Condition, ConditionalMutation, Entry, EntryRef, Error, Key, Mutation,
-    MutationBatch, Properties, Range, Result, ScanOptions, Source, Table, TableOptions, TimeType,
+    CompactOptions, Condition, ConditionalMutation, Entry, EntryRef, Error, ErrorKind, Key,
+    Mutation, MutationBatch, Properties, Range, Result, ScanOptions, Source, Table, TableOptions,
+    TimeType,
 };
 use ostrakon_store::clock::Random;
 
@@ -234,9 +235,12 @@ impl Player<'_> {
 
     /// With a failing disk only what has two outcomes at most is tried.
     fn step_in_trouble(&mut self, millis: i64, operation: &Operation) {
-        let (table, is_write) = match operation {
-            Operation::Write { table, .. } => (table, true),
-            Operation::Flush { table, .. }
+        let (table, changes) = match operation {
+            Operation::Write { table, .. }
+            | Operation::Bulk { table, .. }
+            | Operation::DeleteRows { table, .. } => (table, true),
+            Operation::Merge { table, .. }
+            | Operation::Flush { table, .. }
             | Operation::Compact { table, .. }
             | Operation::Split { table, .. } => (table, false),
             _ => return,
@@ -244,7 +248,7 @@ impl Player<'_> {
         let Some(ident) = self.idents.get(table).copied() else {
             return;
         };
-        if self.is_unsettled(operation) || (is_write && self.survivors.odd_count() >= 5) {
+        if self.is_unsettled(operation) || (changes && self.survivors.odd_count() >= 5) {
             return;
         }
         let online = self.judge.tables().unwrap_or_default();
@@ -255,7 +259,9 @@ impl Player<'_> {
         let level = self.level(operation);
         let real = apply(&*self.harness.source(), operation, &Properties::new());
         match (operation, real) {
-            (Operation::Write { .. }, real) => self.survivors.push(Item {
+            // Refused, whatever the disk does: it would be refused by the judge as well.
+            (_, Err(error)) if changes && error.kind() == ErrorKind::InvalidArgument => {}
+            (_, real) if changes => self.survivors.push(Item {
                 ident,
                 operation: operation.clone(),
                 millis,
@@ -500,7 +506,7 @@ fn read(
         entries.sort_by(|a, b| a.key.cmp(&b.key));
     } else if !entries.is_sorted_by(|a, b| a.key <= b.key) {
         return Err(Error::new(
-            ostrakon_cell::ErrorKind::Internal,
+            ErrorKind::Internal,
             "an ordered scan came out of order",
         ));
     }

@@ -10,4 +10,5 @@ mod harness;
 mod model;
 mod openings;
 mod rot;
+mod torn;
 mod trouble;
