@@ -82,6 +82,7 @@ impl Stacker {
     ) -> StoreResult<BoxedIterator> {
         let options = SystemOptions {
             default_label: self.config.default_visibility.clone().unwrap_or_default(),
+            deletes_fail: self.config.deletes_fail,
             ..SystemOptions::default()
         };
         let system = system_stack(sources, &environment, &options);

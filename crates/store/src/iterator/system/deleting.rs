@@ -1,11 +1,13 @@
 //! Delete markers.
 
+use std::sync::Arc;
+
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, IteratorEnvironment, IteratorScope, Range,
     SortedKeyValueIterator,
 };
 
-use crate::error::StoreResult;
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::filter::read_filtered;
 use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 
@@ -17,6 +19,8 @@ use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 pub struct DeletingIterator<I> {
     source: I,
     propagate: bool,
+    /// The table whose markers are an error, if they are.
+    refusing: Option<Arc<str>>,
     /// The column of the last marker, when it was the last thing seen in the batch before.
     deleted: CurrentColumn,
     start: ColumnStart,
@@ -28,9 +32,17 @@ impl<I: SortedKeyValueIterator> DeletingIterator<I> {
         Self {
             source,
             propagate,
+            refusing: None,
             deleted: CurrentColumn::default(),
             start: ColumnStart::default(),
         }
+    }
+
+    /// Makes every marker an error: `table.delete.behavior=fail` of that table.
+    #[must_use]
+    pub fn refusing(mut self, table: Option<Arc<str>>) -> Self {
+        self.refusing = table;
+        self
     }
 
     /// Whether markers must be handed on there: everywhere but in scans and full major
@@ -45,15 +57,18 @@ impl<I: SortedKeyValueIterator> DeletingIterator<I> {
     }
 }
 
+fn has_marker(batch: &Batch, first: usize) -> bool {
+    batch
+        .slots()
+        .get(first..)
+        .is_some_and(|new| new.iter().any(|slot| slot.deleted))
+}
+
 /// Everything behind a marker in its column is hidden by it: timestamps fall, and a marker comes
 /// before the puts of its own timestamp.
 fn apply(batch: &mut Batch, first: usize, deleted: &mut CurrentColumn, propagate: bool) {
     let starts_hidden = deleted.is(batch, first);
-    let has_marker = batch
-        .slots()
-        .get(first..)
-        .is_some_and(|new| new.iter().any(|slot| slot.deleted));
-    if !starts_hidden && !has_marker {
+    if !starts_hidden && !has_marker(batch, first) {
         deleted.forget();
         return;
     }
@@ -93,17 +108,27 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for DeletingIte
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        read_filtered(&mut self.source, out, limit, |batch, first| {
+        let mut refused = false;
+        let more = read_filtered(&mut self.source, out, limit, |batch, first| {
+            refused = self.refusing.is_some() && has_marker(batch, first);
             apply(batch, first, &mut self.deleted, self.propagate);
             self.start.skip(batch, first);
-        })
+        });
+        match &self.refusing {
+            // Not which entry: the reader may not be allowed to know that it was there.
+            Some(table) if refused => Err(Error::new(
+                ErrorKind::Unsupported,
+                "the scan met a delete marker, and the table's table.delete.behavior is fail; set \
+                 it to process to let markers hide what they delete",
+            )
+            .with("table", table)),
+            _ => more,
+        }
     }
 
     fn deep_copy(&self) -> BoxedIterator {
-        Box::new(DeletingIterator::new(
-            self.source.deep_copy(),
-            self.propagate,
-        ))
+        let copy = DeletingIterator::new(self.source.deep_copy(), self.propagate);
+        Box::new(copy.refusing(self.refusing.clone()))
     }
 }
 
@@ -151,6 +176,27 @@ mod tests {
                 ]
             );
         }
+    }
+
+    #[test]
+    fn a_marker_may_be_an_error() {
+        let refusing = |source| DeletingIterator::new(source, false).refusing(Some("t".into()));
+        let all = |mut iterator: BoxedIterator| {
+            read(&mut iterator, &Range::all(), &ColumnSelection::all(), 3)
+        };
+        let error = all(Box::new(refusing(sample(2)))).expect_err("there is a marker");
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        let said = error.to_string();
+        assert!(
+            said.contains("table.delete.behavior") && !said.contains("gone"),
+            "{said}"
+        );
+        all(refusing(sample(2)).deep_copy()).expect_err("a copy is the same");
+        let without = MemorySource::boxed(vec![put("a", 9, "new")], 1);
+        assert_eq!(
+            show(&all(Box::new(refusing(without))).expect("no marker")),
+            ["a@9=new"]
+        );
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub struct SystemOptions {
     /// The label of entries without one: `table.security.scan.visibility.default`. Default: the
     /// empty label, which everybody may read.
     pub default_label: VisibilityExpression,
+    /// Scans that meet a delete marker fail, and no compaction drops one, so that they go on
+    /// failing: `table.delete.behavior=fail`. Default: no.
+    pub deletes_fail: bool,
     /// Counts the entries read from the sources, before any filter. Default: not counted.
     pub read: Option<Arc<EntryCounter>>,
 }
@@ -29,17 +32,20 @@ pub fn system_stack(
     options: &SystemOptions,
 ) -> BoxedIterator {
     let merged = MergeIterator::new(sources);
-    let propagate = DeletingIterator::<MergeIterator>::must_propagate(environment);
+    let propagate =
+        DeletingIterator::<MergeIterator>::must_propagate(environment) || options.deletes_fail;
+    let refusing = (options.deletes_fail && environment.scope == IteratorScope::Scan)
+        .then(|| environment.table.clone());
     match &options.read {
         None => filtered(
-            DeletingIterator::new(merged, propagate),
+            DeletingIterator::new(merged, propagate).refusing(refusing),
             environment,
             options,
         ),
         Some(counter) => {
             let counted = CountingIterator::new(merged, Arc::clone(counter));
             filtered(
-                DeletingIterator::new(counted, propagate),
+                DeletingIterator::new(counted, propagate).refusing(refusing),
                 environment,
                 options,
             )
