@@ -7,7 +7,8 @@ use crate::{Error, Result};
 pub enum Durability {
     /// No write-ahead log: lost by a crash until the next flush.
     None,
-    /// In the log's buffer: a crash loses at most what was written in the last moments.
+    /// In the log. The embedded store does as for [`Flush`](Self::Flush); elsewhere the end of a
+    /// server may take what was written in the last moments.
     Log,
     /// Handed to the operating system: survives `kill -9`, not power loss.
     Flush,

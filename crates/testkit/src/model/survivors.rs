@@ -121,7 +121,8 @@ impl Survivors {
         agrees: &dyn Fn(u64, &MapSource) -> Result<(), String>,
     ) -> Result<MapSource, String> {
         let promised = match crash {
-            Crash::Process => Level::Flush,
+            // Whatever is in the log at all was handed to the operating system.
+            Crash::Process => Level::Log,
             _ => Level::Sync,
         };
         let mut chosen: Vec<bool> = vec![true; self.items.len()];

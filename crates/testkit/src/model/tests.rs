@@ -106,7 +106,8 @@ fn a_seed_gives_the_same_operations_again() {
 fn what_was_not_promised_may_be_lost_and_what_was_promised_may_not() {
     let cases = [
         (Durability::None, Crash::Process, true),
-        (Durability::Log, Crash::Process, true),
+        (Durability::Log, Crash::Process, false),
+        (Durability::Log, Crash::PowerLost, true),
         (Durability::Flush, Crash::Process, false),
         (Durability::Flush, Crash::PowerLost, true),
         (Durability::Sync, Crash::PowerLost, false),
