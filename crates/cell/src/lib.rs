@@ -4,6 +4,7 @@
 //!   [`Batch`] (entries out) and [`MutationBatch`] (changes in).
 //! * **Visibility**: [`VisibilityExpression`], [`Authorizations`], [`VisibilityEvaluator`].
 //! * **The iterator contract** ([`iterator`]): how code runs inside a scan or a compaction.
+//! * **The constraint contract** ([`constraint`]): what a mutation must pass to be accepted.
 //! * **The source contract** ([`source`]): how any table is created, written, scanned and
 //!   administered, whichever engine keeps it.
 //!
@@ -21,7 +22,9 @@
 
 pub mod batch;
 mod bytes;
+mod classes;
 mod columns;
+pub mod constraint;
 mod durability;
 mod entry;
 mod error;
@@ -35,6 +38,7 @@ pub mod visibility;
 pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Slot, Span};
 pub use bytes::same_bytes;
 pub use columns::{Column, ColumnSelection};
+pub use constraint::{Constraint, ConstraintEnvironment, ConstraintRegistry, ConstraintSet};
 pub use durability::Durability;
 pub use entry::{Entry, EntryRef};
 pub use error::{Error, ErrorKind, Result};
@@ -43,7 +47,7 @@ pub use iterator::{
     IteratorOptions, IteratorRegistry, IteratorScope, IteratorSetting, SortedKeyValueIterator,
 };
 pub use key::{Escaped, Key, KeyPart, KeyRef, MAX_KEY_BYTES, MAX_VALUE_BYTES};
-pub use mutation::{ColumnUpdate, Mutation, MutationBatch, UpdateRef};
+pub use mutation::{ColumnUpdate, Mutation, MutationBatch, MutationRef, UpdateRef};
 pub use range::{Range, following_prefix};
 pub use source::{
     BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,

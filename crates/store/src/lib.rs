@@ -32,6 +32,7 @@ pub mod catalog;
 pub mod clock;
 pub mod codec;
 pub mod compaction;
+pub mod constraint;
 pub mod error;
 pub mod iterator;
 pub mod memtable;
@@ -43,6 +44,7 @@ mod store;
 mod table;
 pub mod tablet;
 pub mod threads;
+pub mod timer;
 pub mod vfs;
 pub mod wal;
 

@@ -140,6 +140,7 @@ metrics! {
     entries_written: Counter = "Entries (column updates) accepted from writers.",
     bytes_written: Counter = "Bytes of keys and values accepted from writers.",
     batches_written: Counter = "Encoded batches accepted from writers.",
+    constraint_violations: Counter = "Mutations refused, once for each constraint and code.",
     write_stalls: Counter = "Times a writer was delayed because flushes or compactions lag behind.",
     write_stall_nanos: Counter = "Nanoseconds writers spent delayed.",
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Durability, IteratorRegistry, IteratorScope, IteratorSetting, Properties, VisibilityExpression,
+    ConstraintRegistry, ConstraintSet, Durability, IteratorRegistry, IteratorScope,
+    IteratorSetting, Properties, VisibilityExpression,
 };
 
 use crate::codec::Compression;
@@ -33,8 +34,10 @@ pub struct TableConfig {
     pub locality_groups: Vec<(String, Vec<Vec<u8>>)>,
     /// `table.security.scan.visibility.default`: the label of entries that have none.
     pub default_visibility: Option<VisibilityExpression>,
-    /// `table.delete.behavior` is `fail`. Read and given back; scans do not act on it yet.
+    /// `table.delete.behavior` is `fail`: a scan that meets a delete marker fails.
     pub deletes_fail: bool,
+    /// `table.constraint.*`: what mutations must pass.
+    pub constraints: ConstraintSet,
     /// `table.cache.block.enable`: whether scans leave blocks in the cache.
     pub cache_blocks: bool,
     iterators: [Arc<[IteratorSetting]>; 3],
@@ -140,8 +143,13 @@ impl TableConfig {
     /// Reads the properties that differ from the defaults.
     ///
     /// # Errors
-    /// Those of [`check_property`], and iterators that are unknown or clash.
-    pub fn new(changed: &Properties, registry: &IteratorRegistry) -> StoreResult<Self> {
+    /// Those of [`check_property`], and iterators that are unknown or clash. An unknown constraint
+    /// is no error here: it refuses every mutation, and the table stays readable.
+    pub fn new(
+        changed: &Properties,
+        registry: &IteratorRegistry,
+        constraints: &ConstraintRegistry,
+    ) -> StoreResult<Self> {
         for (name, value) in changed {
             check_property(name, value)?;
         }
@@ -198,6 +206,7 @@ impl TableConfig {
             bloom,
             locality_groups: locality_groups(changed)?,
             default_visibility,
+            constraints: ConstraintSet::from_properties(changed, constraints),
             deletes_fail: text("table.delete.behavior") == "fail",
             cache_blocks: text("table.cache.block.enable") == "true",
             iterators: [scan?, minc?, majc?],
@@ -430,9 +439,14 @@ mod tests {
             .collect()
     }
 
+    fn read_config(pairs: &[(&str, &str)]) -> StoreResult<TableConfig> {
+        let constraints = ConstraintRegistry::new();
+        TableConfig::new(&properties(pairs), &IteratorRegistry::new(), &constraints)
+    }
+
     #[test]
     fn defaults_are_those_of_the_table_above() {
-        let config = TableConfig::new(&Properties::new(), &IteratorRegistry::new()).unwrap();
+        let config = read_config(&[]).unwrap();
         assert_eq!((config.split_threshold, config.file_max), (1 << 30, 15));
         assert_eq!(
             (config.durability, config.compression),
@@ -483,10 +497,7 @@ mod tests {
 
     #[test]
     fn locality_groups_need_families_of_their_own() {
-        let read = |pairs: &[(&str, &str)]| {
-            TableConfig::new(&properties(pairs), &IteratorRegistry::new())
-                .map(|config| config.locality_groups)
-        };
+        let read = |pairs: &[(&str, &str)]| read_config(pairs).map(|config| config.locality_groups);
         let groups = read(&[
             ("table.groups.enabled", "g1,g2"),
             ("table.group.g1", "a,b\\x00"),

@@ -1,9 +1,9 @@
 //! Iterator classes by name.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{BoxedIterator, IteratorEnvironment, IteratorOptions, IteratorSetting};
+use crate::classes::Classes;
 use crate::{Error, ErrorKind, Result};
 
 /// Makes iterators of one class.
@@ -36,7 +36,7 @@ pub trait IteratorClass: Send + Sync {
 /// The classes a store can run.
 #[derive(Clone, Default)]
 pub struct IteratorRegistry {
-    classes: BTreeMap<String, Arc<dyn IteratorClass>>,
+    classes: Classes<dyn IteratorClass>,
 }
 
 impl IteratorRegistry {
@@ -48,11 +48,7 @@ impl IteratorRegistry {
 
     /// Adds a class under all its names; a later class of the same name replaces an earlier one.
     pub fn register(&mut self, class: Arc<dyn IteratorClass>) {
-        for name in class.names() {
-            self.classes.insert((*name).to_owned(), class.clone());
-            self.classes
-                .insert(short_name(name).to_owned(), class.clone());
-        }
+        self.classes.add(class.names(), &class);
     }
 
     /// The class of that name.
@@ -60,35 +56,22 @@ impl IteratorRegistry {
     /// # Errors
     /// [`NotFound`](ErrorKind::NotFound) with the known classes.
     pub fn get(&self, class: &str) -> Result<&Arc<dyn IteratorClass>> {
-        self.classes
-            .get(class)
-            .or_else(|| {
-                // A class of another package may share the last part of a name: only Accumulo's
-                // own packages are looked up by it.
-                class
-                    .starts_with("org.apache.accumulo.")
-                    .then(|| self.classes.get(short_name(class)))?
-            })
-            .ok_or_else(|| {
-                Error::new(
-                    ErrorKind::NotFound,
-                    format!(
-                        "no such iterator class; known are {}",
-                        self.short_names().join(", ")
-                    ),
-                )
-                .with("class", class)
-            })
+        self.classes.get(class).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!(
+                    "no such iterator class; known are {}",
+                    self.short_names().join(", ")
+                ),
+            )
+            .with("class", class)
+        })
     }
 
     /// The short names of all classes, sorted.
     #[must_use]
     pub fn short_names(&self) -> Vec<&str> {
-        self.classes
-            .keys()
-            .map(String::as_str)
-            .filter(|name| !name.contains('.'))
-            .collect()
+        self.classes.short_names()
     }
 
     /// Stacks iterators on `source`, lowest priority first.
@@ -115,8 +98,4 @@ impl std::fmt::Debug for IteratorRegistry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.short_names()).finish()
     }
-}
-
-fn short_name(class: &str) -> &str {
-    class.rsplit('.').next().unwrap_or(class)
 }

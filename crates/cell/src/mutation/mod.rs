@@ -5,10 +5,12 @@
 
 mod format;
 mod mutation_batch;
+mod mutation_ref;
 mod owned;
 #[cfg(test)]
 mod tests;
 
 pub use format::{UpdateRef, read_update};
 pub use mutation_batch::{MutationBatch, UpdateIter};
+pub use mutation_ref::{MutationIter, MutationRef};
 pub use owned::{ColumnUpdate, Mutation};

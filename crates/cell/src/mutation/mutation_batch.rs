@@ -1,7 +1,8 @@
 //! A batch of mutations in its one encoding.
 
 use super::format::{UpdateRef, read_update};
-use super::owned::{ColumnUpdate, Head, append, check_sizes};
+use super::mutation_ref::{MutationIter, MutationRef};
+use super::owned::{ColumnUpdate, Head, append, check_key_and_value, check_sizes};
 use crate::{Error, Mutation, Result};
 
 /// Largest encoded batch, in bytes (1 GiB): offsets are 32 bits wide.
@@ -44,13 +45,16 @@ impl MutationBatch {
     /// Takes over encoded bytes, checking every one.
     ///
     /// # Errors
-    /// [`Corruption`](crate::ErrorKind::Corruption) when the bytes are no batch.
+    /// [`Corruption`](crate::ErrorKind::Corruption) when the bytes are no batch;
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a key or a value is too large.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
         let (mut at, mut updates, mut mutations) = (0, 0_u32, 0_u32);
         while at < bytes.len() {
             let Some((update, next)) = read_update(&bytes, at) else {
                 return Err(Error::corruption("the bytes are no column update").with("offset", at));
             };
+            let column = update.family.len() + update.qualifier.len() + update.visibility.len();
+            check_key_and_value(update.row, update.row.len() + column, update.value.len())?;
             updates += 1;
             mutations += u32::from(update.first);
             at = next;
@@ -128,13 +132,28 @@ impl MutationBatch {
         Ok(())
     }
 
+    /// Adds a mutation of another batch.
+    ///
+    /// # Errors
+    /// As [`push`](Self::push).
+    pub fn push_ref(&mut self, mutation: &MutationRef<'_>) -> Result<()> {
+        self.check_room(mutation.byte_len())?;
+        self.bytes.extend_from_slice(mutation.encoded());
+        self.updates += mutation.len() as u32;
+        self.mutations += 1;
+        Ok(())
+    }
+
+    /// The mutations in order.
+    #[must_use]
+    pub fn each_mutation(&self) -> MutationIter<'_> {
+        MutationIter::new(&self.bytes)
+    }
+
     /// The updates in order.
     #[must_use]
     pub fn updates(&self) -> UpdateIter<'_> {
-        UpdateIter {
-            bytes: &self.bytes,
-            at: 0,
-        }
+        UpdateIter::new(&self.bytes)
     }
 
     fn check_room(&self, more: usize) -> Result<()> {
@@ -164,6 +183,12 @@ impl std::fmt::Debug for MutationBatch {
 pub struct UpdateIter<'a> {
     bytes: &'a [u8],
     at: usize,
+}
+
+impl<'a> UpdateIter<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
 }
 
 impl<'a> Iterator for UpdateIter<'a> {

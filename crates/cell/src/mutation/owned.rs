@@ -195,6 +195,11 @@ pub(super) fn append(out: &mut Vec<u8>, head: Head<'_>, update: &ColumnUpdate<'_
 
 pub(super) fn check_sizes(row: &[u8], update: &ColumnUpdate<'_>) -> Result<()> {
     let key = row.len() + update.family.len() + update.qualifier.len() + update.visibility.len();
+    check_key_and_value(row, key, update.value.map_or(0, <[u8]>::len))
+}
+
+#[inline]
+pub(super) fn check_key_and_value(row: &[u8], key: usize, value: usize) -> Result<()> {
     if key > MAX_KEY_BYTES {
         return Err(Error::invalid(format!(
             "the key has {key} bytes and a key holds at most {MAX_KEY_BYTES}: shorten the row or \
@@ -202,7 +207,6 @@ pub(super) fn check_sizes(row: &[u8], update: &ColumnUpdate<'_>) -> Result<()> {
         ))
         .with("row", Escaped(row.get(..64).unwrap_or(row))));
     }
-    let value = update.value.map_or(0, <[u8]>::len);
     if value > MAX_VALUE_BYTES {
         return Err(Error::invalid(format!(
             "the value has {value} bytes and a value holds at most {MAX_VALUE_BYTES}: cut it into \

@@ -67,3 +67,45 @@ fn oversized_keys_and_values_are_refused_by_name() {
         "a refused update leaves nothing behind"
     );
 }
+
+#[test]
+fn mutations_of_a_batch_can_be_taken_one_by_one() {
+    let mut batch = MutationBatch::new();
+    for (row, columns) in [("a", 1), ("b", 3), ("b", 1), ("c", 2)] {
+        let mut mutation = Mutation::new(row);
+        for column in 0..columns {
+            mutation
+                .put("f", format!("{column}"), "v")
+                .expect("small enough");
+        }
+        batch.push(&mutation).expect("small enough");
+    }
+    let mut chosen = MutationBatch::new();
+    let mut seen = Vec::new();
+    for mutation in batch.each_mutation() {
+        seen.push((mutation.row().to_vec(), mutation.updates().count()));
+        if mutation.row() == b"b" {
+            chosen.push_ref(&mutation).expect("small enough");
+        }
+    }
+    let rows = |pairs: &[(&str, usize)]| -> Vec<(Vec<u8>, usize)> {
+        pairs
+            .iter()
+            .map(|(row, count)| (row.as_bytes().to_vec(), *count))
+            .collect()
+    };
+    assert_eq!(seen, rows(&[("a", 1), ("b", 3), ("b", 1), ("c", 2)]));
+    assert_eq!((chosen.mutations(), chosen.len()), (2, 4));
+    let reread = MutationBatch::from_encoded(chosen.encoded().to_vec()).expect("valid");
+    assert_eq!(reread, chosen);
+}
+
+#[test]
+fn encoded_bytes_obey_the_limits_too() {
+    use super::owned::{Head, append};
+    let row = vec![b'r'; crate::MAX_KEY_BYTES + 1];
+    let mut bytes = Vec::new();
+    append(&mut bytes, Head::Row(&row), &ColumnUpdate::default());
+    let error = MutationBatch::from_encoded(bytes).expect_err("too large");
+    assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+}

@@ -1,25 +1,29 @@
-//! The batch writer: collects mutations and keeps several batches under way.
+//! The batch writer: what a program holds to write.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
-use hashbrown::HashSet;
-
-use super::{PendingWrite, Rejection, Table};
-use crate::{
-    ColumnUpdate, Durability, Error, ErrorKind, Mutation, MutationBatch, Result,
-    VisibilityExpression,
-};
+use super::collector::Collector;
+use super::{Rejection, Table, Tick};
+use crate::{ColumnUpdate, Durability, Mutation, Result};
 
 /// Settings of a [`BatchWriter`].
 #[derive(Debug, Clone)]
 pub struct BatchWriterConfig {
-    /// Bytes collected before a batch is submitted. Default 1 MiB: large enough that one sync
-    /// serves ten thousand entries; smaller ones are seen sooner.
+    /// Bytes collected before a batch is submitted, at most half of `max_memory`. Default 1 MiB:
+    /// large enough that one sync serves ten thousand entries; smaller ones are seen sooner.
     pub batch_bytes: usize,
-    /// Bytes submitted and not yet acknowledged after which the writer waits. Default 50 MiB, as
-    /// Accumulo's.
+    /// Bytes collected, or submitted and not yet acknowledged, after which the writer waits.
+    /// Default 50 MiB, as Accumulo's.
     pub max_memory: usize,
+    /// The longest that a mutation stays collected before it is submitted, also while the program
+    /// does something else; `None` for as long as the batch is not full. Default 120 seconds, as
+    /// Accumulo's. Costs a lock an entry. Sources without a timer
+    /// ([`Table::tick_every`]) submit full batches only.
+    pub max_latency: Option<Duration>,
+    /// The longest that a submitted batch may wait to be acknowledged; `None`, the default as
+    /// in Accumulo, waits for ever. After it the writer fails, and nobody knows what was applied.
+    pub timeout: Option<Duration>,
     /// Durability of these writes; `None` takes the table's.
     pub durability: Option<Durability>,
 }
@@ -29,58 +33,76 @@ impl Default for BatchWriterConfig {
         Self {
             batch_bytes: 1 << 20,
             max_memory: 50 << 20,
+            max_latency: Some(Duration::from_secs(120)),
+            timeout: None,
             durability: None,
         }
     }
 }
 
-/// Labels known to be well-formed; bounded, since every entry may carry its own.
-const KNOWN_LABELS: usize = 4096;
-
 /// Writes mutations to one table: collects them in encoded batches, submits full ones without
 /// waiting, and reports failures at the next call.
 ///
 /// A writer belongs to one thread; make one for each. What is collected is submitted when the batch
-/// is full and on [`flush`](Self::flush) and [`close`](Self::close); dropping a writer submits
-/// nothing more.
-pub struct BatchWriter {
-    table: Arc<dyn Table>,
-    config: BatchWriterConfig,
-    batch: MutationBatch,
-    pending: VecDeque<(usize, Box<dyn PendingWrite>)>,
-    pending_bytes: usize,
-    last_label: Vec<u8>,
-    known_labels: HashSet<Vec<u8>>,
-    failed: Option<Error>,
+/// is full, after [`max_latency`](BatchWriterConfig::max_latency), and on [`flush`](Self::flush) and
+/// [`close`](Self::close); dropping a writer submits nothing more.
+pub struct BatchWriter(State);
+
+enum State {
+    /// Nobody else touches it.
+    Alone(Box<Collector>),
+    /// The source's timer looks after it.
+    Timed(Arc<Timed>),
+}
+
+/// A collector that a timer may submit.
+struct Timed(Mutex<Collector>);
+
+/// Ticks in the longest latency. A batch that met this many ticks is submitted: the first met it
+/// at most one part after it was begun, so that it is never older than the whole.
+const TICKS: u32 = 4;
+
+impl Tick for Timed {
+    fn tick(&self) {
+        // A writer that has the lock is at work and submits by itself.
+        if let Ok(mut collector) = self.0.try_lock() {
+            collector.grow_older(TICKS);
+        }
+    }
 }
 
 impl BatchWriter {
     /// A writer to `table`.
     #[must_use]
     pub fn new(table: Arc<dyn Table>, config: BatchWriterConfig) -> Self {
-        Self {
-            table,
-            config,
-            batch: MutationBatch::new(),
-            pending: VecDeque::new(),
-            pending_bytes: 0,
-            last_label: Vec::new(),
-            known_labels: HashSet::new(),
-            failed: None,
+        let latency = config.max_latency;
+        let collector = Collector::new(table.clone(), config);
+        let Some(latency) = latency else {
+            return Self(State::Alone(Box::new(collector)));
+        };
+        let timed = Arc::new(Timed(Mutex::new(collector)));
+        let tick: Weak<dyn Tick> = Arc::downgrade(&(timed.clone() as Arc<dyn Tick>));
+        if table.tick_every(latency / TICKS, tick) {
+            return Self(State::Timed(timed));
         }
+        Self(match Arc::try_unwrap(timed) {
+            Ok(timed) => {
+                let collector = timed.0.into_inner();
+                State::Alone(Box::new(collector.unwrap_or_else(PoisonError::into_inner)))
+            }
+            Err(timed) => State::Timed(timed),
+        })
     }
 
     /// Adds a mutation.
     ///
     /// # Errors
-    /// A malformed label or an oversized key (nothing is added), or the failure of an earlier
-    /// batch, which every later call repeats.
+    /// A malformed label or an oversized key (nothing is added); the failure of an earlier batch,
+    /// which every later call repeats; or
+    /// [`ConstraintViolation`](crate::ErrorKind::ConstraintViolation) for mutations of earlier
+    /// batches, told once: this mutation is added, and the writer goes on.
     pub fn add(&mut self, mutation: &Mutation) -> Result<()> {
-        for update in mutation.updates() {
-            self.check_label(update.visibility)?;
-        }
-        self.batch.push(mutation)?;
-        self.after_add()
+        self.with(|collector| collector.add(mutation))
     }
 
     /// Adds a mutation of a single update, without a [`Mutation`].
@@ -89,21 +111,16 @@ impl BatchWriter {
     /// As [`add`](Self::add).
     #[inline]
     pub fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
-        self.check_label(update.visibility)?;
-        self.batch.put(row, update)?;
-        self.after_add()
+        self.with(|collector| collector.put(row, update))
     }
 
     /// Submits what is collected and waits until everything is acknowledged.
     ///
     /// # Errors
-    /// The first failure of any batch since the last flush; see [`add`](Self::add).
+    /// The first failure of any batch since the last flush, or what constraints refused since;
+    /// see [`add`](Self::add).
     pub fn flush(&mut self) -> Result<()> {
-        self.submit()?;
-        while let Some((bytes, pending)) = self.pending.pop_front() {
-            self.settle(bytes, pending)?;
-        }
-        self.check_failed()
+        self.with(Collector::flush)
     }
 
     /// [`flush`](Self::flush), and gives the writer up.
@@ -114,118 +131,35 @@ impl BatchWriter {
         self.flush()
     }
 
+    /// Everything constraints have refused so far, summed up: one for each constraint and code.
+    #[must_use]
+    pub fn rejections(&self) -> Vec<Rejection> {
+        match &self.0 {
+            State::Alone(collector) => collector.rejections().to_vec(),
+            State::Timed(timed) => lock(timed).rejections().to_vec(),
+        }
+    }
+
     #[inline]
-    fn after_add(&mut self) -> Result<()> {
-        if self.batch.byte_len() >= self.config.batch_bytes {
-            self.submit()
-        } else {
-            Ok(())
+    fn with<T>(&mut self, act: impl FnOnce(&mut Collector) -> T) -> T {
+        match &mut self.0 {
+            State::Alone(collector) => act(collector),
+            State::Timed(timed) => act(&mut lock(timed)),
         }
     }
+}
 
-    fn submit(&mut self) -> Result<()> {
-        self.check_failed()?;
-        if self.batch.is_empty() {
-            return Ok(());
-        }
-        let bytes = self.batch.byte_len();
-        let buffer = self
-            .table
-            .batch_buffer(self.config.batch_bytes + self.config.batch_bytes / 8);
-        let batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
-        let pending = self
-            .table
-            .submit(batch, self.config.durability)
-            .inspect_err(|error| self.failed = Some(error.duplicate()))?;
-        self.pending.push_back((bytes, pending));
-        self.pending_bytes += bytes;
-        while self.pending_bytes > self.config.max_memory
-            || self
-                .pending
-                .front()
-                .is_some_and(|(_, pending)| pending.is_done())
-        {
-            let Some((bytes, pending)) = self.pending.pop_front() else {
-                break;
-            };
-            self.settle(bytes, pending)?;
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self, bytes: usize, pending: Box<dyn PendingWrite>) -> Result<()> {
-        self.pending_bytes -= bytes;
-        let outcome = pending
-            .wait()
-            .and_then(|outcome| match outcome.rejections.as_slice() {
-                [] => Ok(()),
-                rejections => Err(rejected(rejections)),
-            });
-        outcome.inspect_err(|error| {
-            if error.kind() != ErrorKind::ConstraintViolation {
-                self.failed = Some(error.duplicate());
-            }
-        })
-    }
-
-    fn check_failed(&self) -> Result<()> {
-        self.failed
-            .as_ref()
-            .map_or(Ok(()), |error| Err(error.duplicate()))
-    }
-
-    /// A malformed label would hide its entry from everybody for ever: refuse it here.
-    #[inline]
-    fn check_label(&mut self, label: &[u8]) -> Result<()> {
-        if label.is_empty() || label == self.last_label {
-            Ok(())
-        } else {
-            self.learn_label(label)
-        }
-    }
-
-    #[cold]
-    fn learn_label(&mut self, label: &[u8]) -> Result<()> {
-        if !self.known_labels.contains(label) {
-            VisibilityExpression::parse(label).map_err(|error| {
-                Error::invalid("the visibility is no expression; nothing was written")
-                    .with_source(error)
-            })?;
-            if self.known_labels.len() >= KNOWN_LABELS {
-                self.known_labels.clear();
-            }
-            self.known_labels.insert(label.to_vec());
-        }
-        self.last_label.clear();
-        self.last_label.extend_from_slice(label);
-        Ok(())
-    }
+#[inline]
+fn lock(timed: &Timed) -> std::sync::MutexGuard<'_, Collector> {
+    // A source that panicked has reported it; what is collected is still whole.
+    timed.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for BatchWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "BatchWriter to {}, {} bytes under way",
-            self.table.name(),
-            self.pending_bytes
-        )
+        match &self.0 {
+            State::Alone(collector) => collector.describe(f),
+            State::Timed(timed) => lock(timed).describe(f),
+        }
     }
-}
-
-fn rejected(rejections: &[Rejection]) -> Error {
-    let said: Vec<String> = rejections
-        .iter()
-        .map(|one| {
-            format!(
-                "{}: {} ({} mutations)",
-                one.constraint, one.description, one.mutations
-            )
-        })
-        .collect();
-    Error::new(
-        ErrorKind::ConstraintViolation,
-        "constraints refused some mutations; the others were applied",
-    )
-    .with("rejected", said.join("; "))
 }

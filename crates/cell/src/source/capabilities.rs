@@ -32,11 +32,13 @@ pub enum Capability {
     Checkpoint,
     /// Verifying every stored byte.
     Check,
+    /// Constraints that writes must pass.
+    Constraints,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::IsolatedScan,
         Self::ConditionalWrite,
         Self::ScanIterators,
@@ -49,6 +51,7 @@ impl Capability {
         Self::Offline,
         Self::Checkpoint,
         Self::Check,
+        Self::Constraints,
     ];
 }
 

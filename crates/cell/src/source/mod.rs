@@ -7,6 +7,7 @@
 
 mod batch_writer;
 mod capabilities;
+mod collector;
 mod conditional;
 mod options;
 mod report;
@@ -24,4 +25,4 @@ pub use report::{
     CheckProblem, CheckReport, Progress, Rejection, TableInfo, TabletInfo, WriteOutcome,
 };
 pub use scanner::Scanner;
-pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table};
+pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table, Tick};

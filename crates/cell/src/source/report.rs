@@ -24,10 +24,15 @@ pub struct TabletInfo {
     pub end: Option<Vec<u8>>,
     /// Files it reads.
     pub files: u64,
-    /// Stored entries, estimated where files are shared between tablets.
+    /// Entries in files and in memory, estimated where files are shared between tablets. Versions
+    /// and delete markers count until a compaction drops them.
     pub entries: u64,
     /// Bytes on disk, estimated where files are shared.
     pub bytes: u64,
+    /// Those of the entries that are in memory and in no file yet.
+    pub memory_entries: u64,
+    /// Bytes of memory that they hold, estimated.
+    pub memory_bytes: u64,
     /// Where it is served: `local`, or `host:port`.
     pub location: String,
 }

@@ -1,7 +1,8 @@
 //! The traits a source implements.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use super::{
     Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
@@ -110,6 +111,14 @@ pub trait Table: Send + Sync {
         Vec::with_capacity(bytes)
     }
 
+    /// Calls [`Tick::tick`] every `period` from now on, on a thread of the source's, until `tick` is
+    /// dropped or the source closed. `false` means that the source has no timer and calls nothing.
+    /// It is how a writer keeps its longest latency, since this crate has neither clock nor threads.
+    fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
+        let _ = (period, tick);
+        false
+    }
+
     /// Applies each mutation whose conditions hold, in one step with checking them. The answers
     /// stand in the order of the mutations.
     ///
@@ -195,6 +204,12 @@ pub trait Table: Send + Sync {
     }
 }
 
+/// What a source's timer calls.
+pub trait Tick: Send + Sync {
+    /// Does what is due. Other writers of the source may wait for it meanwhile.
+    fn tick(&self);
+}
+
 /// A submitted batch.
 pub trait PendingWrite: Send {
     /// Waits until the batch is applied and as durable as asked.
@@ -202,6 +217,15 @@ pub trait PendingWrite: Send {
     /// # Errors
     /// The batch, or part of it, may not be applied.
     fn wait(self: Box<Self>) -> Result<WriteOutcome>;
+
+    /// As [`wait`](Self::wait), for a limited time. A source without a clock waits for ever.
+    ///
+    /// # Errors
+    /// [`Unavailable`](ErrorKind::Unavailable) when the time is over: the batch may still be applied.
+    fn wait_at_most(self: Box<Self>, timeout: Duration) -> Result<WriteOutcome> {
+        let _ = timeout;
+        self.wait()
+    }
 
     /// Whether [`wait`](Self::wait) would return at once.
     fn is_done(&self) -> bool;

@@ -14,6 +14,8 @@ struct Sum {
     files: u64,
     entries: u64,
     bytes: u64,
+    memory_entries: u64,
+    memory_bytes: u64,
 }
 
 impl Sum {
@@ -23,6 +25,8 @@ impl Sum {
             files: sum.files + tablet.files,
             entries: sum.entries + tablet.entries,
             bytes: sum.bytes + tablet.bytes,
+            memory_entries: sum.memory_entries + tablet.memory_entries,
+            memory_bytes: sum.memory_bytes + tablet.memory_bytes,
         })
     }
 }
@@ -34,7 +38,15 @@ fn sum(source: &dyn Source, table: &TableInfo) -> Result<Sum> {
 /// The tables.
 pub(super) fn list(source: &dyn Source, long: bool, out: &mut Output) -> Result<()> {
     let mut columns = Columns::new(&[
-        "table", "id", "state", "time", ">tablets", ">files", ">entries", ">size",
+        "table",
+        "id",
+        "state",
+        "time",
+        ">tablets",
+        ">files",
+        ">entries",
+        ">in memory",
+        ">size",
     ]);
     for table in source.tables()? {
         let state = if table.online { "online" } else { "offline" };
@@ -51,7 +63,8 @@ pub(super) fn list(source: &dyn Source, long: bool, out: &mut Output) -> Result<
             let object = json!({
                 "table": table.name, "id": table.id, "online": table.online, "time_type": time,
                 "tablets": sum.tablets, "files": sum.files, "entries": sum.entries,
-                "bytes": sum.bytes,
+                "bytes": sum.bytes, "memory_entries": sum.memory_entries,
+                "memory_bytes": sum.memory_bytes,
             });
             out.object(&object, String::new)?;
         }
@@ -63,6 +76,7 @@ pub(super) fn list(source: &dyn Source, long: bool, out: &mut Output) -> Result<
             grouped(sum.tablets),
             grouped(sum.files),
             grouped(sum.entries),
+            grouped(sum.memory_entries),
             bytes(sum.bytes),
         ]);
     }
@@ -90,6 +104,7 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
         "up to row",
         ">files",
         ">entries",
+        ">in memory",
         ">size",
         "location",
     ]);
@@ -100,7 +115,9 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
         if json {
             let object = json!({
                 "previous_end": after, "end": end, "files": tablet.files,
-                "entries": tablet.entries, "bytes": tablet.bytes, "location": tablet.location,
+                "entries": tablet.entries, "bytes": tablet.bytes,
+                "memory_entries": tablet.memory_entries, "memory_bytes": tablet.memory_bytes,
+                "location": tablet.location,
             });
             out.object(&object, String::new)?;
         }
@@ -109,6 +126,7 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
             end.map_or("(last)".into(), std::borrow::Cow::into_owned),
             grouped(tablet.files),
             grouped(tablet.entries),
+            grouped(tablet.memory_entries),
             bytes(tablet.bytes),
             tablet.location.clone(),
         ]);
@@ -119,12 +137,12 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
     Ok(())
 }
 
-/// The disk space of tables.
+/// The disk space of tables, and the memory of what is in no file yet.
 pub(super) fn du(source: &dyn Source, names: &[String], out: &mut Output) -> Result<()> {
     for name in names {
         find_table(source, name)?;
     }
-    let mut columns = Columns::new(&["table", ">size", ">bytes", ">files"]);
+    let mut columns = Columns::new(&["table", ">size", ">bytes", ">files", ">in memory"]);
     let json = out.is_json();
     for table in source.tables()? {
         if !names.is_empty() && !names.contains(&table.name) {
@@ -132,7 +150,10 @@ pub(super) fn du(source: &dyn Source, names: &[String], out: &mut Output) -> Res
         }
         let sum = sum(source, &table)?;
         if json {
-            let object = json!({"table": table.name, "bytes": sum.bytes, "files": sum.files});
+            let object = json!({
+                "table": table.name, "bytes": sum.bytes, "files": sum.files,
+                "memory_bytes": sum.memory_bytes, "memory_entries": sum.memory_entries,
+            });
             out.object(&object, String::new)?;
         }
         columns.row(vec![
@@ -140,6 +161,7 @@ pub(super) fn du(source: &dyn Source, names: &[String], out: &mut Output) -> Res
             bytes(sum.bytes),
             grouped(sum.bytes),
             grouped(sum.files),
+            bytes(sum.memory_bytes),
         ]);
     }
     if !json {

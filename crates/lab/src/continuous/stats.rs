@@ -48,6 +48,10 @@ pub struct StatsLine {
     pub table_entries: u64,
     /// Entries a second that the table grew by since the line before.
     pub table_ingest: f64,
+    /// Those of the table's entries that are in memory and in no file yet.
+    pub table_memory_entries: u64,
+    /// Bytes of memory that they hold.
+    pub table_memory_bytes: u64,
     /// Tablets of the table.
     pub tablets: u64,
     /// Bytes of the table's files.
@@ -207,6 +211,8 @@ impl StatsLine {
         let count = files.len().max(1) as f64;
         self.tablets = files.len() as u64;
         self.table_entries = tablets.iter().map(|tablet| tablet.entries).sum();
+        self.table_memory_entries = tablets.iter().map(|tablet| tablet.memory_entries).sum();
+        self.table_memory_bytes = tablets.iter().map(|tablet| tablet.memory_bytes).sum();
         self.table_bytes = tablets.iter().map(|tablet| tablet.bytes).sum();
         self.table_files = files.iter().sum();
         self.files_min = files.iter().copied().min().unwrap_or(0);
@@ -227,7 +233,7 @@ impl fmt::Display for StatsLine {
         write!(
             f,
             "STATS {} entries {} ingest {:.0} table {} ingest {:.0} tablets {} bytes {} files {} \
-             files/tablet {} {} {:.2} {:.2} memory {} processors {:.2}",
+             files/tablet {} {} {:.2} {:.2} memory {} processors {:.2} unflushed {} bytes {}",
             self.time_ms,
             self.total_entries,
             self.total_ingest,
@@ -241,7 +247,9 @@ impl fmt::Display for StatsLine {
             self.files_mean,
             self.files_deviation,
             self.memory_bytes,
-            self.processors
+            self.processors,
+            self.table_memory_entries,
+            self.table_memory_bytes
         )
     }
 }
@@ -271,6 +279,15 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert_eq!((lines[1].tables, lines[1].tablets), (1, 4));
         assert_eq!(lines[1].table_entries, 2_700, "stored versions count");
+        assert_eq!(
+            lines[1].table_memory_entries, 2_700,
+            "the judge has memory only"
+        );
+        assert!(
+            lines[1].to_string().contains(" unflushed 2700 "),
+            "{}",
+            lines[1]
+        );
         assert_eq!(lines[1].table_ingest, 0.0);
         assert!(lines[1].to_string().contains(" tablets 4 "), "{}", lines[1]);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::run::Run;
+use crate::error::StoreResult;
 
 /// Runs of one level that are merged into one of the next.
 const FAN_IN: usize = 16;
@@ -148,5 +149,20 @@ impl MemtableSnapshot {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Entries in the rows up to `end` (inclusive; `None` for all), and an estimate of the bytes
+    /// they hold.
+    pub fn count_up_to(&self, end: Option<&[u8]>) -> StoreResult<(u64, u64)> {
+        let (mut entries, mut bytes) = (0, 0);
+        for run in &self.runs {
+            let count = match end {
+                None => run.len(),
+                Some(row) => run.lower_bound(row, |key| key.row <= row)?,
+            };
+            entries += count as u64;
+            bytes += (run.memory() as u128 * count as u128 / run.len().max(1) as u128) as u64;
+        }
+        Ok((entries, bytes))
     }
 }

@@ -9,8 +9,9 @@ use ostrakon_cell::{Capabilities, CloneOptions, Source, Table, TableInfo, TableO
 use super::names::{check_name, nearest};
 use super::open::Store;
 use crate::catalog::{NewTable, TableId, TableState};
+use crate::constraint::DEFAULT_CONSTRAINT;
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::properties::{TableConfig, default_iterators};
+use crate::properties::default_iterators;
 use crate::table::{TableCore, TableHandle};
 use crate::tablet::Layout;
 
@@ -36,7 +37,7 @@ impl Store {
                 "a table is not in the catalog after its creation",
             )
         })?;
-        let config = TableConfig::new(&record.properties, &context.iterators)?;
+        let config = context.table_config(&record.properties)?;
         let layout = Layout::load(&view, id, &context.files)?;
         Ok(Arc::new(TableCore::new(
             context.clone(),
@@ -80,7 +81,11 @@ impl Source for Store {
             properties.extend(default_iterators());
             properties.extend(options.properties.clone());
         }
-        let config = TableConfig::new(&properties, &self.context.iterators)?;
+        let (name_of_constraint, class) = DEFAULT_CONSTRAINT;
+        properties
+            .entry(name_of_constraint.to_owned())
+            .or_insert_with(|| class.to_owned());
+        let config = self.context.new_table_config(&properties)?;
         let longest = config.split_row_max;
         if let Some(row) = options
             .splits
@@ -157,7 +162,8 @@ impl Source for Store {
         let mut properties = origin.status().properties;
         properties.retain(|name, _| !options.exclude_properties.contains(name));
         properties.extend(options.set_properties.clone());
-        TableConfig::new(&properties, &self.context.iterators)?;
+        self.context.table_config(&properties)?;
+        self.context.new_table_config(&options.set_properties)?;
         if options.flush && origin.check_online().is_ok() {
             origin.flush_memtables()?;
         }

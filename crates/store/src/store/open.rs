@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
-use ostrakon_cell::IteratorRegistry;
+use ostrakon_cell::{ConstraintRegistry, IteratorRegistry};
 use parking_lot::{Mutex, RwLock};
 
 use super::background;
@@ -15,14 +15,15 @@ use super::recovery::{Recovered, recover};
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
+use crate::constraint::stock_constraints;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::stock_iterators;
 use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
-use crate::properties::TableConfig;
 use crate::table::{Health, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, Layout};
+use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs};
 use crate::wal::{CommitGroup, Damage, WalWriter};
 
@@ -38,7 +39,8 @@ const CATALOG_CACHE_BYTES: usize = 4 << 20;
 /// a tenth of a second.
 const KEPT_IN_LOG_BYTES: u64 = 16 << 20;
 
-/// What does work for a store and can be replaced: disk, clock, iterator classes.
+/// What does work for a store and can be replaced: disk, clock, classes of iterators and
+/// constraints.
 #[derive(Clone)]
 pub struct Components {
     /// The disk. Default: the operating system's.
@@ -47,6 +49,8 @@ pub struct Components {
     pub clock: Arc<dyn Clock>,
     /// Iterator classes. Default: the stock iterators.
     pub iterators: IteratorRegistry,
+    /// Constraint classes. Default: the stock constraints.
+    pub constraints: ConstraintRegistry,
 }
 
 impl Default for Components {
@@ -55,6 +59,7 @@ impl Default for Components {
             vfs: RealVfs::shared(),
             clock: SystemClock::shared(),
             iterators: stock_iterators(),
+            constraints: stock_constraints(),
         }
     }
 }
@@ -115,6 +120,7 @@ impl Store {
             vfs,
             clock,
             iterators,
+            constraints,
         } = components;
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
@@ -150,6 +156,7 @@ impl Store {
         let cache = BlockCache::new(sizes, metrics.clone())?;
         let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
         let context = Arc::new(StoreContext {
+            timer: Timer::new(clock.clone()),
             pressure: crate::table::Pressure::new(options.memtable_bytes()),
             buffers: Arc::new(BufferPool::new(options.flush_bytes() / 2)),
             vfs,
@@ -160,6 +167,7 @@ impl Store {
             catalog,
             files,
             iterators: Arc::new(iterators),
+            constraints,
             commits: CommitGroup::default(),
             health: Health::default(),
             wakeups: crate::table::Wakeups::default(),
@@ -279,6 +287,8 @@ impl Store {
     /// # Errors
     /// When the log could not be synced.
     pub fn close(&self) -> StoreResult<()> {
+        // First: a writer that it submits for may wait for room that only the other threads make.
+        self.context.timer.close();
         self.context.commits.close();
         let mut outcome = match self.log.lock().take() {
             Some(log) => log.join().and_then(|()| self.flush_for_closing()),
@@ -355,7 +365,8 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
         context.sequence.fetch_max(file.sequence, Ordering::SeqCst);
     }
     for record in view.tables()? {
-        let config = TableConfig::new(&record.properties, &context.iterators)
+        let config = context
+            .table_config(&record.properties)
             .map_err(|error| error.with("table", &record.name))?;
         let layout = Layout::load(&view, record.id, &context.files)?;
         let core = TableCore::new(context.clone(), &record, config, layout);

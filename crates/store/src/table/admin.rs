@@ -1,19 +1,20 @@
 //! A table as the source contract shows it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use ostrakon_cell::source::check_row_range;
+use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
     Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
-    ConditionalStatus, Durability, MutationBatch, PendingWrite, Properties, Range, Scan,
-    ScanOptions, Table, TabletInfo,
+    ConditionalStatus, ConstraintSet, Durability, MutationBatch, PendingWrite, Properties, Range,
+    Scan, ScanOptions, Table, TabletInfo,
 };
 
 use super::bulk::BulkImport;
-use super::core::TableCore;
+use super::core::{Snapshot, TableCore};
 use crate::catalog::{Fence, FileRecord};
 use crate::error::{Error, StoreResult};
-use crate::properties::{TableConfig, effective};
+use crate::properties::effective;
 
 /// A handle to a table of an open store.
 pub(crate) struct TableHandle(pub(crate) Arc<TableCore>);
@@ -33,6 +34,10 @@ impl Table for TableHandle {
         durability: Option<Durability>,
     ) -> StoreResult<Box<dyn PendingWrite>> {
         self.0.submit_batch(batch, durability)
+    }
+
+    fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
+        self.0.context.timer.every(period, tick)
     }
 
     fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
@@ -64,16 +69,31 @@ impl Table for TableHandle {
 
     fn tablets(&self) -> StoreResult<Vec<TabletInfo>> {
         self.0.check_exists()?;
-        let layout = self.0.layout();
-        let tablets = layout.tablets().iter().map(|tablet| TabletInfo {
-            previous_end: tablet.extent.after.clone(),
-            end: tablet.extent.through.clone(),
-            files: tablet.files.len() as u64,
-            entries: tablet.entries(),
-            bytes: tablet.bytes(),
-            location: "local".to_owned(),
+        let Snapshot {
+            layout, memtables, ..
+        } = self.0.snapshot();
+        let (mut entries_before, mut bytes_before) = (0, 0);
+        let tablets = layout.tablets().iter().map(|tablet| {
+            let (mut entries, mut bytes) = (0, 0);
+            for memtable in &memtables {
+                let counted = memtable.count_up_to(tablet.extent.through.as_deref())?;
+                entries += counted.0;
+                bytes += counted.1;
+            }
+            let memory_entries = entries - std::mem::replace(&mut entries_before, entries);
+            let memory_bytes = bytes - std::mem::replace(&mut bytes_before, bytes);
+            Ok(TabletInfo {
+                previous_end: tablet.extent.after.clone(),
+                end: tablet.extent.through.clone(),
+                files: tablet.files.len() as u64,
+                entries: tablet.entries() + memory_entries,
+                bytes: tablet.bytes(),
+                memory_entries,
+                memory_bytes,
+                location: "local".to_owned(),
+            })
         });
-        Ok(tablets.collect())
+        tablets.collect()
     }
 
     fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
@@ -181,6 +201,7 @@ impl TableCore {
             match value {
                 Some(value) => {
                     crate::properties::check_property(name, value)?;
+                    ConstraintSet::check_property(name, value, &self.context.constraints)?;
                     properties.insert(name.clone(), value.clone());
                 }
                 None => {
@@ -188,7 +209,7 @@ impl TableCore {
                 }
             }
         }
-        let config = TableConfig::new(&properties, &self.context.iterators)?;
+        let config = self.context.table_config(&properties)?;
         let _ = self.context.catalog.transaction(|change| {
             change.update_table(self.id, |record| record.properties.clone_from(&properties))
         })?;

@@ -60,8 +60,12 @@ impl TableCore {
         let mut batch = MutationBatch::new();
         batch.push(&conditional.mutation)?;
         // The row stays locked until the write can be seen.
-        self.submit_batch(batch, durability)?.wait()?;
-        Ok(ConditionalStatus::Accepted)
+        let outcome = self.submit_batch(batch, durability)?.wait()?;
+        Ok(if outcome.rejections.is_empty() {
+            ConditionalStatus::Accepted
+        } else {
+            ConditionalStatus::Violated
+        })
     }
 
     fn holds(

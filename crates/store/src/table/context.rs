@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ostrakon_cell::IteratorRegistry;
+use ostrakon_cell::{ConstraintRegistry, ConstraintSet, IteratorRegistry, Properties};
 use parking_lot::{Condvar, Mutex};
 
 use super::pressure::Pressure;
@@ -17,7 +17,9 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::BufferPool;
 use crate::metrics::Metrics;
 use crate::options::StoreOptions;
+use crate::properties::TableConfig;
 use crate::tablet::FileRegistry;
+use crate::timer::Timer;
 use crate::vfs::Vfs;
 use crate::wal::CommitGroup;
 
@@ -39,10 +41,14 @@ pub(crate) struct StoreContext {
     pub(crate) files: FileRegistry,
     /// Iterator classes.
     pub(crate) iterators: Arc<IteratorRegistry>,
+    /// Constraint classes.
+    pub(crate) constraints: ConstraintRegistry,
     /// Batches on their way to the log.
     pub(crate) commits: CommitGroup<LoggedCommit>,
     /// Whether the store may be written.
     pub(crate) health: Health,
+    /// Calls writers that may have waited too long.
+    pub(crate) timer: Arc<Timer>,
     /// What wakes the background threads.
     pub(crate) wakeups: Wakeups,
     /// Buffers of flushed batches, to be filled again.
@@ -61,6 +67,19 @@ impl StoreContext {
     /// The next sequence number.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Properties as they are stored, read.
+    pub(crate) fn table_config(&self, properties: &Properties) -> StoreResult<TableConfig> {
+        TableConfig::new(properties, &self.iterators, &self.constraints)
+    }
+
+    /// Properties that somebody wants to set, read: here an unknown constraint is an error.
+    pub(crate) fn new_table_config(&self, properties: &Properties) -> StoreResult<TableConfig> {
+        for (name, value) in properties {
+            ConstraintSet::check_property(name, value, &self.constraints)?;
+        }
+        self.table_config(properties)
     }
 
     /// Gives up files that were written and could not be published. A file that a failed commit may

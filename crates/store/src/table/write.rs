@@ -1,13 +1,15 @@
 //! Writing: a batch becomes a sorted run, goes through the log, and is published.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use ostrakon_cell::source::WriteOutcome;
-use ostrakon_cell::{Durability, MutationBatch, PendingWrite};
+use ostrakon_cell::source::{Rejection, WriteOutcome};
+use ostrakon_cell::{ConstraintEnvironment, Durability, MutationBatch, PendingWrite};
 
 use super::core::TableCore;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
+use crate::properties::TableConfig;
 use crate::wal::{Commit, Ticket};
 
 /// Bytes of batches that wait for the log before writers are held up.
@@ -34,15 +36,28 @@ impl Commit for LoggedCommit {
 }
 
 /// A submitted batch.
-struct Pending(Ticket);
+struct Pending {
+    ticket: Ticket,
+    rejections: Vec<Rejection>,
+}
 
 impl PendingWrite for Pending {
     fn wait(self: Box<Self>) -> StoreResult<WriteOutcome> {
-        self.0.wait().map(|()| WriteOutcome::default())
+        self.ticket.wait()?;
+        Ok(WriteOutcome {
+            rejections: self.rejections,
+        })
+    }
+
+    fn wait_at_most(self: Box<Self>, timeout: Duration) -> StoreResult<WriteOutcome> {
+        self.ticket.wait_at_most(timeout)?;
+        Ok(WriteOutcome {
+            rejections: self.rejections,
+        })
     }
 
     fn is_done(&self) -> bool {
-        self.0.is_settled()
+        self.ticket.is_settled()
     }
 }
 
@@ -55,10 +70,16 @@ impl TableCore {
     ) -> StoreResult<Box<dyn PendingWrite>> {
         self.check_online()?;
         self.context.health.check_writable()?;
+        let config = self.config();
+        let (batch, rejections) = self.screen(&config, batch);
         let ticket = Ticket::default();
+        let pending = Box::new(Pending {
+            ticket: ticket.clone(),
+            rejections,
+        });
         if batch.is_empty() {
             ticket.settle(Ok(()));
-            return Ok(Box::new(Pending(ticket)));
+            return Ok(pending);
         }
         self.admit()?;
         let timestamp = self.time.next(&*self.context.clock);
@@ -71,14 +92,33 @@ impl TableCore {
             table: self.clone(),
             chunk,
             run,
-            durability: durability.unwrap_or_else(|| self.config().durability),
-            ticket: ticket.clone(),
+            durability: durability.unwrap_or(config.durability),
+            ticket,
         };
         if let Err(commit) = self.context.commits.submit(commit, QUEUE_BYTES) {
             self.context.pressure.give(commit.run.memory() as u64);
             return Err(Error::new(ErrorKind::Closed, "the store is closed"));
         }
-        Ok(Box::new(Pending(ticket)))
+        Ok(pending)
+    }
+
+    /// Leaves out what the table's constraints refuse. Before the log: what is in it is accepted.
+    fn screen(
+        &self,
+        config: &TableConfig,
+        batch: MutationBatch,
+    ) -> (MutationBatch, Vec<Rejection>) {
+        if config.constraints.is_empty() {
+            return (batch, Vec::new());
+        }
+        let environment = ConstraintEnvironment {
+            table: self.status.read().name.clone(),
+            ..ConstraintEnvironment::default()
+        };
+        let screened = config.constraints.screen(&environment, batch);
+        let refused = screened.1.iter().map(|one| one.mutations).sum();
+        self.context.metrics.constraint_violations.add(refused);
+        screened
     }
 
     /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has

@@ -1,10 +1,11 @@
 //! Group commit: many writers, one log thread, one sync for all that wait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 
 /// What becomes of one submitted batch: the writer waits on it, the log thread settles it.
 #[derive(Clone, Default)]
@@ -26,6 +27,23 @@ impl Ticket {
                 Some(Err(error)) => return Err(error.duplicate()),
                 None => self.0.settled.wait(&mut outcome),
             }
+        }
+    }
+
+    /// As [`wait`](Self::wait), but not for longer than `timeout`.
+    pub fn wait_at_most(&self, timeout: Duration) -> StoreResult<()> {
+        let mut outcome = self.0.outcome.lock();
+        self.0
+            .settled
+            .wait_while_for(&mut outcome, |outcome| outcome.is_none(), timeout);
+        match &*outcome {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(error.duplicate()),
+            None => Err(Error::new(
+                ErrorKind::Unavailable,
+                "the write was not acknowledged in time; it may still be applied",
+            )
+            .with("timeout", format!("{timeout:?}"))),
         }
     }
 

@@ -2,3 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod behaviour;
+mod constraints;
+mod writers;

@@ -82,6 +82,9 @@ faults! {
     NeverRemovesProperties: "O1";
     TakesUnknownProperties: "O2";
     DurabilityIsStuck: "O3";
+    IgnoresConstraints: "Q1";
+    RefusesSilently: "Q1" "Q2";
+    TakesUnknownConstraints: "Q3";
     ImportShowsEarly: "B1";
     SortsImports: "B2";
     CheckpointIsTheStore: "Z1";
@@ -137,6 +140,10 @@ impl BrokenSource {
             match self.fault {
                 Fault::IgnoresDefaultLabel => !name.ends_with("visibility.default"),
                 Fault::IteratorsAreNotLive => !name.starts_with("table.iterator.scan.newest"),
+                Fault::IgnoresConstraints => !name.starts_with("table.constraint.7"),
+                Fault::TakesUnknownConstraints => {
+                    !value.is_some_and(|class| class.contains("NoSuchConstraint"))
+                }
                 Fault::TakesUnknownClasses => !value.is_some_and(|class| class.contains("NoSuch")),
                 Fault::NeverRemovesProperties => value.is_some(),
                 Fault::TakesUnknownProperties => name != "table.spilt.threshold",
@@ -461,6 +468,10 @@ impl Table for BrokenTable {
         }
         let outcome = self.inner.submit(whole, durability);
         if self.is(Fault::SwallowsErrors) && outcome.is_err() {
+            return Ok(Box::new(Done));
+        }
+        if self.is(Fault::RefusesSilently) {
+            outcome?.wait()?;
             return Ok(Box::new(Done));
         }
         outcome

@@ -2,13 +2,13 @@
 
 use ostrakon_cell::Capability::{
     self, BulkImport, Check as CanCheck, Checkpoint, Clone as CanClone, Compaction,
-    ConditionalWrite, IsolatedScan, Offline, ScanIterators, Tablets, WriteDurability,
+    ConditionalWrite, Constraints, IsolatedScan, Offline, ScanIterators, Tablets, WriteDurability,
 };
 
 use super::bench::{Bench, Check};
 use super::scenarios::{
-    atomicity, bulk, columns, conditional, copies, iterators, labels, maintenance, properties,
-    ranges, scans, tables, tablets, timestamps, versions, writing,
+    atomicity, bulk, columns, conditional, constraints, copies, iterators, labels, maintenance,
+    properties, ranges, scans, tables, tablets, timestamps, versions, writing,
 };
 
 /// One thing every source must do, if it can.
@@ -89,6 +89,9 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("O1", "properties are set and removed", &[], properties::properties_are_set_and_removed),
     scenario("O2", "wrong properties change nothing", &[], properties::wrong_properties_change_nothing),
     scenario("O3", "durability changes live", &[], properties::durability_changes_live),
+    scenario("Q1", "constraints refuse whole mutations", &[Constraints], constraints::constraints_refuse_whole_mutations),
+    scenario("Q2", "batch writers sum up refusals", &[Constraints], constraints::batch_writers_sum_up_refusals),
+    scenario("Q3", "unknown constraints are refused at once", &[Constraints], constraints::unknown_constraints_are_refused_at_once),
     scenario("B1", "imports come at once", &[BulkImport, Compaction], bulk::imports_come_at_once),
     scenario("B2", "unsorted imports are refused", &[BulkImport], bulk::unsorted_imports_are_refused),
     scenario("Z1", "a checkpoint is a store", &[Checkpoint, Tablets], copies::a_checkpoint_is_a_store),

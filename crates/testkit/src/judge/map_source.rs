@@ -9,6 +9,7 @@ use ostrakon_cell::{
 use parking_lot::Mutex;
 
 use super::map_table::MapTable;
+use super::plain_constraints;
 use super::plain_iterators::plain_registry;
 use super::properties;
 use super::state::{MapSnapshot, State, TableState, no_such_table};
@@ -133,6 +134,9 @@ impl Source for MapSource {
                 set.entry(name).or_insert(value);
             }
         }
+        let (constraint, class) = plain_constraints::DEFAULT;
+        set.entry(constraint.to_owned())
+            .or_insert_with(|| class.to_owned());
         properties::check(&set, &self.registry)?;
         for row in &options.splits {
             check_split(row)?;

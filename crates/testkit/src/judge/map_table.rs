@@ -98,8 +98,8 @@ impl Table for MapTable {
             .get(&self.id)
             .ok_or_else(deleted)?
             .check_online()?;
-        state.write(self.id, &batch)?;
-        Ok(Box::new(Applied))
+        let rejections = state.write(self.id, &batch)?;
+        Ok(Box::new(Applied(WriteOutcome { rejections })))
     }
 
     fn write_conditionally(
@@ -129,7 +129,9 @@ impl Table for MapTable {
             if answer == ConditionalStatus::Accepted {
                 let mut batch = MutationBatch::new();
                 batch.push(&one.mutation)?;
-                state.write(self.id, &batch)?;
+                if !state.write(self.id, &batch)?.is_empty() {
+                    answer = ConditionalStatus::Violated;
+                }
             }
             answers.push(answer);
         }
@@ -184,7 +186,9 @@ impl Table for MapTable {
                     end: end.clone(),
                     files: 0,
                     entries,
-                    bytes,
+                    bytes: 0,
+                    memory_entries: entries,
+                    memory_bytes: bytes,
                     location: String::from("local"),
                 });
                 previous_end = end;
@@ -306,11 +310,11 @@ fn holds(
 }
 
 /// A write that was applied when it was handed over.
-struct Applied;
+struct Applied(WriteOutcome);
 
 impl PendingWrite for Applied {
     fn wait(self: Box<Self>) -> Result<WriteOutcome> {
-        Ok(WriteOutcome::default())
+        Ok(self.0)
     }
 
     fn is_done(&self) -> bool {

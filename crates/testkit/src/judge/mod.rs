@@ -4,6 +4,7 @@
 mod content;
 mod map_source;
 mod map_table;
+mod plain_constraints;
 mod plain_iterators;
 mod properties;
 mod state;

@@ -133,6 +133,7 @@ pub(super) fn check(set: &Properties, registry: &IteratorRegistry) -> Result<()>
     for (name, value) in set {
         check_one(name, value)?;
     }
+    super::plain_constraints::check(set)?;
     for scope in IteratorScope::ALL {
         for setting in IteratorSetting::from_properties(set, scope)? {
             registry

@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ostrakon_cell::source::Rejection;
 use ostrakon_cell::{Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result, TimeType};
 
 use super::content::Content;
+use super::plain_constraints;
 
 /// All tables and the clock.
 #[derive(Debug, Clone, Default)]
@@ -81,10 +83,15 @@ impl State {
         self.next_id += 1;
     }
 
-    /// Writes a batch: all of it gets one timestamp where the writer gave none.
-    pub(super) fn write(&mut self, id: u64, batch: &MutationBatch) -> Result<()> {
+    /// Writes what constraints leave of a batch: all of it gets one timestamp where the writer gave
+    /// none. Says what was refused.
+    pub(super) fn write(&mut self, id: u64, batch: &MutationBatch) -> Result<Vec<Rejection>> {
         let now = self.now_millis;
         let table = self.tables.get_mut(&id).ok_or_else(deleted)?;
+        let (batch, rejections) = plain_constraints::screen(&table.set, batch);
+        if batch.is_empty() {
+            return Ok(rejections);
+        }
         let given = match table.time_type {
             TimeType::Millis => now.max(table.last_timestamp),
             TimeType::Logical => table.last_timestamp + 1,
@@ -103,7 +110,7 @@ impl State {
             self.sequence += 1;
             content.insert((key, Reverse(self.sequence)), update.value.to_vec());
         }
-        Ok(())
+        Ok(rejections)
     }
 
     /// Adds finished entries: a bulk import.

@@ -19,7 +19,7 @@ fn write(table: Arc<dyn Table>, writer: u64) {
     let config = BatchWriterConfig {
         batch_bytes: 8 << 10,
         max_memory: 1 << 20,
-        durability: None,
+        ..BatchWriterConfig::default()
     };
     let mut writing = BatchWriter::new(table, config);
     for row in 0..ROWS {

@@ -30,11 +30,13 @@ const FLOORS: &[(&str, u8)] = &[
     ("properties", 1),
     ("memtable", 1),
     ("iterator", 1),
+    ("constraint", 1),
     ("cache", 1),
     ("codec", 0),
     ("vfs", 0),
     ("clock", 0),
     ("threads", 0),
+    ("timer", 0),
     ("metrics", 0),
     ("options", 0),
     ("error", 0),
@@ -44,6 +46,7 @@ const FLOORS: &[(&str, u8)] = &[
 const STRICT: &[(&str, &[&str])] = &[
     // Iterators run over any source, so they know `cell` and nothing of files or tablets.
     ("iterator", &["error"]),
+    ("constraint", &["error"]),
     ("error", &[]),
 ];
 

@@ -53,6 +53,9 @@ impl Client<'_> {
             batch_bytes: options.batch_bytes.max(1),
             max_memory: options.buffer_bytes,
             durability: options.durability,
+            // It flushes by itself, and often.
+            max_latency: None,
+            ..BatchWriterConfig::default()
         };
         let mut writer = Writer {
             generator: Generator::new(options.generator(self.seed))?,

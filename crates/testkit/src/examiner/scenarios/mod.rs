@@ -4,6 +4,7 @@ pub(super) mod atomicity;
 pub(super) mod bulk;
 pub(super) mod columns;
 pub(super) mod conditional;
+pub(super) mod constraints;
 pub(super) mod copies;
 pub(super) mod iterators;
 pub(super) mod labels;

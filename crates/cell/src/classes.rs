@@ -1,0 +1,53 @@
+//! Classes by name, as iterators and constraints are looked up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Classes under their full names and under the last parts of these.
+pub(crate) struct Classes<C: ?Sized>(BTreeMap<String, Arc<C>>);
+
+impl<C: ?Sized> Classes<C> {
+    /// Adds a class under all its names; a later class of the same name replaces an earlier one.
+    pub(crate) fn add(&mut self, names: &[&str], class: &Arc<C>) {
+        for name in names {
+            self.0.insert((*name).to_owned(), class.clone());
+            self.0.insert(short_name(name).to_owned(), class.clone());
+        }
+    }
+
+    /// The class of that name.
+    pub(crate) fn get(&self, class: &str) -> Option<&Arc<C>> {
+        self.0.get(class).or_else(|| {
+            // A class of another package may share the last part of a name: only Accumulo's own
+            // packages are looked up by it.
+            class
+                .starts_with("org.apache.accumulo.")
+                .then(|| self.0.get(short_name(class)))?
+        })
+    }
+
+    /// The short names of all classes, sorted.
+    pub(crate) fn short_names(&self) -> Vec<&str> {
+        self.0
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !name.contains('.'))
+            .collect()
+    }
+}
+
+impl<C: ?Sized> Default for Classes<C> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<C: ?Sized> Clone for Classes<C> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+fn short_name(class: &str) -> &str {
+    class.rsplit('.').next().unwrap_or(class)
+}

@@ -1,0 +1,55 @@
+//! Constraint classes by name.
+
+use std::sync::Arc;
+
+use super::Constraint;
+use crate::classes::Classes;
+use crate::{Error, ErrorKind, Result};
+
+/// The constraints a store can run.
+#[derive(Clone, Default)]
+pub struct ConstraintRegistry {
+    classes: Classes<dyn Constraint>,
+}
+
+impl ConstraintRegistry {
+    /// A registry without classes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a constraint under all its names; a later one of the same name replaces an earlier.
+    pub fn register(&mut self, constraint: Arc<dyn Constraint>) {
+        self.classes.add(constraint.names(), &constraint);
+    }
+
+    /// The constraint of that class name.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) with the known classes.
+    pub fn get(&self, class: &str) -> Result<&Arc<dyn Constraint>> {
+        self.classes.get(class).ok_or_else(|| {
+            Error::new(
+                ErrorKind::NotFound,
+                format!(
+                    "no such constraint class; known are {}",
+                    self.short_names().join(", ")
+                ),
+            )
+            .with("class", class)
+        })
+    }
+
+    /// The short names of all classes, sorted.
+    #[must_use]
+    pub fn short_names(&self) -> Vec<&str> {
+        self.classes.short_names()
+    }
+}
+
+impl std::fmt::Debug for ConstraintRegistry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.short_names()).finish()
+    }
+}

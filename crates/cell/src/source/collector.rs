@@ -1,0 +1,222 @@
+//! Mutations on their way: collected, submitted, settled.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use super::{BatchWriterConfig, PendingWrite, Rejection, Table};
+use crate::{
+    ColumnUpdate, Error, ErrorKind, Mutation, MutationBatch, Result, VisibilityExpression,
+};
+
+/// Labels known to be well-formed; bounded, since every entry may carry its own.
+const KNOWN_LABELS: usize = 4096;
+
+/// What a [`BatchWriter`](super::BatchWriter) is made of.
+pub(super) struct Collector {
+    table: Arc<dyn Table>,
+    config: BatchWriterConfig,
+    batch: MutationBatch,
+    /// Ticks since the batch was begun.
+    age: u32,
+    pending: VecDeque<(usize, Box<dyn PendingWrite>)>,
+    pending_bytes: usize,
+    last_label: Vec<u8>,
+    known_labels: HashSet<Vec<u8>>,
+    failed: Option<Error>,
+    /// What constraints refused and nobody was told of yet.
+    untold: Vec<Rejection>,
+    /// What constraints refused in all.
+    refused: Vec<Rejection>,
+}
+
+impl Collector {
+    pub(super) fn new(table: Arc<dyn Table>, mut config: BatchWriterConfig) -> Self {
+        config.batch_bytes = config.batch_bytes.min(config.max_memory / 2);
+        Self {
+            table,
+            config,
+            batch: MutationBatch::new(),
+            age: 0,
+            pending: VecDeque::new(),
+            pending_bytes: 0,
+            last_label: Vec::new(),
+            known_labels: HashSet::new(),
+            failed: None,
+            untold: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, mutation: &Mutation) -> Result<()> {
+        for update in mutation.updates() {
+            self.check_label(update.visibility)?;
+        }
+        self.batch.push(mutation)?;
+        self.after_add()
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
+        self.check_label(update.visibility)?;
+        self.batch.put(row, update)?;
+        self.after_add()
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.submit()?;
+        while let Some((bytes, pending)) = self.pending.pop_front() {
+            self.settle(bytes, pending)?;
+        }
+        self.check_failed()?;
+        self.tell()
+    }
+
+    /// Submits the batch when it has met `most` ticks. A failure waits for the writer's next call.
+    pub(super) fn grow_older(&mut self, most: u32) {
+        if self.batch.is_empty() {
+            return;
+        }
+        self.age += 1;
+        if self.age >= most {
+            // What went wrong is kept in `failed`.
+            let _ = self.submit();
+        }
+    }
+
+    pub(super) fn rejections(&self) -> &[Rejection] {
+        &self.refused
+    }
+
+    pub(super) fn describe(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "BatchWriter to {}, {} bytes under way",
+            self.table.name(),
+            self.pending_bytes
+        )
+    }
+
+    #[inline]
+    fn after_add(&mut self) -> Result<()> {
+        if self.batch.byte_len() >= self.config.batch_bytes {
+            self.submit()?;
+            self.tell()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn submit(&mut self) -> Result<()> {
+        self.check_failed()?;
+        self.age = 0;
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.batch.byte_len();
+        let buffer = self
+            .table
+            .batch_buffer(self.config.batch_bytes + self.config.batch_bytes / 8);
+        let batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
+        let pending = self
+            .table
+            .submit(batch, self.config.durability)
+            .inspect_err(|error| self.failed = Some(error.duplicate()))?;
+        self.pending.push_back((bytes, pending));
+        self.pending_bytes += bytes;
+        while self.pending_bytes + self.config.batch_bytes > self.config.max_memory
+            || self
+                .pending
+                .front()
+                .is_some_and(|(_, pending)| pending.is_done())
+        {
+            let Some((bytes, pending)) = self.pending.pop_front() else {
+                break;
+            };
+            self.settle(bytes, pending)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, bytes: usize, pending: Box<dyn PendingWrite>) -> Result<()> {
+        self.pending_bytes -= bytes;
+        let outcome = match self.config.timeout {
+            None => pending.wait(),
+            Some(timeout) => pending.wait_at_most(timeout),
+        };
+        let outcome = outcome.inspect_err(|error| self.failed = Some(error.duplicate()))?;
+        for rejection in outcome.rejections {
+            sum_up(&mut self.refused, &rejection);
+            sum_up(&mut self.untold, &rejection);
+        }
+        Ok(())
+    }
+
+    fn check_failed(&self) -> Result<()> {
+        self.failed
+            .as_ref()
+            .map_or(Ok(()), |error| Err(error.duplicate()))
+    }
+
+    /// Says once what constraints refused.
+    #[inline]
+    fn tell(&mut self) -> Result<()> {
+        if self.untold.is_empty() {
+            return Ok(());
+        }
+        Err(rejected(&std::mem::take(&mut self.untold)))
+    }
+
+    /// A malformed label would hide its entry from everybody for ever: refuse it here.
+    #[inline]
+    fn check_label(&mut self, label: &[u8]) -> Result<()> {
+        if label.is_empty() || label == self.last_label {
+            Ok(())
+        } else {
+            self.learn_label(label)
+        }
+    }
+
+    #[cold]
+    fn learn_label(&mut self, label: &[u8]) -> Result<()> {
+        if !self.known_labels.contains(label) {
+            VisibilityExpression::parse(label).map_err(|error| {
+                Error::invalid("the visibility is no expression; nothing was written")
+                    .with_source(error)
+            })?;
+            if self.known_labels.len() >= KNOWN_LABELS {
+                self.known_labels.clear();
+            }
+            self.known_labels.insert(label.to_vec());
+        }
+        self.last_label.clear();
+        self.last_label.extend_from_slice(label);
+        Ok(())
+    }
+}
+
+fn sum_up(sum: &mut Vec<Rejection>, more: &Rejection) {
+    let same = |one: &&mut Rejection| one.constraint == more.constraint && one.code == more.code;
+    match sum.iter_mut().find(same) {
+        Some(one) => one.mutations += more.mutations,
+        None => sum.push(more.clone()),
+    }
+}
+
+fn rejected(rejections: &[Rejection]) -> Error {
+    let said: Vec<String> = rejections
+        .iter()
+        .map(|one| {
+            format!(
+                "{} code {}: {} ({} mutations)",
+                one.constraint, one.code, one.description, one.mutations
+            )
+        })
+        .collect();
+    Error::new(
+        ErrorKind::ConstraintViolation,
+        "constraints refused some mutations; the others were applied",
+    )
+    .with("rejected", said.join("; "))
+}

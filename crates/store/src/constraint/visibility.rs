@@ -1,0 +1,64 @@
+//! Labels that are well-formed, and that their writer may read.
+
+use ostrakon_cell::visibility::validate;
+use ostrakon_cell::{Constraint, ConstraintEnvironment, MutationRef, VisibilityEvaluator};
+
+const MALFORMED: i16 = 1;
+const NOT_AUTHORIZED: i16 = 2;
+
+/// Refuses malformed labels and, where the source knows its users, labels that the writer's
+/// authorizations do not satisfy. A process that has the directory open is no such user: there
+/// only malformed labels are refused.
+pub(super) struct VisibilityConstraint;
+
+impl Constraint for VisibilityConstraint {
+    fn names(&self) -> &[&str] {
+        &[
+            "org.apache.accumulo.core.data.constraints.VisibilityConstraint",
+            "org.apache.accumulo.core.security.VisibilityConstraint",
+            "org.apache.accumulo.core.constraints.VisibilityConstraint",
+        ]
+    }
+
+    fn describe(&self) -> &str {
+        "Refuses malformed visibilities, and those the writer's authorizations do not satisfy."
+    }
+
+    fn describe_violation(&self, code: i16) -> Option<&str> {
+        match code {
+            MALFORMED => Some("malformed column visibility"),
+            NOT_AUTHORIZED => Some("the writer is not authorized for the column visibility"),
+            _ => None,
+        }
+    }
+
+    fn check(
+        &self,
+        environment: &ConstraintEnvironment,
+        mutation: &MutationRef<'_>,
+        violated: &mut Vec<i16>,
+    ) {
+        let mut reader = environment
+            .authorizations
+            .as_deref()
+            .map(VisibilityEvaluator::new);
+        // Updates of one mutation mostly carry the same label.
+        let mut last: &[u8] = &[];
+        for update in mutation.updates() {
+            if update.visibility == last {
+                continue;
+            }
+            last = update.visibility;
+            if last.is_empty() {
+                continue;
+            }
+            if validate(last).is_err() {
+                violated.push(MALFORMED);
+            } else if let Some(reader) = &mut reader
+                && !reader.evaluate(last).is_visible()
+            {
+                violated.push(NOT_AUTHORIZED);
+            }
+        }
+    }
+}
