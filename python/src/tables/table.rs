@@ -93,6 +93,7 @@ impl NativeTable {
             batch_bytes,
             max_memory: memory_bytes,
             durability: durability_of(durability)?,
+            ..BatchWriterConfig::default()
         };
         Ok(NativeWriter::new(BatchWriter::new(
             self.table.clone(),
