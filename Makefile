@@ -71,9 +71,17 @@ bench: ## our own benchmarks, full length
 	@scripts/setup
 	$(CARGO) bench --bench '*'
 
-bench-compare: ## Ostrakon and its rivals in one run, ratios of medians (ARGS=--help)
+bench-compare: ## Ostrakon and its rivals in one run, ratios of medians (ARGS=--help; D4M=folder: its arrays)
+ifdef D4M
+	@scripts/setup python
+	@scripts/python venv
+	.venv/bin/pip install --quiet py4j setuptools
+	.venv/bin/python python/benches/assoc.py --d4m "$(D4M)" $(ARGS)
+else
 	@RIVALS="$(RIVALS)" scripts/setup bench-compare
 	$(CARGO) run --release -p ostrakon-bench-compare --features "$(RIVALS)" -- $(ARGS)
+	@echo "For associative arrays against D4M.py: git clone https://github.com/Accla/D4M.py, then make bench-compare D4M=D4M.py"
+endif
 
 fuzz: ## every fuzz target for a minute (FUZZ_SECONDS=60)
 	@scripts/setup

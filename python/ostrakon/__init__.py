@@ -7,7 +7,7 @@ NumPy, SciPy or a plotting library are listed in `_LATE` with the module they li
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostrakon import errors
 from ostrakon._native import __version__
@@ -19,10 +19,15 @@ from ostrakon.store import Store, open  # noqa: A004 - `ostrakon.open`, as `gzip
 from ostrakon.table import Table, Tablet
 from ostrakon.writer import Writer
 
+if TYPE_CHECKING:
+    from ostrakon.assoc import Assoc, HierAssoc
+
 __all__ = [
+    "Assoc",
     "Batch",
     "Entry",
     "Error",
+    "HierAssoc",
     "IteratorSetting",
     "Range",
     "Scan",
@@ -36,7 +41,10 @@ __all__ = [
 ]
 
 # Public name -> module of the package that has it. One line a name.
-_LATE: dict[str, str] = {}
+_LATE: dict[str, str] = {
+    "Assoc": "assoc",
+    "HierAssoc": "assoc",
+}
 
 
 def __getattr__(name: str) -> Any:

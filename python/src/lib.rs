@@ -6,6 +6,7 @@
 //!
 //! To add a topic, declare its module and name its `register` below.
 
+mod assoc;
 mod capsule;
 mod columns;
 mod errors;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
+    assoc::register(module)?;
     tables::register(module)?;
     // The stub lists the names, and a test compares them; a second list would only drift.
     module.delattr("__all__")

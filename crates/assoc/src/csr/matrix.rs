@@ -20,10 +20,9 @@ impl Value for i64 {
     }
 }
 
-/// A boolean, in NumPy's layout.
-impl Value for u8 {
+impl Value for bool {
     fn is_null(self) -> bool {
-        self == 0
+        !self
     }
 }
 

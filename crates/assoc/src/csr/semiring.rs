@@ -44,7 +44,7 @@ impl Fold for i64 {
     }
 }
 
-impl Fold for u8 {
+impl Fold for bool {
     fn sum(self, other: Self) -> Self {
         self.larger(other)
     }

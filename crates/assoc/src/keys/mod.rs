@@ -3,6 +3,7 @@
 mod build;
 mod combine;
 mod dictionary;
+mod numbers;
 mod select;
 mod set;
 mod text;
@@ -12,5 +13,6 @@ mod tests;
 
 pub use combine::{concatenate, join};
 pub use dictionary::{Keys, MISSING};
+pub use numbers::build_numbers;
 pub use set::{Intersection, Union};
 pub use text::Text;

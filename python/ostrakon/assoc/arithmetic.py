@@ -1,0 +1,395 @@
+"""Two arrays place by place: `+ - * / & |`, scalars, minimum and maximum, any function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ostrakon._native import assoc_elementwise, assoc_join, assoc_match
+from ostrakon.assoc.base import Parts, common_numbers, is_number
+from ostrakon.assoc.items import read_items, resolve
+from ostrakon.assoc.keys import Keys, TextKeys, meet, unite
+from ostrakon.assoc.machine import MISSING, Array, inverse_map
+from ostrakon.assoc.matrix import Matrix, matrix_of, restored
+from ostrakon.assoc.warning import AssocWarning
+
+if TYPE_CHECKING:
+    from ostrakon.assoc.core import Assoc
+
+
+class Aligned:
+    """Two arrays and the maps of their keys into common ones: the union, or the intersection."""
+
+    __slots__ = ("col", "left", "right", "row", "shape")
+
+    def __init__(self, left: Assoc, right: Assoc, over_union: bool) -> None:
+        maps: list[list[Array | None]] = [[], []]
+        keys: list[Keys] = []
+        for mine, theirs, axis in (
+            (left._row, right._row, "row"),
+            (left._col, right._col, "column"),
+        ):
+            if over_union:
+                common, one, two = unite(mine, theirs, axis)
+            else:
+                met = meet(mine, theirs, axis)
+                common, one, two = mine, None, None
+                if met is not None:
+                    common = mine.take(met[0])
+                    one = inverse_map(met[0], len(mine))
+                    two = inverse_map(met[1], len(theirs))
+            keys.append(common)
+            maps[0].append(one)
+            maps[1].append(two)
+        self.row, self.col = keys
+        self.left, self.right = maps
+        self.shape = (len(self.row), len(self.col))
+
+    def numbers(
+        self, left: Matrix, right: Matrix, operation: str, over_union: bool, drop_null: bool = True
+    ) -> Any:
+        """A kernel's operation on numbers, or on positions of the same type."""
+        return assoc_elementwise(
+            (left, self.left[0], self.left[1]),
+            (right, self.right[0], self.right[1]),
+            self.shape,
+            operation,
+            over_union,
+            drop_null,
+        )
+
+    def match(self, left: Matrix, right: Matrix, over_union: bool) -> Any:
+        """Places, and which entries stand there."""
+        return assoc_match(
+            (left.kernel(), self.left[0], self.left[1]),
+            (right.kernel(), self.right[0], self.right[1]),
+            self.shape,
+            over_union,
+        )
+
+
+class Arithmetic(Parts):
+    """Operators with another array or a number."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Assoc:
+        """Union. Numbers are added; texts at one place are put end to end; beside numbers, texts
+        count as ones (with a warning).
+
+        >>> Assoc("a,", "x,", 1) + Assoc("a,b,", "x,", [2, 3])
+        ('a', 'x')  3
+        ('b', 'x')  3
+        """
+        if not _is_assoc(other):
+            return _not_ours(other, "+")
+        if not len(other) or not len(self._matrix.columns):
+            return cast("Assoc", self if not len(other) else other)
+        if self._val is not None and other._val is not None:
+            return self._joined(other)
+        return self._numeric(other, "add", "+", over_union=True)
+
+    def __sub__(self, other: Any) -> Assoc:
+        """Numbers: difference over the union. With texts on either side: entries of the left array
+        where the right one has none."""
+        if not _is_assoc(other):
+            return _not_ours(other, "-")
+        if self._val is not None or other._val is not None:
+            return self.without(other)
+        return self._numeric(other, "subtract", "-", over_union=True)
+
+    def __mul__(self, other: Any) -> Assoc:
+        """Place by place on the intersection. With texts on either side: the left values where the
+        right array has an entry. A number multiplies every entry.
+
+        >>> 2 * Assoc("a,", "x,", 3) * Assoc("a,", "x,y,", 5)
+        ('a', 'x')  30
+        """
+        if is_number(other):
+            return self._scaled(other, np.multiply)
+        if not _is_assoc(other):
+            return _not_ours(other, "*")
+        if self._val is not None or other._val is not None:
+            return self[other]  # type: ignore[index, no-any-return]
+        return self._numeric(other, "multiply", "*", over_union=False)
+
+    def __rmul__(self, other: Any) -> Assoc:
+        if is_number(other):
+            return self._scaled(other, np.multiply)
+        return _not_ours(other, "*")
+
+    def __truediv__(self, other: Any) -> Assoc:
+        """Place by place on the intersection, as floats; a number divides every entry."""
+        if is_number(other):
+            if other == 0:
+                raise ZeroDivisionError("an associative array divided by zero")
+            return self._scaled(other, np.true_divide)
+        if not _is_assoc(other):
+            return _not_ours(other, "/")
+        left, right = self._numbers("/"), other._numbers("/")
+        left = left.with_values(left.values.astype(np.float64))
+        right = right.with_values(right.values.astype(np.float64))
+        aligned = Aligned(cast("Assoc", self), other, False)
+        result = aligned.numbers(left, right, "divide", False)
+        return self._condensed(aligned.row, aligned.col, None, left.values, result)
+
+    def divide(self, other: Any) -> Assoc:
+        """The same as `/`."""
+        return self / other  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Assoc:
+        return self._scaled(-1, np.multiply)
+
+    def __abs__(self) -> Assoc:
+        return self._with_numbers(np.abs(self._numbers("abs()").values))
+
+    def __and__(self, other: Any) -> Assoc:
+        """1 where both have an entry."""
+        if not _is_assoc(other):
+            return _not_ours(other, "&")
+        return self._pattern(other, over_union=False)
+
+    def __or__(self, other: Any) -> Assoc:
+        """1 where either has an entry."""
+        if not _is_assoc(other):
+            return _not_ours(other, "|")
+        return self._pattern(other, over_union=True)
+
+    def __xor__(self, other: Any) -> Assoc:
+        """1 where exactly one has an entry."""
+        if not _is_assoc(other):
+            return _not_ours(other, "^")
+        return self.without(other) | other.without(self)  # type: ignore[no-any-return]
+
+    def without(self, other: Assoc) -> Assoc:
+        """The entries at places where `other` has none."""
+        aligned = Aligned(cast("Assoc", self), other, True)
+        _, _, left, right = aligned.match(self._matrix, other._matrix, True)
+        # Maps ascend, so that entries of the left array come in their own order.
+        return self._filtered(right[left != MISSING] == MISSING)
+
+    def minimum(self, other: Assoc) -> Assoc:
+        """Union with the smaller of the values present. Texts compare by their bytes."""
+        return self._extreme(other, "min")
+
+    def maximum(self, other: Assoc) -> Assoc:
+        """Union with the larger of the values present."""
+        return self._extreme(other, "max")
+
+    def combine(
+        self,
+        other: Assoc,
+        function: Callable[[Any, Any], Any],
+        left_default: Any = None,
+        right_default: Any = None,
+    ) -> Assoc:
+        """Union by a function of two values. Where one side has no entry its default goes in;
+        without a default the other value stays as it is. A `numpy.ufunc` runs on whole arrays.
+
+        >>> Assoc("a,", "x,", 2).combine(Assoc("a,b,", "x,", [3, 4]), pow, left_default=10)
+        ('a', 'x')  8
+        ('b', 'x')  10000
+        """
+        aligned = Aligned(cast("Assoc", self), other, True)
+        starts, columns, left, right = aligned.match(self._matrix, other._matrix, True)
+        if isinstance(function, np.ufunc) and self._val is None and other._val is None:
+            values: Any = _combined_arrays(
+                function, (self._matrix.values, left, left_default),
+                (other._matrix.values, right, right_default),
+            )  # fmt: skip
+        else:
+            mine, theirs = _listed(cast("Assoc", self), left), _listed(other, right)
+            values = [
+                _combined(function, one, two, left_default, right_default)
+                for one, two in zip(mine, theirs, strict=True)
+            ]
+        items = read_items("function", values)
+        dictionary: TextKeys | None = None
+        if items.valid is not None:
+            raise ValueError("function: it gave None or NaN")
+        if items.is_text:
+            keys, places = resolve([items])[0]
+            dictionary, array = cast("TextKeys", keys), places
+        else:
+            array = cast("Array", items.array)
+        matrix = matrix_of(starts, columns, array, len(aligned.col))
+        made = self._make(aligned.row, aligned.col, dictionary, matrix)
+        if dictionary is not None:
+            empty = dictionary.find("")
+            return made._filtered(array != empty) if empty is not None else made
+        if array.dtype.kind in "mM":
+            return made
+        return made._filtered(array != 0)
+
+    def apply(self, function: Callable[[Any], Any]) -> Assoc:
+        """Each value through a function; nulls go. A `numpy.ufunc` runs on the whole array.
+
+        >>> Assoc("a,b,", "x,", "u,vw,").apply(len)
+        ('a', 'x')  1
+        ('b', 'x')  2
+        """
+        from ostrakon.assoc.construction import _settled
+
+        values: Any
+        if self._val is not None:
+            # Once for each distinct text.
+            items = read_items("function", [function(text) for text in self._val.to_list()])
+        elif isinstance(function, np.ufunc):
+            items = read_items("function", function(self._matrix.values))
+        else:
+            items = read_items("function", [function(value) for value in _python(self._matrix)])
+        if items.valid is not None:
+            raise ValueError("function: it gave None or NaN")
+        dictionary: TextKeys | None = None
+        if items.is_text:
+            keys, values = resolve([items])[0]
+            dictionary = cast("TextKeys", keys)
+        else:
+            values = cast("Array", items.array)
+        if self._val is not None:
+            values = values[self._matrix.values]
+        return self._make(
+            *_settled(self._row, self._col, dictionary, self._matrix.with_values(values))
+        )
+
+    def _joined(self, other: Assoc) -> Assoc:
+        """Texts put end to end."""
+        aligned = Aligned(cast("Assoc", self), other, True)
+        starts, columns, left, right = aligned.match(self._matrix, other._matrix, True)
+        mine, theirs = cast("TextKeys", self._val), cast("TextKeys", other._val)
+        keys, places = assoc_join(
+            mine.native, _entries(self._matrix.values, left),
+            "", theirs.native, _entries(other._matrix.values, right),
+        )  # fmt: skip
+        matrix = matrix_of(starts, columns, places, len(aligned.col))
+        return self._make(aligned.row, aligned.col, TextKeys(keys), matrix)
+
+    def _numeric(self, other: Assoc, operation: str, sign: str, over_union: bool) -> Assoc:
+        if (self._val is None) != (other._val is None) and len(self._matrix.columns) and len(other):
+            warnings.warn(
+                f"{sign}: one side holds texts, which count as ones; logical() says so silently",
+                AssocWarning,
+                stacklevel=3,
+            )
+        left, right = common_numbers(self._numbers(sign), other._numbers(sign))
+        aligned = Aligned(cast("Assoc", self), other, over_union)
+        result = aligned.numbers(left, right, operation, over_union)
+        return self._condensed(aligned.row, aligned.col, None, left.values, result)
+
+    def _pattern(self, other: Assoc, over_union: bool) -> Assoc:
+        aligned = Aligned(cast("Assoc", self), other, over_union)
+        ones, theirs = self._ones(), other._ones()
+        result = aligned.numbers(ones, theirs, "pair", over_union)
+        return self._condensed(aligned.row, aligned.col, None, ones.values, result)
+
+    def _extreme(self, other: Assoc, operation: str) -> Assoc:
+        if not _is_assoc(other):
+            raise TypeError(f"{operation}imum takes another Assoc, not {type(other).__name__}")
+        aligned = Aligned(cast("Assoc", self), other, True)
+        if self._val is not None and other._val is not None:
+            # Positions in a common dictionary compare as the texts do.
+            texts, one, two = unite(self._val, other._val, "value")
+            left = self._matrix.with_values(_mapped(self._matrix.values, one).astype(np.int64))
+            right = other._matrix.with_values(_mapped(other._matrix.values, two).astype(np.int64))
+            starts, columns, values, rows, cols = aligned.numbers(
+                left, right, operation, True, False
+            )
+            result = (starts, columns, values.astype(np.uint32), rows, cols)
+            return self._condensed(
+                aligned.row, aligned.col, cast("TextKeys", texts), values, result
+            )
+        if not len(other) or not len(self._matrix.columns):
+            return cast("Assoc", self if not len(other) else other)
+        mine, theirs = self._matrix.values, other._matrix.values
+        if mine.dtype.kind in "mM" and mine.dtype == theirs.dtype:
+            result = aligned.numbers(
+                self._matrix.kernel(), other._matrix.kernel(), operation, True, False
+            )
+            return self._condensed(aligned.row, aligned.col, None, mine, result)
+        left, right = common_numbers(self._numbers(operation), other._numbers(operation))
+        result = aligned.numbers(left, right, operation, True)
+        if mine.dtype.kind == theirs.dtype.kind == "b":
+            starts, columns, values, rows, cols = result
+            result = (starts, columns, values.astype(bool), rows, cols)
+        return self._condensed(aligned.row, aligned.col, None, left.values, result)
+
+    def _scaled(self, number: Any, function: np.ufunc) -> Assoc:
+        if np.isnan(number):
+            raise ValueError("a number that is NaN")
+        values = function(self._numbers("a product with a number").values, number)
+        kind = np.int64 if values.dtype.kind in "iub" else np.float64
+        return self._with_numbers(values.astype(kind))
+
+
+def _is_assoc(other: Any) -> bool:
+    return isinstance(other, Arithmetic)
+
+
+def _not_ours(other: Any, sign: str) -> Assoc:
+    if is_number(other):
+        raise TypeError(
+            f"{sign} with a number would fill the empty places; "
+            "apply(lambda v: …) changes entries only"
+        )
+    return cast("Assoc", NotImplemented)
+
+
+def _entries(values: Array, entries: Array) -> Array:
+    """Values by entry, `MISSING` where there is none."""
+    found = np.full(len(entries), MISSING, np.uint32)
+    there = entries != MISSING
+    found[there] = values[entries[there]]
+    return found
+
+
+def _mapped(positions: Array, places: Array | None) -> Array:
+    return positions if places is None else places[positions]
+
+
+def _python(matrix: Matrix) -> list[Any]:
+    from ostrakon.assoc.matrix import python_list
+
+    return python_list(matrix.values)
+
+
+def _listed(array: Assoc, entries: Array) -> list[Any]:
+    values = array.values.tolist() if array._val is not None else _python(array._matrix)
+    return [None if entry == MISSING else values[entry] for entry in entries.tolist()]
+
+
+def _combined(
+    function: Callable[[Any, Any], Any], one: Any, two: Any, left: Any, right: Any
+) -> Any:
+    if one is None:
+        if left is None:
+            return two
+        one = left
+    elif two is None:
+        if right is None:
+            return one
+        two = right
+    return function(one, two)
+
+
+def _combined_arrays(
+    function: np.ufunc, one: tuple[Array, Array, Any], two: tuple[Array, Array, Any]
+) -> Array:
+    (mine, left, left_default), (theirs, right, right_default) = one, two
+    here, there = left != MISSING, right != MISSING
+    kind = np.result_type(mine, theirs)
+    both = here & there
+    a = np.full(len(left), 0 if left_default is None else left_default, kind)
+    b = np.full(len(left), 0 if right_default is None else right_default, kind)
+    a[here], b[there] = mine[left[here]], theirs[right[there]]
+    known = both.copy()
+    if left_default is not None:
+        known |= ~here
+    if right_default is not None:
+        known |= ~there
+    computed = function(a[known], b[known])
+    values = np.where(here, a, b).astype(np.result_type(computed, kind))
+    values[known] = computed
+    return restored(values, mine)

@@ -1,0 +1,239 @@
+"""CSV, TSV, JSON, MatrixMarket and Parquet files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ostrakon.assoc.base import Parts
+from ostrakon.assoc.machine import Array
+from ostrakon.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ostrakon.assoc.core import Assoc
+
+StrPath = str | PathLike[str]
+
+
+class Files(Parts):
+    """Files in and out. Reading raises before anything is built; a written file is whole or not
+    there."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read_csv(
+        cls,
+        path: StrPath,
+        *,
+        labels: bool = True,
+        triples: bool = False,
+        convert: bool = False,
+        delimiter: str | None = None,
+        aggregate: Any = "min",
+    ) -> Assoc:
+        """Reads a table whose first line has the column keys and whose first column the row keys.
+        Empty cells are no entries.
+
+        Without `labels`, positions from 0 are the keys. With `triples`, lines are row, column,
+        value, without a header. With `convert`, values become numbers if all are. The delimiter is
+        the comma, or the tab for `.tsv` files.
+        """
+        if delimiter is None:
+            delimiter = "\t" if str(path).endswith((".tsv", ".tab")) else ","
+        rows: list[Any] = []
+        cols: list[Any] = []
+        values: list[str] = []
+        with Path(path).open(newline="", encoding="utf-8-sig") as lines:
+            reader = csv.reader(lines, delimiter=delimiter)
+            try:
+                if triples:
+                    _read_triples(path, reader, rows, cols, values)
+                else:
+                    _read_table(path, reader, labels, rows, cols, values)
+            except (csv.Error, UnicodeDecodeError) as error:
+                raise InvalidArgumentError(f"{path}, line {reader.line_num}: {error}") from None
+        made = cast("Assoc", cast("Any", cls)(rows, cols, values, aggregate))
+        return made.to_numbers(strict=False) if convert else made
+
+    @classmethod
+    def read_tsv(cls, path: StrPath, **options: Any) -> Assoc:
+        """The same with tabs."""
+        return cls.read_csv(path, delimiter="\t", **options)
+
+    def write_csv(
+        self, path: StrPath, *, triples: bool = False, delimiter: str | None = None
+    ) -> None:
+        """Writes what `read_csv` reads."""
+        if delimiter is None:
+            delimiter = "\t" if str(path).endswith((".tsv", ".tab")) else ","
+        array = cast("Assoc", self)
+        with _Whole(path) as part, part.open("w", newline="", encoding="utf-8") as lines:
+            writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
+            if triples:
+                writer.writerows(array)
+                return
+            cols = self._col.to_list()
+            writer.writerow(["", *cols])
+            places = {col: at for at, col in enumerate(cols, 1)}
+            line: list[Any] = []
+            for row, col, value in array:
+                if not line or line[0] != row:
+                    if line:
+                        writer.writerow(line)
+                    line = [row] + [""] * len(cols)
+                line[places[col]] = value
+            if line:
+                writer.writerow(line)
+
+    def write_tsv(self, path: StrPath, *, triples: bool = False) -> None:
+        """The same with tabs."""
+        self.write_csv(path, triples=triples, delimiter="\t")
+
+    def to_json(self) -> str:
+        """A JSON object of rows, each an object of columns. Keys become texts; timestamps do
+        too."""
+        return json.dumps(cast("Assoc", self).to_dict(), default=str, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Assoc:
+        """Reads what `to_json` gives."""
+        try:
+            entries = json.loads(text)
+        except ValueError as error:
+            raise InvalidArgumentError(f"text: no JSON: {error}") from None
+        if not isinstance(entries, dict):
+            raise InvalidArgumentError("text: a JSON object of rows is needed")
+        return cast("Any", cls).from_dict(entries)  # type: ignore[no-any-return]
+
+    def write_json(self, path: StrPath) -> None:
+        """Writes `to_json` to a file."""
+        with _Whole(path) as part:
+            part.write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def read_json(cls, path: StrPath) -> Assoc:
+        """Reads a file of `write_json`."""
+        return cls.from_json(Path(path).read_bytes())
+
+    def write_matrix_market(self, path: StrPath) -> None:
+        """Writes a MatrixMarket file of numbers, and its keys beside it, a JSON text a line, to
+        `PATH.rows` and `PATH.cols`."""
+        import scipy.io
+
+        if self._val is not None:
+            raise TypeError("MatrixMarket files hold numbers; to_numbers() or logical() gives some")
+        with _Whole(path) as part, part.open("wb") as file:
+            scipy.io.mmwrite(file, cast("Assoc", self).to_scipy(), symmetry="general")
+        for end, keys in ((".rows", self._row), (".cols", self._col)):
+            lines = [json.dumps(key, default=str, ensure_ascii=False) for key in keys.to_list()]
+            with _Whole(f"{path}{end}") as part:
+                part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    @classmethod
+    def read_matrix_market(cls, path: StrPath) -> Assoc:
+        """Reads a MatrixMarket file; without files of keys beside it, positions from 1 are the
+        keys."""
+        import scipy.io
+
+        with Path(path).open("rb") as file, warnings.catch_warnings():
+            # SciPy announces that it will give an array; from_scipy takes both.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            matrix = scipy.io.mmread(file)
+        keys: list[Any] = []
+        for end, size in ((".rows", matrix.shape[0]), (".cols", matrix.shape[1])):
+            beside = Path(f"{path}{end}")
+            if beside.exists():
+                lines = beside.read_text(encoding="utf-8").splitlines()
+                keys.append([json.loads(line) for line in lines])
+            else:
+                keys.append(np.arange(1, size + 1))
+        return cast("Any", cls).from_scipy(matrix, *keys)  # type: ignore[no-any-return]
+
+    def write_parquet(self, path: StrPath, compression: str = "zstd") -> None:
+        """Writes the triples (columns row, col, val) with their types."""
+        import pyarrow.parquet as pq
+
+        with _Whole(path) as part:
+            pq.write_table(cast("Assoc", self).to_arrow(), part, compression=compression)
+
+    @classmethod
+    def read_parquet(
+        cls, path: StrPath, row: str = "row", col: str = "col", val: str = "val", **options: Any
+    ) -> Assoc:
+        """Reads triples from three columns of a Parquet file. Options are those of `Assoc`."""
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path, columns=list(dict.fromkeys((row, col, val))))
+        return cast("Any", cls).from_arrow(table, row, col, val, **options)  # type: ignore[no-any-return]
+
+
+class _Whole:
+    """A file beside the wanted one, which takes its place when everything is written."""
+
+    def __init__(self, path: StrPath) -> None:
+        self._path = Path(path)
+        self._part = self._path.with_name(self._path.name + ".part")
+
+    def __enter__(self) -> Path:
+        return self._part
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._part.replace(self._path)
+        else:
+            self._part.unlink(missing_ok=True)
+
+
+def _read_triples(
+    path: StrPath, reader: Any, rows: list[Any], cols: list[Any], values: list[str]
+) -> None:
+    for line in reader:
+        if not line:
+            continue
+        if len(line) != 3:
+            raise InvalidArgumentError(
+                f"{path}, line {reader.line_num}: {len(line)} cells; triples have three"
+            )
+        if line[2] != "":
+            rows.append(line[0])
+            cols.append(line[1])
+            values.append(line[2])
+
+
+def _read_table(
+    path: StrPath, reader: Any, labels: bool, rows: list[Any], cols: list[Any], values: list[str]
+) -> None:
+    header: list[Any] | None = None
+    at = 0
+    for line in reader:
+        if not line:
+            continue
+        if header is None:
+            if labels:
+                header = line[1:]
+                continue
+            header = list(range(len(line)))
+        width = len(header) + (1 if labels else 0)
+        if len(line) != width:
+            raise InvalidArgumentError(
+                f"{path}, line {reader.line_num}: {len(line)} cells where the header has {width}"
+            )
+        key, cells = (line[0], line[1:]) if labels else (at, line)
+        at += 1
+        for col, cell in zip(header, cells, strict=True):
+            if cell != "":
+                rows.append(key)
+                cols.append(col)
+                values.append(cell)
+
+
+def keys_as_text(array: Array) -> list[str]:
+    """Keys for people: as Python writes them."""
+    return [str(key) for key in array.tolist()]

@@ -1,0 +1,118 @@
+"""`A[rows, cols]` by keys, `A.iloc[i, j]` by positions, `A[mask]` by another array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ostrakon._native import assoc_match, assoc_select
+from ostrakon.assoc.base import Parts
+from ostrakon.assoc.keys import meet
+from ostrakon.assoc.machine import MISSING, Array, inverse_map
+from ostrakon.assoc.selectors import by_position, positions
+from ostrakon.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ostrakon.assoc.core import Assoc
+
+
+class Indexing(Parts):
+    """Parts of an array, always as an array."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Assoc:
+        """The entries in some rows and columns. Keys that are not there are ignored.
+
+        Each side is `:`; a key; a delimiter string `"a,b,"` in which `"a,:,c,"` is an inclusive
+        range, `":,c,"` and `"a,:,"` are open, several ranges and keys may follow each other, and
+        `al*` is a wildcard; a list or array of keys (taken literally); a slice of keys `"a":"c"`
+        (inclusive); a mask of booleans; or `startswith`, `contains`, `matches`. One other Assoc
+        keeps the entries where that one has an entry.
+
+        >>> A = Assoc("alan,alice,bob,", "x,y,y,", [1, 2, 3])
+        >>> A["al*", :]
+        ('alan', 'x')  1
+        ('alice', 'y')  2
+        >>> A["alice,:,", "y"].nnz
+        2
+        """
+        from ostrakon.assoc.core import Assoc
+
+        if isinstance(index, Assoc):
+            return self._where(index)
+        rows, cols = _pair(index)
+        return self._selected(positions(self._row, rows, "row"), positions(self._col, cols, "col"))
+
+    @property
+    def loc(self) -> Assoc:
+        """The array itself: brackets take keys."""
+        return cast("Assoc", self)
+
+    @property
+    def iloc(self) -> Positions:
+        """By positions: `A.iloc[0]`, `A.iloc[:10, [0, -1]]`.
+
+        >>> Assoc("a,b,c,", "x,", [1, 2, 3]).iloc[-1]
+        ('c', 'x')  3
+        """
+        return Positions(cast("Assoc", self))
+
+    def _selected(self, rows: Array | None, cols: Array | None) -> Assoc:
+        if rows is None and cols is None:
+            return cast("Assoc", self)
+        matrix = self._matrix
+        result = assoc_select(matrix.kernel(), rows, cols)
+        return self._condensed(self._row, self._col, self._val, matrix.values, result)
+
+    def _where(self, mask: Assoc) -> Assoc:
+        """The entries at places where `mask` has one."""
+        sides: list[list[Array | None]] = [[], []]
+        shape = []
+        for mine, theirs, axis in (
+            (self._row, mask._row, "row"),
+            (self._col, mask._col, "column"),
+        ):
+            met = meet(mine, theirs, axis)
+            if met is None:
+                sides[0].append(None)
+                sides[1].append(None)
+                shape.append(len(mine))
+            else:
+                sides[0].append(inverse_map(met[0], len(mine)))
+                sides[1].append(inverse_map(met[1], len(theirs)))
+                shape.append(len(met[0]))
+        _, _, left, _ = assoc_match(
+            (self._matrix.kernel(), sides[0][0], sides[0][1]),
+            (mask._matrix.kernel(), sides[1][0], sides[1][1]),
+            (shape[0], shape[1]),
+            False,
+        )
+        marks = np.zeros(len(self._matrix.columns), bool)
+        marks[left[left != MISSING]] = True
+        return self._filtered(marks)
+
+
+class Positions:
+    """What `.iloc` gives."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Assoc) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Assoc:
+        rows, cols = _pair(index)
+        height, width = self._array.shape
+        return self._array._selected(
+            by_position(height, rows, "row"), by_position(width, cols, "col")
+        )
+
+
+def _pair(index: Any) -> tuple[Any, Any]:
+    if not isinstance(index, tuple):
+        return index, slice(None)
+    if len(index) != 2:
+        raise InvalidArgumentError(f"an array has rows and columns, not {len(index)} axes")
+    return index

@@ -1,0 +1,217 @@
+"""Matrix products: `@`, other semirings, correlations, products that tell what met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ostrakon._native import assoc_cat, assoc_expand
+from ostrakon.assoc.base import Parts, common_numbers, is_number
+from ostrakon.assoc.engines import ADDITIONS, ENGINES, MULTIPLICATIONS, Engine
+from ostrakon.assoc.keys import TextKeys, inner_map
+from ostrakon.assoc.matrix import matrix_of, python_list
+from ostrakon.errors import InvalidArgumentError, UnsupportedError
+
+if TYPE_CHECKING:
+    from ostrakon.assoc.core import Assoc
+
+# An expanded product takes 16 bytes before the functions see it.
+MOST_PRODUCTS = 1 << 28
+
+
+class Products(Parts):
+    """Products over inner keys: column keys of the left array that are row keys of the right
+    one."""
+
+    __slots__ = ()
+
+    def __matmul__(self, other: Any) -> Assoc:
+        """The matrix product, matched by key. Texts count as ones. A number multiplies every entry.
+
+        >>> Assoc("a,a,", "x,y,", [2, 3]) @ Assoc("x,y,", "b,", [5, 7])
+        ('a', 'b')  31
+        """
+        if is_number(other):
+            return cast("Assoc", cast("Any", self) * other)
+        if not isinstance(other, Products):
+            return NotImplemented
+        return self.matmul(cast("Assoc", other))
+
+    def __rmatmul__(self, other: Any) -> Assoc:
+        if is_number(other):
+            return cast("Assoc", cast("Any", self) * other)
+        return NotImplemented
+
+    def matmul(
+        self, other: Assoc, semiring: str = "plus.times", engine: str | Engine = "native"
+    ) -> Assoc:
+        """The product over a named semiring, `"addition.multiplication"`: plus, min, max, any;
+        times, plus, min, max, first, second, pair. Null results are not stored.
+
+        `engine` is `"native"`, `"scipy"` (plus.times alone), `"graphblas"`, or an `Engine`.
+
+        >>> Assoc("a,a,", "x,y,", [2, 3]).matmul(Assoc("x,y,", "b,", [5, 7]), "min.plus")
+        ('a', 'b')  7
+        """
+        add, _, multiply = semiring.replace("_", ".", 1).partition(".")
+        if add not in ADDITIONS or multiply not in MULTIPLICATIONS:
+            raise InvalidArgumentError(
+                f"semiring: {semiring!r} is no addition ({', '.join(ADDITIONS)}), point, "
+                f"multiplication ({', '.join(MULTIPLICATIONS)})"
+            )
+        if isinstance(engine, str):
+            if engine not in ENGINES:
+                raise InvalidArgumentError(f"engine: {engine!r} is none of {', '.join(ENGINES)}")
+            engine = ENGINES[engine]
+        left, right = common_numbers(self._numbers("@"), other._numbers("@"))
+        inner = inner_map(self._col, other._row)
+        result = engine.multiply(left, inner, right, add, multiply)
+        return self._condensed(self._row, other._col, None, left.values, result)
+
+    def semiring_prod(
+        self,
+        other: Assoc,
+        add: Callable[[Any, Any], Any],
+        multiply: Callable[[Any, Any], Any],
+    ) -> Assoc:
+        """The product with any two functions; `add` folds in order of the inner keys, from the
+        left. Functions of NumPy (`numpy.minimum`) run on whole arrays, others once for each
+        product.
+
+        >>> A = Assoc("a,a,", "x,y,", "u,v,")
+        >>> A.semiring_prod(A.transpose(), lambda p, q: p + "+" + q, lambda p, q: p + q)
+        ('a', 'a')  'uu+vv'
+        """
+        from ostrakon.assoc.construction import collision_name, fold, read_triples
+        from ostrakon.assoc.items import resolve
+
+        inner = inner_map(self._col, other._row)
+        rows, columns, left, right = assoc_expand(
+            self._matrix.kernel(), inner, other._matrix.kernel(), MOST_PRODUCTS
+        )
+        values: Any
+        if isinstance(multiply, np.ufunc) and self._val is None and other._val is None:
+            values = multiply(self._matrix.values[left], other._matrix.values[right])
+        else:
+            mine, theirs = self._listed_values(), other._listed_values()
+            values = [
+                multiply(mine[one], theirs[two])
+                for one, two in zip(left.tolist(), right.tolist(), strict=True)
+            ]
+        if not len(rows):
+            return self._filtered(np.zeros(len(self._matrix.columns), bool))
+        items = read_triples(rows, columns, values, "error")[2]
+        dictionary: TextKeys | None = None
+        if items.is_text:
+            keys, values = resolve([items])[0]
+            dictionary = cast("TextKeys", keys)
+        else:
+            values = items.array
+        return self._make(
+            *fold(
+                self._row, other._col, dictionary, (rows, columns, values), collision_name(add), ""
+            )
+        )._uncovered()
+
+    def _uncovered(self) -> Assoc:
+        """Without keys that a product left bare."""
+        return self._filtered(np.ones(len(self._matrix.columns), bool))
+
+    def _listed_values(self) -> list[Any]:
+        if self._val is None:
+            return python_list(self._matrix.values)
+        texts = self._val.to_list()
+        return [texts[value] for value in self._matrix.values.tolist()]
+
+    def sqin(self) -> Assoc:
+        """`A.transpose() @ A`: how columns correlate."""
+        return self.transpose() @ self
+
+    def sqout(self) -> Assoc:
+        """`A @ A.transpose()`: how rows correlate."""
+        return self @ self.transpose()
+
+    if TYPE_CHECKING:
+
+        def transpose(self) -> Assoc: ...  # noqa: D102
+
+    def catkeymul(self, other: Assoc, delimiter: str = ";") -> Assoc:
+        """The places of `A @ B`; each value is the inner keys that met, each followed by
+        `delimiter`.
+
+        >>> Assoc("a,a,", "x,y,", 1).catkeymul(Assoc("x,y,", "b,", 1))
+        ('a', 'b')  'x;y;'
+        """
+        inner = inner_map(self._col, other._row)
+        keys = self._text_inner_keys()
+        _free_of(keys, delimiter, "inner key")
+        return self._cat(other, inner, keys, None, "", delimiter)
+
+    def catvalmul(self, other: Assoc, pair_delimiter: str = ",", delimiter: str = ";") -> Assoc:
+        """The places of `A @ B`; each value is the pairs of values that met: left, pair delimiter,
+        right, pair delimiter, delimiter.
+
+        >>> A = Assoc("a,a,", "x,y,", "u,v,")
+        >>> A.catvalmul(A.transpose())
+        ('a', 'a')  'u,u,;v,v,;'
+        """
+        left, right = self._as_text(), other._as_text()
+        inner = inner_map(self._col, other._row)
+        mine, theirs = cast("TextKeys", left._val), cast("TextKeys", right._val)
+        for texts in (mine, theirs):
+            _free_of(texts, pair_delimiter, "value")
+            _free_of(texts, delimiter, "value")
+        return left._cat(right, inner, mine, theirs, pair_delimiter, delimiter)
+
+    def catkeysqinnodiag(self, delimiter: str = ";") -> Assoc:
+        """`catkeymul` of the transpose with the array, without places whose keys are equal."""
+        product = self.transpose().catkeymul(cast("Assoc", self), delimiter)
+        return product.nodiag()
+
+    def _text_inner_keys(self) -> TextKeys:
+        if isinstance(self._col, TextKeys):
+            return self._col
+        # Numbers are written in their order, so the texts are not sorted: they stand as values do.
+        raise UnsupportedError(
+            "catkeymul: the inner keys are numbers; write them as texts of one length first"
+        )
+
+    def _as_text(self) -> Assoc:
+        from ostrakon.assoc.construction import texts_of_numbers
+
+        if self._val is not None:
+            return cast("Assoc", self)
+        keys, places = texts_of_numbers(self._matrix.values)
+        return self._make(self._row, self._col, keys, self._matrix.with_values(places))
+
+    def _cat(
+        self,
+        other: Assoc,
+        inner: Any,
+        keys: TextKeys,
+        right: TextKeys | None,
+        pair_delimiter: str,
+        delimiter: str,
+    ) -> Assoc:
+        zeros = np.zeros(len(self._matrix.columns), np.uint32)
+        mine = self._matrix if right is not None else self._matrix.with_values(zeros)
+        zeros = np.zeros(len(other._matrix.columns), np.uint32)
+        theirs = other._matrix if right is not None else other._matrix.with_values(zeros)
+        starts, columns, texts, places = assoc_cat(
+            mine, inner, theirs, keys.native,
+            None if right is None else right.native, pair_delimiter, delimiter,
+        )  # fmt: skip
+        matrix = matrix_of(starts, columns, places, len(other._col))
+        return self._make(self._row, other._col, TextKeys(texts), matrix)._uncovered()
+
+
+def _free_of(keys: TextKeys, delimiter: str, what: str) -> None:
+    if not delimiter:
+        raise InvalidArgumentError("delimiter: a text of at least one character is needed")
+    at = keys.native.first_containing(delimiter)
+    if at is not None:
+        raise InvalidArgumentError(
+            f"delimiter: the {what} {keys[at]!r} contains {delimiter!r}; choose another delimiter"
+        )

@@ -1,0 +1,192 @@
+"""The D4M schema: values into column keys and back, texts into numbers and back, single columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ostrakon._native import assoc_join
+from ostrakon.assoc.base import Parts
+from ostrakon.assoc.items import read_items, resolve
+from ostrakon.assoc.keys import Keys, TextKeys
+from ostrakon.assoc.machine import Array
+from ostrakon.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ostrakon.assoc.core import Assoc
+
+
+class Schema(Parts):
+    """Rewriting keys and values."""
+
+    __slots__ = ()
+
+    def val2col(self, separator: str = "|") -> Assoc:
+        """`(r, c, v)` becomes `(r, c|v, 1)`: every value can then be found as a column.
+
+        >>> Assoc("log1,log1,", "ip,port,", "10.0.0.1,80,").val2col()
+        ('log1', 'ip|10.0.0.1')  1
+        ('log1', 'port|80')  1
+        """
+        from ostrakon.assoc.construction import fold, texts_of_numbers
+
+        columns = _as_texts(self._col)
+        at = columns.native.first_containing(separator) if separator else 0
+        if at is not None:
+            raise InvalidArgumentError(
+                f"separator: {separator!r} stands in the column key {columns[at]!r}"
+                if separator
+                else "separator: a text of at least one character is needed"
+            )
+        matrix = self._matrix
+        values = (self._val, matrix.values)
+        if self._val is None:
+            values = texts_of_numbers(matrix.values)
+        joined, places = assoc_join(
+            columns.native, matrix.columns, separator, cast("TextKeys", values[0]).native,
+            np.ascontiguousarray(values[1], np.uint32),
+        )  # fmt: skip
+        ones = np.ones(len(places), np.int64)
+        triples = (matrix.rows(), places, ones)
+        return self._make(*fold(self._row, TextKeys(joined), None, triples, "max", ""))
+
+    def col2type(self, separator: str = "|", convert: bool = True) -> Assoc:
+        """`(r, "c|v", x)` becomes `(r, c, v)`, cut at the first separator. Values become numbers
+        when all of them are (`convert`). Where a row has a column twice, the smaller text stays.
+
+        >>> Assoc("log1,log1,", "ip|10.0.0.1,port|80,", 1).col2type()
+        ('log1', 'ip')  '10.0.0.1'
+        ('log1', 'port')  '80'
+        """
+        from ostrakon.assoc.construction import fold
+
+        if not isinstance(self._col, TextKeys):
+            if len(self._col) == 0:
+                return cast("Assoc", self)
+            raise TypeError("col2type: the column keys are no texts")
+        left, left_at, right, right_at = self._col.native.split_once(separator, "col2type")
+        columns = self._matrix.columns
+        triples = (self._matrix.rows(), left_at[columns], right_at[columns])
+        made = self._make(*fold(self._row, TextKeys(left), TextKeys(right), triples, "min", ""))
+        return made.to_numbers(strict=False) if convert else made
+
+    def to_numbers(self, strict: bool = True) -> Assoc:
+        """Texts as numbers: integers if all of them are, else floats. With `strict` off, the array
+        stays as it is when one is no number.
+
+        >>> Assoc("a,b,", "x,", "10,2.5,").to_numbers().values.tolist()
+        [10.0, 2.5]
+        """
+        if self._val is None:
+            return cast("Assoc", self)
+        numbers = parse_numbers(self._val.to_list())
+        if numbers is None:
+            if not strict:
+                return cast("Assoc", self)
+            wrong = next(text for text in self._val.to_list() if parse_numbers([text]) is None)
+            raise InvalidArgumentError(f"to_numbers: the value {wrong!r} is no number")
+        return self._with_numbers(numbers[self._matrix.values])
+
+    def to_text(self) -> Assoc:
+        """Numbers as texts: whole floats without a point."""
+        from ostrakon.assoc.construction import texts_of_numbers
+
+        if self._val is not None:
+            return cast("Assoc", self)
+        keys, places = texts_of_numbers(self._matrix.values)
+        return self._make(self._row, self._col, keys, self._matrix.with_values(places))
+
+    def astype(self, kind: Any) -> Assoc:
+        """Values as `int`, `float`, `bool` or `str`."""
+        if np.dtype(kind).kind == "U":
+            return self.to_text()
+        number = self.to_numbers()
+        return number._with_numbers(number._matrix.values.astype(_wide(np.dtype(kind))))
+
+    def put_row(self, row: Any) -> Assoc:
+        """All entries with this row key, or with these, one for each present. Collisions: the
+        smaller."""
+        return self._rekeyed(row, self._row, 0)
+
+    def put_col(self, col: Any) -> Assoc:
+        """The same for column keys.
+
+        >>> Assoc("a,b,", "x,y,", [1, 2]).sum(1).put_col("Degree,")
+        ('a', 'Degree')  1
+        ('b', 'Degree')  2
+        """
+        return self._rekeyed(col, self._col, 1)
+
+    def put_val(self, val: Any) -> Assoc:
+        """The same places with one value."""
+        from ostrakon.assoc.core import Assoc
+
+        rows, cols, _ = cast("Assoc", self).find()
+        return Assoc(rows, cols, val)
+
+    def _rekeyed(self, given: Any, keys: Keys, axis: int) -> Assoc:
+        from ostrakon.assoc.construction import fold
+
+        name = ("row", "col")[axis]
+        items = read_items(name, given)
+        if items.count not in (1, len(keys)) or items.valid is not None:
+            raise InvalidArgumentError(f"{name}: one key, or {len(keys)}, not {items.count}")
+        found, places = resolve([items])[0]
+        if len(places) != len(keys):
+            places = np.repeat(places, len(keys))
+        rows, columns = self._matrix.rows(), self._matrix.columns
+        if axis == 0:
+            triples, row, col = (places[rows], columns, self._matrix.values), found, self._col
+        else:
+            triples, row, col = (rows, places[columns], self._matrix.values), self._row, found
+        return self._make(*fold(row, col, self._val, triples, "min", ""))
+
+    def row_text(self, separator: str = ",") -> str:
+        """Row keys as a delimiter string. A key that holds the separator is an error."""
+        return delimited(_as_texts(self._row), separator, "row")
+
+    def col_text(self, separator: str = ",") -> str:
+        """Column keys as a delimiter string."""
+        return delimited(_as_texts(self._col), separator, "col")
+
+
+def delimited(keys: TextKeys, separator: str, name: str) -> str:
+    """Keys as a delimiter string."""
+    if len(separator) != 1:
+        raise InvalidArgumentError(f"separator: one character, not {separator!r}")
+    at = keys.native.first_containing(separator)
+    if at is not None:
+        raise InvalidArgumentError(f"{name}: the key {keys[at]!r} contains {separator!r}")
+    return "".join(key + separator for key in keys.to_list())
+
+
+def parse_numbers(texts: list[str]) -> Array | None:
+    """Integers if all texts are, else floats, else `None`. `nan`, `1_000` and blanks are no
+    numbers."""
+    if any("_" in text or text != text.strip() for text in texts):
+        return None
+    try:
+        return np.array([int(text) for text in texts], np.int64)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        numbers = np.array([float(text) for text in texts], np.float64)
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else numbers
+
+
+def _as_texts(keys: Keys) -> TextKeys:
+    if isinstance(keys, TextKeys):
+        return keys
+    from ostrakon.assoc.construction import texts_of_numbers
+
+    return texts_of_numbers(keys.to_numpy())[0] if len(keys) else TextKeys.of([])
+
+
+def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    kinds = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
+    if dtype.kind not in kinds:
+        raise TypeError(f"astype: int, float, bool or str, not {dtype}")
+    return np.dtype(kinds[dtype.kind])

@@ -1,0 +1,235 @@
+//! Building, meeting and cutting matrices.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use ostrakon_assoc::csr::{
+    Aligned, Collision, Csr, Elementwise, Triples, filter, group, intersection,
+    matched_intersection, matched_union, row_numbers, select, transpose, union,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::source::to_python;
+use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+
+type Positions<'py> = Bound<'py, PyArray1<u32>>;
+type Map<'py> = Option<PyReadonlyArray1<'py, u32>>;
+
+/// Triples to a condensed matrix.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "called by keyword from one place"
+)]
+pub(super) fn assoc_fold<'py>(
+    py: Python<'py>,
+    rows: PyReadonlyArray1<'py, u32>,
+    columns: PyReadonlyArray1<'py, u32>,
+    values: Values<'py>,
+    shape: (usize, usize),
+    collision: &str,
+    drop_null: bool,
+    threads: usize,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let collision = match collision {
+        "min" => Collision::Min,
+        "max" => Collision::Max,
+        "sum" => Collision::Sum,
+        "prod" => Collision::Product,
+        "first" => Collision::First,
+        "last" => Collision::Last,
+        other => return Err(unknown("collision function", other)),
+    };
+    let triples = Triples {
+        rows: rows.as_slice()?,
+        columns: columns.as_slice()?,
+        shape,
+    };
+    with_values!(&values, values => {
+        let folded = py.detach(|| {
+            Csr::from_triples_keeping(&triples, values, collision, drop_null, threads)
+        });
+        condensed(py, folded)
+    })
+}
+
+/// Triples by place: `(starts, columns, groups, order)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_group<'py>(
+    py: Python<'py>,
+    rows: PyReadonlyArray1<'py, u32>,
+    columns: PyReadonlyArray1<'py, u32>,
+    shape: (usize, usize),
+    threads: usize,
+) -> PyResult<(
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+)> {
+    let triples = Triples {
+        rows: rows.as_slice()?,
+        columns: columns.as_slice()?,
+        shape,
+    };
+    let grouped = py
+        .detach(|| group(&triples, threads))
+        .map_err(|error| to_python("triples", &error))?;
+    Ok((
+        grouped.starts.into_pyarray(py),
+        grouped.columns.into_pyarray(py),
+        grouped.groups.into_pyarray(py),
+        grouped.order.into_pyarray(py),
+    ))
+}
+
+/// A matrix with the maps of its rows and columns into the common shape.
+#[derive(FromPyObject)]
+pub(super) struct Mapped<'py>(Matrix<'py>, Map<'py>, Map<'py>);
+
+impl Mapped<'_> {
+    fn align<'a, T>(&'a self, values: &'a [T]) -> PyResult<Aligned<'a, T>> {
+        Aligned::new(self.0.view(values)?, slice(&self.1)?, slice(&self.2)?)
+            .map_err(|error| to_python("map", &error))
+    }
+}
+
+fn slice<'a>(map: &'a Map<'_>) -> PyResult<Option<&'a [u32]>> {
+    Ok(match map {
+        Some(map) => Some(map.as_slice()?),
+        None => None,
+    })
+}
+
+/// Numbers place by place, over the union or the intersection of places.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_elementwise<'py>(
+    py: Python<'py>,
+    left: Mapped<'py>,
+    right: Mapped<'py>,
+    shape: (usize, usize),
+    operation: &str,
+    over_union: bool,
+    drop_null: bool,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let operation = match operation {
+        "add" => Elementwise::Add,
+        "subtract" => Elementwise::Subtract,
+        "multiply" => Elementwise::Multiply,
+        "divide" => Elementwise::Divide,
+        "min" => Elementwise::Min,
+        "max" => Elementwise::Max,
+        "first" => Elementwise::First,
+        "pair" => Elementwise::Pair,
+        other => return Err(unknown("elementwise operation", other)),
+    };
+    with_numbers!(&left.0.2, &right.0.2, one, two => {
+        let (one, two) = (left.align(one)?, right.align(two)?);
+        let met = py.detach(|| {
+            if over_union {
+                union(&one, &two, shape, operation, drop_null)
+            } else {
+                intersection(&one, &two, shape, operation, drop_null)
+            }
+        });
+        condensed(py, met)
+    })
+}
+
+/// Places of the union or intersection and the entries there: `(starts, columns, left, right)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_match<'py>(
+    py: Python<'py>,
+    left: Mapped<'py>,
+    right: Mapped<'py>,
+    shape: (usize, usize),
+    over_union: bool,
+) -> PyResult<(
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+)> {
+    // Places alone matter, so that any two kinds of values may meet.
+    let matched = with_values!(&left.0.2, one => with_values!(&right.0.2, two => {
+        let (one, two) = (left.align(one)?, right.align(two)?);
+        py.detach(|| {
+            if over_union {
+                matched_union(&one, &two, shape)
+            } else {
+                matched_intersection(&one, &two, shape)
+            }
+        })
+    }))
+    .map_err(|error| to_python("result", &error))?;
+    Ok((
+        matched.starts.into_pyarray(py),
+        matched.columns.into_pyarray(py),
+        matched.left.into_pyarray(py),
+        matched.right.into_pyarray(py),
+    ))
+}
+
+/// The entries in some rows and columns.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_select<'py>(
+    py: Python<'py>,
+    matrix: Matrix<'py>,
+    rows: Map<'py>,
+    columns: Map<'py>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (rows, columns) = (slice(&rows)?, slice(&columns)?);
+    with_values!(&matrix.2, values => {
+        let view = matrix.view(values)?;
+        condensed(py, py.detach(|| select(&view, rows, columns)))
+    })
+}
+
+/// The entries whose mark is set.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_filter<'py>(
+    py: Python<'py>,
+    matrix: Matrix<'py>,
+    marks: PyReadonlyArray1<'py, bool>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let marks = marks.as_slice()?;
+    with_values!(&matrix.2, values => {
+        let view = matrix.view(values)?;
+        condensed(py, py.detach(|| filter(&view, marks)))
+    })
+}
+
+/// Rows become columns: `(starts, columns, values)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_transpose<'py>(
+    py: Python<'py>,
+    matrix: Matrix<'py>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    with_values!(&matrix.2, values => {
+        let view = matrix.view(values)?;
+        let (starts, columns, values) = py.detach(|| transpose(&view)).into_parts();
+        let parts = (starts.into_pyarray(py), columns.into_pyarray(py), values.into_pyarray(py));
+        parts.into_pyobject(py)
+    })
+}
+
+/// Row of each entry.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_rows<'py>(
+    py: Python<'py>,
+    starts: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Positions<'py>> {
+    Ok(row_numbers(starts.as_slice()?).into_pyarray(py))
+}
+
+pub(super) fn unknown(what: &str, name: &str) -> PyErr {
+    PyValueError::new_err(format!("there is no {what} {name:?}"))
+}

@@ -1,0 +1,12 @@
+//! Kernels of associative arrays for `ostrakon.assoc`: NumPy arrays in, NumPy arrays out, the
+//! interpreter lock released while they run. What the operators mean is decided in Python.
+
+mod keys;
+mod matrix;
+mod product;
+mod source;
+mod values;
+
+pub(crate) use self::register::register;
+
+mod register;

@@ -1,0 +1,137 @@
+//! Matrix products.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use ostrakon_assoc::csr::{Add, CatText, Multiply, cat_product, expand, product};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::keys::{NativeKeys, dictionary};
+use super::matrix::unknown;
+use super::source::to_python;
+use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+
+type Positions<'py> = Bound<'py, PyArray1<u32>>;
+type Inner<'py> = Option<PyReadonlyArray1<'py, u32>>;
+
+/// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_product<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+    add: &str,
+    multiply: &str,
+    threads: usize,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let add = match add {
+        "plus" => Add::Plus,
+        "min" => Add::Min,
+        "max" => Add::Max,
+        "any" => Add::Any,
+        other => return Err(unknown("addition", other)),
+    };
+    let multiply = match multiply {
+        "times" => Multiply::Times,
+        "plus" => Multiply::Plus,
+        "min" => Multiply::Min,
+        "max" => Multiply::Max,
+        "first" => Multiply::First,
+        "second" => Multiply::Second,
+        "pair" => Multiply::Pair,
+        other => return Err(unknown("multiplication", other)),
+    };
+    let inner = slice(&inner)?;
+    with_numbers!(&left.2, &right.2, one, two => {
+        let (one, two) = (left.view(one)?, right.view(two)?);
+        condensed(py, py.detach(|| product(&one, inner, &two, (add, multiply), threads)))
+    })
+}
+
+/// Every product on its own: `(rows, columns, left entries, right entries)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_expand<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+    most: u64,
+) -> PyResult<(
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+    Positions<'py>,
+)> {
+    let inner = slice(&inner)?;
+    let pairs = with_values!(&left.2, one => with_values!(&right.2, two => {
+        let (one, two) = (left.view(one)?, right.view(two)?);
+        py.detach(|| expand(&one, inner, &two, most))
+    }))
+    .map_err(|error| to_python("product", &error))?;
+    Ok((
+        pairs.rows.into_pyarray(py),
+        pairs.columns.into_pyarray(py),
+        pairs.left.into_pyarray(py),
+        pairs.right.into_pyarray(py),
+    ))
+}
+
+/// Products that tell what met: `(starts, columns, dictionary, positions)`. With one dictionary the inner
+/// keys are written, with two the pairs of values.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+#[expect(clippy::too_many_arguments, reason = "called from one place")]
+pub(super) fn assoc_cat<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+    keys: &NativeKeys,
+    right_values: Option<&NativeKeys>,
+    pair_delimiter: &str,
+    delimiter: &str,
+) -> PyResult<(Positions<'py>, Positions<'py>, NativeKeys, Positions<'py>)> {
+    let inner = slice(&inner)?;
+    let (Values::Position(one), Values::Position(two)) = (&left.2, &right.2) else {
+        return Err(PyTypeError::new_err(
+            "values: positions in a dictionary are needed",
+        ));
+    };
+    let (one, two) = (left.view(one.as_slice()?)?, right.view(two.as_slice()?)?);
+    let delimiter = delimiter.as_bytes();
+    let write = match right_values {
+        None => CatText::Keys {
+            keys: &keys.keys,
+            delimiter,
+        },
+        Some(right) => CatText::Values {
+            left: &keys.keys,
+            right: &right.keys,
+            pair_delimiter: pair_delimiter.as_bytes(),
+            delimiter,
+        },
+    };
+    let (starts, columns, keys, positions) = py
+        .detach(|| {
+            let (starts, columns, text) = cat_product(&one, inner, &two, write)?;
+            let (keys, positions) = dictionary(&text)?;
+            Ok((starts, columns, keys, positions))
+        })
+        .map_err(|error| to_python("product", &error))?;
+    Ok((
+        starts.into_pyarray(py),
+        columns.into_pyarray(py),
+        NativeKeys::new(keys),
+        positions.into_pyarray(py),
+    ))
+}
+
+fn slice<'a>(inner: &'a Inner<'_>) -> PyResult<Option<&'a [u32]>> {
+    Ok(match inner {
+        Some(inner) => Some(inner.as_slice()?),
+        None => None,
+    })
+}
