@@ -96,6 +96,10 @@ def main() -> None:
                     table.compact()
                 seconds, cpu, found = timed(lambda: pa.table(table.scan()))  # noqa: B023
                 record("scan, six columns", form, seconds, cpu)
+                # Random edges may coincide: a version each stays.
+                distinct = found.num_rows
+                if not options.entries * 0.999 <= distinct <= options.entries:
+                    raise SystemExit(f"put {options.entries} entries and found {distinct}")
                 del found
                 triples = ["row", "qualifier", "value"]
                 seconds, cpu, _ = timed(lambda: pa.table(table.scan(fields=triples)))  # noqa: B023

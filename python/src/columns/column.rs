@@ -141,6 +141,18 @@ impl Column {
         }
     }
 
+    /// Entry `at`; panics past the end.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> &[u8] {
+        match self {
+            Self::Constant(bytes) => bytes,
+            Self::Chunks(chunks) => match chunks.chunks.as_slice() {
+                [one] => one.get(at),
+                _ => self.segment(at).0.get(0),
+            },
+        }
+    }
+
     /// Entries from `at` on that lie in one chunk, and how many there are (`usize::MAX` for a
     /// constant).
     pub(super) fn segment(&self, at: usize) -> (Segment<'_>, usize) {

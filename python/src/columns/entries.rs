@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use ostrakon_cell::{
-    ColumnUpdate, Error, MAX_KEY_BYTES, MAX_VALUE_BYTES, Result, VisibilityExpression,
+    ColumnUpdate, EntryRef, Error, KeyRef, MAX_KEY_BYTES, MAX_VALUE_BYTES, Result,
+    VisibilityExpression,
 };
 
 use super::column::Column;
@@ -12,17 +13,17 @@ use super::stamps::Stamps;
 /// The entries of one call.
 pub(crate) struct Entries {
     /// Rows.
-    pub(crate) row: Column,
+    row: Column,
     /// Column families.
-    pub(crate) family: Column,
+    family: Column,
     /// Column qualifiers.
-    pub(crate) qualifier: Column,
+    qualifier: Column,
     /// Labels.
-    pub(crate) visibility: Column,
+    visibility: Column,
     /// Timestamps.
-    pub(crate) timestamp: Stamps,
+    timestamp: Stamps,
     /// Values; `None` deletes.
-    pub(crate) value: Option<Column>,
+    value: Option<Column>,
     len: usize,
 }
 
@@ -144,14 +145,37 @@ impl Entries {
         })
     }
 
+    /// The row of entry `at`; panics past the end.
+    #[inline]
+    pub(crate) fn row(&self, at: usize) -> &[u8] {
+        self.row.get(at)
+    }
+
+    /// The key and value of entry `at`, with `now` for a timestamp the table would set; panics past
+    /// the end.
+    #[inline]
+    pub(crate) fn entry(&self, at: usize, now: i64) -> EntryRef<'_> {
+        EntryRef {
+            key: KeyRef {
+                row: self.row.get(at),
+                family: self.family.get(at),
+                qualifier: self.qualifier.get(at),
+                visibility: self.visibility.get(at),
+                timestamp: self.timestamp.get(at).unwrap_or(now),
+                deleted: self.value.is_none(),
+            },
+            value: self.value.as_ref().map_or(&[], |value| value.get(at)),
+        }
+    }
+
     /// Calls `visit` on the row and update of each entry of `range`, in order.
     ///
     /// # Errors
     /// Those of `visit`, which end the walk.
-    pub(crate) fn for_each<'a>(
-        &'a self,
+    pub(crate) fn for_each(
+        &self,
         range: std::ops::Range<usize>,
-        mut visit: impl FnMut(&'a [u8], ColumnUpdate<'a>) -> Result<()>,
+        mut visit: impl FnMut(&[u8], ColumnUpdate<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut at = range.start;
         let end = range.end.min(self.len);

@@ -74,6 +74,8 @@ pub(super) struct Reader {
     shape: Shape,
     schema: SchemaRef,
     batch: Batch,
+    /// Bytes of each column of bytes in the batch before: the next one will take about as many.
+    expected: Vec<usize>,
     left: u64,
     over: bool,
     gate: Gate,
@@ -87,6 +89,7 @@ impl Reader {
             scan,
             shape,
             batch: Batch::new(),
+            expected: Vec::new(),
             over: false,
             gate,
         }
@@ -99,7 +102,7 @@ impl Reader {
         }
         // What is in memory could be read on; that some scans end and others go on helps nobody.
         self.gate.check()?;
-        let mut gather = Gather::new(&self.shape);
+        let mut gather = Gather::new(&self.shape, &self.expected);
         while gather.entries < self.shape.batch_entries && gather.bytes() < BATCH_BYTES {
             if !self.scan.next_batch(&mut self.batch)? {
                 self.over = true;
@@ -116,6 +119,7 @@ impl Reader {
         if gather.entries == 0 {
             return Ok(None);
         }
+        self.expected = gather.lanes.iter().map(|lane| lane.data.len()).collect();
         gather.finish(&self.schema, self.shape.text).map(Some)
     }
 
@@ -150,6 +154,9 @@ impl RecordBatchReader for Reader {
     }
 }
 
+/// Bytes copied at once where a part has no more.
+const SHORT: u32 = 16;
+
 /// A column of bytes under construction.
 struct Lane {
     of: fn(&Slot) -> Span,
@@ -160,8 +167,22 @@ struct Lane {
 impl Lane {
     fn append(&mut self, batch: &Batch) {
         self.ends.reserve(batch.len());
+        let arena_bytes = batch.byte_len();
         for slot in batch.slots() {
-            self.data.extend_from_slice(batch.bytes((self.of)(slot)));
+            let span = (self.of)(slot);
+            let (start, len) = (span.start, span.len as usize);
+            // Most parts are short. A copy of constant size is a move of two registers where one
+            // of unknown size is a call, which costs more than all the rest of this loop.
+            if len <= SHORT as usize && start as usize + SHORT as usize <= arena_bytes {
+                let end = self.data.len() + len;
+                let wide = batch.bytes(Span { start, len: SHORT });
+                if let Some(wide) = wide.first_chunk::<{ SHORT as usize }>() {
+                    self.data.extend_from_slice(wide);
+                }
+                self.data.truncate(end);
+            } else {
+                self.data.extend_from_slice(batch.bytes(span));
+            }
             self.ends.push(self.data.len() as i32);
         }
     }
@@ -217,7 +238,13 @@ struct Gather {
 }
 
 impl Gather {
-    fn new(shape: &Shape) -> Self {
+    fn new(shape: &Shape, expected: &[usize]) -> Self {
+        // Engine batches do not end where ours do.
+        let entries = if expected.is_empty() {
+            0
+        } else {
+            shape.batch_entries.min(1 << 16) + 4096
+        };
         let mut lanes = Vec::new();
         let columns = shape.fields.iter().map(|field| {
             let of: fn(&Slot) -> Span = match FIELDS[*field] {
@@ -228,20 +255,25 @@ impl Gather {
                 "qualifier" => |slot| slot.qualifier,
                 _ => |slot| slot.value,
             };
-            let mut ends = Vec::with_capacity(shape.batch_entries.min(1 << 16) + 1);
+            let mut ends = Vec::with_capacity(entries + 1);
             ends.push(0);
+            let bytes = expected
+                .get(lanes.len())
+                .map_or(0, |bytes| bytes + bytes / 8);
             lanes.push(Lane {
                 of,
                 ends,
-                data: Vec::new(),
+                data: Vec::with_capacity(bytes),
             });
             Column::Bytes(lanes.len() - 1)
         });
+        let columns = columns.collect();
+        let has = |name| shape.fields.iter().any(|field| FIELDS[*field] == name);
         Self {
-            columns: columns.collect(),
+            columns,
             lanes,
             labels: Labels::default(),
-            stamps: Vec::new(),
+            stamps: Vec::with_capacity(if has("timestamp") { entries } else { 0 }),
             entries: 0,
         }
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{Batch, KeyRef, Result, Table};
+use ostrakon_cell::{Batch, Result, Table};
 
 use crate::columns::Entries;
 
@@ -15,39 +15,65 @@ const BATCH_ENTRIES: usize = 1 << 14;
 pub(super) fn import(table: &Arc<dyn Table>, entries: &Entries) -> Result<u64> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_millis() as i64);
-    // Where the parts of each entry lie; the columns stay where they are.
-    let mut keys: Vec<(KeyRef<'_>, &[u8])> = Vec::with_capacity(entries.len());
-    entries.for_each(0..entries.len(), |row, update| {
-        keys.push((
-            KeyRef {
-                row,
-                family: update.family,
-                qualifier: update.qualifier,
-                visibility: update.visibility,
-                timestamp: update.timestamp.unwrap_or(now),
-                deleted: update.value.is_none(),
-            },
-            update.value.unwrap_or_default(),
-        ));
-        Ok(())
-    })?;
-    let sorted = keys.windows(2).all(|pair| match pair {
-        [a, b] => a.0.cmp(&b.0) == Ordering::Less,
-        _ => true,
-    });
-    if !sorted {
-        // Of equal keys the last one given counts: it comes first.
-        keys.reverse();
-        keys.sort_by(|a, b| a.0.cmp(&b.0));
-    }
+    let key = |at: usize| entries.entry(at, now).key;
+    let sorted = (1..entries.len()).all(|at| key(at - 1).cmp(&key(at)) == Ordering::Less);
+    let order = if sorted {
+        Vec::new()
+    } else {
+        sorted_positions(entries, now)
+    };
     let mut bulk = table.bulk_writer()?;
     let mut batch = Batch::new();
-    for part in keys.chunks(BATCH_ENTRIES) {
+    for begin in (0..entries.len()).step_by(BATCH_ENTRIES) {
+        let end = (begin + BATCH_ENTRIES).min(entries.len());
         batch.clear();
-        for (key, value) in part {
-            batch.push(*key, value)?;
+        for place in begin..end {
+            let at = order.get(place).map_or(place, |(_, at)| *at);
+            let entry = entries.entry(at, now);
+            batch.push(entry.key, entry.value)?;
         }
         bulk.append(&batch)?;
     }
     bulk.finish()
+}
+
+/// The positions of the entries in key order, each with the eight bytes of its row that come behind
+/// what all rows begin with: most comparisons end there, without a look at the columns.
+fn sorted_positions(entries: &Entries, now: i64) -> Vec<(u64, usize)> {
+    let first = entries.row(0);
+    let shared = (1..entries.len()).fold(first.len(), |shared, at| {
+        let row = entries.row(at);
+        let same = row.iter().zip(first).take(shared);
+        same.take_while(|(a, b)| a == b).count()
+    });
+    let mut order: Vec<(u64, usize)> = (0..entries.len())
+        .map(|at| {
+            (
+                prefix(entries.row(at).get(shared..).unwrap_or_default()),
+                at,
+            )
+        })
+        .collect();
+    // Of equal keys the last one given counts: it comes first.
+    order.sort_unstable_by(|(a_prefix, a), (b_prefix, b)| {
+        a_prefix.cmp(b_prefix).then_with(|| {
+            let (a_key, b_key) = (entries.entry(*a, now).key, entries.entry(*b, now).key);
+            a_key.cmp(&b_key).then_with(|| b.cmp(a))
+        })
+    });
+    order
+}
+
+/// Eight bytes as a number that sorts as they do; short rows are filled with zeros.
+fn prefix(row: &[u8]) -> u64 {
+    match row.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            for (to, from) in bytes.iter_mut().zip(row) {
+                *to = *from;
+            }
+            u64::from_be_bytes(bytes)
+        }
+    }
 }
