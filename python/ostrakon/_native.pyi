@@ -178,3 +178,43 @@ def assoc_cat(
     pair_delimiter: str,
     delimiter: str,
 ) -> tuple[_Positions, _Positions, NativeKeys, _Positions]: ...
+
+_Keys: TypeAlias = tuple[bytearray, bytearray]
+
+def graph_kronecker(
+    scale: int, edges_per_vertex: float, seed: int, permuted: bool, part: int, parts: int
+) -> _Keys: ...
+def graph_write(
+    store: NativeStore,
+    context: Mapping[str, Any],
+    form: str,
+    name: str,
+    first_edge: int,
+    edges: tuple[Any, Any, Any],
+) -> int: ...
+def graph_multiply(
+    store: NativeStore,
+    context: Mapping[str, Any],
+    tables: tuple[Mapping[str, Any], Mapping[str, Any]],
+    semiring: str,
+    part: str,
+    outputs: tuple[str | None, str | None, bool],
+) -> dict[str, Any]: ...
+def graph_elementwise(
+    store: NativeStore,
+    context: Mapping[str, Any],
+    tables: tuple[Mapping[str, Any], Mapping[str, Any]],
+    union: bool,
+    operation: str,
+    outputs: tuple[str | None, str | None, bool],
+) -> dict[str, Any]: ...
+def graph_search(
+    store: NativeStore, context: Mapping[str, Any], start: Any, search: Mapping[str, Any]
+) -> dict[str, Any]: ...
+def graph_compute(
+    store: NativeStore,
+    context: Mapping[str, Any],
+    algorithm: str,
+    table: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> dict[str, Any]: ...

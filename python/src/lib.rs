@@ -10,6 +10,7 @@ mod assoc;
 mod capsule;
 mod columns;
 mod errors;
+mod graph;
 mod tables;
 
 use pyo3::prelude::*;
@@ -19,6 +20,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
     assoc::register(module)?;
+    graph::register(module)?;
     tables::register(module)?;
     // The stub lists the names, and a test compares them; a second list would only drift.
     module.delattr("__all__")

@@ -168,6 +168,19 @@ impl Column {
         }
     }
 
+    /// The entries in order; a constant again and again without end.
+    pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        match self {
+            Self::Constant(bytes) => Box::new(std::iter::repeat(bytes.as_slice())),
+            Self::Chunks(chunks) => Box::new(
+                chunks
+                    .chunks
+                    .iter()
+                    .flat_map(|chunk| (0..chunk.len()).map(|at| chunk.get(at))),
+            ),
+        }
+    }
+
     /// Calls `visit` on every entry in order; a constant is one entry.
     pub(crate) fn each(&self, mut visit: impl FnMut(&[u8])) {
         match self {

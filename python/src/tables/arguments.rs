@@ -12,13 +12,13 @@ use crate::errors::IntoPython;
 
 /// Bytes, or text that is taken as UTF-8.
 #[derive(FromPyObject)]
-pub(super) enum Text {
+pub(crate) enum Text {
     Text(String),
     Bytes(PyBackedBytes),
 }
 
 impl Text {
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         match self {
             Self::Text(text) => text.into_bytes(),
             Self::Bytes(bytes) => bytes.to_vec(),

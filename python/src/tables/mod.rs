@@ -10,4 +10,6 @@ mod store;
 mod table;
 mod writer;
 
+pub(crate) use arguments::Text;
 pub(crate) use register::register;
+pub(crate) use store::NativeStore;

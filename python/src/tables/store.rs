@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ostrakon_cell::{Authorizations, CloneOptions, Result, Source, TableOptions, TimeType};
+use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions, vfs::MemoryVfs};
 use parking_lot::RwLock;
 use pyo3::prelude::*;
 
-use super::arguments::{Text, all_bytes, set_of};
+use super::arguments::{Text, all_bytes, authorizations, set_of};
 use super::gate::{Gate, closed};
 use super::table::NativeTable;
 use crate::errors::IntoPython;
@@ -28,8 +29,13 @@ pub(crate) struct NativeStore {
 }
 
 impl NativeStore {
-    fn open_store(&self) -> Result<Arc<Store>> {
+    pub(crate) fn open_store(&self) -> Result<Arc<Store>> {
         self.store.read().clone().ok_or_else(closed)
+    }
+
+    /// What a reader may see who asks for these, or for all that are held.
+    pub(crate) fn authorizations(&self, asked: Option<Vec<Text>>) -> PyResult<Authorizations> {
+        authorizations(asked, self.held.as_ref())
     }
 }
 
@@ -71,6 +77,7 @@ impl NativeStore {
             ..defaults
         };
         let mut components = Components::default();
+        register_graph_iterators(&mut components.iterators);
         if path.is_none() {
             components.vfs = MemoryVfs::shared();
         }

@@ -1,0 +1,566 @@
+"""Graphs in tables: making them, writing them, computing on them where they are.
+
+Every function takes an open store and the names of tables. What is read is what `auths` may see;
+what is written carries the label `visibility`. Results say how much they wrote: `relative_io` is
+the number of entries written for each entry of the result.
+
+>>> import ostrakon
+>>> from ostrakon import graph
+>>> with ostrakon.open() as store:
+...     _ = graph.put_edges(store, "Tadj", ["alice", "alice", "bob"], ["bob", "carl", "dora"])
+...     graph.bfs(store, "Tadj", "alice", steps=2).levels()
+{'alice': 0, 'bob': 1, 'carl': 1, 'dora': 2}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ostrakon import _native
+from ostrakon.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from ostrakon.ranges import Bytes
+    from ostrakon.store import Store
+
+__all__ = [
+    "Bfs",
+    "Components",
+    "Factors",
+    "Matrix",
+    "Outcome",
+    "Part",
+    "Ranks",
+    "bfs",
+    "connected_components",
+    "degree_table",
+    "elementwise_product",
+    "elementwise_sum",
+    "jaccard",
+    "k_truss",
+    "kronecker",
+    "nmf",
+    "pagerank",
+    "put_edges",
+    "table_mult",
+    "tfidf",
+    "triangle_count",
+]
+
+Key: TypeAlias = str | bytes
+_Parts: TypeAlias = tuple[
+    tuple[bytearray, bytearray], tuple[bytearray, bytearray], bytearray, bytearray, bytearray
+]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table, or a part of it, as a matrix: rows are rows, qualifiers are columns.
+
+    `rows` and `columns` are lists as D4M writes them: keys with a separator behind each, `a,:,b,`
+    for a range that holds both, `:,b,` and `a,:,` for open ones, `al*,` for a prefix. `least` and
+    `most` bound the values. `values` is `numbers`, `numbers_or_one` (a text counts as 1) or `ones`.
+    """
+
+    table: str
+    rows: str = ":"
+    columns: str = ":"
+    family: Bytes | None = None
+    least: float | None = None
+    most: float | None = None
+    values: str = "numbers"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A sparse matrix with sorted row and column keys."""
+
+    rows: list[Key]
+    columns: list[Key]
+    offsets: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def to_scipy(self) -> csr_array[Any, Any]:
+        """The numbers as a SciPy array in compressed rows."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self.rows), len(self.columns))
+        return csr_array((self.values, self.indices, self.offsets), shape=shape)
+
+    def triples(self) -> list[tuple[Key, Key, float]]:
+        """Row key, column key and value of every entry, in order."""
+        rows = np.repeat(np.arange(len(self.rows)), np.diff(self.offsets))
+        entries = zip(rows.tolist(), self.indices.tolist(), self.values.tolist(), strict=True)
+        return [(self.rows[row], self.columns[column], value) for row, column, value in entries]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an algorithm did; `matrix` is there when no result table was named."""
+
+    entries_read: int
+    entries_written: int = 0
+    result_entries: int = 0
+    relative_io: float = 0.0
+    counts: dict[str, int] = field(default_factory=dict)
+    matrix: Matrix | None = None
+
+
+@dataclass(frozen=True)
+class Bfs(Outcome):
+    """What a search found: sorted vertices and the step in which each was reached first."""
+
+    vertices: list[Key] = field(default_factory=list)
+    steps: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    last: list[Key] = field(default_factory=list)
+
+    def levels(self) -> dict[Key, int]:
+        """The steps by vertex."""
+        return dict(zip(self.vertices, self.steps.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Components(Outcome):
+    """Connected components: sorted vertices, for each the smallest vertex of its component."""
+
+    vertices: list[Key] = field(default_factory=list)
+    representatives: list[Key] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Ranks(Outcome):
+    """Ranks of sorted vertices, which add up to 1."""
+
+    vertices: list[Key] = field(default_factory=list)
+    ranks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    converged: bool = True
+
+
+@dataclass(frozen=True)
+class Factors(Outcome):
+    """Non-negative factors: W (documents x topics), H (topics x words), the error of each round."""
+
+    documents: list[Key] = field(default_factory=list)
+    words: list[Key] = field(default_factory=list)
+    w: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    h: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+def kronecker(
+    scale: int,
+    edges_per_vertex: float = 8,
+    *,
+    seed: int = 1,
+    permuted: bool = False,
+    part: tuple[int, int] = (0, 1),
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The edges of a Kronecker graph (Graph500's R-MAT): rows and columns, numbered from 0.
+
+    The graph has 2**scale vertices and `edges_per_vertex` times as many edges. `permuted` renumbers
+    the vertices at random. `part=(p, n)` makes part p of n only: parts are disjoint and together
+    the whole graph, in whichever process they are made.
+
+    >>> rows, columns = kronecker(10)
+    >>> len(rows), int(rows.max()) < 1024
+    (8192, True)
+    """
+    rows, columns = _native.graph_kronecker(
+        scale, float(edges_per_vertex), seed, permuted, part[0], part[1]
+    )
+    return np.frombuffer(rows, np.uint64), np.frombuffer(columns, np.uint64)
+
+
+def put_edges(
+    store: Store,
+    name: str,
+    rows: Any,
+    columns: Any,
+    weights: Any = 1,
+    *,
+    form: str = "adjacency",
+    first_edge: int = 0,
+    visibility: Bytes = b"",
+) -> int:
+    """Writes edges into the tables of a form, made where missing; returns the entries written.
+
+    `rows`, `columns` and `weights` (whole numbers) are columns of any library, or single values.
+    `form` is `adjacency` (tables name, nameT and nameDeg), `incidence` (the same; edges are
+    numbered from `first_edge`) or `single` (one table). Equal edges add up, but for those of
+    `incidence`.
+    """
+    context = _context(None, visibility, None, None)
+    edges = (rows, columns, weights)
+    return _native.graph_write(store._native, context, form, name, first_edge, edges)
+
+
+def bfs(
+    store: Store,
+    table: str,
+    start: Any,
+    *,
+    steps: int,
+    form: str = "adjacency",
+    transpose: str | None = None,
+    degrees: str | None = None,
+    degree_column: Bytes | None = None,
+    least_degree: float = 0,
+    most_degree: float = float("inf"),
+    union: bool = True,
+    revisit: bool = False,
+    result: str | None = None,
+    result_transpose: str | None = None,
+    collect: bool = False,
+    auths: Iterable[Bytes] | None = None,
+    visibility: Bytes = b"",
+    memory_bytes: int | None = None,
+) -> Bfs:
+    """Searches breadth first, `steps` steps from the vertices `start`.
+
+    With the degree table `degrees` a step goes on from vertices with a degree within the limits.
+    `revisit` goes on again from vertices reached again, as D4M does. The edges of all steps
+    (`union`) or of the last are added to `result`, or returned with `collect`.
+    """
+    limits = None
+    if degrees is not None:
+        column = degree_column or ("Degree" if form == "incidence" else "OutDeg")
+        prefix = "Out|" if form == "incidence" else ""
+        limits = (degrees, column, prefix, float(least_degree), float(most_degree))
+    search = {
+        "form": form,
+        "table": table,
+        "transpose": transpose,
+        "steps": steps,
+        "degrees": limits,
+        "union": union,
+        "revisit": revisit,
+        "outputs": (result, result_transpose, collect),
+    }
+    context = _context(auths, visibility, memory_bytes, None)
+    found = _native.graph_search(store._native, context, start, search)
+    vertices = _keys(found.pop("vertices"))
+    last = np.frombuffer(found.pop("last"), np.uint32)
+    return Bfs(
+        steps=np.frombuffer(found.pop("levels"), np.uint32),
+        last=[vertices[at] for at in last.tolist()],
+        vertices=vertices,
+        **_outcome(found),
+    )
+
+
+def table_mult(
+    store: Store,
+    left: str | Part,
+    right: str | Part,
+    *,
+    semiring: str = "plus.times",
+    part: str = "all",
+    result: str | None = None,
+    result_transpose: str | None = None,
+    collect: bool | None = None,
+    auths: Iterable[Bytes] | None = None,
+    visibility: Bytes = b"",
+    memory_bytes: int | None = None,
+    threads: int | None = None,
+) -> Outcome:
+    """Multiplies two tables: result += transpose(left) right, over the rows both have.
+
+    `semiring` is two names: plus, min, max or any, then times, plus, min, max, first, second or
+    pair. `part` is `all`, `off_diagonal` or `upper`. Without a result table the product is
+    returned.
+
+    >>> import ostrakon
+    >>> with ostrakon.open() as store:
+    ...     _ = put_edges(store, "A", ["ann", "ann"], ["x", "y"], [2, 3])
+    ...     table_mult(store, "A", "A", part="upper").matrix.triples()
+    [('x', 'y', 6.0)]
+    """
+    context = _context(auths, visibility, memory_bytes, threads)
+    outputs = (result, result_transpose, _collect(collect, result, result_transpose))
+    tables = (_part(left), _part(right))
+    done = _native.graph_multiply(store._native, context, tables, semiring, part, outputs)
+    return Outcome(**_outcome(done))
+
+
+def elementwise_product(
+    store: Store, left: str | Part, right: str | Part, *, operation: str = "times", **options: Any
+) -> Outcome:
+    """Combines the entries that both tables have. Options as `elementwise_sum`."""
+    return _elementwise(store, left, right, False, operation, **options)
+
+
+def elementwise_sum(
+    store: Store, left: str | Part, right: str | Part, *, operation: str = "plus", **options: Any
+) -> Outcome:
+    """Joins two tables; entries of both are combined.
+
+    Options: `result`, `result_transpose`, `collect`, `auths`, `visibility`, `memory_bytes`.
+    """
+    return _elementwise(store, left, right, True, operation, **options)
+
+
+def _elementwise(
+    store: Store,
+    left: str | Part,
+    right: str | Part,
+    union: bool,
+    operation: str,
+    *,
+    result: str | None = None,
+    result_transpose: str | None = None,
+    collect: bool | None = None,
+    auths: Iterable[Bytes] | None = None,
+    visibility: Bytes = b"",
+    memory_bytes: int | None = None,
+) -> Outcome:
+    context = _context(auths, visibility, memory_bytes, None)
+    outputs = (result, result_transpose, _collect(collect, result, result_transpose))
+    tables = (_part(left), _part(right))
+    done = _native.graph_elementwise(store._native, context, tables, union, operation, outputs)
+    return Outcome(**_outcome(done))
+
+
+def jaccard(store: Store, table: str | Part, *, result: str | None = None, **where: Any) -> Outcome:
+    """For every two vertices with common neighbours: common neighbours / neighbours of either.
+
+    The graph is taken as undirected and unweighted. `counts` has `pairs`. Further options, as for
+    all functions below: `collect`, `auths`, `visibility`, `memory_bytes`, `threads`.
+    """
+    return Outcome(**_outcome(_compute(store, "jaccard", table, result=result, **where)))
+
+
+def k_truss(
+    store: Store,
+    table: str | Part,
+    k: int,
+    *,
+    form: str = "adjacency",
+    result: str | None = None,
+    **where: Any,
+) -> Outcome:
+    """What is left when every edge lies in at least k - 2 triangles of what is left.
+
+    `form` is `adjacency`, or `incidence` for a table of edges with `Out|` and `In|` columns.
+    """
+    if form not in ("adjacency", "incidence"):
+        raise InvalidArgumentError(
+            f"`form` is adjacency or incidence, not {form!r}", {"argument": "form"}
+        )
+    name = "k_truss" if form == "adjacency" else "k_truss_incidence"
+    return Outcome(**_outcome(_compute(store, name, table, result=result, count=k, **where)))
+
+
+def triangle_count(store: Store, table: str | Part, **where: Any) -> int:
+    """The number of triangles of the graph, directions and loops not regarded."""
+    return int(_compute(store, "triangle_count", table, **where)["triangles"])
+
+
+def connected_components(
+    store: Store, table: str | Part, *, result: str | None = None, **where: Any
+) -> Components:
+    """The connected components, directions not regarded; `counts` has `components`."""
+    found = _compute(store, "connected_components", table, result=result, **where)
+    vertices = _keys(found.pop("vertices"))
+    smallest = np.frombuffer(found.pop("representatives"), np.uint32)
+    return Components(
+        representatives=[vertices[at] for at in smallest.tolist()],
+        vertices=vertices,
+        **_outcome(found),
+    )
+
+
+def pagerank(
+    store: Store,
+    table: str | Part,
+    *,
+    damping: float = 0.85,
+    tolerance: float = 1e-6,
+    rounds_max: int = 100,
+    result: str | None = None,
+    **where: Any,
+) -> Ranks:
+    """Ranks vertices; values weigh the edges. Converged when the ranks of n vertices change by less
+    than n times the tolerance, all together.
+    """
+    found = _compute(
+        store,
+        "pagerank",
+        table,
+        result=result,
+        damping=damping,
+        tolerance=tolerance,
+        rounds_max=rounds_max,
+        **where,
+    )
+    return Ranks(
+        vertices=_keys(found.pop("vertices")),
+        ranks=np.frombuffer(found.pop("ranks"), np.float64),
+        converged=found.pop("converged"),
+        **_outcome(found),
+    )
+
+
+def tfidf(store: Store, table: str | Part, *, result: str | None = None, **where: Any) -> Outcome:
+    """Weighs words (columns) of documents (rows): value * ln(documents / those with the word)."""
+    return Outcome(**_outcome(_compute(store, "tfidf", table, result=result, **where)))
+
+
+def nmf(
+    store: Store,
+    table: str | Part,
+    topics: int,
+    *,
+    rounds_max: int = 20,
+    tolerance: float = 0.01,
+    seed: int = 1,
+    documents_result: str | None = None,
+    words_result: str | None = None,
+    **where: Any,
+) -> Factors:
+    """Approximates a table by the product of two smaller ones without negative numbers."""
+    found = _compute(
+        store,
+        "nmf",
+        table,
+        result=documents_result,
+        second_result=words_result,
+        count=topics,
+        rounds_max=rounds_max,
+        tolerance=tolerance,
+        seed=seed,
+        **where,
+    )
+    w = np.frombuffer(found.pop("document_topics"), np.float64)
+    h = np.frombuffer(found.pop("word_topics"), np.float64)
+    return Factors(
+        documents=_keys(found.pop("documents")),
+        words=_keys(found.pop("words")),
+        w=w.reshape(-1, topics),
+        h=h.reshape(-1, topics).T,
+        errors=np.frombuffer(found.pop("errors"), np.float64),
+        **_outcome(found),
+    )
+
+
+def degree_table(
+    store: Store,
+    table: str | Part,
+    result: str,
+    *,
+    column: Bytes = "Degree",
+    sums: bool = False,
+    **where: Any,
+) -> Outcome:
+    """Adds, for each row, its number of entries (or their sum) to a column of `result`."""
+    count = int(sums)
+    done = _compute(
+        store, "degree_table", table, result=result, count=count, column=column, **where
+    )
+    return Outcome(**_outcome({"entries_read": 0, **done}))
+
+
+_DEFAULTS: dict[str, Any] = {
+    "result": None,
+    "second_result": None,
+    "count": 0,
+    "rounds_max": 0,
+    "tolerance": 0.0,
+    "damping": 0.0,
+    "seed": 0,
+    "column": b"",
+}
+
+
+def _compute(
+    store: Store,
+    algorithm: str,
+    table: str | Part,
+    *,
+    collect: bool | None = None,
+    auths: Iterable[Bytes] | None = None,
+    visibility: Bytes = b"",
+    memory_bytes: int | None = None,
+    threads: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    unknown = options.keys() - _DEFAULTS.keys()
+    if unknown:
+        raise TypeError(f"{algorithm}() got an unexpected argument {min(unknown)!r}")
+    context = _context(auths, visibility, memory_bytes, threads)
+    given = {
+        **_DEFAULTS,
+        **options,
+        "collect": _collect(collect, options.get("result"), None),
+    }
+    return _native.graph_compute(store._native, context, algorithm, _part(table), given)
+
+
+def _context(
+    auths: Iterable[Bytes] | None,
+    visibility: Bytes,
+    memory_bytes: int | None,
+    threads: int | None,
+) -> dict[str, Any]:
+    if isinstance(auths, (str, bytes)):
+        auths = [auths]
+    return {
+        "auths": None if auths is None else list(auths),
+        "visibility": visibility,
+        "memory_bytes": memory_bytes,
+        "threads": threads,
+    }
+
+
+def _part(table: str | Part) -> dict[str, Any]:
+    return vars(table if isinstance(table, Part) else Part(table))
+
+
+def _collect(collect: bool | None, *results: str | None) -> bool:
+    return all(result is None for result in results) if collect is None else collect
+
+
+def _keys(parts: tuple[bytearray, bytearray]) -> list[Key]:
+    data = bytes(parts[0])
+    ends = np.frombuffer(parts[1], np.uint64).tolist()
+    starts = [0, *ends[:-1]] if ends else []
+    keys = [data[start:end] for start, end in zip(starts, ends, strict=True)]
+    try:
+        return [key.decode() for key in keys]
+    except UnicodeDecodeError:
+        # Keys that are no text stay bytes, all of them: a list of one kind sorts.
+        return list(keys)
+
+
+def _matrix(parts: _Parts | None) -> Matrix | None:
+    if parts is None:
+        return None
+    rows, columns, offsets, indices, values = parts
+    return Matrix(
+        rows=_keys(rows),
+        columns=_keys(columns),
+        offsets=np.frombuffer(offsets, np.int64),
+        indices=np.frombuffer(indices, np.int32),
+        values=np.frombuffer(values, np.float64),
+    )
+
+
+_KNOWN = ("entries_read", "entries_written", "result_entries", "relative_io")
+
+
+def _outcome(found: Mapping[str, Any]) -> dict[str, Any]:
+    rest = dict(found)
+    outcome: dict[str, Any] = {name: rest.pop(name) for name in _KNOWN if name in rest}
+    outcome["matrix"] = _matrix(rest.pop("matrix", None))
+    outcome["counts"] = rest
+    return outcome
