@@ -37,9 +37,13 @@ impl<'a> Output<'a> {
         })
     }
 
+    /// Whether edges go anywhere.
+    pub(super) fn is_used(&self) -> bool {
+        self.result.is_some() || self.transpose.is_some() || self.triples.is_some()
+    }
+
     pub(super) fn begin_step(&mut self, wanted: bool) {
-        let any = self.result.is_some() || self.transpose.is_some() || self.triples.is_some();
-        self.wanted = wanted && any;
+        self.wanted = wanted && self.is_used();
     }
 
     /// Whether [`put`](Self::put) would do anything.

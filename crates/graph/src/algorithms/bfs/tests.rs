@@ -263,4 +263,24 @@ fn many_vertices_are_found_by_one_scan_and_few_by_look_ups() {
         .zip(all.levels.iter().copied())
         .collect();
     assert_eq!(found, levels);
+    // Kept in memory after the first scan, or too large for it, or not kept since the edges go out:
+    // the same search.
+    for revisit in [false, true] {
+        let mut options = BfsOptions::adjacency("A", [&start], 4);
+        options.revisit = revisit;
+        let kept = bfs(&context, &options).expect("searches");
+        let tight = GraphContext {
+            memory_bytes: 500_000,
+            ..context.clone()
+        };
+        let scanned = bfs(&tight, &options).expect("searches");
+        options.collect = true;
+        let put_out = bfs(&context, &options).expect("searches");
+        assert!(scanned.entries_read > kept.entries_read, "kept once");
+        for other in [scanned, put_out] {
+            assert_eq!(kept.vertices, other.vertices);
+            assert_eq!((&kept.levels, &kept.last), (&other.levels, &other.last));
+            assert_eq!(kept.edges, other.edges);
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::degrees::Degrees;
 use super::incidence::Edges;
 use super::output::Output;
 use super::{BfsOptions, BfsResult, GraphForm};
-use crate::matrix::{Interner, ranks};
+use crate::matrix::Interner;
 use crate::tables::GraphContext;
 
 /// Entries a scan reads in the time of one look-up.
@@ -23,7 +23,9 @@ const UNSEEN: u32 = u32::MAX;
 /// Searches a graph breadth first; see [`BfsOptions`].
 ///
 /// Held in memory: the keys of all vertices seen and a few bytes for each; the edges, if they are to
-/// be returned; for incidence tables the keys of the edges of one step, too, when they are looked up.
+/// be returned, or when a step reads the whole table anyway and 16 bytes for each fit `memory_bytes`:
+/// the steps that follow then read nothing. For incidence tables the keys of the edges of one step, too,
+/// when they are looked up.
 ///
 /// # Errors
 /// A missing table; a degree that is no number; edges that do not fit `memory_bytes`.
@@ -137,30 +139,60 @@ impl<'a> Walk<'a> {
         (self.expanded[vertex as usize] == self.step).then_some(vertex)
     }
 
-    /// An edge ends here.
+    /// Whether a vertex is expanded in this step.
+    pub(super) fn expands(&self, vertex: u32) -> bool {
+        self.expanded[vertex as usize] == self.step
+    }
+
+    /// The number of a vertex, reached or not.
     #[inline]
-    pub(super) fn reach(&mut self, key: &[u8]) -> Result<()> {
-        let vertex = self.names.intern(key)? as usize;
-        if vertex == self.levels.len() {
+    pub(super) fn number(&mut self, key: &[u8]) -> Result<u32> {
+        let vertex = self.names.intern(key)?;
+        if vertex as usize == self.levels.len() {
             self.levels.push(UNSEEN);
             self.queued.push(UNSEEN);
             self.expanded.push(UNSEEN);
         }
-        if self.levels[vertex] == UNSEEN {
-            self.levels[vertex] = self.step;
-        } else if !self.options.revisit {
-            return Ok(());
-        }
-        if self.queued[vertex] != self.step {
-            self.queued[vertex] = self.step;
-            self.next.push(vertex as u32);
-        }
+        Ok(vertex)
+    }
+
+    /// An edge ends here.
+    #[inline]
+    pub(super) fn reach(&mut self, key: &[u8]) -> Result<()> {
+        let vertex = self.number(key)?;
+        self.reach_number(vertex);
         Ok(())
     }
 
+    /// An edge ends at a vertex that has a number.
+    #[inline]
+    pub(super) fn reach_number(&mut self, vertex: u32) {
+        let at = vertex as usize;
+        if self.levels[at] == UNSEEN {
+            self.levels[at] = self.step;
+        } else if !self.options.revisit {
+            return;
+        }
+        if self.queued[at] != self.step {
+            self.queued[at] = self.step;
+            self.next.push(vertex);
+        }
+    }
+
+    /// Whether steps follow the one under way, and none of them puts edges out: then the graph may
+    /// be kept in memory.
+    pub(super) fn goes_on_silently(&self) -> bool {
+        self.step < self.options.steps && !self.output.is_used()
+    }
+
     fn finish(self) -> Result<BfsResult> {
-        let order = self.names.keys().sorted_positions();
-        let ranks = ranks(&order);
+        let mut order = self.names.keys().sorted_positions();
+        // A graph kept in memory has vertices that were not reached.
+        order.retain(|&vertex| self.levels[vertex as usize] != UNSEEN);
+        let mut ranks = vec![0; self.levels.len()];
+        for (rank, &vertex) in order.iter().enumerate() {
+            ranks[vertex as usize] = rank as u32;
+        }
         let mut last: Vec<u32> = Vec::new();
         if self.step == self.options.steps {
             last.extend(self.next.iter().map(|&vertex| ranks[vertex as usize]));
