@@ -80,6 +80,7 @@ class Arithmetic(Parts):
         """Union. Numbers are added; texts at one place are put end to end; beside numbers, texts
         count as ones (with a warning).
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,", "x,", 1) + Assoc("a,b,", "x,", [2, 3])
         ('a', 'x')  3
         ('b', 'x')  3
@@ -105,6 +106,7 @@ class Arithmetic(Parts):
         """Place by place on the intersection. With texts on either side: the left values where the
         right array has an entry. A number multiplies every entry.
 
+        >>> from ostrakon import Assoc
         >>> 2 * Assoc("a,", "x,", 3) * Assoc("a,", "x,y,", 5)
         ('a', 'x')  30
         """
@@ -189,6 +191,7 @@ class Arithmetic(Parts):
         """Union by a function of two values. Where one side has no entry its default goes in;
         without a default the other value stays as it is. A `numpy.ufunc` runs on whole arrays.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,", "x,", 2).combine(Assoc("a,b,", "x,", [3, 4]), pow, left_default=10)
         ('a', 'x')  8
         ('b', 'x')  10000
@@ -227,6 +230,7 @@ class Arithmetic(Parts):
     def apply(self, function: Callable[[Any], Any]) -> Assoc:
         """Each value through a function; nulls go. A `numpy.ufunc` runs on the whole array.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,b,", "x,", "u,vw,").apply(len)
         ('a', 'x')  1
         ('b', 'x')  2

@@ -27,6 +27,7 @@ class Comparison(Parts):
     A text may be written as a list of one, `"x,"`. Against another array, a place it lacks counts
     as null: 0, or the empty text.
 
+    >>> from ostrakon import Assoc
     >>> A = Assoc("a,b,c,", "x,", [1, 5, 47])
     >>> A == 47.0
     ('c', 'x')  47

@@ -37,6 +37,7 @@ class Conversion(Parts):
     def from_dict(cls, entries: Mapping[Any, Any]) -> Assoc:
         """From either form of `to_dict`.
 
+        >>> from ostrakon import Assoc
         >>> Assoc.from_dict({"a": {"x": 1}, "b": {"y": 2}})
         ('a', 'x')  1
         ('b', 'y')  2

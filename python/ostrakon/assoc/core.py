@@ -54,17 +54,13 @@ class Assoc(
     between them), `unique` (there must be none), or a function of two values, which is folded in
     input order. A gap (`None`, NaN) is an error, or with `missing="drop"` leaves its triple out.
 
+    >>> from ostrakon import Assoc
     >>> Assoc("a,a,b,", "x,y,x,", [1, 2, 3])
     ('a', 'x')  1
     ('a', 'y')  2
     ('b', 'x')  3
     >>> Assoc("a,a,", "x,x,", "one,two,", aggregate="concat")
     ('a', 'x')  'one;two'
-    >>> Assoc(["a", "b"], ["x", "y", "z"], 1.5)
-    Traceback (most recent call last):
-    ...
-    ostrakon.errors.InvalidArgumentError: row has 2 items, col 3, val 1: lists need one length, or
-    one item
     """
 
     __slots__ = ("_col", "_matrix", "_row", "_val")
@@ -222,6 +218,7 @@ class Assoc(
 
         `order` is `"row"` (by row, then column) or `"col"`, which is how Matlab's `find` sorts.
 
+        >>> from ostrakon import Assoc
         >>> r, c, v = Assoc("a,b,", "y,x,", [1, 2]).find("col")
         >>> r.tolist(), c.tolist(), v.tolist()
         (['b', 'a'], ['x', 'y'], [2, 1])
@@ -252,6 +249,7 @@ class Assoc(
     def get(self, row: Any, col: Any, default: Any = None) -> Any:
         """The value at one place, or `default`.
 
+        >>> from ostrakon import Assoc
         >>> A = Assoc("a,", "x,", 7)
         >>> A.get("a", "x"), A.get("a", "y", 0)
         (7, 0)
@@ -273,6 +271,7 @@ class Assoc(
     def equals(self, other: Any) -> bool:
         """Whether both have the same keys at the same places with equal values.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,", "x,", 1).equals(Assoc("a,", "x,", 1.0))
         True
         """

@@ -52,6 +52,7 @@ class Display(Parts):
         """A table: row keys to the left, column keys above, blanks where there is no entry; at most
         `rows` by `cols` keys.
 
+        >>> from ostrakon import Assoc
         >>> print(Assoc("a,b,", "x,y,", [1, 22]).table())
            x   y
         a  1

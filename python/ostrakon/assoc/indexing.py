@@ -31,6 +31,7 @@ class Indexing(Parts):
         (inclusive); a mask of booleans; or `startswith`, `contains`, `matches`. One other Assoc
         keeps the entries where that one has an entry.
 
+        >>> from ostrakon import Assoc
         >>> A = Assoc("alan,alice,bob,", "x,y,y,", [1, 2, 3])
         >>> A["al*", :]
         ('alan', 'x')  1
@@ -54,6 +55,7 @@ class Indexing(Parts):
     def iloc(self) -> Positions:
         """By positions: `A.iloc[0]`, `A.iloc[:10, [0, -1]]`.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,b,c,", "x,", [1, 2, 3]).iloc[-1]
         ('c', 'x')  3
         """

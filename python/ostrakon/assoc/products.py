@@ -30,6 +30,7 @@ class Products(Parts):
     def __matmul__(self, other: Any) -> Assoc:
         """The matrix product, matched by key. Texts count as ones. A number multiplies every entry.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,a,", "x,y,", [2, 3]) @ Assoc("x,y,", "b,", [5, 7])
         ('a', 'b')  31
         """
@@ -52,6 +53,7 @@ class Products(Parts):
 
         `engine` is `"native"`, `"scipy"` (plus.times alone), `"graphblas"`, or an `Engine`.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,a,", "x,y,", [2, 3]).matmul(Assoc("x,y,", "b,", [5, 7]), "min.plus")
         ('a', 'b')  7
         """
@@ -80,6 +82,7 @@ class Products(Parts):
         left. Functions of NumPy (`numpy.minimum`) run on whole arrays, others once for each
         product.
 
+        >>> from ostrakon import Assoc
         >>> A = Assoc("a,a,", "x,y,", "u,v,")
         >>> A.semiring_prod(A.transpose(), lambda p, q: p + "+" + q, lambda p, q: p + q)
         ('a', 'a')  'uu+vv'
@@ -141,6 +144,7 @@ class Products(Parts):
         """The places of `A @ B`; each value is the inner keys that met, each followed by
         `delimiter`.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,a,", "x,y,", 1).catkeymul(Assoc("x,y,", "b,", 1))
         ('a', 'b')  'x;y;'
         """
@@ -153,6 +157,7 @@ class Products(Parts):
         """The places of `A @ B`; each value is the pairs of values that met: left, pair delimiter,
         right, pair delimiter, delimiter.
 
+        >>> from ostrakon import Assoc
         >>> A = Assoc("a,a,", "x,y,", "u,v,")
         >>> A.catvalmul(A.transpose())
         ('a', 'a')  'u,u,;v,v,;'

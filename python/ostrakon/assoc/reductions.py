@@ -42,6 +42,7 @@ class Reductions(Parts):
     def sum(self, axis: int | None = None) -> Any:
         """Sum of all values, or of each column (axis 0), or of each row (axis 1). Texts are ones.
 
+        >>> from ostrakon import Assoc
         >>> A = Assoc("a,a,b,", "x,y,x,", [1, 2, 3])
         >>> A.sum(), A.sum(1)
         (6, ('a', 0)  3
@@ -89,6 +90,7 @@ class Reductions(Parts):
     def degree_distribution(self, axis: int = 1) -> Assoc:
         """How many rows (or columns) have each degree: row keys are degrees, the column key is 0.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,a,b,c,", "x,y,x,x,", 1).degree_distribution()
         (1, 0)  2
         (2, 0)  1
@@ -126,6 +128,7 @@ class Reductions(Parts):
     def nodiag(self) -> Assoc:
         """The other entries. Works for keys of any two sets.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,a,b,", "a,b,c,", 1).nodiag()
         ('a', 'b')  1
         ('b', 'c')  1

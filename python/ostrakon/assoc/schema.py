@@ -25,6 +25,7 @@ class Schema(Parts):
     def val2col(self, separator: str = "|") -> Assoc:
         """`(r, c, v)` becomes `(r, c|v, 1)`: every value can then be found as a column.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("log1,log1,", "ip,port,", "10.0.0.1,80,").val2col()
         ('log1', 'ip|10.0.0.1')  1
         ('log1', 'port|80')  1
@@ -55,6 +56,7 @@ class Schema(Parts):
         """`(r, "c|v", x)` becomes `(r, c, v)`, cut at the first separator. Values become numbers
         when all of them are (`convert`). Where a row has a column twice, the smaller text stays.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("log1,log1,", "ip|10.0.0.1,port|80,", 1).col2type()
         ('log1', 'ip')  '10.0.0.1'
         ('log1', 'port')  '80'
@@ -75,6 +77,7 @@ class Schema(Parts):
         """Texts as numbers: integers if all of them are, else floats. With `strict` off, the array
         stays as it is when one is no number.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,b,", "x,", "10,2.5,").to_numbers().values.tolist()
         [10.0, 2.5]
         """
@@ -112,6 +115,7 @@ class Schema(Parts):
     def put_col(self, col: Any) -> Assoc:
         """The same for column keys.
 
+        >>> from ostrakon import Assoc
         >>> Assoc("a,b,", "x,y,", [1, 2]).sum(1).put_col("Degree,")
         ('a', 'Degree')  1
         ('b', 'Degree')  2
