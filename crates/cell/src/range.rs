@@ -64,6 +64,39 @@ impl Range {
         }
     }
 
+    /// Makes this [`Range::row`] of another row, in the buffers it has.
+    pub fn set_row(&mut self, row: &[u8]) {
+        let start = self.start.get_or_insert_default();
+        start.set(KeyRef {
+            row,
+            family: &[],
+            qualifier: &[],
+            visibility: &[],
+            timestamp: i64::MAX,
+            deleted: true,
+        });
+        let end = self.end.get_or_insert_default();
+        end.set(start.as_ref());
+        end.row.push(0);
+        (self.start_inclusive, self.end_inclusive) = (true, false);
+    }
+
+    /// The row of which this is [`Range::row`], if it is.
+    #[must_use]
+    pub fn as_row(&self) -> Option<&[u8]> {
+        let (start, end) = (self.start.as_ref()?, self.end.as_ref()?);
+        let whole = self.start_inclusive && !self.end_inclusive;
+        let firsts = [start, end].into_iter().all(|key| {
+            key.family.is_empty()
+                && key.qualifier.is_empty()
+                && key.visibility.is_empty()
+                && key.timestamp == i64::MAX
+                && key.deleted
+        });
+        let next = end.row.split_last() == Some((&0, start.row.as_slice()));
+        (whole && firsts && next).then_some(start.row.as_slice())
+    }
+
     /// All keys of one column family of one row.
     #[must_use]
     pub fn row_family(row: impl Into<Vec<u8>>, family: impl Into<Vec<u8>>) -> Self {
@@ -400,6 +433,26 @@ mod tests {
         assert!(Range::rows("a"..="b").contains_row(b"b"));
         assert!(!Range::tablet(Some(b"a"), Some(b"c")).contains_row(b"a"));
         assert!(Range::tablet(Some(b"a"), Some(b"c")).contains_row(b"c"));
+    }
+
+    #[test]
+    fn a_row_set_is_the_row_made() {
+        let mut range = Range::row_column("a", "f", "q");
+        assert_eq!(range.as_row(), None);
+        for row in ["longer", "b", "", "c\0"] {
+            range.set_row(row.as_bytes());
+            assert_eq!(range, Range::row(row));
+            assert_eq!(range.as_row(), Some(row.as_bytes()));
+        }
+        for other in [
+            Range::all(),
+            Range::rows("a"..="b"),
+            Range::rows("a".."a\0\0"),
+            Range::row_family("a", "f"),
+        ] {
+            assert_eq!(other.as_row(), None);
+        }
+        assert_eq!(Range::rows("a"..="a").as_row(), Some(&b"a"[..]));
     }
 
     #[test]

@@ -162,6 +162,12 @@ impl BlockCache {
         found
     }
 
+    /// As [`block`](Self::block), but counts neither as a use of the block nor in the metrics.
+    #[inline]
+    pub(crate) fn peek_block(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
+        self.blocks.peek(&(file, offset))
+    }
+
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {
         self.blocks.insert((file, offset), block);
         self.report();

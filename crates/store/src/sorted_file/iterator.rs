@@ -167,6 +167,25 @@ impl FileIterator {
         Ok(())
     }
 
+    /// Goes to the start of the range.
+    fn seek_in(&mut self, description: &Description, columns: &ColumnSelection) -> Result<()> {
+        if description.entries == 0 {
+            return Ok(());
+        }
+        if self.reading.columns != *columns {
+            self.reading.columns.clone_from(columns);
+            self.sources.clear();
+        }
+        if self.is_filtered_out(description)? {
+            return Ok(());
+        }
+        if self.sources.is_empty() || !columns.is_all() {
+            self.choose_groups(description)?;
+        }
+        self.fence = 0;
+        self.enter_fence()
+    }
+
     /// Goes to the first fence from the present one on that meets the range, and seeks there.
     fn enter_fence(&mut self) -> Result<()> {
         while let Some((first, behind)) = self.fences.get(self.fence) {
@@ -335,29 +354,20 @@ impl SortedKeyValueIterator for FileIterator {
                 .end()
                 .map(|key| Bound::new(key.as_ref(), range.end_inclusive())),
         );
-        let description = match &self.description {
-            Some(description) => description.clone(),
-            None => self.description.insert(self.file.description()?).clone(),
+        if range.is_empty() || self.fences.is_empty() {
+            return Ok(());
+        }
+        // Taken out and put back: a count of its users would have to be raised and lowered otherwise.
+        let description = match self.description.take() {
+            Some(description) => description,
+            None => self.file.description()?,
         };
-        if range.is_empty() || description.entries == 0 || self.fences.is_empty() {
-            return Ok(());
-        }
-        if self.reading.columns != *columns {
-            self.reading.columns.clone_from(columns);
-            self.sources.clear();
-        }
-        if self.is_filtered_out(&description)? {
-            return Ok(());
-        }
-        if self.sources.is_empty() || !columns.is_all() {
-            self.choose_groups(&description)?;
-        }
-        self.fence = 0;
-        if let Err(error) = self.enter_fence() {
+        let sought = self.seek_in(&description, columns);
+        self.description = Some(description);
+        if sought.is_err() {
             self.fence = self.fences.len();
-            return Err(error);
         }
-        Ok(())
+        sought
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {

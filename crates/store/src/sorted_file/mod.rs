@@ -49,6 +49,7 @@ mod options;
 mod reader;
 mod stream;
 mod verify;
+mod warm;
 mod writer;
 
 pub(crate) use block::Block;
@@ -56,6 +57,7 @@ pub use filter::FilterFunctor;
 pub use iterator::{FileIterator, LabelFilter};
 pub use options::{FilterOptions, LocalityGroup, WriterOptions};
 pub use reader::{RowCut, SortedFile};
+pub use warm::Warmer;
 pub use writer::{FileSummary, SortedFileWriter};
 
 #[cfg(test)]

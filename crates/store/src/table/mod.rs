@@ -9,6 +9,7 @@ mod core;
 mod flushing;
 mod parallel;
 mod pressure;
+mod ranges;
 mod scan;
 mod time;
 mod write;

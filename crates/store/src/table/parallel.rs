@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded};
 use ostrakon_cell::{Batch, Range, Scan, ScanOptions};
 
 use super::core::TableCore;
+use super::ranges::RangeList;
 use super::scan::SerialScan;
 use crate::error::StoreResult;
 use crate::threads;
@@ -31,13 +32,13 @@ pub(super) struct ParallelScan {
 
 /// What a thread takes at once: some of the ranges.
 struct Piece {
-    ranges: Arc<Vec<Range>>,
+    ranges: Arc<RangeList>,
     part: std::ops::Range<usize>,
 }
 
 impl Piece {
     /// The run `open` of `ranges`; empties `open`.
-    fn of(ranges: &Arc<Vec<Range>>, open: &mut std::ops::Range<usize>) -> Self {
+    fn of(ranges: &Arc<RangeList>, open: &mut std::ops::Range<usize>) -> Self {
         Self {
             ranges: ranges.clone(),
             part: std::mem::take(open),
@@ -47,6 +48,8 @@ impl Piece {
 
 struct Workers {
     batches: Receiver<StoreResult<Batch>>,
+    /// Batches that were read, to be filled again: memory that is new to the process is slow.
+    used: Sender<Batch>,
     stop: Arc<AtomicBool>,
 }
 
@@ -73,11 +76,30 @@ impl ParallelScan {
         let ranges = self.serial.ranges();
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = 0..0;
-        for (at, range) in ranges.iter().enumerate() {
-            let first = range.start().map_or(0, |start| layout.position(&start.row));
-            let last = range.end().map_or(layout.tablets().len() - 1, |end| {
-                layout.position(&end.row).min(layout.tablets().len() - 1)
-            });
+        let tablets = layout.tablets();
+        let through = |at: usize| {
+            tablets
+                .get(at)
+                .and_then(|one| one.extent.through.as_deref())
+        };
+        let mut first = 0;
+        let mut range = Range::all();
+        for at in 0..ranges.len() {
+            // Ranges and tablets are both sorted: mostly it is the tablet of the range before.
+            let start = ranges.row(at).unwrap_or_default();
+            if through(first).is_some_and(|through| through < start) {
+                first = layout.position(start);
+            }
+            let last = match through(first) {
+                Some(through) if ranges.ends_by(at, through) => first,
+                _ => {
+                    ranges.read(at, &mut range);
+                    let last = tablets.len() - 1;
+                    range
+                        .end()
+                        .map_or(last, |end| layout.position(&end.row).min(last))
+                }
+            };
             if first == last {
                 open = if open.is_empty() {
                     at..at + 1
@@ -93,10 +115,10 @@ impl ParallelScan {
             if !open.is_empty() {
                 pieces.push(Piece::of(ranges, &mut open));
             }
-            let tablets = layout.tablets().iter().take(last + 1).skip(first);
-            pieces.extend(tablets.filter_map(|tablet| {
+            let cut = tablets.iter().take(last + 1).skip(first);
+            pieces.extend(cut.filter_map(|tablet| {
                 Some(Piece {
-                    ranges: Arc::new(vec![range.clip(&tablet.range())?]),
+                    ranges: Arc::new(RangeList::of(&[range.clip(&tablet.range())?])),
                     part: 0..1,
                 })
             }));
@@ -126,9 +148,15 @@ impl ParallelScan {
         let next = Arc::new(AtomicUsize::new(0));
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, batches) = bounded(2 * threads);
+        let (used, empty) = bounded::<Batch>(4 * threads);
         for number in 0..threads.min(pieces.len()) {
-            let (pieces, next, stop, sender) =
-                (pieces.clone(), next.clone(), stop.clone(), sender.clone());
+            let (pieces, next, stop, sender, empty) = (
+                pieces.clone(),
+                next.clone(),
+                stop.clone(),
+                sender.clone(),
+                empty.clone(),
+            );
             let (table, options) = (self.table.clone(), self.options.clone());
             let snapshot = self.serial.snapshot().clone();
             threads::spawn(&format!("scan-{number}"), move || {
@@ -144,8 +172,11 @@ impl ParallelScan {
                 while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
                     scan.set_piece(&piece.ranges, piece.part.clone());
                     loop {
-                        let mut batch = Batch::new();
-                        batch.reserve(entries, bytes);
+                        let mut batch = empty.try_recv().unwrap_or_else(|_| {
+                            let mut batch = Batch::new();
+                            batch.reserve(entries, bytes);
+                            batch
+                        });
                         let read = scan.next_batch(&mut batch);
                         (entries, bytes) = (batch.len(), batch.byte_len());
                         let sent = match read {
@@ -161,7 +192,11 @@ impl ParallelScan {
                 }
             })?;
         }
-        self.workers = Some(Workers { batches, stop });
+        self.workers = Some(Workers {
+            batches,
+            used,
+            stop,
+        });
         Ok(())
     }
 }
@@ -176,7 +211,11 @@ impl Scan for ParallelScan {
         };
         match workers.batches.recv() {
             Ok(Ok(batch)) => {
-                *out = batch;
+                let read = std::mem::replace(out, batch);
+                if read.memory() > 0 {
+                    // When there are enough of them it is let go.
+                    let _ = workers.used.try_send(read);
+                }
                 Ok(true)
             }
             Ok(Err(error)) => Err(error),

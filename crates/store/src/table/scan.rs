@@ -3,18 +3,26 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use hashbrown::HashMap;
-use ostrakon_cell::{
-    Authorizations, Batch, BoxedIterator, Range, Scan, ScanOptions, SortedKeyValueIterator,
-};
+use ostrakon_cell::{Authorizations, Batch, BoxedIterator, Range, Scan, ScanOptions};
 
 use super::core::{Snapshot, TableCore};
 use super::parallel::ParallelScan;
+use super::ranges::RangeList;
 use crate::error::StoreResult;
+use crate::sorted_file::Warmer;
 use crate::tablet::{Layout, Stacker, tablet_sources};
 
-/// Stacks kept for tablets that a scan may come back to.
+/// Places for stacks of tablets that a scan may come back to; a tablet has one of them, by its number.
 const KEPT_STACKS: usize = 64;
+
+/// A scan of at least so many ranges warms look-ups before it does them.
+const WARM_FROM: usize = 16;
+
+/// Look-ups warmed together: enough to wait for memory all at once, few enough to stay in the nearest caches.
+const WARM_TOGETHER: usize = 16;
+
+/// A tablet of more files is not warmed: most look-ups end in few of them.
+const WARM_FILES: usize = 2;
 
 /// A scan that reads one range after the other.
 pub(super) struct SerialScan {
@@ -23,15 +31,30 @@ pub(super) struct SerialScan {
     authorizations: Arc<Authorizations>,
     snapshot: Arc<Snapshot>,
     stacker: Stacker,
-    /// Sorted and disjoint; shared with the other threads of an unordered scan.
-    ranges: Arc<Vec<Range>>,
+    /// Shared with the other threads of an unordered scan. A look-up of one range after the other leaves it alone.
+    ranges: Arc<RangeList>,
     /// The range read now, where to stop, and the tablet within it.
     range: usize,
     last: usize,
     tablet: Option<usize>,
-    stacks: HashMap<usize, BoxedIterator>,
+    /// The range whose number `loaded` is.
+    present: Range,
+    loaded: Option<usize>,
+    /// Stacks with their tablets, at the tablet's number modulo the length; empty until something is kept.
+    stacks: Vec<Option<(usize, BoxedIterator)>>,
     /// The stack that has more to give.
     current: Option<BoxedIterator>,
+    warm: Warm,
+}
+
+/// How far the ranges of a scan are warmed.
+#[derive(Default)]
+struct Warm {
+    /// The first range that is not.
+    through: usize,
+    /// For the files of this tablet.
+    tablet: Option<usize>,
+    files: Vec<Warmer>,
 }
 
 impl TableCore {
@@ -76,8 +99,11 @@ impl SerialScan {
             range: 0,
             last: 0,
             tablet: None,
-            stacks: HashMap::new(),
+            present: Range::all(),
+            loaded: None,
+            stacks: Vec::new(),
             current: None,
+            warm: Warm::default(),
         };
         scan.set_ranges(ranges);
         // Wrong iterators are refused now, not when the first tablet is read.
@@ -87,32 +113,38 @@ impl SerialScan {
     }
 
     fn set_ranges(&mut self, ranges: &[Range]) {
+        self.loaded = None;
         match ranges {
-            [one] if !one.is_empty() => match Arc::get_mut(&mut self.ranges).map(Vec::as_mut_slice)
-            {
-                // Looking up row after row allocates nothing.
-                Some([own]) => own.clone_from(one),
-                _ => self.ranges = Arc::new(vec![one.clone()]),
-            },
-            many => self.ranges = Arc::new(Range::merge(many.to_vec())),
+            // Looking up row after row allocates nothing.
+            [one] if self.options.ordered && !one.is_empty() => {
+                self.present.clone_from(one);
+                self.loaded = Some(0);
+                self.last = 1;
+            }
+            many => {
+                self.ranges = Arc::new(RangeList::of(many));
+                self.last = self.ranges.len();
+            }
         }
         self.range = 0;
-        self.last = self.ranges.len();
         self.tablet = None;
+        self.warm.through = 0;
     }
 
     /// Goes to some of other ranges, which must be sorted and disjoint, within the same snapshot.
-    pub(super) fn set_piece(&mut self, ranges: &Arc<Vec<Range>>, piece: std::ops::Range<usize>) {
+    pub(super) fn set_piece(&mut self, ranges: &Arc<RangeList>, piece: std::ops::Range<usize>) {
         if let Some(stack) = self.current.take() {
             self.keep(stack);
         }
         self.ranges = ranges.clone();
         self.range = piece.start;
         self.last = piece.end;
+        self.loaded = None;
         self.tablet = None;
+        self.warm.through = piece.start;
     }
 
-    pub(super) fn ranges(&self) -> &Arc<Vec<Range>> {
+    pub(super) fn ranges(&self) -> &Arc<RangeList> {
         &self.ranges
     }
 
@@ -124,14 +156,21 @@ impl SerialScan {
     /// when there is none.
     fn next_piece(&mut self) -> StoreResult<bool> {
         loop {
-            let Some(range) = self
-                .ranges
-                .get(self.range)
-                .filter(|_| self.range < self.last)
-            else {
+            if self.range >= self.last {
                 return Ok(false);
-            };
+            }
             let layout = &self.snapshot.layout;
+            if self.range >= self.warm.through && self.last - self.range >= WARM_FROM {
+                let ahead = self.range..self.last.min(self.range + WARM_TOGETHER);
+                self.warm.through = self.warm.ahead(layout, &self.ranges, ahead)?;
+            }
+            if self.loaded != Some(self.range) {
+                self.loaded = Some(self.range);
+                if !self.ranges.read(self.range, &mut self.present) {
+                    return Ok(false);
+                }
+            }
+            let range = &self.present;
             let tablet = match self.tablet {
                 None => range.start().map_or(0, |start| layout.position(&start.row)),
                 Some(tablet) => tablet + 1,
@@ -148,8 +187,9 @@ impl SerialScan {
                 Clip::Part(part) => part,
                 Clip::Nothing => continue,
             };
-            let mut stack = match self.stacks.remove(&tablet) {
-                Some(stack) => stack,
+            let kept = self.stacks.get_mut(tablet % KEPT_STACKS);
+            let mut stack = match kept.and_then(|kept| kept.take_if(|kept| kept.0 == tablet)) {
+                Some((_, stack)) => stack,
                 None => {
                     let view = &layout.tablets()[tablet];
                     let sources = tablet_sources(
@@ -170,10 +210,12 @@ impl SerialScan {
     /// Keeps a stack for when the scan comes back to its tablet.
     fn keep(&mut self, stack: BoxedIterator) {
         if let Some(tablet) = self.tablet {
-            if self.stacks.len() >= KEPT_STACKS {
-                self.stacks.clear();
+            if self.stacks.is_empty() {
+                self.stacks.resize_with(KEPT_STACKS, || None);
             }
-            self.stacks.insert(tablet, stack);
+            if let Some(place) = self.stacks.get_mut(tablet % KEPT_STACKS) {
+                *place = Some((tablet, stack));
+            }
         }
     }
 }
@@ -211,11 +253,50 @@ impl Scan for SerialScan {
         if self.table.epoch.load(Ordering::Acquire) != self.snapshot.epoch {
             self.table.check_online()?;
             self.stacks.clear();
+            self.warm = Warm::default();
             self.stacker = self.table.stacker();
             self.snapshot = Arc::new(self.table.snapshot());
         }
         self.set_ranges(ranges);
         Ok(())
+    }
+}
+
+impl Warm {
+    /// Warms those of some ranges that lie in the first one's tablet; gives the first range that is left.
+    fn ahead(
+        &mut self,
+        layout: &Layout,
+        list: &RangeList,
+        ranges: std::ops::Range<usize>,
+    ) -> StoreResult<usize> {
+        let next = ranges.start + 1;
+        let Some(first) = list.row(ranges.start) else {
+            return Ok(next);
+        };
+        let tablet = layout.position(first);
+        let Some(view) = layout.tablets().get(tablet) else {
+            return Ok(next);
+        };
+        let through = view.extent.through.as_deref();
+        let inside = |row: &[u8]| through.is_none_or(|through| row <= through);
+        let start = ranges.start;
+        let rows = ranges
+            .filter_map(|at| list.row(at))
+            .take_while(|row| inside(row));
+        if self.tablet != Some(tablet) {
+            self.tablet = Some(tablet);
+            self.files.clear();
+            if view.files.len() <= WARM_FILES {
+                for file in &view.files {
+                    self.files.push(Warmer::new(file.file.reader())?);
+                }
+            }
+        }
+        for file in &mut self.files {
+            file.warm(rows.clone());
+        }
+        Ok(start + rows.count().max(1))
     }
 }
 

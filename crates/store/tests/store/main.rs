@@ -3,4 +3,5 @@
 
 mod behaviour;
 mod constraints;
+mod lookups;
 mod writers;

@@ -19,6 +19,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use super::front::Front;
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
 use crate::codec::ByteReader;
 
@@ -96,27 +97,33 @@ impl BlockLayout {
 pub(super) const ENTRIES_MAX: usize = 1 << 20;
 
 /// A block in memory, uncompressed: its bytes and where the lanes lie.
+// In this order: what a search needs stands together.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Block {
     /// The raw bytes are `bytes[start..start + len]`.
     bytes: Vec<u8>,
     start: usize,
     len: usize,
+    front: Front,
     layout: BlockLayout,
 }
 
 impl Block {
     /// The block whose raw bytes are the given part of `bytes`; the bytes come back if they are none.
     pub(crate) fn parse(bytes: Vec<u8>, start: usize, len: usize) -> Result<Self, Vec<u8>> {
-        let layout = bytes
-            .get(start..start.saturating_add(len))
-            .and_then(BlockLayout::parse);
-        match layout {
-            Some(layout) => Ok(Self {
+        let parts = bytes.get(start..start.saturating_add(len)).and_then(|raw| {
+            let layout = BlockLayout::parse(raw)?;
+            let front = Front::of(raw, &layout)?;
+            Some((layout, front))
+        });
+        match parts {
+            Some((layout, front)) => Ok(Self {
                 bytes,
                 start,
                 len,
                 layout,
+                front,
             }),
             None => Err(bytes),
         }
@@ -161,6 +168,11 @@ impl Block {
     #[inline]
     pub(super) fn layout(&self) -> &BlockLayout {
         &self.layout
+    }
+
+    #[inline]
+    pub(super) fn front(&self) -> &Front {
+        &self.front
     }
 
     /// The distinct labels of the block.

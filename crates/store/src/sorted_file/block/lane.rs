@@ -15,8 +15,11 @@ pub(super) fn offset_of(whole: &[u8], rest: &ByteReader<'_>) -> usize {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IntLane {
     base: u64,
+    // Where the distances begin, in 48 bits: a look-up in a block that is not in the processor's caches pays for each
+    // line that the description of its lanes takes.
+    start_low: u32,
+    start_high: u16,
     width: LaneWidth,
-    start: usize,
 }
 
 impl IntLane {
@@ -26,7 +29,17 @@ impl IntLane {
         let base = reader.varint_u64()?;
         let start = offset_of(whole, reader);
         reader.take(count.checked_mul(width.bytes())?)?;
-        Some(Self { base, width, start })
+        Some(Self {
+            base,
+            start_low: start as u32,
+            start_high: u16::try_from(start >> 32).ok()?,
+            width,
+        })
+    }
+
+    #[inline]
+    fn start(&self) -> usize {
+        (usize::from(self.start_high) << 32) | self.start_low as usize
     }
 
     /// Whether all integers are equal.
@@ -44,7 +57,7 @@ impl IntLane {
     /// The integer at `at`, which must be below the count given to [`parse`](Self::parse).
     #[inline]
     pub(crate) fn get(&self, whole: &[u8], at: usize) -> Option<u64> {
-        let lane = whole.get(self.start..)?;
+        let lane = whole.get(self.start()..)?;
         let distance = match self.width {
             LaneWidth::Zero => 0,
             LaneWidth::One => u64::from(*lane.get(at)?),
@@ -65,7 +78,8 @@ impl IntLane {
         mut each: impl FnMut(u64),
     ) -> Option<()> {
         let width = self.width.bytes();
-        let bytes = whole.get(self.start + from * width..self.start + to * width)?;
+        let start = self.start();
+        let bytes = whole.get(start + from * width..start + to * width)?;
         let base = self.base;
         match self.width {
             LaneWidth::Zero => (from..to).for_each(|_| each(base)),

@@ -6,6 +6,7 @@
 mod builder;
 mod decode;
 mod format;
+mod front;
 mod lane;
 mod search;
 

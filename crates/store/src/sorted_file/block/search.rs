@@ -4,12 +4,8 @@ use std::cmp::Ordering;
 
 use super::format::{Block, Deletes, SIGN};
 use super::lane::RESTART_INTERVAL;
-use crate::codec::{common_prefix_len, order_prefix};
+use crate::codec::common_prefix_len;
 use crate::sorted_file::bound::Bound;
-
-/// Up to so many restarts are looked at side by side, not by halving. Each look at a block that is not in the
-/// processor's cache waits for memory: halving waits for one after the other, side by side they wait together.
-const SIDE_BY_SIDE: usize = 32;
 
 /// How a row stands to the one looked for, and how many bytes behind the block's prefix agree.
 #[derive(Clone, Copy)]
@@ -25,12 +21,12 @@ impl Block {
         if from >= self.entries() {
             return Some(from);
         }
-        self.locate(bound, from).map(|(at, _)| at)
+        self.locate(bound, from, false).map(|(at, _)| at)
     }
 
     /// The entries of a row: the first one, and the first one behind them. `None` if the block is malformed.
     pub(in crate::sorted_file) fn find_row(&self, row: &[u8]) -> Option<(usize, usize)> {
-        let (from, is_row) = self.locate(Bound::before_row(row), 0)?;
+        let (from, is_row) = self.locate(Bound::before_row(row), 0, true)?;
         if !is_row {
             return Some((from, from));
         }
@@ -53,11 +49,12 @@ impl Block {
         Some((from, to))
     }
 
-    /// As [`find`](Self::find); also tells whether the entry found is known to be of the bound's row.
-    fn locate(&self, bound: Bound<'_>, from: usize) -> Option<(usize, bool)> {
+    /// As [`find`](Self::find); also tells whether the entry found is known to be of the bound's row. `touch` says that
+    /// it will be decoded next, and nothing else.
+    fn locate(&self, bound: Bound<'_>, from: usize, touch: bool) -> Option<(usize, bool)> {
         let raw = self.raw();
         let layout = self.layout();
-        let prefix = layout.row_prefix.of(raw)?;
+        let prefix = self.front().prefix(raw, layout)?;
         let shared = common_prefix_len(prefix, bound.key.row);
         if shared < prefix.len() {
             // All rows stand on the same side of the bound's.
@@ -67,34 +64,26 @@ impl Block {
             };
         }
         let target = bound.key.row.get(prefix.len()..)?;
-        // The last restart before the bound, searched from near `from` upwards: the end of a short range is close
-        // to its start.
+        // The last restart before the bound.
         let restarts = self.entries().div_ceil(RESTART_INTERVAL);
+        let (mut low, mut high) = self.front().narrow(target, restarts);
+        // Not before `from`: the end of a short range is close to its start.
         let first = from / RESTART_INTERVAL;
-        let mut low = first;
-        let mut step = if from == 0 { restarts } else { 1 };
-        let mut high = (first + step).min(restarts);
-        while high < restarts && self.restart_is_before(high, target, bound)? {
-            low = high;
-            step *= 4;
-            high = (high + step).min(restarts);
+        if low < first {
+            low = first;
+            high = high.max(first + 1);
         }
-        // Words are compared when every row has a whole one behind the prefix.
-        let mut by_words = layout.row_lens.base() >= prefix.len() as u64 + 8;
         while low + 1 < high {
-            if by_words && high - low <= SIDE_BY_SIDE {
-                let (less, equal) = self.count_restarts(low + 1, high, order_prefix(target))?;
-                low += less;
-                high = low + equal + 1;
-                by_words = false;
-                continue;
-            }
             let middle = low.midpoint(high);
             if self.restart_is_before(middle, target, bound)? {
                 low = middle;
             } else {
                 high = middle;
             }
+        }
+        if touch {
+            // Most lanes hold a whole group in a line or two: memory is asked for them while rows are compared.
+            std::hint::black_box(self.touch_key(low * RESTART_INTERVAL));
         }
         let (at, is_row) = self.walk(low, target, bound)?;
         Some(if at < from {
@@ -104,46 +93,68 @@ impl Block {
         })
     }
 
-    /// How many of the restarts from `from` up to, not including, `to` have a row whose first word behind the prefix
-    /// is less than `word`, and how many have that word. Every row must have a whole one.
-    fn count_restarts(&self, from: usize, to: usize, word: u64) -> Option<(usize, usize)> {
-        let (raw, starts) = (self.raw(), self.layout().suffix_starts);
-        let suffixes = self.layout().suffixes.of(raw)?;
-        let (mut less, mut equal) = (0, 0);
-        let mut sound = true;
-        starts.for_each(raw, from, to, |start| {
-            let own = suffixes
-                .get(start as usize..)
-                .and_then(|suffix| suffix.first_chunk::<8>());
-            sound &= own.is_some();
-            let own = own.map_or(0, |own| u64::from_be_bytes(*own));
-            less += usize::from(own < word);
-            equal += usize::from(own == word);
-        })?;
-        sound.then_some((less, equal))
-    }
-
     /// Reads a little of each lane at entry `at`, which will be decoded next: the processor then waits for all of them
     /// at once, and meanwhile goes on.
     #[inline]
     pub(in crate::sorted_file) fn touch(&self, at: usize) {
-        let (raw, layout) = (self.raw(), self.layout());
-        let mut sum = layout.timestamps.get(raw, at).unwrap_or(0);
-        for lane in [&layout.family, &layout.qualifier, &layout.value] {
-            if let Some(bytes) = lane.get(raw, at) {
-                let ends = bytes.first().zip(bytes.last());
-                sum = sum.wrapping_add(ends.map_or(0, |(&a, &b)| u64::from(a) + u64::from(b)));
-            }
-        }
+        let sum = self.touch_key(at) ^ ends(self.layout().value.get(self.raw(), at));
         std::hint::black_box(sum);
+    }
+
+    /// As [`touch`](Self::touch), without the value.
+    #[inline]
+    fn touch_key(&self, at: usize) -> u64 {
+        let (raw, layout) = (self.raw(), self.layout());
+        layout.timestamps.get(raw, at).unwrap_or(0)
+            ^ ends(layout.family.get(raw, at))
+            ^ ends(layout.qualifier.get(raw, at))
+    }
+
+    /// Reads a little of what a search looks at first. For [`Warmer`](crate::sorted_file::Warmer).
+    #[inline]
+    pub(in crate::sorted_file) fn touch_front(&self) -> u64 {
+        let layout = self.layout();
+        self.front().touch()
+            ^ layout.timestamps.base()
+            ^ layout.shared.base()
+            ^ self.raw_len() as u64
+    }
+
+    /// Reads a little of the lines that a search for `row` will walk over.
+    #[inline]
+    pub(in crate::sorted_file) fn touch_group(&self, row: &[u8]) -> u64 {
+        let (raw, layout) = (self.raw(), self.layout());
+        let Some(target) = row.get(layout.row_prefix.len..) else {
+            return 0;
+        };
+        let restarts = self.entries().div_ceil(RESTART_INTERVAL);
+        let (low, _) = self.front().narrow(target, restarts);
+        let at = low * RESTART_INTERVAL;
+        let start = self.suffix_start(low).unwrap_or(0);
+        let suffixes = layout.suffixes.of(raw).unwrap_or_default();
+        let suffixes = suffixes.get(start..).unwrap_or_default();
+        let mut sum = self.touch_key(at) ^ layout.shared.get(raw, at).unwrap_or(0);
+        for line in 0..4 {
+            sum ^= suffixes.get(64 * line).map_or(0, |&byte| u64::from(byte));
+        }
+        sum
     }
 
     fn restart_row(&self, restart: usize) -> Option<&[u8]> {
         let (raw, layout) = (self.raw(), self.layout());
         let at = restart * RESTART_INTERVAL;
         let len = (layout.row_lens.get(raw, at)? as usize).checked_sub(layout.row_prefix.len)?;
-        let start = layout.suffix_starts.get(raw, restart)? as usize;
+        let start = self.suffix_start(restart)?;
         layout.suffixes.of(raw)?.get(start..start.checked_add(len)?)
+    }
+
+    /// Where the suffix of a restart begins.
+    #[inline]
+    fn suffix_start(&self, restart: usize) -> Option<usize> {
+        match self.front().start(restart) {
+            Some(start) => Some(start),
+            None => usize::try_from(self.layout().suffix_starts.get(self.raw(), restart)?).ok(),
+        }
     }
 
     fn restart_is_before(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<bool> {
@@ -184,7 +195,7 @@ impl Block {
         let first = restart * RESTART_INTERVAL;
         let end = (first + RESTART_INTERVAL).min(self.entries());
         let row = self.restart_row(restart)?;
-        let mut suffix_end = layout.suffix_starts.get(raw, restart)? as usize + row.len();
+        let mut suffix_end = self.suffix_start(restart)? + row.len();
         let suffixes = layout.suffixes.of(raw)?;
         let mut now = compare(row, target, 0);
         for at in first..end {
@@ -260,6 +271,13 @@ impl Block {
     }
 }
 
+/// The first and the last byte, for nothing but having read them.
+#[inline]
+fn ends(bytes: Option<&[u8]>) -> u64 {
+    let ends = bytes.and_then(|bytes| bytes.first().zip(bytes.last()));
+    ends.map_or(0, |(&first, &last)| u64::from(first) ^ u64::from(last))
+}
+
 /// Compares what stands behind `before` bytes that agree.
 #[inline]
 fn compare(row: &[u8], target: &[u8], before: usize) -> RowOrder {
@@ -306,6 +324,26 @@ mod tests {
         builder.finish(&mut raw);
         let len = raw.len();
         Block::parse(raw, 0, len).unwrap()
+    }
+
+    /// Rows that begin with more than is kept of what they have in common, that are cut short, or that differ late.
+    #[test]
+    fn rows_are_found_whatever_they_begin_with() {
+        for (common, tail) in [(60, ""), (60, "-and-so-on"), (3, ""), (0, "")] {
+            let row = |at: u32| format!("{:>common$}{at:04}{tail}", "").into_bytes();
+            let mut rows: Vec<Vec<u8>> = (0..700).map(|at| row(2 * at + 1)).collect();
+            rows.extend((0..700).map(|at| row(2 * at + 1)[..common + 3].to_vec()));
+            rows.sort();
+            rows.dedup();
+            let keys: Vec<Key> = rows.iter().map(|row| Key::new(&**row, "f", "q")).collect();
+            let block = block(&keys);
+            for at in 0..1402 {
+                let row = row(at);
+                let first = rows.partition_point(|other| *other < row);
+                let found = usize::from(rows.get(first) == Some(&row));
+                assert_eq!(block.find_row(&row), Some((first, first + found)));
+            }
+        }
     }
 
     #[test]

@@ -167,7 +167,18 @@ impl GroupIndex {
             row: bound.key.row.get(shared..)?,
             ..bound.key
         };
-        self.compare_key(block, target, bound.after)
+        let word = u64::from_be_bytes(*self.words()?.get(block)?);
+        match word.cmp(&order_prefix(target.row)) {
+            Ordering::Equal => self.compare_key(block, target, bound.after),
+            order => Some(order),
+        }
+    }
+
+    /// The order prefixes.
+    #[inline]
+    fn words(&self) -> Option<&[[u8; 8]]> {
+        let end = self.order_prefixes + self.blocks * 8;
+        Some(self.bytes.get(self.order_prefixes..end)?.as_chunks::<8>().0)
     }
 
     fn compare_key(&self, block: usize, target: KeyRef<'_>, after: bool) -> Option<Ordering> {
@@ -196,11 +207,7 @@ impl GroupIndex {
             ..bound.key
         };
         let order = order_prefix(target.row);
-        let words = self
-            .bytes
-            .get(self.order_prefixes..self.order_prefixes + self.blocks * 8)?
-            .as_chunks::<8>()
-            .0;
+        let words = self.words()?;
         // First by the words alone, then among those that are equal by whole keys.
         let mut low = words.partition_point(|word| u64::from_be_bytes(*word) < order);
         let mut high = low;

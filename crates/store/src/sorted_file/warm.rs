@@ -1,0 +1,73 @@
+//! Bringing what several look-ups will touch into the processor's caches.
+//!
+//! A look-up of a row waits for memory a few times in a row: for the block's front, for the group of entries its row
+//! is in, for the value. Several look-ups can wait together. This does nothing but read, step by step for all of some
+//! rows, what each of them will need: leaving it out changes no result.
+
+use std::sync::Arc;
+
+use super::block::Block;
+use super::bound::Bound;
+use super::index::GroupIndex;
+use super::reader::SortedFile;
+use crate::error::StoreResult;
+
+/// Warms look-ups in one file, if it has one locality group: who asks for one of several groups is not known here.
+pub struct Warmer {
+    file: Arc<SortedFile>,
+    index: Option<Arc<GroupIndex>>,
+    /// Held until the next rows: they stay where they are.
+    blocks: Vec<Option<Arc<Block>>>,
+}
+
+impl Warmer {
+    /// Reads the file's index, which look-ups will need.
+    ///
+    /// # Errors
+    /// `Corruption`, those of the disk.
+    pub fn new(file: &Arc<SortedFile>) -> StoreResult<Self> {
+        let description = file.description()?;
+        let mut groups = (0..description.groups.len())
+            .filter(|&at| description.groups.get(at).is_some_and(|g| g.entries > 0));
+        let index = match (groups.next(), groups.next()) {
+            (Some(only), None) => Some(file.index(&description, only)?),
+            _ => None,
+        };
+        Ok(Self {
+            file: file.clone(),
+            index,
+            blocks: Vec::new(),
+        })
+    }
+
+    /// Touches what look-ups of the entries of `rows` will touch, as far as it is in the block cache.
+    pub fn warm<'a>(&mut self, rows: impl Iterator<Item = &'a [u8]> + Clone) {
+        let Some(index) = &self.index else {
+            return;
+        };
+        self.blocks.clear();
+        self.blocks.extend(rows.clone().map(|row| {
+            let place = index.place(index.find(Bound::before_row(row))?)?;
+            self.file.cache().peek_block(self.file.id(), place.offset)
+        }));
+        let known = || {
+            let all = self.blocks.iter().zip(rows.clone());
+            all.filter_map(|(block, row)| Some((block.as_ref()?, row)))
+        };
+        let mut sum = 0;
+        for (block, _) in known() {
+            sum ^= block.touch_front();
+        }
+        for (block, row) in known() {
+            sum ^= block.touch_group(row);
+        }
+        for (block, row) in known() {
+            if let Some((from, to)) = block.find_row(row)
+                && from < to
+            {
+                block.touch(from);
+            }
+        }
+        std::hint::black_box(sum);
+    }
+}
