@@ -19,7 +19,7 @@ use crate::catalog::Fence;
 use crate::codec::{BlockCodec, Decompressor};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
-use crate::vfs::{ReadableFile, Vfs};
+use crate::vfs::{ReadableFile, SequentialFile, Vfs};
 
 /// The description is cached under this offset, where no part can be.
 const DESCRIPTION: u64 = u64::MAX;
@@ -66,6 +66,11 @@ impl SortedFile {
             metrics: metrics.clone(),
             remove: AtomicBool::new(false),
         }))
+    }
+
+    /// The file for reading it once from about `offset` on, past cache and open handles.
+    pub(super) fn sequential(&self, offset: u64) -> StoreResult<Box<dyn SequentialFile>> {
+        self.vfs.open_sequential(&self.path, offset)
     }
 
     /// The path given.

@@ -12,6 +12,7 @@ use super::iterator::LabelFilter;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
+use crate::vfs::SequentialFile;
 
 /// Most bytes read ahead at a time.
 const READAHEAD_BYTES_MAX: usize = 1 << 20;
@@ -50,6 +51,8 @@ pub(super) struct GroupStream {
     /// The block read last, to notice when reading is sequential.
     read_last: Option<usize>,
     ahead: Ahead,
+    /// Long reading past the caches.
+    sequential: Option<Box<dyn SequentialFile>>,
     stored: Vec<u8>,
     /// The buffer of a block nobody else holds.
     spare: Vec<u8>,
@@ -68,6 +71,7 @@ impl GroupStream {
             more: false,
             read_last: None,
             ahead: Ahead::default(),
+            sequential: None,
             stored: Vec::new(),
             spare: Vec::new(),
             decompressor: Decompressor::new(),
@@ -256,8 +260,21 @@ impl GroupStream {
         self.read_last = Some(at);
         let buffer = std::mem::take(&mut self.spare);
         let inside = self.ahead_range(place);
+        let long = reading.skip_cache_fill && self.ahead.window == READAHEAD_BYTES_MAX;
         let stored = match inside {
             Some(range) => self.ahead.bytes.get(range).unwrap_or_default(),
+            None if long => {
+                // A compaction reads on to the end: the disk may know that.
+                self.ahead.bytes = Vec::new();
+                let sequential = match &mut self.sequential {
+                    Some(sequential) => sequential,
+                    none => none.insert(file.sequential(place.offset)?),
+                };
+                self.stored.resize(place.bytes as usize, 0);
+                sequential.fetch(place.offset, &mut self.stored)?;
+                file.metrics().block_bytes_read.add(u64::from(place.bytes));
+                &self.stored
+            }
             None => {
                 let handle = file.handle()?;
                 let bytes = if sequential || reading.skip_cache_fill {

@@ -16,13 +16,10 @@ use super::index::{BlockPlace, IndexBuilder};
 use super::options::WriterOptions;
 use crate::codec::{BlockCodec, Compression, Compressor, RAW_BYTES_MAX};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::vfs::{Vfs, WritableFile};
+use crate::vfs::{StreamingFile, Vfs};
 
-/// Bytes handed to the system at a time.
-const WRITE_BYTES: usize = 1 << 20;
-
-/// Bytes after which the system is asked to begin writing them to the disk.
-const WRITEBACK_BYTES: u64 = 4 << 20;
+/// Bytes handed to the file at a time.
+const WRITE_BYTES: usize = 256 << 10;
 
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,8 +54,10 @@ struct GroupWriter {
 pub struct SortedFileWriter {
     vfs: Arc<dyn Vfs>,
     path: PathBuf,
-    /// `None` once finished.
-    file: Option<Box<dyn WritableFile>>,
+    /// `None` once it is being finished.
+    file: Option<Box<dyn StreamingFile>>,
+    /// Whether finishing began and did not end.
+    unfinished: bool,
     options: WriterOptions,
     /// The last one is the default group.
     groups: Vec<GroupWriter>,
@@ -69,7 +68,6 @@ pub struct SortedFileWriter {
     /// Bytes not yet handed to the system, which has `written`.
     out: Vec<u8>,
     written: u64,
-    writeback: u64,
     last_row: Vec<u8>,
     entries: u64,
     description: Description,
@@ -106,7 +104,8 @@ impl SortedFileWriter {
         let mut out = Vec::with_capacity(WRITE_BYTES + 2 * options.block_bytes);
         put_header(&mut out);
         Ok(Self {
-            file: Some(vfs.create(path)?),
+            file: Some(vfs.create_streaming(path)?),
+            unfinished: false,
             vfs: vfs.clone(),
             path: path.to_owned(),
             options,
@@ -117,7 +116,6 @@ impl SortedFileWriter {
             raw: Vec::new(),
             out,
             written: 0,
-            writeback: 0,
             last_row: Vec::new(),
             entries: 0,
             description: Description {
@@ -280,17 +278,18 @@ impl SortedFileWriter {
         let place = self.write_part(&description)?;
         put_footer(place, &mut self.out);
         self.flush()?;
-        let Some(file) = &mut self.file else {
+        let Some(file) = self.file.take() else {
             return Err(Error::new(
                 ErrorKind::Internal,
                 "a finished writer was finished",
             ));
         };
-        file.sync_data()?;
+        self.unfinished = true;
+        file.finish()?;
         if let Some(directory) = self.path.parent() {
             self.vfs.sync_dir(directory)?;
         }
-        self.file = None;
+        self.unfinished = false;
         let description = std::mem::take(&mut self.description);
         Ok(description.summary(self.written))
     }
@@ -394,18 +393,13 @@ impl SortedFileWriter {
         if self.out.capacity() > 4 * WRITE_BYTES + 2 * self.options.block_bytes {
             self.out = Vec::with_capacity(WRITE_BYTES + 2 * self.options.block_bytes);
         }
-        let pending = self.written - self.writeback;
-        if pending >= WRITEBACK_BYTES {
-            file.start_writeback(self.writeback, pending);
-            self.writeback = self.written;
-        }
         Ok(())
     }
 }
 
 impl Drop for SortedFileWriter {
     fn drop(&mut self) {
-        if self.file.take().is_some()
+        if (self.file.take().is_some() || self.unfinished)
             && let Err(error) = self.vfs.remove(&self.path)
         {
             tracing::warn!(%error, "cannot remove an unfinished file; it may be deleted by hand");

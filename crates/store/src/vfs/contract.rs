@@ -28,6 +28,17 @@ pub trait Vfs: Send + Sync + Debug {
     /// Creates a file and opens it for appending. `AlreadyExists` if there is one.
     fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>>;
 
+    /// Creates a file that is written once, from beginning to end, as fast as the disk allows.
+    /// `AlreadyExists` if there is one.
+    fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
+        Ok(Box::new(Streamed::new(self.create(path)?)))
+    }
+
+    /// Opens a file that is read once in ascending order, from about `from` on.
+    fn open_sequential(&self, path: &Path, _from: u64) -> StoreResult<Box<dyn SequentialFile>> {
+        Ok(Box::new(self.open(path)?))
+    }
+
     /// Opens a file for reading at any offset.
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
 
@@ -167,6 +178,65 @@ pub trait WritableFile: Send + Debug {
 
     /// The path given when the file was created.
     fn path(&self) -> &Path;
+}
+
+/// A file that is written once, from beginning to end. What was handed over may stand in this
+/// process's memory: nobody sees it, and nothing of it is safe, before [`finish`](Self::finish).
+///
+/// After an error the file is of no use; its name is still there.
+pub trait StreamingFile: Send + Debug {
+    /// Appends all bytes. An error may be that of an earlier call.
+    fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()>;
+
+    /// Writes what is left and makes the whole file durable, its length included; its name is the
+    /// business of [`Vfs::sync_dir`].
+    fn finish(self: Box<Self>) -> StoreResult<()>;
+}
+
+/// A file read once in ascending order: what comes next is fetched meanwhile.
+pub trait SequentialFile: Send + Debug {
+    /// Fills `bytes` from `offset`. Going back is allowed and slow. A file that ends before that is
+    /// `Corruption`.
+    fn fetch(&mut self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
+}
+
+impl SequentialFile for Arc<dyn ReadableFile> {
+    fn fetch(&mut self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
+        (**self).read_at(offset, bytes)
+    }
+}
+
+/// Bytes after which the system is asked to begin writing them to the disk.
+const WRITEBACK_BYTES: u64 = 4 << 20;
+
+/// Streams into an ordinary file.
+#[derive(Debug)]
+struct Streamed {
+    file: Box<dyn WritableFile>,
+    /// Up to where writing to the disk has begun.
+    begun: u64,
+}
+
+impl Streamed {
+    fn new(file: Box<dyn WritableFile>) -> Self {
+        Self { file, begun: 0 }
+    }
+}
+
+impl StreamingFile for Streamed {
+    fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()> {
+        self.file.write_all(bytes)?;
+        let pending = self.file.position() - self.begun;
+        if pending >= WRITEBACK_BYTES {
+            self.file.start_writeback(self.begun, pending);
+            self.begun += pending;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> StoreResult<()> {
+        self.file.sync_data()
+    }
 }
 
 /// Syncs a file that another thread is appending to.

@@ -5,12 +5,14 @@
 //! `std::fs`.
 
 mod contract;
+mod direct;
 mod fault;
 mod memory;
 mod real;
 
 pub use contract::{
-    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, Vfs, WritableFile,
+    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, SequentialFile,
+    StreamingFile, Vfs, WritableFile,
 };
 pub use fault::{Operation, io_error, poisoned, short_file};
 pub use memory::MemoryVfs;

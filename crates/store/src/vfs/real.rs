@@ -17,8 +17,10 @@ use rustix::fs::{Advice, FallocateFlags, FlockOperation};
 use rustix::io::Errno;
 
 use super::contract::{
-    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, Vfs, WritableFile,
+    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, SequentialFile,
+    StreamingFile, Vfs, WritableFile,
 };
+use super::direct::{DirectReader, DirectWriter};
 use super::fault::{Operation, io_error, poisoned, short_file};
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -51,6 +53,20 @@ impl Vfs for RealVfs {
             shared,
             position: 0,
         }))
+    }
+
+    fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|e| io_error(Operation::Create, path, e))?;
+        Ok(Box::new(DirectWriter::new(file, path)))
+    }
+
+    fn open_sequential(&self, path: &Path, from: u64) -> StoreResult<Box<dyn SequentialFile>> {
+        let file = File::open(path).map_err(|e| io_error(Operation::Open, path, e))?;
+        Ok(Box::new(DirectReader::new(file, path, from)?))
     }
 
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {

@@ -16,6 +16,7 @@ use ostrakon_store::vfs::Vfs;
 pub fn examine_disk(disk: &dyn Vfs, root: &Path) {
     files_are_appended_and_read_back(disk, root);
     a_random_access_file_is_written_anywhere(disk, root);
+    a_file_is_streamed_and_read_in_order(disk, root);
     names_come_and_go(disk, root);
     open_files_outlive_their_names(disk, root);
     directories_are_listed_in_order(disk, root);
@@ -101,6 +102,33 @@ fn files_are_appended_and_read_back(disk: &dyn Vfs, root: &Path) {
         expected.len() as u64 + 1,
         "an open reader sees the growth"
     );
+}
+
+fn a_file_is_streamed_and_read_in_order(disk: &dyn Vfs, root: &Path) {
+    let path = root.join("streamed");
+    let expected: Vec<u8> = (0..3_000_001_u32).map(|at| (at / 7) as u8).collect();
+    let mut file = disk.create_streaming(&path).unwrap();
+    for piece in expected.chunks(123_457) {
+        file.write_all(piece).unwrap();
+    }
+    file.finish().unwrap();
+    assert_eq!(disk.len(&path).unwrap(), expected.len() as u64);
+    assert_eq!(kind(disk.create_streaming(&path)), ErrorKind::AlreadyExists);
+
+    let from = 1_000_001;
+    let mut reader = disk.open_sequential(&path, from as u64).unwrap();
+    let mut piece = vec![0; 99_999];
+    for at in (from..expected.len() - piece.len()).step_by(piece.len() + 1) {
+        reader.fetch(at as u64, &mut piece).unwrap();
+        assert!(piece == expected[at..at + piece.len()], "from {at} on");
+    }
+    let beyond = reader.fetch(expected.len() as u64 - 1, &mut piece[..2]);
+    assert_eq!(kind(beyond), ErrorKind::Corruption);
+    reader.fetch(0, &mut piece[..5]).unwrap();
+    assert_eq!(piece[..5], expected[..5], "going back is allowed");
+    let absent = disk.open_sequential(&root.join("absent"), 0);
+    assert_eq!(kind(absent), ErrorKind::NotFound);
+    disk.remove(&path).unwrap();
 }
 
 fn a_random_access_file_is_written_anywhere(disk: &dyn Vfs, root: &Path) {
