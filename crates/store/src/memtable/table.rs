@@ -165,4 +165,25 @@ impl MemtableSnapshot {
         }
         Ok((entries, bytes))
     }
+
+    /// Memory of its runs, in bytes.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.runs.iter().map(|run| run.memory() as u64).sum()
+    }
+
+    /// Rows that cut what is there into at most `pieces` pieces, as far as the longest run tells;
+    /// ascending.
+    #[must_use]
+    pub fn middle_rows(&self, pieces: usize) -> Vec<Vec<u8>> {
+        let Some(longest) = self.runs.iter().max_by_key(|run| run.len()) else {
+            return Vec::new();
+        };
+        let mut rows: Vec<Vec<u8>> = (1..pieces)
+            .filter_map(|piece| longest.entry(longest.len() * piece / pieces).ok())
+            .map(|(key, _)| key.row.to_vec())
+            .collect();
+        rows.dedup();
+        rows
+    }
 }

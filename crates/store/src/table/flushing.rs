@@ -6,7 +6,7 @@ use super::core::{TableCore, TableData};
 use crate::catalog::{Fence, FileRecord, FileReference};
 use crate::error::StoreResult;
 use crate::memtable::Memtable;
-use crate::tablet::{self, Layout};
+use crate::tablet::{Flush, Layout};
 
 impl TableCore {
     /// Writes everything that is in memory now to files.
@@ -63,14 +63,16 @@ impl TableCore {
         let stacker = self.stacker();
         let begun = context.clock.monotonic_nanos();
         context.metrics.flushes_running.add(1);
-        let files = tablet::flush(
-            &snapshot,
-            &layout,
+        let files = Flush {
+            memtable: &snapshot,
+            layout: &layout,
             sequence,
-            &context.catalog,
-            &context.files,
-            &stacker,
-        );
+            catalog: &context.catalog,
+            registry: &context.files,
+            stacker: &stacker,
+            threads: context.options.compaction_threads,
+        }
+        .run();
         context.metrics.flushes_running.subtract(1);
         let mut files = files?;
         let published = {

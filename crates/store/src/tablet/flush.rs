@@ -1,89 +1,151 @@
 //! Flush (minor compaction): a memtable becomes sorted files.
 
-use ostrakon_cell::{IteratorScope, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ostrakon_cell::{ErrorKind, IteratorScope, Range};
+use parking_lot::Mutex;
 
 use super::files::FileRegistry;
 use super::layout::Layout;
 use super::sources::{Stacker, writer_options};
-use crate::catalog::{Catalog, FileId, FileRecord};
+use crate::catalog::{Catalog, Fence, FileId, FileRecord};
 use crate::compaction::{Cancel, rewrite};
-use crate::error::StoreResult;
+use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::sorted_file::{FileSummary, SortedFileWriter};
+use crate::threads;
 
 /// Files are cut at a tablet's end once they hold this much: a table of a thousand small tablets is
 /// not flushed to a thousand small files, and neighbours share one instead.
 const SHARED_FILE_BYTES: u64 = 8 << 20;
 
-/// Writes `memtable` to files, one for each tablet of `layout` or for several small neighbours.
-/// `sequence` is that of the memtable's last batch.
-///
-/// # Errors
-/// Those of the disk; then no file is left behind.
-pub fn flush(
-    memtable: &MemtableSnapshot,
-    layout: &Layout,
-    sequence: u64,
-    catalog: &Catalog,
-    registry: &FileRegistry,
-    stacker: &Stacker,
-) -> StoreResult<Vec<FileRecord>> {
-    let mut files = Vec::new();
-    let written = flush_into(
-        &mut files, memtable, layout, sequence, catalog, registry, stacker,
-    );
-    if written.is_err() {
-        registry.retire(
-            &files
-                .iter()
-                .map(|file: &FileRecord| file.id)
-                .collect::<Vec<_>>(),
-        );
-    }
-    written.map(|()| files)
+/// Memtables below this are flushed by one thread.
+const PARALLEL_BYTES: u64 = 32 << 20;
+
+/// Pieces a thread, where there are as many: the last ones are spread over all threads.
+const PIECES_PER_THREAD: usize = 8;
+
+/// A flush: what it reads and where it writes.
+pub struct Flush<'a> {
+    /// What to write.
+    pub memtable: &'a MemtableSnapshot,
+    /// The tablets.
+    pub layout: &'a Layout,
+    /// Sequence of the memtable's last batch.
+    pub sequence: u64,
+    /// Gives names to files.
+    pub catalog: &'a Catalog,
+    /// Where files go.
+    pub registry: &'a FileRegistry,
+    /// The table's iterators.
+    pub stacker: &'a Stacker,
+    /// Threads that may work, this one among them.
+    pub threads: usize,
 }
 
-fn flush_into(
-    files: &mut Vec<FileRecord>,
-    memtable: &MemtableSnapshot,
-    layout: &Layout,
-    sequence: u64,
-    catalog: &Catalog,
-    registry: &FileRegistry,
-    stacker: &Stacker,
-) -> StoreResult<()> {
-    let options = writer_options(&stacker.config, IteratorScope::Minc);
-    let source = Box::new(MemtableIterator::new(memtable.clone()));
-    let mut stack = stacker.minc(vec![source])?;
-    let mut open: Option<(FileId, SortedFileWriter)> = None;
-    let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>| {
-        let Some((id, writer)) = open.take() else {
-            return Ok(());
-        };
-        if writer.entries() > 0 {
-            let summary = writer.finish()?;
-            files.push(file_record(id, summary, 0, sequence, stacker.now_millis));
-        }
-        StoreResult::Ok(())
-    };
-    for tablet in layout.tablets() {
-        let (_, writer) = match &mut open {
-            Some(open) => open,
-            None => {
-                let id = catalog.new_file_id();
-                let path = registry.path(id);
-                let writer = SortedFileWriter::create(registry.vfs(), &path, options.clone())?;
-                open.insert((id, writer))
+impl Flush<'_> {
+    /// Writes the memtable to files, one for each tablet or for several small neighbours. A large
+    /// memtable is written by several threads; with fewer tablets than threads, each of them then
+    /// gives a tablet a file of its own, and these do not overlap.
+    ///
+    /// # Errors
+    /// Those of the disk; then no file is left behind.
+    pub fn run(&self) -> StoreResult<Vec<FileRecord>> {
+        let pieces = self.pieces();
+        let files = Mutex::new(Vec::new());
+        let next = AtomicUsize::new(0);
+        let work = || {
+            while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut own = Vec::new();
+                let written = self.write_piece(piece, &mut own);
+                files.lock().append(&mut own);
+                if written.is_err() {
+                    // The others need not go on.
+                    next.store(pieces.len(), Ordering::Relaxed);
+                }
+                written?;
             }
+            Ok(())
         };
-        let extent = &tablet.extent;
-        let range = Range::tablet(extent.after.as_deref(), extent.through.as_deref());
-        rewrite(&mut stack, &range, writer, &Cancel::default())?;
-        if writer.bytes_written() >= SHARED_FILE_BYTES {
-            finish(&mut open)?;
+        let panicked = || Error::new(ErrorKind::Internal, "a flushing thread panicked");
+        let threads = self.threads.min(pieces.len());
+        let written = threads::run_on_all(threads, panicked, work);
+        let mut files: Vec<FileRecord> = files.into_inner();
+        if let Err(error) = written {
+            let ids: Vec<FileId> = files.iter().map(|file| file.id).collect();
+            self.registry.retire(&ids);
+            return Err(error);
         }
+        files.sort_by(|a, b| a.first_row.cmp(&b.first_row));
+        Ok(files)
     }
-    finish(&mut open)
+
+    /// The rows that threads take one piece at a time, as neighbouring ranges.
+    fn pieces(&self) -> Vec<Vec<Fence>> {
+        let tablets = self.layout.tablets().iter();
+        let extents: Vec<Fence> = tablets.map(|tablet| tablet.extent.clone()).collect();
+        if self.threads < 2 || self.memtable.memory() < PARALLEL_BYTES {
+            return vec![extents];
+        }
+        if extents.len() < self.threads {
+            return self.cut(&extents);
+        }
+        let together = extents.len().div_ceil(self.threads * PIECES_PER_THREAD);
+        extents.chunks(together).map(<[Fence]>::to_vec).collect()
+    }
+
+    /// Few tablets, cut at rows that have about the same number of entries between them.
+    fn cut(&self, extents: &[Fence]) -> Vec<Vec<Fence>> {
+        let rows = self.memtable.middle_rows(self.threads);
+        let mut pieces = Vec::new();
+        for extent in extents {
+            let mut rest = extent.clone();
+            for row in &rows {
+                let below = Fence::new(rest.after.clone(), Some(row.clone()));
+                let above = Fence::new(Some(row.clone()), rest.through.clone());
+                if rest.contains(row) && !above.is_empty() && !below.is_empty() {
+                    pieces.push(vec![below]);
+                    rest = above;
+                }
+            }
+            pieces.push(vec![rest]);
+        }
+        pieces
+    }
+
+    fn write_piece(&self, extents: &[Fence], files: &mut Vec<FileRecord>) -> StoreResult<()> {
+        let options = writer_options(&self.stacker.config, IteratorScope::Minc);
+        let source = Box::new(MemtableIterator::new(self.memtable.clone()));
+        let mut stack = self.stacker.minc(vec![source])?;
+        let mut open: Option<(FileId, SortedFileWriter)> = None;
+        let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>| {
+            let Some((id, writer)) = open.take() else {
+                return Ok(());
+            };
+            if writer.entries() > 0 {
+                let (summary, now) = (writer.finish()?, self.stacker.now_millis);
+                files.push(file_record(id, summary, 0, self.sequence, now));
+            }
+            StoreResult::Ok(())
+        };
+        for extent in extents {
+            let (_, writer) = match &mut open {
+                Some(open) => open,
+                None => {
+                    let id = self.catalog.new_file_id();
+                    let (vfs, path) = (self.registry.vfs(), self.registry.path(id));
+                    let writer = SortedFileWriter::create(vfs, &path, options.clone())?;
+                    open.insert((id, writer))
+                }
+            };
+            let range = Range::tablet(extent.after.as_deref(), extent.through.as_deref());
+            rewrite(&mut stack, &range, writer, &Cancel::default())?;
+            if writer.bytes_written() >= SHARED_FILE_BYTES {
+                finish(&mut open)?;
+            }
+        }
+        finish(&mut open)
+    }
 }
 
 /// The catalog's record of a finished file.

@@ -10,7 +10,7 @@ mod sources;
 mod split;
 
 pub use files::{FileRegistry, TableFile};
-pub use flush::{file_record, flush};
+pub use flush::{Flush, file_record};
 pub use layout::{Layout, TabletFile, TabletView};
 pub use sources::{Stacker, file_sources, tablet_sources, writer_options};
 pub use split::split_points;
