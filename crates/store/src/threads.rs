@@ -27,6 +27,31 @@ pub fn spawn<T: Send + 'static>(
         })
 }
 
+/// Runs `beside` on a thread called `name` while `work` runs on this one, until both return.
+///
+/// # Errors
+/// When the thread cannot be started, or panicked.
+pub fn run_beside<A: Send, B>(
+    name: &str,
+    beside: impl FnOnce() -> A + Send,
+    work: impl FnOnce() -> B,
+) -> StoreResult<(A, B)> {
+    std::thread::scope(|scope| {
+        let helper = Builder::new()
+            .name(name.to_owned())
+            .spawn_scoped(scope, beside)
+            .map_err(|e| {
+                Error::new(ErrorKind::Io, "cannot start a thread")
+                    .with("thread", name)
+                    .with_source(e)
+            })?;
+        let own = work();
+        let panicked =
+            |_| Error::new(ErrorKind::Internal, "a thread panicked").with("thread", name);
+        Ok((helper.join().map_err(panicked)?, own))
+    })
+}
+
 /// Runs `work` on `count` threads, this one among them, until all return; the first error wins.
 pub fn run_on_all<E: Send>(
     count: usize,

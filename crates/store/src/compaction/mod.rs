@@ -7,4 +7,4 @@ mod choose;
 mod run;
 
 pub use choose::{ChooseOptions, choose};
-pub use run::{Cancel, rewrite};
+pub use run::{Cancel, rewrite, rewrite_on_two_threads};

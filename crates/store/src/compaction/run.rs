@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crossbeam_channel::bounded;
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, ErrorKind, Range, SortedKeyValueIterator};
 
 use crate::error::{Error, StoreResult};
 use crate::sorted_file::SortedFileWriter;
+use crate::threads;
 
 /// Stops a running compaction from another thread.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +44,12 @@ impl Cancel {
     }
 }
 
+/// How much is read at a time.
+const LIMIT: BatchLimit = BatchLimit {
+    entries: 2048,
+    bytes: 256 << 10,
+};
+
 /// Appends everything `source` gives in `range` to `writer`; returns the number of entries.
 ///
 /// # Errors
@@ -53,16 +61,12 @@ pub fn rewrite(
     cancel: &Cancel,
 ) -> StoreResult<u64> {
     source.seek(range, &ColumnSelection::all())?;
-    let limit = BatchLimit {
-        entries: 2048,
-        bytes: 256 << 10,
-    };
     let mut batch = Batch::new();
     let mut entries = 0;
     loop {
         cancel.check()?;
         batch.clear();
-        let more = source.next_batch(&mut batch, limit)?;
+        let more = source.next_batch(&mut batch, LIMIT)?;
         if !batch.is_empty() {
             writer.append(&batch, 0..batch.len())?;
             entries += batch.len() as u64;
@@ -71,4 +75,47 @@ pub fn rewrite(
             return Ok(entries);
         }
     }
+}
+
+/// Batches that were read and not yet written.
+const BATCHES_BETWEEN: usize = 2;
+
+/// [`rewrite`] on two threads: this one reads and merges, the other one encodes and writes. For a
+/// compaction that would leave a core idle.
+///
+/// # Errors
+/// As [`rewrite`]; when the thread cannot be started.
+pub fn rewrite_on_two_threads(
+    source: &mut dyn SortedKeyValueIterator,
+    range: &Range,
+    writer: &mut SortedFileWriter,
+    cancel: &Cancel,
+) -> StoreResult<u64> {
+    source.seek(range, &ColumnSelection::all())?;
+    let (filled, to_write) = bounded::<Batch>(BATCHES_BETWEEN);
+    let (emptied, to_fill) = bounded::<Batch>(BATCHES_BETWEEN + 2);
+    let write = move || {
+        let mut entries = 0;
+        for mut batch in to_write {
+            writer.append(&batch, 0..batch.len())?;
+            entries += batch.len() as u64;
+            batch.clear();
+            let _ = emptied.try_send(batch);
+        }
+        StoreResult::Ok(entries)
+    };
+    let read = move || {
+        loop {
+            cancel.check()?;
+            let mut batch = to_fill.try_recv().unwrap_or_default();
+            let more = source.next_batch(&mut batch, LIMIT)?;
+            // Nobody takes batches any more after writing failed.
+            let taken = batch.is_empty() || filled.send(batch).is_ok();
+            if !more || !taken {
+                return StoreResult::Ok(());
+            }
+        }
+    };
+    let (written, read) = threads::run_beside("compact-write", write, read)?;
+    read.and(written)
 }

@@ -49,6 +49,7 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
             context.health.fail(error.duplicate());
         })
     });
+    context.pressure.wrote(&*context.clock);
     for (commit, sequence) in group.drain(..).zip(sequences) {
         let memory = commit.run.memory() as u64;
         match &written {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ostrakon_cell::{CompactOptions, IteratorScope, IteratorSetting};
 
-use super::core::TableCore;
+use super::core::{Busy, TableCore};
 use crate::catalog::{Fence, FileReference};
-use crate::compaction::{Cancel, ChooseOptions, choose, rewrite};
+use crate::compaction::{Cancel, ChooseOptions, choose, rewrite, rewrite_on_two_threads};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::sorted_file::SortedFileWriter;
 use crate::tablet::{
@@ -21,7 +21,12 @@ struct Job {
     user: bool,
     iterators: Vec<IteratorSetting>,
     cancel: Cancel,
+    /// Whether a second thread may help.
+    helped: bool,
 }
+
+/// Compactions of less are done before a second thread is under way.
+const HELPED_BYTES: u64 = 16 << 20;
 
 impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
@@ -31,12 +36,23 @@ impl TableCore {
             ratio: config.major_ratio,
             max_files: config.file_max,
         };
+        // While writers fill memory they need the cores: files then may come together up to the
+        // limit and are merged many at a time, and each entry is rewritten less often.
+        let flush_bytes = self.context.options.flush_bytes();
+        let filling = self
+            .context
+            .pressure
+            .is_filling(flush_bytes / 2, &*self.context.clock);
+        let least = if filling { options.max_files } else { 0 };
         let layout = self.layout();
         let mut best: Option<(usize, Job)> = None;
         {
             let busy = self.busy.lock();
             for tablet in layout.tablets() {
-                if busy.tablets.contains(&tablet.extent.through) {
+                if tablet.files.len() < least
+                    || busy.tablets.contains(&tablet.extent.through)
+                    || busy.is_wanted(&tablet.extent)
+                {
                     continue;
                 }
                 let sizes: Vec<u64> = tablet
@@ -58,6 +74,7 @@ impl TableCore {
                         user: false,
                         iterators: Vec::new(),
                         cancel: Cancel::default(),
+                        helped: false,
                     };
                     best = Some((tablet.files.len(), job));
                 }
@@ -66,12 +83,25 @@ impl TableCore {
         let Some((_, job)) = best else {
             return Ok(false);
         };
-        if !self.claim(&job.tablet.extent.through, false) {
-            return Ok(true);
+        {
+            let mut busy = self.busy.lock();
+            let extent = &job.tablet.extent;
+            if busy.is_wanted(extent) || !busy.tablets.insert(extent.through.clone()) {
+                return Ok(true);
+            }
+            busy.chosen.push((extent.clone(), job.cancel.clone()));
         }
         let outcome = self.run_measured(&job);
+        self.busy
+            .lock()
+            .chosen
+            .retain(|(_, cancel)| !cancel.is(&job.cancel));
         self.release(&job.tablet.extent.through);
-        outcome.map(|_| true)
+        match outcome {
+            // Somebody wanted all files of the tablet merged.
+            Err(error) if error.kind() == ErrorKind::Cancelled => Ok(true),
+            outcome => outcome.map(|_| true),
+        }
     }
 
     /// How far compaction is behind: files above the limit in the worst tablet, in percent of it.
@@ -127,9 +157,24 @@ impl TableCore {
     pub(super) fn compact_range(&self, options: &CompactOptions) -> StoreResult<()> {
         let wanted = Fence::new(options.start.clone(), options.end.clone());
         let cancel = Cancel::default();
-        self.busy.lock().cancels.push(cancel.clone());
+        {
+            let mut busy = self.busy.lock();
+            busy.cancels.push(cancel.clone());
+            busy.wanted.push(wanted.clone());
+            // What the background merges now would be merged again at once.
+            for (extent, chosen) in &busy.chosen {
+                if extent.intersection(&wanted).is_some() {
+                    chosen.cancel();
+                }
+            }
+        }
         let outcome = self.compact_tablets(&wanted, options, &cancel);
-        self.busy.lock().cancels.retain(|other| !other.is(&cancel));
+        let mut busy = self.busy.lock();
+        busy.cancels.retain(|other| !other.is(&cancel));
+        if let Some(at) = busy.wanted.iter().position(|other| *other == wanted) {
+            busy.wanted.swap_remove(at);
+        }
+        drop(busy);
         outcome
     }
 
@@ -140,27 +185,31 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<()> {
         let layout = self.layout();
-        let ends: Vec<Option<Vec<u8>>> = layout
+        let mut tablets: Vec<_> = layout
             .tablets()
             .iter()
             .filter(|tablet| tablet.extent.intersection(wanted).is_some())
+            .collect();
+        // The largest first, so that no thread is left alone with it in the end.
+        tablets.sort_by_cached_key(|tablet| std::cmp::Reverse(bytes_of(tablet)));
+        let ends: Vec<Option<Vec<u8>>> = tablets
+            .into_iter()
             .map(|tablet| tablet.extent.through.clone())
             .collect();
         let next = std::sync::atomic::AtomicUsize::new(0);
+        let threads_most = self.context.options.compaction_threads;
         let work = || {
             loop {
                 let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 let Some(end) = ends.get(at) else {
                     return Ok(());
                 };
-                self.compact_whole(end, options, cancel)?;
+                // The last one has threads beside it that find nothing more to do.
+                let helped = threads_most > 1 && at + 1 == ends.len();
+                self.compact_whole(end, options, cancel, helped)?;
             }
         };
-        let count = self
-            .context
-            .options
-            .compaction_threads
-            .clamp(1, ends.len().max(1));
+        let count = threads_most.clamp(1, ends.len().max(1));
         let panicked = || Error::new(ErrorKind::Internal, "a compaction thread panicked");
         threads::run_on_all(count, panicked, work)
     }
@@ -172,13 +221,12 @@ impl TableCore {
         end: &Option<Vec<u8>>,
         options: &CompactOptions,
         cancel: &Cancel,
+        helped: bool,
     ) -> StoreResult<()> {
         loop {
             cancel.check()?;
             self.check_exists()?;
-            if !self.claim(end, true) {
-                continue;
-            }
+            self.claim(end);
             let Some(tablet) = self.layout().ending_with(end.as_deref()).cloned() else {
                 self.release(end);
                 return Ok(());
@@ -193,6 +241,7 @@ impl TableCore {
                 user: true,
                 iterators: options.iterators.clone(),
                 cancel: cancel.clone(),
+                helped,
             };
             let outcome = self.run_measured(&job);
             self.release(end);
@@ -224,7 +273,12 @@ impl TableCore {
         let id = context.catalog.new_file_id();
         let options = writer_options(&stacker.config, IteratorScope::Majc);
         let mut writer = SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
-        let entries = rewrite(&mut stack, &job.tablet.range(), &mut writer, &job.cancel)?;
+        let range = job.tablet.range();
+        let entries = if job.helped && job.tablet.bytes() >= HELPED_BYTES {
+            rewrite_on_two_threads(&mut stack, &range, &mut writer, &job.cancel)?
+        } else {
+            rewrite(&mut stack, &range, &mut writer, &job.cancel)?
+        };
         drop(stack);
         let output = if entries == 0 {
             drop(writer);
@@ -291,16 +345,12 @@ impl TableCore {
         }
     }
 
-    /// Takes a tablet for one compaction; with `wait` waits until nobody else has it.
-    fn claim(&self, end: &Option<Vec<u8>>, wait: bool) -> bool {
+    /// Takes a tablet for one compaction, when nobody else has it any more.
+    fn claim(&self, end: &Option<Vec<u8>>) {
         let mut busy = self.busy.lock();
         while !busy.tablets.insert(end.clone()) {
-            if !wait {
-                return false;
-            }
             self.idle.wait(&mut busy);
         }
-        true
     }
 
     fn release(&self, end: &Option<Vec<u8>>) {
@@ -314,6 +364,25 @@ impl TableCore {
             cancel.cancel();
         }
     }
+}
+
+impl Busy {
+    /// Whether a user's compaction takes care of these rows.
+    fn is_wanted(&self, extent: &Fence) -> bool {
+        self.wanted
+            .iter()
+            .any(|wanted| wanted.intersection(extent).is_some())
+    }
+}
+
+/// Bytes of a tablet's files, with a look into the index of those it shares with others.
+fn bytes_of(tablet: &TabletView) -> u64 {
+    let shares = tablet.files.iter().map(|file| {
+        let fence = file.reference.fence.intersection(&tablet.extent);
+        let share = fence.and_then(|fence| file.file.reader().estimate(&fence).ok());
+        share.map_or(file.reference.bytes, |(bytes, _)| bytes)
+    });
+    shares.sum()
 }
 
 /// The files at those positions, and with each all the tablet's references to it: one file must

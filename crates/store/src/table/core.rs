@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::context::StoreContext;
 use super::time::TableTime;
-use crate::catalog::{CatalogTransaction, FileId, TableId, TableRecord, TableState};
+use crate::catalog::{CatalogTransaction, Fence, FileId, TableId, TableRecord, TableState};
 use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Memtable, MemtableSnapshot, RowPrefix, Run};
@@ -68,6 +68,10 @@ pub(super) struct TableData {
 #[derive(Default)]
 pub(super) struct Busy {
     pub(super) tablets: HashSet<Option<Vec<u8>>>,
+    /// What users want compacted, as often as they asked; background work keeps away.
+    pub(super) wanted: Vec<Fence>,
+    /// Compactions that the background chose.
+    pub(super) chosen: Vec<(Fence, Cancel)>,
     pub(super) cancels: Vec<Cancel>,
 }
 

@@ -13,6 +13,9 @@ const EASY_PERCENT: u64 = 75;
 /// Delay of one batch when memory, or compaction debt, is at its limit.
 const LONGEST_DELAY: Duration = Duration::from_millis(20);
 
+/// Writers that paused for longer have stopped.
+const FILLING_NANOS: u64 = 3_000_000_000;
+
 /// Memory of all memtables and batches under way, and how far compaction is behind.
 #[derive(Debug)]
 pub(crate) struct Pressure {
@@ -20,6 +23,8 @@ pub(crate) struct Pressure {
     used: AtomicU64,
     /// Files above `table.file.max` in the tablet that has most of them, in percent of that limit.
     debt_percent: AtomicU64,
+    /// When a batch was last written, by the clock that only goes forward.
+    last_write_nanos: AtomicU64,
     gate: Mutex<()>,
     freed: Condvar,
 }
@@ -32,6 +37,7 @@ impl Pressure {
             limit,
             used: AtomicU64::new(0),
             debt_percent: AtomicU64::new(0),
+            last_write_nanos: AtomicU64::new(0),
             gate: Mutex::new(()),
             freed: Condvar::new(),
         }
@@ -64,6 +70,18 @@ impl Pressure {
     /// Says how far compaction is behind.
     pub(crate) fn set_debt_percent(&self, percent: u64) {
         self.debt_percent.store(percent, Ordering::Relaxed);
+    }
+
+    /// Remembers that something is being written.
+    pub(crate) fn wrote(&self, clock: &dyn Clock) {
+        self.last_write_nanos
+            .store(clock.monotonic_nanos(), Ordering::Relaxed);
+    }
+
+    /// Whether somebody is filling memory: at least `bytes` are in use, and more came a moment ago.
+    pub(crate) fn is_filling(&self, bytes: u64, clock: &dyn Clock) -> bool {
+        let last = self.last_write_nanos.load(Ordering::Relaxed);
+        self.used() >= bytes && clock.monotonic_nanos().saturating_sub(last) < FILLING_NANOS
     }
 
     /// Delays the caller in proportion to how near memory and files are to their limits; returns
