@@ -4,4 +4,5 @@
 mod behaviour;
 mod constraints;
 mod lookups;
+mod memory;
 mod writers;
