@@ -145,7 +145,14 @@ pub(crate) fn export_batch<'py>(
     py: Python<'py>,
     batch: &RecordBatch,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-    let array = StructArray::from(batch.clone());
+    export_array(py, &StructArray::from(batch.clone()))
+}
+
+/// Two capsules, of the type and of the array.
+pub(crate) fn export_array<'py>(
+    py: Python<'py>,
+    array: &dyn Array,
+) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     let (array, schema) = to_ffi(&array.to_data()).map_err(refused)?;
     Ok((
         PyCapsule::new_with_value(py, schema, c"arrow_schema")?,

@@ -64,6 +64,8 @@ fn chunk(name: &str, array: &ArrayRef, before: usize) -> Result<Chunk> {
             (0..array.len()).for_each(|at| collector.push(array.value(at)));
             collector.finish()
         }
+        // Positions in no strings at all: the library asserts that there are some.
+        DataType::Dictionary(_, _) if array.is_empty() => Collector::with_capacity(0, 0).finish(),
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
             let keys = dictionary.normalized_keys();

@@ -76,6 +76,8 @@ pub(super) struct Reader {
     batch: Batch,
     /// Bytes of each column of bytes in the batch before: the next one will take about as many.
     expected: Vec<usize>,
+    /// The first entry of `batch` that was not handed out yet.
+    at: usize,
     left: u64,
     over: bool,
     gate: Gate,
@@ -90,9 +92,36 @@ impl Reader {
             shape,
             batch: Batch::new(),
             expected: Vec::new(),
+            at: 0,
             over: false,
             gate,
         }
+    }
+
+    /// How entries are handed out.
+    pub(super) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The batch at hand and the first entry of it that was not taken yet; `None` at the end.
+    pub(super) fn rest(&mut self) -> Result<Option<(&Batch, usize)>> {
+        self.gate.check()?;
+        while self.at >= self.batch.len() {
+            if self.over || self.left == 0 || !self.scan.next_batch(&mut self.batch)? {
+                self.over = true;
+                return Ok(None);
+            }
+            let count = (self.batch.len() as u64).min(self.left) as usize;
+            self.batch.truncate(count);
+            self.left -= count as u64;
+            self.at = 0;
+        }
+        Ok(Some((&self.batch, self.at)))
+    }
+
+    /// Takes the entries of the batch at hand before `at`.
+    pub(super) fn advance_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     /// The next record batch, or `None` at the end.

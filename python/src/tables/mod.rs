@@ -3,7 +3,10 @@
 mod arguments;
 mod batches;
 mod bulk;
+mod coded;
 mod gate;
+mod labels;
+mod plain;
 mod register;
 mod scan;
 mod store;

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use super::coded::NativeColumn;
+use super::labels::check_labels;
 use super::scan::{NativeBatch, NativeScan};
 use super::store::NativeStore;
 use super::table::NativeTable;
@@ -12,5 +14,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeTable>()?;
     module.add_class::<NativeWriter>()?;
     module.add_class::<NativeScan>()?;
-    module.add_class::<NativeBatch>()
+    module.add_class::<NativeBatch>()?;
+    module.add_class::<NativeColumn>()?;
+    module.add_function(wrap_pyfunction!(check_labels, module)?)
 }

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyString, PyTuple};
 
 use super::batches::{Reader, Shape};
+use super::plain::PythonColumn;
 use crate::capsule;
 use crate::errors::IntoPython;
 
@@ -55,6 +56,25 @@ impl NativeScan {
     /// Counts the entries that are left.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         py.detach(|| self.with_reader(Reader::count)).into_python()
+    }
+
+    /// The rest of the scan, or of it as many whole rows as `entries` entries need, as plain columns;
+    /// with `numbers`, values become numbers when all of them are. One or the other of this and
+    /// `next_batch` reads a scan, not both.
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        entries: Option<u64>,
+        limit_bytes: u64,
+        numbers: bool,
+    ) -> PyResult<Vec<PythonColumn<'py>>> {
+        let columns = py
+            .detach(|| self.with_reader(|reader| reader.read_plain(entries, limit_bytes, numbers)))
+            .into_python()?;
+        columns
+            .into_iter()
+            .map(|column| column.into_python(py))
+            .collect()
     }
 
     /// Hands the scan over as a stream.
