@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from ostrakon.assoc import Assoc
     from ostrakon.ranges import Bytes
     from ostrakon.store import Store
 
@@ -103,6 +104,12 @@ class Matrix:
         rows = np.repeat(np.arange(len(self.rows)), np.diff(self.offsets))
         entries = zip(rows.tolist(), self.indices.tolist(), self.values.tolist(), strict=True)
         return [(self.rows[row], self.columns[column], value) for row, column, value in entries]
+
+    def to_assoc(self) -> Assoc:
+        """The matrix as an associative array; keys must be texts."""
+        from ostrakon.assoc import Assoc
+
+        return Assoc.from_scipy(self.to_scipy(), self.rows, self.columns)
 
 
 @dataclass(frozen=True)

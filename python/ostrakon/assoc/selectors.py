@@ -15,23 +15,28 @@ from ostrakon.errors import InvalidArgumentError
 
 
 class Selector:
-    """Chooses keys by a rule; made by `startswith`, `contains` and `matches`."""
+    """Chooses keys by a rule; made by `startswith`, `contains` and `matches`.
 
-    __slots__ = ("_choose", "_text")
+    `kind` is that function's name and `texts` what it was given, for those who choose otherwise
+    than among sorted keys.
+    """
 
-    def __init__(self, text: str, choose: Callable[[TextKeys], Array]) -> None:
-        self._text = text
+    __slots__ = ("_choose", "kind", "texts")
+
+    def __init__(self, kind: str, texts: list[str], choose: Callable[[TextKeys], Array]) -> None:
+        self.kind = kind
+        self.texts = tuple(texts)
         self._choose = choose
 
     def __repr__(self) -> str:
-        return self._text
+        return f"{self.kind}({list(self.texts)!r})"
 
     def positions(self, keys: Keys) -> Array:
         """Positions of the chosen keys, ascending."""
         if not isinstance(keys, TextKeys):
             if len(keys) == 0:
                 return np.empty(0, np.uint32)
-            raise TypeError(f"{self._text} chooses among texts; the keys are {keys.kind}")
+            raise TypeError(f"{self!r} chooses among texts; the keys are {keys.kind}")
         return self._choose(keys)
 
 
@@ -44,7 +49,8 @@ def startswith(prefixes: str | list[str]) -> Selector:
     """
     wanted = _texts("prefixes", prefixes)
     return Selector(
-        f"startswith({wanted!r})",
+        "startswith",
+        wanted,
         lambda keys: _merged([_span(*keys.native.prefix(prefix)) for prefix in wanted]),
     )
 
@@ -52,14 +58,15 @@ def startswith(prefixes: str | list[str]) -> Selector:
 def contains(pieces: str | list[str]) -> Selector:
     """Keys that hold one of the pieces."""
     wanted = _texts("pieces", pieces)
-    return Selector(f"contains({wanted!r})", lambda keys: keys.native.containing(wanted))
+    return Selector("contains", wanted, lambda keys: keys.native.containing(wanted))
 
 
 def matches(pattern: str) -> Selector:
     """Keys that match a regular expression of Python's, as a whole. Each key becomes a string."""
     compiled = re.compile(pattern)
     return Selector(
-        f"matches({pattern!r})",
+        "matches",
+        [pattern],
         lambda keys: np.array(
             [at for at, key in enumerate(keys.to_list()) if compiled.fullmatch(key)], np.uint32
         ),
@@ -131,7 +138,7 @@ def _by_text(keys: Keys, text: str) -> Array | None:
         raise TypeError(f"the keys are {keys.kind}, not text; give {keys.kind}, or use .iloc")
     chosen: list[Array] = []
     plain: list[str] = []
-    for token in _ranges(tokens):
+    for token in token_ranges(tokens):
         if isinstance(token, tuple):
             chosen.append(_span(*keys.range(*token)))
         elif "*" in token:
@@ -146,7 +153,7 @@ def _by_text(keys: Keys, text: str) -> Array | None:
     return _merged(chosen)
 
 
-def _ranges(tokens: list[str]) -> list[str | tuple[str | None, str | None]]:
+def token_ranges(tokens: list[str]) -> list[str | tuple[str | None, str | None]]:
     """Joins `a : b` to a range. A mark without a neighbour, or beside another mark, is an open
     end."""
     parsed: list[str | tuple[str | None, str | None]] = []
