@@ -21,8 +21,10 @@ from ostrakon.writer import Writer
 
 if TYPE_CHECKING:
     from ostrakon.assoc import Assoc, HierAssoc
+    from ostrakon.d4m import DB
 
 __all__ = [
+    "DB",
     "Assoc",
     "Batch",
     "Entry",
@@ -42,6 +44,7 @@ __all__ = [
 
 # Public name -> module of the package that has it. One line a name.
 _LATE: dict[str, str] = {
+    "DB": "d4m",
     "Assoc": "assoc",
     "HierAssoc": "assoc",
 }

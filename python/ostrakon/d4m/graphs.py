@@ -1,0 +1,297 @@
+"""Graphs in tables: adjacency, incidence, and all in one table.
+
+Degrees are added up here before they are written, and in the table by a summing combiner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ostrakon.assoc import Assoc, startswith
+from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
+from ostrakon.d4m.ids import flipped, new_ids
+from ostrakon.d4m.pair import AssocPair
+from ostrakon.d4m.selection import select
+from ostrakon.d4m.table import AssocTable, checked
+from ostrakon.d4m.writing import Labels, count_of, labels_of, listed, of_triples
+from ostrakon.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from ostrakon.d4m.database import DB
+
+
+def summed(table: AssocTable) -> AssocTable:
+    """A table that adds up what meets at one place."""
+    if not table.list_col_combiner():
+        table.add_col_combiner(":", "sum")
+    return table
+
+
+def degrees_by_label(array: Assoc, labels: Labels, axis: int, column: str) -> list[tuple[Any, Any]]:
+    """Sums of an array along an axis, for each label apart, so that nobody counts what they may not
+    see: pairs of label and array."""
+    visibility = labels_of(labels, array)
+    if isinstance(visibility, (str, bytes)):
+        parts = [(visibility, array)]
+    else:
+        rows, cols, values = array.find()
+        distinct = sorted({*visibility.tolist()})
+        parts = [
+            (label, Assoc(*(part[visibility == label] for part in (rows, cols, values))))
+            for label in distinct
+        ]
+    sums = []
+    for label, part in parts:
+        if len(part) == 0:
+            continue
+        total = part.sum(1) if axis == 1 else part.sum(0).transpose()
+        sums.append((label, total.put_col(column)))
+    return sums
+
+
+def _whole(array: Assoc) -> Assoc:
+    """Weights that a summing combiner can add."""
+    if array.is_text:
+        raise InvalidArgumentError(
+            "array: weights are numbers, these are texts; use logical()", {"argument": "array"}
+        )
+    if array.dtype.kind == "b":
+        return array.logical()
+    values = array.values
+    if array.dtype.kind not in "if" or not bool((values == values.astype("i8")).all()):
+        raise InvalidArgumentError(
+            "array: weights are whole numbers here, since the tables add them up; for others put "
+            "the array into a pair of your own",
+            {"argument": "array"},
+        )
+    return array.astype(int)
+
+
+class Adjacency:
+    """A graph in three tables: `Tadj` (row = from, column = to, value = weight), its transpose
+    `TadjT`, and `TadjDeg` (row = vertex, columns `OutDeg` and `InDeg`: sums of weights). Equal
+    edges add up.
+
+    >>> from ostrakon.d4m import DB
+    >>> with DB() as db:
+    ...     G = db.adjacency("Tadj")
+    ...     G.put(Assoc("alice,alice,bob,", "bob,carl,carl,", 1))
+    ...     print(G["alice", :])
+    ...     print(G.degrees("carl,"))
+    3
+    ('alice', 'bob')  1
+    ('alice', 'carl')  1
+    ('carl', 'InDeg')  2
+    """
+
+    __slots__ = ("degree_table", "pair")
+
+    def __init__(self, db: DB, prefix: str) -> None:
+        self.pair: AssocPair = db[prefix, f"{prefix}T"]
+        summed(self.pair.main)
+        summed(self.pair.transpose)
+        self.degree_table = summed(db[f"{prefix}Deg"])
+
+    def put(self, array: Assoc, *, visibility: Labels = None) -> int:
+        """Adds the edges of an adjacency array; returns their number."""
+        array = _whole(checked(array))
+        label = self.pair.settings.visibility if visibility is None else visibility
+        label = labels_of(label, array)
+        sums = degrees_by_label(array, label, 1, "OutDeg") + degrees_by_label(
+            array, label, 0, "InDeg"
+        )
+        count = self.pair.put(array, visibility=label)
+        for name, total in sums:
+            self.degree_table.put(total, visibility=name)
+        return count
+
+    def __getitem__(self, index: Any) -> Assoc:
+        return self.pair[index]
+
+    def degrees(self, vertices: Any = slice(None)) -> Assoc:
+        """`OutDeg` and `InDeg` of vertices."""
+        return self.degree_table[vertices, :]
+
+    def neighbours(
+        self,
+        vertices: Any,
+        *,
+        least: float | None = None,
+        most: float | None = None,
+        direction: str = "out",
+    ) -> Assoc:
+        """The edges that leave (or with `direction="in"` enter) those of the vertices whose degree
+        lies within bounds. The degree table is asked first, so that nobody reads the row of a hub.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     G = db.adjacency()
+        ...     G.put(Assoc("hub,hub,hub,a,", "a,b,c,b,", 1))
+        ...     G.neighbours("hub,a,", most=2)
+        4
+        ('a', 'b')  1
+        """
+        column = _direction(direction)
+        if least is not None or most is not None:
+            degrees = self.degree_table[vertices, column]
+            if least is not None:
+                degrees = degrees >= least
+            if most is not None:
+                degrees = degrees <= most
+            vertices = degrees.row
+        if direction == "out":
+            return self.pair[vertices, :]
+        return self.pair[:, vertices]
+
+    def to_edges(self, **options: Any) -> Assoc:
+        """All edges as an incidence array: see `adj_to_edge`."""
+        return adj_to_edge(self.pair[:, :], **options)
+
+
+def _direction(direction: str) -> str:
+    if direction not in ("out", "in"):
+        raise InvalidArgumentError(
+            f"direction: 'out' or 'in', not {direction!r}", {"argument": "direction"}
+        )
+    return "OutDeg" if direction == "out" else "InDeg"
+
+
+class Incidence:
+    """A graph in three tables: `Tedge` (row = edge, columns `Out|v` and `In|w`, value = weight),
+    its transpose `TedgeT`, and `TedgeDeg` (row = `Out|v` or `In|w`, column `Degree`: sum of
+    weights).
+
+    >>> from ostrakon.d4m import DB
+    >>> with DB() as db:
+    ...     G = db.incidence("Tedge")
+    ...     G.put_edges("alice,alice,", "bob,carl,", [1, 2])
+    ...     print(G.adjacency("alice,"))
+    2
+    ('alice', 'bob')  1
+    ('alice', 'carl')  2
+    """
+
+    __slots__ = ("degree_table", "end", "pair", "start")
+
+    def __init__(self, db: DB, prefix: str, start: str = "Out|", end: str = "In|") -> None:
+        self.pair: AssocPair = db[prefix, f"{prefix}T"]
+        self.degree_table = summed(db[f"{prefix}Deg"])
+        self.start = start
+        self.end = end
+
+    def put(self, edges: Assoc, *, visibility: Labels = None) -> int:
+        """Adds the rows of an incidence array, with `adj_to_edge` made of an adjacency array. An
+        edge that is there already is replaced, and counted again in the degrees: number new edges
+        on."""
+        edges = _whole(checked(edges))
+        wrong = [
+            key for key in edges.col.tolist() if not str(key).startswith((self.start, self.end))
+        ]
+        if wrong:
+            raise InvalidArgumentError(
+                f"edges: the column {wrong[0]!r} begins neither with {self.start!r} nor with "
+                f"{self.end!r}",
+                {"argument": "edges"},
+            )
+        label = self.pair.settings.visibility if visibility is None else visibility
+        label = labels_of(label, edges)
+        sums = degrees_by_label(edges, label, 0, "Degree")
+        self.pair.put(edges, visibility=label)
+        for name, total in sums:
+            self.degree_table.put(total, visibility=name)
+        return edges.shape[0]
+
+    def put_edges(
+        self,
+        source: Any,
+        target: Any,
+        weight: Any = 1,
+        *,
+        first: int | None = None,
+        width: int = 10,
+    ) -> int:
+        """Adds edges from one list of vertices to another; returns their number. They are numbered
+        from `first` on; by default their keys are made of the time, and no two calls share them."""
+        triples = of_triples(source, target, weight, "", None)
+        parts = (triples.row, triples.col, triples.val)
+        count = next((known for known in map(count_of, parts) if known is not None), 1)
+        rows, cols, weights = (listed(part, count) for part in parts)
+        if count == 0:
+            return 0
+        ids = new_ids(count) if first is None else flipped(range(first, first + count), width)
+        edges = Assoc(
+            ids + ids,
+            [f"{self.start}{row}" for row in rows] + [f"{self.end}{col}" for col in cols],
+            weights + weights,
+        )
+        return self.put(edges)
+
+    def __getitem__(self, index: Any) -> Assoc:
+        return self.pair[index]
+
+    def degrees(self, columns: Any = slice(None)) -> Assoc:
+        """The column `Degree` of `Out|v` and `In|w`."""
+        return self.degree_table[columns, :]
+
+    def edges(self, vertices: Any, *, direction: str = "out") -> Assoc:
+        """The edges that leave (or enter) vertices, with both their ends."""
+        _direction(direction)
+        prefix = self.start if direction == "out" else self.end
+        chosen = select(vertices, "vertices")
+        if not chosen.exact:
+            raise InvalidArgumentError("vertices: give vertex keys", {"argument": "vertices"})
+        ids = self.pair[:, [prefix + key for key in chosen.keys]].row
+        return self.pair[ids, :]
+
+    def adjacency(self, vertices: Any = None) -> Assoc:
+        """The edges that leave vertices (by default all edges) as an adjacency array."""
+        edges = self.pair[:, :] if vertices is None else self.edges(vertices)
+        return edge_to_adj(edges, self.start, self.end)
+
+
+class SingleTable:
+    """A graph and its degrees in one table: row `v|w`, column `edge`, the weight; row `v`, columns
+    `OutDeg` and `InDeg`. Equal edges add up.
+
+    >>> from ostrakon.d4m import DB
+    >>> with DB() as db:
+    ...     G = db.single("G")
+    ...     G.put(Assoc("alice,alice,", "bob,carl,", [1, 2]))
+    ...     print(G["alice"])
+    ...     print(G.degrees("alice,"))
+    2
+    ('alice', 'bob')  1
+    ('alice', 'carl')  2
+    ('alice', 'OutDeg')  3
+    """
+
+    __slots__ = ("separator", "table")
+
+    def __init__(self, db: DB, name: str, separator: str = "|") -> None:
+        if len(separator) != 1:
+            raise InvalidArgumentError(
+                f"separator: one character, not {separator!r}", {"argument": "separator"}
+            )
+        self.table = summed(db[name])
+        self.separator = separator
+
+    def put(self, array: Assoc, *, visibility: str | bytes | None = None) -> int:
+        """Adds the edges of an adjacency array; returns their number."""
+        array = _whole(checked(array))
+        self.table.put(adj_to_single(array, self.separator), visibility=visibility)
+        return len(array)
+
+    def __getitem__(self, sources: Any) -> Assoc:
+        """The edges that leave vertices, as an adjacency array."""
+        chosen = select(sources, "vertices")
+        if chosen.everything:
+            return single_to_adj(self.table[:, "edge"], self.separator)
+        if not chosen.exact:
+            raise InvalidArgumentError("vertices: give vertex keys", {"argument": "vertices"})
+        prefixes = [key + self.separator for key in chosen.keys]
+        found = self.table[startswith(prefixes), "edge"] if prefixes else Assoc()
+        return single_to_adj(found, self.separator)
+
+    def degrees(self, vertices: Any = slice(None)) -> Assoc:
+        """`OutDeg` and `InDeg` of vertices."""
+        return self.table[vertices, ["InDeg", "OutDeg"]]

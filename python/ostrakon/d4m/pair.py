@@ -1,0 +1,154 @@
+"""A table and its transpose, kept together."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from ostrakon.assoc import Assoc
+from ostrakon.d4m import reading
+from ostrakon.d4m.bindings import Binding
+from ostrakon.d4m.selection import ALL, Selection, select
+from ostrakon.d4m.settings import Settings
+from ostrakon.d4m.table import AssocTable, SplitReport, checked
+from ostrakon.d4m.writing import Labels, Triples, of_assoc
+from ostrakon.errors import InvalidArgumentError
+
+
+class AssocPair(Binding):
+    """A table and its transpose: `db["T", "Tt"]`. A write goes to both, a query to the one that
+    reads less.
+
+    Both are checked before the first is written. What fails later (a full disk) may leave an entry
+    in one of the two; the same write again mends it.
+    """
+
+    __slots__ = ("main", "transpose")
+
+    def __init__(self, main: AssocTable, transpose: AssocTable) -> None:
+        if main.name == transpose.name:
+            raise InvalidArgumentError(
+                f"a pair is made of two tables, not of {main.name!r} twice", {"argument": "names"}
+            )
+        self.main = main
+        self.transpose = transpose
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both tables."""
+        return self.main.name, self.transpose.name
+
+    @property
+    def T(self) -> AssocPair:  # noqa: N802  (NumPy's name)
+        """The same pair with rows and columns exchanged."""
+        return AssocPair(self.transpose, self.main)
+
+    @property
+    def settings(self) -> Settings:
+        """How it reads and writes."""
+        return self.main.settings
+
+    def using(self, **changes: Any) -> AssocPair:
+        """The same tables with other settings."""
+        dataclasses.replace(self.settings, **changes)
+        return AssocPair(self.main.using(**changes), self.transpose.using(**changes))
+
+    def _read(self, rows: Selection, cols: Selection) -> Assoc:
+        if rows.cost <= cols.cost:
+            return self.main._read(rows, cols)
+        if reading.is_nothing(rows, cols):
+            return Assoc()
+        transpose = self.transpose
+        ordered = cols.exact and len(cols.keys) < 64
+        scan = reading.start(transpose.table, transpose.settings, cols, rows, ordered=ordered)
+        found = reading.take(scan, transpose.settings)
+        return reading.assemble(found, transpose._collision(), transposed=True)
+
+    def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
+        """Arrays of whole rows, as `AssocTable.chunks`. `T.T.chunks` gives whole columns,
+        transposed."""
+        return self.main.chunks(entries, rows, cols)
+
+    def put(self, array: Assoc, *, visibility: Labels = None, timestamp: Any = None) -> int:
+        """Puts an array into both tables: see `AssocTable.put`."""
+        label = self.settings.visibility if visibility is None else visibility
+        if len(checked(array)) == 0:
+            return 0
+        triples = of_assoc(array, label, timestamp)
+        # The label of each entry is worked out once.
+        other = of_assoc(array, triples.visibility, timestamp, by_column=True)
+        count = self.main._put_triples(triples)
+        self.transpose._put_triples(other.transposed())
+        return count
+
+    def _put_triples(self, triples: Triples) -> int:
+        count = self.main._put_triples(triples)
+        self.transpose._put_triples(triples.transposed())
+        return count
+
+    def _delete_places(self, rows: list[str], cols: list[str]) -> int:
+        blocks = list(self.main._labelled(rows, cols))
+        count = self.main._delete(iter(blocks))
+        swapped = ([(col, row, label) for row, col, label in block] for block in blocks)
+        self.transpose._delete(swapped)
+        return count
+
+    def nnz(self) -> int:
+        """The number of entries."""
+        return self.main.nnz()
+
+    def drop(self) -> None:
+        """Deletes both tables."""
+        self.main.drop()
+        self.transpose.drop()
+
+    def add_col_combiner(self, columns: Any, combiner: str) -> None:
+        """Combines the values of all columns (':'), in both tables. For some columns this cannot
+        be: in the transpose columns are rows."""
+        self._all_columns(columns)
+        self.main.add_col_combiner(":", combiner)
+        self.transpose.add_col_combiner(":", combiner)
+
+    def list_col_combiner(self) -> dict[str, Any]:
+        """Kind of combiner -> its columns, or ':' for all."""
+        return self.main.list_col_combiner()
+
+    def revoke_col_combiner(self, columns: Any) -> None:
+        """Combines no more, in both tables."""
+        self._all_columns(columns)
+        self.main.revoke_col_combiner(":")
+        self.transpose.revoke_col_combiner(":")
+
+    def _all_columns(self, columns: Any) -> None:
+        if not select(columns, "columns").everything:
+            raise InvalidArgumentError(
+                "columns: a pair combines all columns (':') or none, since columns are rows in the "
+                "transpose; for some columns use a single table",
+                {"argument": "columns"},
+            )
+
+    def add_splits(self, rows: Any, cols: Any = ()) -> None:
+        """Splits the table behind rows, and the transpose behind columns."""
+        self.main.add_splits(rows)
+        self.transpose.add_splits(cols)
+
+    def put_splits(self, rows: Any, cols: Any = ()) -> None:
+        """Splits the table behind these rows alone, and the transpose behind these columns."""
+        self.main.put_splits(rows)
+        self.transpose.put_splits(cols)
+
+    def get_splits(self) -> SplitReport:
+        """Splits of the table; those of the transpose are `T.T.get_splits()`."""
+        return self.main.get_splits()
+
+    def merge_splits(self, start: str | None = None, end: str | None = None) -> None:
+        """Removes the splits of the table between two rows; by default all."""
+        self.main.merge_splits(start, end)
+
+    def rand_row(self, count: int = 1, seed: int | None = None) -> list[str]:
+        """So many different rows at random: see `AssocTable.rand_row`."""
+        return self.main.rand_row(count, seed)
+
+    def __repr__(self) -> str:
+        return f"<ostrakon.d4m.AssocPair {self.main.name!r}, {self.transpose.name!r}>"

@@ -1,0 +1,156 @@
+"""From a table to an associative array: which scan answers a question, and what becomes of it.
+
+No Python object is made for an entry: a scan hands out buffers, and the kernels of associative
+arrays take them as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrakon._native import NativeScan
+from ostrakon.assoc import Assoc
+from ostrakon.assoc.construction import fold
+from ostrakon.assoc.items import Items, resolve
+from ostrakon.assoc.keys import TextKeys
+from ostrakon.d4m.selection import Selection
+from ostrakon.d4m.settings import Settings
+from ostrakon.iterators import IteratorSetting
+from ostrakon.ranges import Range
+from ostrakon.table import Table
+
+# More pieces of rows than this are read as whole rows through a filter.
+_PIECES = 20_000
+
+# Behind the versions (20) and every combiner.
+_FILTER_PRIORITY = 1_000
+
+FIELDS = ("row", "qualifier", "value")
+
+
+class Texts(NamedTuple):
+    """A column of byte strings."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def items(self, name: str) -> Items:
+        """What the kernels take."""
+        return Items(name, len(self), source=(name, "buffer", self.data, self.offsets))
+
+
+Column = Texts | NDArray[Any]
+
+
+def plan(settings: Settings, rows: Selection, cols: Selection) -> dict[str, Any]:
+    """The arguments of a scan that gives exactly the entries in `rows` and `cols`."""
+    family = settings.family
+    pieces = _pieces(family, rows, cols)
+    if pieces is not None:
+        return {"ranges": pieces, "columns": [family], "iterators": []}
+    columns: list[Any] = [family]
+    options: dict[str, str] = {}
+    if cols.exact:
+        columns = [(family, key) for key in cols.keys]
+    elif not cols.everything:
+        options["colqRegex"] = cols.regex()
+    if rows.patterns:
+        options["rowRegex"] = rows.regex()
+    filters = []
+    if options:
+        filters = [IteratorSetting(_FILTER_PRIORITY, "RegExFilter", "d4mKeys", options)]
+    return {"ranges": rows.rows(), "columns": columns, "iterators": filters}
+
+
+def _pieces(family: str, rows: Selection, cols: Selection) -> list[Range] | None:
+    """Exact rows with spans of columns: a seek for each, and nothing is read in vain."""
+    if not rows.exact or cols.everything or cols.patterns:
+        return None
+    spans = cols.spans()
+    if len(rows.keys) * len(spans) > _PIECES:
+        return None
+    ranges = []
+    for row in rows.keys:
+        for start, end in spans:
+            low = (row, family, start) if start else (row, family)
+            if end is None:
+                ranges.append(Range(low, (row, family)))
+            else:
+                ranges.append(Range(low, (row, family, end), end_inclusive=False))
+    return ranges
+
+
+def is_nothing(rows: Selection, cols: Selection) -> bool:
+    """Whether no entry can be meant: a scan would read an empty list as everything."""
+    return any(side.exact and not side.keys for side in (rows, cols))
+
+
+def start(
+    table: Table,
+    settings: Settings,
+    rows: Selection,
+    cols: Selection,
+    *,
+    fields: tuple[str, ...] = FIELDS,
+    ordered: bool = False,
+) -> NativeScan:
+    """A scan under way."""
+    scan = table.scan(
+        **plan(settings, rows, cols), auths=settings.auths, fields=fields, ordered=ordered
+    )
+    return scan._start()
+
+
+def read(
+    table: Table, settings: Settings, rows: Selection, cols: Selection, collision: str
+) -> Assoc:
+    """The entries in `rows` and `cols` as an array."""
+    if is_nothing(rows, cols):
+        return Assoc()
+    # Threads pay where there is much to read.
+    ordered = rows.exact and len(rows.keys) < 64
+    scan = start(table, settings, rows, cols, ordered=ordered)
+    return assemble(take(scan, settings), collision)
+
+
+def take(scan: NativeScan, settings: Settings, entries: int | None = None) -> list[Column]:
+    """The rest of a scan, or whole rows for at least so many entries."""
+    columns: list[Column] = []
+    for kind, data, offsets in scan.columns(entries, settings.memory, settings.numbers):
+        if offsets is None:
+            columns.append(np.frombuffer(data, np.int64 if kind == "int" else np.float64))
+        else:
+            columns.append(Texts(np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64)))
+    return columns
+
+
+def assemble(columns: list[Column], collision: str, *, transposed: bool = False) -> Assoc:
+    """An array of rows, columns and values. What D4M calls null (0, the empty text) is left out."""
+    rows, cols, values = columns
+    if len(rows) == 0:
+        return Assoc()
+    assert isinstance(rows, Texts)
+    assert isinstance(cols, Texts)
+    if transposed:
+        rows, cols = cols, rows
+    lists = [rows.items("row"), cols.items("col")]
+    if isinstance(values, Texts):
+        lists.append(values.items("val"))
+    resolved = resolve(lists)
+    dictionary: TextKeys | None = None
+    if isinstance(values, Texts):
+        texts, values = resolved[2]
+        assert isinstance(texts, TextKeys)
+        dictionary = texts
+        if collision == "sum":
+            # Texts in a table of sums are no numbers, or they would have become some.
+            collision = "max"
+    (row_keys, row_at), (col_keys, col_at) = resolved[:2]
+    triples = (row_at, col_at, values)
+    return Assoc._make(*fold(row_keys, col_keys, dictionary, triples, collision, ";"))

@@ -1,0 +1,346 @@
+"""Records as callers bring them: frames, Arrow tables, dictionaries, CSV, JSON lines.
+
+Whatever the form, it becomes fields: the distinct values of each as sorted texts, and which record
+has which. Frames and tables never become one Python object per value.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrakon.assoc.construction import number_text, texts_of_numbers
+from ostrakon.assoc.items import Items, read_items, resolve
+from ostrakon.assoc.keys import TextKeys
+from ostrakon.errors import InvalidArgumentError
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Field:
+    """A field of records: entry `i` says that record `records[i]` has the value
+    `keys[places[i]]`."""
+
+    name: str
+    keys: TextKeys
+    places: Array
+    records: Array
+
+
+@dataclass
+class RecordSet:
+    """Records in the form in which they are indexed."""
+
+    count: int
+    fields: list[Field]
+    raw: list[str] | None = None
+    """The text of each record as it came, where there is one."""
+
+    def texts(self) -> list[str]:
+        """The text of each record: as it came, or as JSON."""
+        if self.raw is not None:
+            return self.raw
+        parts: list[list[str]] = [[] for _ in range(self.count)]
+        for field in self.fields:
+            name = json.dumps(field.name, ensure_ascii=False)
+            written = [
+                f"{name}: {json.dumps(value, ensure_ascii=False)}" for value in field.keys.to_list()
+            ]
+            for record, place in zip(field.records.tolist(), field.places.tolist(), strict=True):
+                parts[record].append(written[place])
+        return [f"{{{', '.join(part)}}}" for part in parts]
+
+
+def read_records(records: Any, separator: str) -> RecordSet:
+    """Reads what was given to `ingest`.
+
+    Empty texts, `None` and NaN are no values. Lists in a field are several values; mappings in a
+    field become fields of their own, `outer.inner`.
+    """
+    if isinstance(records, (str, Path)):
+        made = _from_path(Path(records))
+    elif isinstance(records, Mapping):
+        made = _from_columns(dict(records))
+    else:
+        made = _from_frame(records) or _from_rows(records)
+    for field in made.fields:
+        if separator in field.name:
+            raise InvalidArgumentError(
+                f"records: the field {field.name!r} holds the separator {separator!r}: rename it, "
+                "or choose another separator",
+                {"argument": "records"},
+            )
+    return made
+
+
+def _from_frame(records: Any) -> RecordSet | None:
+    home = type(records).__module__.partition(".")[0]
+    if home == "pandas" and hasattr(records, "columns"):
+        return _from_columns({name: records[name] for name in records.columns})
+    if home == "polars" and hasattr(records, "columns"):
+        return _from_columns({name: records[name] for name in records.columns})
+    if home == "pyarrow" and hasattr(records, "column_names"):
+        return _from_columns({name: records[name] for name in records.column_names})
+    if hasattr(records, "read_all"):
+        return _from_frame(records.read_all())
+    if hasattr(records, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return _from_frame(pa.table(records))
+    return None
+
+
+def _from_columns(columns: Mapping[Any, Any]) -> RecordSet:
+    fields: list[Field] = []
+    lengths: dict[str, int] = {}
+    for key, column in columns.items():
+        name = str(key)
+        field, lengths[name] = _field(name, column)
+        fields.append(field)
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise InvalidArgumentError(
+            f"records: the columns have different lengths ({told}); nothing was written",
+            {"argument": "records"},
+        )
+    return RecordSet(next(iter(lengths.values()), 0), fields)
+
+
+def _field(name: str, column: Any) -> tuple[Field, int]:
+    exploded = _exploded(name, column)
+    if exploded is not None:
+        parents, column, count = exploded
+    else:
+        parents, count = None, -1
+    try:
+        items = read_items(name, column)
+        keys, places = _texts(items)
+    except TypeError:
+        # Values of several kinds: each becomes text for itself, or is refused by name.
+        texts = [None if _missing(item) else value_text(name, item) for item in column]
+        items = read_items(name, texts)
+        keys, places = _texts(items)
+    if count < 0:
+        count = items.count
+    present = np.ones(items.count, bool) if items.valid is None else np.asarray(items.valid, bool)
+    empty = keys.find("")
+    if empty is not None:
+        present &= places != empty
+    records = np.flatnonzero(present) if parents is None else parents[present]
+    return Field(name, keys, places[present], np.ascontiguousarray(records, np.uint32)), count
+
+
+def _texts(items: Items) -> tuple[TextKeys, Array]:
+    if items.array is None:
+        keys, places = resolve([items])[0]
+        assert isinstance(keys, TextKeys)
+        return keys, places
+    array = items.array
+    if array.dtype.kind == "b":
+        return TextKeys.of(["false", "true"]), array.astype(np.uint32)
+    if array.dtype.kind == "f" and items.valid is not None:
+        array = np.where(items.valid, array, 0.0)
+    keys, places = texts_of_numbers(array)
+    return keys, np.asarray(places, np.uint32)
+
+
+def _exploded(name: str, column: Any) -> tuple[Array, Any, int] | None:
+    """A column of lists as records and items; `None` when it holds none."""
+    if type(column).__module__.partition(".")[0] == "polars":
+        column = column.to_arrow()
+    if type(column).__module__.partition(".")[0] == "pyarrow":
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if hasattr(column, "combine_chunks") and isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+            return None
+        parents = pc.list_parent_indices(column).to_numpy(zero_copy_only=False)
+        return parents, pc.list_flatten(column), len(column)
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return None
+    if hasattr(column, "dtype") and getattr(column.dtype, "kind", "O") != "O":
+        return None
+    if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
+        raise InvalidArgumentError(
+            f"records: the field {name!r} is no column", {"argument": "records"}
+        )
+    listed = list(column)
+    if not any(isinstance(item, (list, tuple, set)) for item in listed):
+        return None
+    owners: list[int] = []
+    values: list[Any] = []
+    for at, item in enumerate(listed):
+        several = item if isinstance(item, (list, tuple, set)) else [item]
+        owners.extend([at] * len(several))
+        values.extend(several)
+    return np.array(owners, np.uint32), values, len(listed)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def value_text(name: str, value: Any) -> str:
+    """One value as the text under which it is found.
+
+    >>> value_text("x", True), value_text("x", 5.0), value_text("x", "a b")
+    ('true', '5', 'a b')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, np.generic):
+        return value_text(name, value.item()) if value.dtype.kind not in "mM" else str(value)
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise InvalidArgumentError(
+                f"records: a value of the field {name!r} holds bytes that are no UTF-8",
+                {"argument": "records"},
+            ) from None
+    raise InvalidArgumentError(
+        f"records: the field {name!r} holds {type(value).__name__}, which has no text",
+        {"argument": "records"},
+    )
+
+
+def _from_rows(records: Any, raw: list[str] | None = None) -> RecordSet:
+    if isinstance(records, (str, bytes)) or not isinstance(records, Iterable):
+        raise InvalidArgumentError(
+            "records: a data frame, an Arrow table, a list of dictionaries, a dictionary of "
+            f"columns, or the path of a CSV or JSON lines file, not {type(records).__name__}",
+            {"argument": "records"},
+        )
+    values: dict[str, tuple[list[int], list[str]]] = {}
+    count = 0
+    for count, record in enumerate(records, 1):
+        if not isinstance(record, Mapping):
+            raise InvalidArgumentError(
+                f"records: record {count - 1} is {type(record).__name__} and no dictionary; "
+                "nothing was written",
+                {"argument": "records"},
+            )
+        _collect(values, count - 1, "", record)
+    fields = []
+    for name, (at, texts) in values.items():
+        keys, places = resolve([Items(name, len(texts), source=(name, "list", texts))])[0]
+        assert isinstance(keys, TextKeys)
+        fields.append(Field(name, keys, places, np.array(at, np.uint32)))
+    return RecordSet(count, fields, raw)
+
+
+def _collect(
+    values: dict[str, tuple[list[int], list[str]]], at: int, outer: str, record: Mapping[Any, Any]
+) -> None:
+    for key, value in record.items():
+        name = f"{outer}{key}"
+        if isinstance(value, Mapping):
+            _collect(values, at, f"{name}.", value)
+            continue
+        several = value if isinstance(value, (list, tuple, set)) else (value,)
+        for one in several:
+            if isinstance(one, Mapping):
+                _collect(values, at, f"{name}.", one)
+                continue
+            if _missing(one):
+                continue
+            text = value_text(name, one)
+            if text:
+                held = values.setdefault(name, ([], []))
+                held[0].append(at)
+                held[1].append(text)
+
+
+def _from_path(path: Path) -> RecordSet:
+    form = path.suffix.lower()
+    if form in (".jsonl", ".ndjson", ".json"):
+        return _from_json_lines(path)
+    if form in (".csv", ".tsv"):
+        return _from_csv(path, "\t" if form == ".tsv" else ",")
+    if form == ".parquet":
+        import pyarrow.parquet as pq
+
+        read = _from_frame(pq.read_table(path))
+        assert read is not None
+        return read
+    raise InvalidArgumentError(
+        f"records: {str(path)!r} ends neither in .csv, .tsv, .jsonl, .ndjson, .json nor .parquet",
+        {"argument": "records"},
+    )
+
+
+def _from_json_lines(path: Path) -> RecordSet:
+    lines: list[str] = []
+    records: list[Any] = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            text = line.strip()
+            if not text:
+                continue
+            try:
+                record = json.loads(text)
+            except ValueError as error:
+                raise InvalidArgumentError(
+                    f"records: line {number} of {path.name} is no JSON: {error}; nothing was "
+                    "written",
+                    {"argument": "records"},
+                ) from None
+            if not isinstance(record, dict):
+                raise InvalidArgumentError(
+                    f"records: line {number} of {path.name} is no JSON object; nothing was written",
+                    {"argument": "records"},
+                )
+            lines.append(text)
+            records.append(record)
+    return _from_rows(records, lines)
+
+
+def _from_csv(path: Path, delimiter: str) -> RecordSet:
+    """Every cell is text, as it stands; the first line names the fields."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        try:
+            header = next(reader, None)
+            if not header:
+                return RecordSet(0, [])
+            if len(set(header)) != len(header):
+                raise InvalidArgumentError(
+                    f"records: {path.name} names a field twice in its first line",
+                    {"argument": "records"},
+                )
+            rows = []
+            for row in reader:
+                if len(row) != len(header):
+                    if not row:
+                        continue
+                    raise InvalidArgumentError(
+                        f"records: line {reader.line_num} of {path.name} has {len(row)} cells, the "
+                        f"first line {len(header)}; nothing was written",
+                        {"argument": "records"},
+                    )
+                rows.append(row)
+        except csv.Error as error:
+            raise InvalidArgumentError(
+                f"records: line {reader.line_num} of {path.name}: {error}; nothing was written",
+                {"argument": "records"},
+            ) from None
+    columns: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else [[] for _ in header]
+    return _from_columns({name: list(column) for name, column in zip(header, columns, strict=True)})

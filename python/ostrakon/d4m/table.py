@@ -1,0 +1,256 @@
+"""One table as an associative array."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ostrakon.assoc import Assoc
+from ostrakon.assoc.items import resolve
+from ostrakon.d4m import combiners, reading
+from ostrakon.d4m.bindings import Binding
+from ostrakon.d4m.chunks import checked_entries, chunks
+from ostrakon.d4m.selection import ALL, Selection, select
+from ostrakon.d4m.settings import Settings
+from ostrakon.d4m.writing import Labels, Triples, of_assoc
+from ostrakon.errors import InvalidArgumentError
+from ostrakon.ranges import Range
+from ostrakon.writer import Writer
+
+if TYPE_CHECKING:
+    from ostrakon.store import Store
+    from ostrakon.table import Table
+
+# Places whose labels are looked up, and which are deleted, at a time.
+_PLACES = 10_000
+
+
+class SplitReport(NamedTuple):
+    """Where a table is split, and about how many entries each tablet holds."""
+
+    splits: list[str]
+    entries: list[int]
+
+
+class AssocTable(Binding):
+    """A table whose rows and qualifiers are the rows and columns of an array: `db["T"]`.
+
+    `T[rows, cols]` asks, `T.put(A)` and `T += A` write. A query of columns reads the whole table,
+    and the store hands out only what matches; a pair `db["T", "Tt"]` asks its transpose instead.
+    """
+
+    __slots__ = ("_settings", "_store", "table")
+
+    def __init__(self, store: Store, table: Table, settings: Settings) -> None:
+        self._store = store
+        self.table = table
+        self._settings = settings
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.table.name
+
+    @property
+    def settings(self) -> Settings:
+        """How it reads and writes."""
+        return self._settings
+
+    def using(self, **changes: Any) -> AssocTable:
+        """The same table with other settings: `T.using(visibility="A&B", auths=["A"])`."""
+        return AssocTable(self._store, self.table, dataclasses.replace(self._settings, **changes))
+
+    def _collision(self) -> str:
+        return combiners.collision(self.table, self._settings.family)
+
+    def _read(self, rows: Selection, cols: Selection) -> Assoc:
+        return reading.read(self.table, self._settings, rows, cols, self._collision())
+
+    def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
+        """Arrays of whole rows: as many rows as `entries` entries need. A row is never torn, so
+        that a chunk may be larger, by what its last row has more.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     T = db["T"]
+        ...     T.put_triple("a,a,b,", "x,y,x,", 1)
+        ...     [chunk.nnz for chunk in T.chunks(1)]
+        3
+        [2, 1]
+        """
+        return chunks(
+            self.table,
+            self._settings,
+            checked_entries(entries),
+            select(rows, "row"),
+            select(cols, "col"),
+            collision=self._collision(),
+        )
+
+    def _writer(self) -> Writer:
+        settings = self._settings
+        return self.table.writer(durability=settings.durability, batch_bytes=settings.put_bytes)
+
+    def put(self, array: Assoc, *, visibility: Labels = None, timestamp: Any = None) -> int:
+        """Puts an array; returns the number of its entries, which are durable then.
+
+        `visibility` is a label for all, a list of one for each entry in the order of `find()`, an
+        Assoc of labels, or a function of row, column and value; by default the binding's.
+        """
+        label = self._settings.visibility if visibility is None else visibility
+        if len(checked(array)) == 0:
+            return 0
+        return self._put_triples(of_assoc(array, label, timestamp))
+
+    def _put_triples(self, triples: Triples) -> int:
+        with self._writer() as writer:
+            return writer.put(
+                triples.row,
+                triples.col,
+                triples.val,
+                family=self._settings.family,
+                visibility=triples.visibility,
+                timestamp=triples.timestamp,
+            )
+
+    def _delete_places(self, rows: list[str], cols: list[str]) -> int:
+        return self._delete(self._labelled(rows, cols))
+
+    def _labelled(self, rows: list[str], cols: list[str]) -> Iterator[list[tuple[Any, ...]]]:
+        """The entries at places, by row, column and label: what a delete must name."""
+        family = self._settings.family
+        for at in range(0, len(rows), _PLACES):
+            places = sorted(set(zip(rows[at : at + _PLACES], cols[at : at + _PLACES], strict=True)))
+            ranges = [Range.row(row, family, col) for row, col in places]
+            scan = self.table.scan(
+                ranges,
+                auths=self._settings.auths,
+                fields=["row", "qualifier", "visibility"],
+                ordered=False,
+            )
+            found: list[tuple[Any, ...]] = []
+            for batch in scan:
+                found.extend(batch.tuples())
+            yield found
+
+    def _delete(self, blocks: Iterator[list[tuple[Any, ...]]]) -> int:
+        deleted = 0
+        with self._writer() as writer:
+            for entries in blocks:
+                if entries:
+                    row, col, label = zip(*entries, strict=True)
+                    deleted += writer.delete(
+                        list(row),
+                        list(col),
+                        family=self._settings.family,
+                        visibility=list(label),
+                    )
+        return deleted
+
+    def nnz(self) -> int:
+        """The number of entries, counted by a scan; what the reader may not see is not counted."""
+        family = self._settings.family
+        return self.table.scan(columns=[family], auths=self._settings.auths, ordered=False).count()
+
+    def drop(self) -> None:
+        """Deletes the table."""
+        self._store.delete_table(self.name)
+
+    # Combiners.
+
+    def add_col_combiner(self, columns: Any, combiner: str) -> None:
+        """Combines the values that meet at one place of some columns: `sum`, `min`, `max`, and
+        `sum_decimal`, … of all columns for numbers with fractions. Set it before writing: older
+        versions may be gone.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     T = db["deg"]
+        ...     T.add_col_combiner("OutDeg,InDeg,", "sum")
+        ...     T.put_triple("alice,alice,", "OutDeg,", [2, 3])
+        ...     T.list_col_combiner(), T["alice", "OutDeg"].values.tolist()
+        2
+        ({'sum': ['InDeg', 'OutDeg']}, [5])
+        """
+        combiners.add(self.table, self._settings.family, columns, combiner)
+
+    def list_col_combiner(self) -> dict[str, Any]:
+        """Kind of combiner -> its columns, or ':' for all."""
+        return combiners.listed(self.table, self._settings.family)
+
+    def revoke_col_combiner(self, columns: Any) -> None:
+        """Combines some columns no more; ':' for all."""
+        combiners.revoke(self.table, self._settings.family, columns)
+
+    # Splits.
+
+    def add_splits(self, rows: Any) -> None:
+        """Splits the table behind rows: a delimiter string or a list."""
+        chosen = select(rows, "rows")
+        if not chosen.exact:
+            raise InvalidArgumentError("rows: splits are row keys", {"argument": "rows"})
+        self.table.add_splits(chosen.keys)
+
+    def put_splits(self, rows: Any) -> None:
+        """Splits the table behind these rows and nowhere else."""
+        chosen = select(rows, "rows")
+        if not chosen.exact:
+            raise InvalidArgumentError("rows: splits are row keys", {"argument": "rows"})
+        self.table.add_splits(chosen.keys)
+        kept = {key.encode() for key in chosen.keys}
+        before = None
+        # A merge takes the splits strictly between two that stay.
+        for split in [*sorted(kept), None]:
+            inside = [one for one in self.table.splits() if _between(before, one, split)]
+            if inside:
+                self.table.merge(before, split)
+            before = split
+
+    def get_splits(self) -> SplitReport:
+        """Where the table is split, and about how many entries each tablet holds."""
+        tablets = self.table.tablets()
+        splits = [tablet.end.decode() for tablet in tablets if tablet.end is not None]
+        return SplitReport(splits, [tablet.entries for tablet in tablets])
+
+    def merge_splits(self, start: str | None = None, end: str | None = None) -> None:
+        """Removes the splits between two rows; by default all."""
+        self.table.merge(start, end)
+
+    def rand_row(self, count: int = 1, seed: int | None = None) -> list[str]:
+        """So many different rows at random, sorted; fewer if there are no more. Reads every row."""
+        if count < 1:
+            raise InvalidArgumentError("`count` is below 1", {"argument": "count"})
+        random = np.random.default_rng(seed)
+        scan = reading.start(self.table, self._settings, ALL, ALL, fields=("row",), ordered=True)
+        kept: list[tuple[float, str]] = []
+        while True:
+            (rows,) = reading.take(scan, self._settings, 1 << 16)
+            if len(rows) == 0:
+                return sorted(row for _, row in kept)
+            assert isinstance(rows, reading.Texts)
+            keys = resolve([rows.items("row")])[0][0]
+            # Each row draws a number; the smallest win, whatever chunk they came in.
+            drawn = random.random(len(keys))
+            best = np.argsort(drawn)[:count]
+            kept += [(float(drawn[at]), keys[int(at)]) for at in best]
+            kept = sorted(kept)[:count]
+
+    def __repr__(self) -> str:
+        return f"<ostrakon.d4m.AssocTable {self.name!r}>"
+
+
+def _between(before: bytes | None, split: bytes, end: bytes | None) -> bool:
+    return (before is None or split > before) and (end is None or split < end)
+
+
+def checked(array: Any) -> Assoc:
+    """An array, or an error that says what to do."""
+    if not isinstance(array, Assoc):
+        raise InvalidArgumentError(
+            f"array: an Assoc, not {type(array).__name__}; for lists use put_triple",
+            {"argument": "array"},
+        )
+    return array

@@ -1,0 +1,33 @@
+"""The notebooks run from the first cell to the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda path: path.stem)
+# What Jupyter's own libraries warn of is none of ours; the notebook runs in a process of its own.
+@pytest.mark.filterwarnings("default")
+def test_a_notebook_runs(path: Path) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    for library in ("pandas", "matplotlib", "networkx"):
+        pytest.importorskip(library)
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "commit it without outputs"
+    runner = nbclient.NotebookClient(
+        notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}
+    )
+    runner.execute()
+    pictures = [
+        output
+        for cell in notebook.cells
+        for output in cell.get("outputs", ())
+        if "image/png" in output.get("data", {})
+    ]
+    assert len(pictures) == 3
