@@ -38,9 +38,10 @@ pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
         writer.finish()?;
         engine.table.flush(true)?;
     }
+    // A flush of one tablet may be cut by rows among threads; a row still lies in eight files.
     let files = engine.store.metrics().files;
-    if files != FILES as u64 {
-        return Err(format!("{files} files were written instead of {FILES}").into());
+    if files == 0 || files % FILES as u64 != 0 {
+        return Err(format!("{files} files were written instead of {FILES} a row").into());
     }
     let bytes = engine.store.metrics().file_bytes;
     let scan = rate(|| complete(engine.scan()?, job.entries))?;
