@@ -5,6 +5,8 @@ Each kind has an iterator of its own name and priority, in scans and in compacti
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,6 +28,9 @@ COMBINERS: dict[str, tuple[int, str]] = {
     "max_decimal": (12, _DECIMAL),
 }
 """Kinds of combiners. Those without `decimal` take whole numbers alone."""
+
+_WHOLE = frozenset({"sum", "min", "max"})
+_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
 
 
 def _encode(text: str) -> str:
@@ -138,6 +143,31 @@ def revoke(table: Table, family: str, columns: Any) -> None:
         table.remove_iterator(_name(table, kind), SCOPES)
         if left:
             table.attach_iterator(_setting(family, kind, left))
+
+
+def refuse_other_values(
+    table: Table, family: str, columns: Iterable[Any], values: Iterable[Any]
+) -> None:
+    """Raises when a value is no whole number and its column is combined as such: the store would
+    fail to read the place ever after."""
+    combined = [(kind, keys) for kind, keys in listed(table, family).items() if kind in _WHOLE]
+    for column, value in zip(columns, values, strict=True):
+        for kind, keys in combined:
+            if (keys == ":" or _key(column) in keys) and not _WHOLE_NUMBER.fullmatch(_key(value)):
+                raise InvalidArgumentError(
+                    f"val: {value!r} is no whole number, and the column {column!r} is combined by "
+                    f"{kind!r}; nothing was written",
+                    {"argument": "val"},
+                )
+
+
+def combines_whole_numbers(table: Table, family: str) -> bool:
+    """Whether some column takes whole numbers alone."""
+    return not _WHOLE.isdisjoint(listed(table, family))
+
+
+def _key(key: Any) -> str:
+    return key.decode(errors="replace") if isinstance(key, bytes) else str(key)
 
 
 def _name(table: Table, kind: str) -> str:

@@ -78,13 +78,16 @@ class AssocPair(Binding):
         triples = of_assoc(array, label, timestamp)
         # The label of each entry is worked out once.
         other = of_assoc(array, triples.visibility, timestamp, by_column=True)
-        count = self.main._put_triples(triples)
-        self.transpose._put_triples(other.transposed())
-        return count
+        return self._write(triples, other.transposed())
 
     def _put_triples(self, triples: Triples) -> int:
-        count = self.main._put_triples(triples)
-        self.transpose._put_triples(triples.transposed())
+        return self._write(triples, triples.transposed())
+
+    def _write(self, triples: Triples, transposed: Triples) -> int:
+        self.main._refuse_other_values(triples)
+        self.transpose._refuse_other_values(transposed)
+        count = self.main._write(triples)
+        self.transpose._write(transposed)
         return count
 
     def _delete_places(self, rows: list[str], cols: list[str]) -> int:

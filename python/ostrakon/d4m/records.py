@@ -97,8 +97,9 @@ class Records(Search):
         records are numbered from `start` on, with ten digits; or by the time, which no two calls
         share. The digits of numbers are reversed, so that new records spread over the table.
 
-        `fields`: those to index; by default all. `text`: whether to keep the records' texts, or a
-        list of them; lines of JSON are kept as they are, other records as JSON.
+        `fields`: those to index; by default all (a text has all of them). `text`: whether to keep
+        the records' texts, or a list of them; lines of JSON are kept as they are, other records as
+        JSON.
 
         `visibility`: a label for all, a list of one for each record, or a function of field and
         value. The degrees are kept for each label apart: a reader sees the sum of what they may
@@ -106,13 +107,13 @@ class Records(Search):
         """
         read = read_records(records, self.separator)
         ids = self._ids(read, id, start)
-        if fields is not None:
-            read = _only(read, fields)
+        indexed = _indexed(read, fields)
         label = self.pair.settings.visibility if visibility is None else visibility
         parts = [part_of(field, self.separator, label, read.count) for field in read.fields]
-        parts = [part for part in parts if len(part.places)]
         texts = _texts(read, text)
+        # A text shows all fields, those that are not indexed too.
         text_labels = text_labels_of(parts, label, read.count) if texts is not None else None
+        parts = [part for part in parts if part.name in indexed and len(part.places)]
         _check(ids, parts, texts, text_labels, self.pair.settings.family)
         return Ingested(read.count, self._write(ids, parts, texts, text_labels), ids.to_numpy())
 
@@ -221,16 +222,18 @@ def _ids(given: Any) -> Ids:
     return Ids(keys, np.asarray(places, np.uint32))
 
 
-def _only(read: RecordSet, fields: Iterable[str]) -> RecordSet:
-    wanted = [fields] if isinstance(fields, str) else list(fields)
-    known = {field.name: field for field in read.fields}
-    unknown = [name for name in wanted if name not in known]
+def _indexed(read: RecordSet, fields: Iterable[str] | None) -> set[str]:
+    known = {field.name for field in read.fields}
+    if fields is None:
+        return known
+    wanted = {fields} if isinstance(fields, str) else set(fields)
+    unknown = sorted(wanted - known)
     if unknown:
         raise InvalidArgumentError(
-            f"fields: there is no field {unknown[0]!r}; there are {', '.join(known)}",
+            f"fields: there is no field {unknown[0]!r}; there are {', '.join(sorted(known))}",
             {"argument": "fields"},
         )
-    return RecordSet(read.count, [known[name] for name in wanted], read.raw)
+    return wanted
 
 
 def _texts(read: RecordSet, text: bool | Iterable[str]) -> list[str] | None:

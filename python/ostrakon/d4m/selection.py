@@ -30,8 +30,8 @@ class Selection:
     between: tuple[tuple[str | None, str | None], ...] = ()
     """First and last, both included."""
     prefixes: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
-    """Regular expressions in Java's syntax for whole keys."""
+    patterns: tuple[tuple[str, str], ...] = ()
+    """Regular expressions in Java's syntax for whole keys, each with how its keys begin."""
 
     @property
     def exact(self) -> bool:
@@ -41,17 +41,17 @@ class Selection:
     @property
     def cost(self) -> int:
         """How much of a table has to be read: 0 for some keys, 1 for ranges, 2 for half-open
-        ranges, 3 for patterns, 4 for everything."""
+        ranges, 3 for patterns that may begin with anything, 4 for everything."""
         if self.everything:
             return 4
-        if self.patterns:
+        if not all(begin for begin, _ in self.patterns):
             return 3
         if any(None in pair for pair in self.between):
             return 2
-        return 1 if self.between or self.prefixes else 0
+        return 0 if self.exact else 1
 
     def spans(self) -> list[Span]:
-        """Everything but patterns, in order and apart from each other."""
+        """Where the keys lie, in order and apart from each other; patterns do not fill theirs."""
         if self.everything:
             return [(b"", None)]
         made: list[Span] = []
@@ -61,12 +61,13 @@ class Selection:
         for first, last in self.between:
             end = None if last is None else last.encode() + b"\0"
             made.append((b"" if first is None else first.encode(), end))
-        made.extend((prefix.encode(), _following(prefix.encode())) for prefix in self.prefixes)
+        begins = [*self.prefixes, *(begin for begin, _ in self.patterns)]
+        made.extend((begin.encode(), _following(begin.encode())) for begin in begins)
         return _merged([span for span in made if span[1] is None or span[0] < span[1]])
 
     def rows(self) -> Any:
         """What a scan takes as ranges of rows."""
-        if self.everything or self.patterns:
+        if self.cost >= 3:
             return None
         if self.exact:
             return list(self.keys)
@@ -80,7 +81,7 @@ class Selection:
         parts = [*map(_literal, self.keys)]
         parts += [_between(first, last) for first, last in self.between]
         parts += [f"{_literal(prefix)}.*" for prefix in self.prefixes]
-        parts += [f"(?:{pattern})" for pattern in self.patterns]
+        parts += [f"(?:{pattern})" for _, pattern in self.patterns]
         return f"(?s:{'|'.join(parts)})"
 
 
@@ -158,8 +159,8 @@ def _of_selector(selector: Selector) -> Selection:
     if selector.kind == "startswith":
         return Selection(prefixes=tuple(selector.texts))
     if selector.kind == "contains":
-        return Selection(patterns=tuple(f".*{_literal(piece)}.*" for piece in selector.texts))
-    return Selection(patterns=tuple(selector.texts))
+        return Selection(patterns=tuple(("", f".*{_literal(piece)}.*") for piece in selector.texts))
+    return Selection(patterns=tuple(("", text) for text in selector.texts))
 
 
 def _of_text(text: str) -> Selection:
@@ -169,7 +170,7 @@ def _of_text(text: str) -> Selection:
     keys: set[str] = set()
     between: list[tuple[str | None, str | None]] = []
     prefixes: list[str] = []
-    patterns: list[str] = []
+    patterns: list[tuple[str, str]] = []
     for token in token_ranges(tokens):
         if isinstance(token, tuple):
             if token == (None, None):
@@ -182,7 +183,8 @@ def _of_text(text: str) -> Selection:
                 return ALL
             prefixes.append(token[:-1])
         else:
-            patterns.append(".*".join(map(_literal, token.split("*"))))
+            pieces = token.split("*")
+            patterns.append((pieces[0], ".*".join(map(_literal, pieces))))
     return Selection(False, tuple(sorted(keys)), tuple(between), tuple(prefixes), tuple(patterns))
 
 

@@ -106,6 +106,21 @@ class AssocTable(Binding):
         return self._put_triples(of_assoc(array, label, timestamp))
 
     def _put_triples(self, triples: Triples) -> int:
+        self._refuse_other_values(triples)
+        return self._write(triples)
+
+    def _refuse_other_values(self, triples: Triples) -> None:
+        """Values that combined columns cannot have. Integers, as nearly always, are not looked
+        at."""
+        values = triples.val
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            return
+        family = self._settings.family
+        if combiners.combines_whole_numbers(self.table, family):
+            columns, values = triples.objects()
+            combiners.refuse_other_values(self.table, family, columns, values)
+
+    def _write(self, triples: Triples) -> int:
         with self._writer() as writer:
             return writer.put(
                 triples.row,

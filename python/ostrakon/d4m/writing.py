@@ -49,18 +49,39 @@ def plain_numbers(values: Array) -> Array:
 class Triples:
     """What is to be written: columns of one length, or single values for all."""
 
-    __slots__ = ("col", "row", "timestamp", "val", "visibility")
+    __slots__ = ("array", "col", "row", "timestamp", "val", "visibility")
 
-    def __init__(self, row: Any, col: Any, val: Any, visibility: Any, timestamp: Any) -> None:
+    def __init__(
+        self,
+        row: Any,
+        col: Any,
+        val: Any,
+        visibility: Any,
+        timestamp: Any,
+        *,
+        array: Assoc | None = None,
+    ) -> None:
         self.row = row
         self.col = col
         self.val = val
         self.visibility = visibility
         self.timestamp = timestamp
+        # The array that holds the same triples, if they come from one.
+        self.array = array
 
     def transposed(self) -> Triples:
         """Rows and columns exchanged."""
-        return Triples(self.col, self.row, self.val, self.visibility, self.timestamp)
+        array = None if self.array is None else self.array.transpose()
+        return Triples(self.col, self.row, self.val, self.visibility, self.timestamp, array=array)
+
+    def objects(self) -> tuple[list[Any], list[Any]]:
+        """Columns and values as Python objects, for the rare look at each."""
+        if self.array is not None:
+            _, cols, values = self.array.find()
+            return cols.tolist(), plain_numbers(values).tolist()
+        counts = (count_of(self.row), count_of(self.col), count_of(self.val))
+        count = next((known for known in counts if known is not None), 1)
+        return listed(self.col, count), listed(self.val, count)
 
 
 def of_assoc(array: Assoc, labels: Labels, timestamp: Any, *, by_column: bool = False) -> Triples:
@@ -77,7 +98,7 @@ def of_assoc(array: Assoc, labels: Labels, timestamp: Any, *, by_column: bool = 
             timestamp = np.asarray(timestamp)[order]
     val = plain_numbers(values) if array._val is None else coded(array._val, values)
     row, col = key_column(array._row, rows), key_column(array._col, cols)
-    return Triples(row, col, val, visibility, timestamp)
+    return Triples(row, col, val, visibility, timestamp, array=array)
 
 
 def labels_of(labels: Labels, array: Assoc) -> Any:

@@ -35,6 +35,8 @@ FORMS = [
     "a*,ä*,",
     "*c,",
     "a*c b* ",
+    "a*c,*b,c,:,z,",
+    "b*c,äb*,~,",
     "*",
     "nobody",
     ["a", "b.c", "𝄞x"],
@@ -152,6 +154,13 @@ def test_the_plan_reads_no_more_than_it_must() -> None:
     assert "colqRegex" in planned(":", "x*,")["iterators"][0].options
     assert planned("a,", ":")["ranges"] == ["a"]
     assert planned("a*,", ":")["iterators"] == []
+    # A wildcard further on reads what begins like it.
+    inside = planned("log*error,b,", ":")
+    assert [(one.start, one.end) for one in inside["ranges"]] == [
+        ((b"b",), (b"b\0",)),
+        ((b"log",), (b"loh",)),
+    ]
+    assert inside["iterators"][0].options.keys() == {"rowRegex"}
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,18 @@ def test_only_some_fields_and_no_texts(db: DB) -> None:
     assert db.records("F").text("bea,") == {"bea": "two"}
 
 
+def test_a_text_shows_fields_that_are_not_indexed_and_needs_their_labels(db: DB) -> None:
+    def label(field: str, value: str) -> str:
+        return "A" if field == "age" else ""
+
+    R = db.records()
+    R.ingest(ROWS, id="name", fields=["town"], visibility=label)
+    assert R["ann", :].col.tolist() == ["town|Ulm"]
+    assert sorted(R.text()) == ["cid"]
+    shown = DB(db.store, auths="A").records().text("ann,")
+    assert json.loads(shown["ann"])["age"] == "31"
+
+
 def test_labels_for_all_for_records_and_for_values(db: DB) -> None:
     both = ["A", "B"]
     DB(db.store).records("One").ingest(ROWS, id="name", visibility="A")

@@ -343,3 +343,25 @@ def test_bytes_that_are_no_text_are_named(db: DB) -> None:
     with pytest.raises(ValueError, match=r"row.*UTF-8"):
         T[:, :]
     assert T["a", :].nnz == 0
+
+
+def test_values_that_a_combiner_cannot_add_are_refused(db: DB) -> None:
+    T = db["T"]
+    T.add_col_combiner("n,", "sum")
+    for wrong in ("x", 1.5, "1.0", "", True):
+        with pytest.raises(InvalidArgumentError, match="is no whole number, and the column 'n'"):
+            T.put_triple("r,s,", "free,n,", ["anything", wrong] if wrong else [1, wrong])
+        if wrong:
+            with pytest.raises(InvalidArgumentError, match="combined by 'sum'"):
+                T.put(Assoc("r,", "n,", [wrong]))
+    assert T.nnz() == 0
+    T.put(Assoc("r,r,", "free,n,", [0.5, 2.0], "sum")["r", "free"])
+    T.put_triple("r,", "n,", ["2"])
+    T.put_triple("r", "n", -3)
+    assert T["r", :].to_dict()["r"] == {"free": 0.5, "n": -1.0}
+    pair = db["P", "Pt"]
+    pair.add_col_combiner(":", "max")
+    with pytest.raises(InvalidArgumentError, match="combined by 'max'"):
+        pair.put(Assoc("r,s,", "c,d,", [1, 2.5]))
+    assert pair.nnz() == pair.T.nnz() == 0
+    assert pair.put(Assoc("r,s,", "c,d,", [1.0, 2.0])) == 2
