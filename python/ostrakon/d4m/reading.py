@@ -16,7 +16,7 @@ from ostrakon.assoc import Assoc
 from ostrakon.assoc.construction import fold
 from ostrakon.assoc.items import Items, resolve
 from ostrakon.assoc.keys import TextKeys
-from ostrakon.d4m.selection import Selection
+from ostrakon.d4m.selection import Selection, Span
 from ostrakon.d4m.settings import Settings
 from ostrakon.iterators import IteratorSetting
 from ostrakon.ranges import Range
@@ -27,6 +27,7 @@ _PIECES = 20_000
 
 # Behind the versions (20) and every combiner.
 _FILTER_PRIORITY = 1_000
+_SPAN_FILTER = "ostrakon.graph.KeyFilter"
 
 FIELDS = ("row", "qualifier", "value")
 
@@ -55,17 +56,27 @@ def plan(settings: Settings, rows: Selection, cols: Selection) -> dict[str, Any]
     if pieces is not None:
         return {"ranges": pieces, "columns": [family], "iterators": []}
     columns: list[Any] = [family]
-    options: dict[str, str] = {}
+    filters = []
+    expressions: dict[str, str] = {}
     if cols.exact:
         columns = [(family, key) for key in cols.keys]
+    elif cols.patterns:
+        expressions["colqRegex"] = cols.regex()
     elif not cols.everything:
-        options["colqRegex"] = cols.regex()
+        spans = {"columns": ",".join(map(_hexadecimal, cols.spans()))}
+        filters.append(IteratorSetting(_FILTER_PRIORITY, _SPAN_FILTER, "d4mSpans", spans))
     if rows.patterns:
-        options["rowRegex"] = rows.regex()
-    filters = []
-    if options:
-        filters = [IteratorSetting(_FILTER_PRIORITY, "RegExFilter", "d4mKeys", options)]
+        expressions["rowRegex"] = rows.regex()
+    if expressions:
+        # Behind the other filter: an expression costs more than a comparison.
+        last = IteratorSetting(_FILTER_PRIORITY + 1, "RegExFilter", "d4mPatterns", expressions)
+        filters.append(last)
     return {"ranges": rows.rows(), "columns": columns, "iterators": filters}
+
+
+def _hexadecimal(span: Span) -> str:
+    start, end = span
+    return f"{start.hex()}:{'-' if end is None else end.hex()}"
 
 
 def _pieces(family: str, rows: Selection, cols: Selection) -> list[Range] | None:
@@ -87,8 +98,8 @@ def _pieces(family: str, rows: Selection, cols: Selection) -> list[Range] | None
 
 
 def is_nothing(rows: Selection, cols: Selection) -> bool:
-    """Whether no entry can be meant: a scan would read an empty list as everything."""
-    return any(side.exact and not side.keys for side in (rows, cols))
+    """Whether no entry can be meant: a scan would read an empty list of columns as all."""
+    return rows.nothing or cols.nothing
 
 
 def start(

@@ -39,6 +39,13 @@ class Selection:
         return not (self.everything or self.between or self.prefixes or self.patterns)
 
     @property
+    def nothing(self) -> bool:
+        """Whether no key is meant: an empty list, or ranges that end before they begin."""
+        return not (self.everything or self.keys or self.prefixes or self.patterns) and not any(
+            low is None or high is None or low <= high for low, high in self.between
+        )
+
+    @property
     def cost(self) -> int:
         """How much of a table has to be read: 0 for some keys, 1 for ranges, 2 for half-open
         ranges, 3 for patterns that may begin with anything, 4 for everything."""

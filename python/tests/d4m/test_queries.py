@@ -36,6 +36,7 @@ FORMS = [
     "*c,",
     "a*c b* ",
     "a*c,*b,c,:,z,",
+    "c,:,a,*b,",
     "b*c,äb*,~,",
     "*",
     "nobody",
@@ -151,7 +152,11 @@ def test_the_plan_reads_no_more_than_it_must() -> None:
     assert not pieces["iterators"]
     # Columns of all rows are filtered in the store.
     assert planned(":", "x,y,")["columns"] == [("", "x"), ("", "y")]
-    assert "colqRegex" in planned(":", "x*,")["iterators"][0].options
+    (spans,) = planned(":", "x*,a,")["iterators"]
+    assert spans.options == {"columns": "61:6100,78:79"}
+    (pattern,) = planned(":", "x*y,")["iterators"]
+    assert pattern.options.keys() == {"colqRegex"}
+    assert len(planned("*a,", "x,:,y,")["iterators"]) == 2
     assert planned("a,", ":")["ranges"] == ["a"]
     assert planned("a*,", ":")["iterators"] == []
     # A wildcard further on reads what begins like it.
