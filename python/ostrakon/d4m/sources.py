@@ -10,7 +10,7 @@ import csv
 import datetime
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,10 @@ class Field:
     keys: TextKeys
     places: Array
     records: Array
+    plain: bool = False
+    """Whether the texts are numbers or truth values, which JSON writes without quotes."""
+    several: bool = False
+    """Whether a record may have several values."""
 
 
 @dataclass
@@ -45,20 +49,63 @@ class RecordSet:
     fields: list[Field]
     raw: list[str] | None = None
     """The text of each record as it came, where there is one."""
+    rows: list[Mapping[Any, Any]] | None = None
+    """The records, where they came one by one."""
 
     def texts(self) -> list[str]:
         """The text of each record: as it came, or as JSON."""
         if self.raw is not None:
             return self.raw
-        parts: list[list[str]] = [[] for _ in range(self.count)]
-        for field in self.fields:
-            name = json.dumps(field.name, ensure_ascii=False)
-            written = [
-                f"{name}: {json.dumps(value, ensure_ascii=False)}" for value in field.keys.to_list()
-            ]
-            for record, place in zip(field.records.tolist(), field.places.tolist(), strict=True):
-                parts[record].append(written[place])
-        return [f"{{{', '.join(part)}}}" for part in parts]
+        if self.rows is not None:
+            return [_json(row) for row in self.rows]
+        columns = [_written(field, self.count) for field in self.fields]
+        if not columns:
+            return ["{}"] * self.count
+        rows = zip(*columns, strict=True)
+        return [f"{{{', '.join(filter(None, row))}}}" for row in rows]
+
+
+def _written(field: Field, count: int) -> Array:
+    """A field as JSON, for each record; empty where it has none."""
+    name = json.dumps(field.name, ensure_ascii=False)
+    # Infinity is a number without a form in JSON.
+    values = [
+        key if field.plain and not key.endswith("f") else json.dumps(key, ensure_ascii=False)
+        for key in field.keys.to_list()
+    ]
+    column = np.full(count, "", object)
+    if not field.several:
+        members = np.array([f"{name}: {value}" for value in values], object)
+        column[field.records] = members[field.places]
+        return column
+    held: dict[int, list[str]] = {}
+    for record, place in zip(field.records.tolist(), field.places.tolist(), strict=True):
+        held.setdefault(record, []).append(values[place])
+    for record, several in held.items():
+        column[record] = f"{name}: [{', '.join(several)}]"
+    return column
+
+
+def _json(row: Mapping[Any, Any]) -> str:
+    try:
+        return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return json.dumps(_plain(row), ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value in what JSON knows; NaN is a gap."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_plain(one) for one in value]
+    if _missing(value):
+        return None
+    if value is True or value is False or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return value_text("text", value)
 
 
 def read_records(records: Any, separator: str) -> RecordSet:
@@ -137,7 +184,15 @@ def _field(name: str, column: Any) -> tuple[Field, int]:
     if empty is not None:
         present &= places != empty
     records = np.flatnonzero(present) if parents is None else parents[present]
-    return Field(name, keys, places[present], np.ascontiguousarray(records, np.uint32)), count
+    made = Field(
+        name,
+        keys,
+        places[present],
+        np.ascontiguousarray(records, np.uint32),
+        plain=items.array is not None and items.array.dtype.kind in "biuf",
+        several=parents is not None,
+    )
+    return made, count
 
 
 def _texts(items: Items) -> tuple[TextKeys, Array]:
@@ -230,21 +285,21 @@ def _from_rows(records: Any, raw: list[str] | None = None) -> RecordSet:
             {"argument": "records"},
         )
     values: dict[str, tuple[list[int], list[str]]] = {}
-    count = 0
-    for count, record in enumerate(records, 1):
+    rows = list(records)
+    for at, record in enumerate(rows):
         if not isinstance(record, Mapping):
             raise InvalidArgumentError(
-                f"records: record {count - 1} is {type(record).__name__} and no dictionary; "
+                f"records: record {at} is {type(record).__name__} and no dictionary; "
                 "nothing was written",
                 {"argument": "records"},
             )
-        _collect(values, count - 1, "", record)
+        _collect(values, at, "", record)
     fields = []
-    for name, (at, texts) in values.items():
+    for name, (owners, texts) in values.items():
         keys, places = resolve([Items(name, len(texts), source=(name, "list", texts))])[0]
         assert isinstance(keys, TextKeys)
-        fields.append(Field(name, keys, places, np.array(at, np.uint32)))
-    return RecordSet(count, fields, raw)
+        fields.append(Field(name, keys, places, np.array(owners, np.uint32)))
+    return RecordSet(len(rows), fields, raw, rows)
 
 
 def _collect(
@@ -255,8 +310,7 @@ def _collect(
         if isinstance(value, Mapping):
             _collect(values, at, f"{name}.", value)
             continue
-        several = value if isinstance(value, (list, tuple, set)) else (value,)
-        for one in several:
+        for one in _leaves(value):
             if isinstance(one, Mapping):
                 _collect(values, at, f"{name}.", one)
                 continue
@@ -267,6 +321,14 @@ def _collect(
                 held = values.setdefault(name, ([], []))
                 held[0].append(at)
                 held[1].append(text)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple, set)):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield value
 
 
 def _from_path(path: Path) -> RecordSet:

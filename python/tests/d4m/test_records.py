@@ -103,7 +103,7 @@ def test_records_of_every_form_become_the_same_tables(db: DB, tmp_path: Path) ->
         texts = db.records(f"E{at}").text()
         assert sorted(texts) == ["ann", "bea", "cid", "dee"]
         assert json.loads(texts["ann"])["town"] == "Ulm"
-        if form == "jsonl":
+        if form in ("jsonl", "dictionaries", "generator"):
             assert json.loads(texts["cid"]) == ROWS[2]
 
 
@@ -180,7 +180,31 @@ def test_a_text_shows_fields_that_are_not_indexed_and_needs_their_labels(db: DB)
     assert R["ann", :].col.tolist() == ["town|Ulm"]
     assert sorted(R.text()) == ["cid"]
     shown = DB(db.store, auths="A").records().text("ann,")
-    assert json.loads(shown["ann"])["age"] == "31"
+    assert json.loads(shown["ann"]) == ROWS[0]
+
+
+def test_texts_are_json_with_the_types_of_values(db: DB) -> None:
+    R = db.records("C")
+    columns = {
+        "s": ['a"b', "", "7"],
+        "i": [1, 2, 3],
+        "f": [0.5, float("nan"), float("-inf")],
+        "b": [True, False, True],
+        "l": [["x", "y"], [], ["z"]],
+    }
+    R.ingest(columns, id=["p", "q", "r"])
+    assert {key: json.loads(text) for key, text in R.text().items()} == {
+        "p": {"s": 'a"b', "i": 1, "f": 0.5, "b": True, "l": ["x", "y"]},
+        "q": {"i": 2, "b": False},
+        "r": {"s": "7", "i": 3, "f": "-inf", "b": True, "l": ["z"]},
+    }
+    nested = {"d": datetime.date(2024, 1, 2), "n": {"f": float("nan"), "l": (1, {2.5})}, 3: None}
+    db.records("N").ingest([nested], id=["x"])
+    assert json.loads(db.records("N").text()["x"]) == {
+        "d": "2024-01-02",
+        "n": {"f": None, "l": [1, [2.5]]},
+        "3": None,
+    }
 
 
 def test_labels_for_all_for_records_and_for_values(db: DB) -> None:
