@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ostrakon.assoc import Assoc
@@ -23,7 +23,7 @@ def chunks(
     rows: Selection,
     cols: Selection,
     *,
-    collision: str,
+    collision: Callable[[], str],
 ) -> Iterator[Assoc]:
     """Arrays of whole rows, of `entries` entries and what their last row has more."""
     if reading.is_nothing(rows, cols):

@@ -98,8 +98,7 @@ def listed(table: Table, family: str) -> dict[str, Any]:
     properties = table.properties()
     found: dict[str, Any] = {}
     for name, value in properties.items():
-        scope, _, iterator = name.removeprefix("table.iterator.").partition(".")
-        if not name.startswith("table.iterator.scan.") or ".opt." in iterator or scope != "scan":
+        if not name.startswith("table.iterator.scan.") or ".opt." in name:
             continue
         kind = _kind(value.partition(",")[2], properties.get(f"{name}.opt.operation"))
         if kind is None:

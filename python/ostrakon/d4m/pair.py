@@ -63,7 +63,7 @@ class AssocPair(Binding):
         ordered = cols.exact and len(cols.keys) < 64
         scan = reading.start(transpose.table, transpose.settings, cols, rows, ordered=ordered)
         found = reading.take(scan, transpose.settings)
-        return reading.assemble(found, transpose._collision(), transposed=True)
+        return reading.assemble(found, transpose._collision, transposed=True)
 
     def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
         """Arrays of whole rows, as `AssocTable.chunks`. `T.T.chunks` gives whole columns,

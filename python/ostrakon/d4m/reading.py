@@ -6,6 +6,7 @@ arrays take them as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,9 +120,10 @@ def start(
 
 
 def read(
-    table: Table, settings: Settings, rows: Selection, cols: Selection, collision: str
+    table: Table, settings: Settings, rows: Selection, cols: Selection, collision: Callable[[], str]
 ) -> Assoc:
-    """The entries in `rows` and `cols` as an array."""
+    """The entries in `rows` and `cols` as an array. `collision` is asked what becomes of entries
+    that meet at one place."""
     if is_nothing(rows, cols):
         return Assoc()
     # Threads pay where there is much to read.
@@ -141,7 +143,9 @@ def take(scan: NativeScan, settings: Settings, entries: int | None = None) -> li
     return columns
 
 
-def assemble(columns: list[Column], collision: str, *, transposed: bool = False) -> Assoc:
+def assemble(
+    columns: list[Column], collision: Callable[[], str], *, transposed: bool = False
+) -> Assoc:
     """An array of rows, columns and values. What D4M calls null (0, the empty text) is left out."""
     rows, cols, values = columns
     if len(rows) == 0:
@@ -159,9 +163,19 @@ def assemble(columns: list[Column], collision: str, *, transposed: bool = False)
         texts, values = resolved[2]
         assert isinstance(texts, TextKeys)
         dictionary = texts
-        if collision == "sum":
-            # Texts in a table of sums are no numbers, or they would have become some.
-            collision = "max"
     (row_keys, row_at), (col_keys, col_at) = resolved[:2]
+    meeting = collision() if _may_meet(row_at, col_at) else "min"
+    if meeting == "sum" and dictionary is not None:
+        # Texts in a table of sums are no numbers, or they would have become some.
+        meeting = "max"
     triples = (row_at, col_at, values)
-    return Assoc._make(*fold(row_keys, col_keys, dictionary, triples, collision, ";"))
+    return Assoc._make(*fold(row_keys, col_keys, dictionary, triples, meeting, ";"))
+
+
+def _may_meet(rows: NDArray[Any], cols: NDArray[Any]) -> bool:
+    """Whether two entries may be at one place. Small answers, which come by the thousand, are
+    looked at."""
+    count = len(rows)
+    if count > 1024:
+        return True
+    return len(np.unique(rows.astype(np.uint64) << np.uint64(32) | cols)) < count

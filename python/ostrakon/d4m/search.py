@@ -71,10 +71,11 @@ class Search:
             )
         if limit < 1:
             raise InvalidArgumentError("`limit` is below 1", {"argument": "limit"})
+        known = self._entries([*must, *may, *never])
         # Each group holds the terms of which one must be there, and how many entries that means.
-        groups = [([term], self._entries(term)) for term in must]
+        groups = [([term], known[term]) for term in must]
         if may:
-            groups.append((may, sum(self._entries(term) for term in may)))
+            groups.append((may, sum(known[term] for term in may)))
         groups.sort(key=lambda group: group[1])
         if groups[0][1] == 0:
             return []
@@ -93,9 +94,8 @@ class Search:
         for term in never:
             if not found:
                 return []
-            count = self._entries(term)
-            if count:
-                found = found - self._those(found, [term], count)
+            if known[term]:
+                found = found - self._those(found, [term], known[term])
         return sorted(found)
 
     def where(
@@ -105,8 +105,17 @@ class Search:
         found = self.find(all_of, any_of, none_of, limit=limit)
         return self.pair[found, :] if found else Assoc()
 
-    def _entries(self, term: Selection) -> int:
-        return int(self.degree_table._read(term, select("Degree", "col")).sum() or 0)
+    def _entries(self, terms: list[Selection]) -> dict[Selection, int]:
+        """How many entries each term has; those that are one column are asked for together."""
+        column = Selection(keys=("Degree",))
+        single = [term for term in terms if term.exact and len(term.keys) == 1]
+        together = Selection(keys=tuple(sorted({term.keys[0] for term in single})))
+        degrees = self.degree_table._read(together, column)
+        counts = {term: int(degrees.get(term.keys[0], "Degree", 0)) for term in single}
+        for term in terms:
+            if term not in counts:
+                counts[term] = int(self.degree_table._read(term, column).sum() or 0)
+        return counts
 
     def _records(self, terms: list[Selection]) -> set[str]:
         transpose = self.pair.transpose

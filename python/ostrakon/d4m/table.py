@@ -67,7 +67,7 @@ class AssocTable(Binding):
         return combiners.collision(self.table, self._settings.family)
 
     def _read(self, rows: Selection, cols: Selection) -> Assoc:
-        return reading.read(self.table, self._settings, rows, cols, self._collision())
+        return reading.read(self.table, self._settings, rows, cols, self._collision)
 
     def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
         """Arrays of whole rows: as many rows as `entries` entries need. A row is never torn, so
@@ -87,7 +87,7 @@ class AssocTable(Binding):
             checked_entries(entries),
             select(rows, "row"),
             select(cols, "col"),
-            collision=self._collision(),
+            collision=self._collision,
         )
 
     def _writer(self) -> Writer:
