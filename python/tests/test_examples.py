@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,20 @@ def test_a_notebook_runs(path: Path) -> None:
         if "image/png" in output.get("data", {})
     ]
     assert len(pictures) == 3
+
+
+def test_a_notebook_runs_without_jupyter(tmp_path: Path) -> None:
+    for library in ("pandas", "matplotlib", "networkx"):
+        pytest.importorskip(library)
+    arguments = [EXAMPLES / "run.py", EXAMPLES / "routes.ipynb", tmp_path / "figures"]
+    run = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    figures = sorted((tmp_path / "figures").iterdir())
+    assert [figure.name for figure in figures] == [f"figure-{at}.png" for at in (1, 2, 3)]
+    assert run.stdout.splitlines()[-3:] == [str(figure) for figure in figures]
+    assert all(figure.stat().st_size > 10_000 for figure in figures)

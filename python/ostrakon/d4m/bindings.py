@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ostrakon.assoc import Assoc
+from ostrakon.assoc.construction import number_text
 from ostrakon.d4m.aliases import D4MTableNames
 from ostrakon.d4m.chunks import ChunkIterator
 from ostrakon.d4m.selection import ALL, Selection, select
@@ -128,4 +129,6 @@ class Binding(D4MTableNames, ABC):
 
 
 def _text(key: Any) -> str:
+    if isinstance(key, float):
+        return number_text(key)
     return key if isinstance(key, str) else key.decode() if isinstance(key, bytes) else str(key)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ostrakon.assoc import Assoc, startswith
 from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
 from ostrakon.d4m.ids import flipped, new_ids
@@ -58,7 +60,11 @@ def _whole(array: Assoc) -> Assoc:
     if array.dtype.kind == "b":
         return array.logical()
     values = array.values
-    if array.dtype.kind not in "if" or not bool((values == values.astype("i8")).all()):
+    whole = array.dtype.kind == "i" or (
+        array.dtype.kind == "f"
+        and bool(((values == np.rint(values)) & (abs(values) < 2**53)).all())
+    )
+    if not whole:
         raise InvalidArgumentError(
             "array: weights are whole numbers here, since the tables add them up; for others put "
             "the array into a pair of your own",

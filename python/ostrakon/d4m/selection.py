@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrakon.assoc.construction import number_text
 from ostrakon.assoc.items import read_items, split_delimited
 from ostrakon.assoc.keys import as_timestamp
 from ostrakon.assoc.selectors import Selector, token_ranges
@@ -158,7 +159,7 @@ def _text(key: Any) -> str:
         return key.decode()
     key = as_timestamp(key)
     if isinstance(key, (float, np.floating)):
-        return repr(float(key))
+        return number_text(float(key))
     return str(key)
 
 

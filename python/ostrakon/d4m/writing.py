@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ostrakon._native import NativeColumn
 from ostrakon.assoc import Assoc
+from ostrakon.assoc.construction import number_text, texts_of_numbers
 from ostrakon.assoc.items import split_delimited
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.errors import InvalidArgumentError
@@ -30,7 +32,9 @@ def key_column(keys: Keys, positions: Array) -> Any:
     """Keys of an array as a column."""
     if isinstance(keys, TextKeys):
         return coded(keys, positions)
-    return plain_numbers(keys.to_numpy()[positions])
+    # Key by key: 1.0 is `1`, whatever stands beside it.
+    texts, ranks = texts_of_numbers(keys.to_numpy())
+    return coded(texts, np.asarray(ranks, np.uint32)[positions])
 
 
 def plain_numbers(values: Array) -> Array:
@@ -159,6 +163,8 @@ def _sequence(name: str, given: Any) -> Array:
 
 def part(name: str, given: Any) -> Any:
     """Rows, columns or values as `Assoc` takes them: a column of an item each, or one for all."""
+    if name != "val":
+        given = _without_floats(given)
     if isinstance(given, str):
         listed: Any = split_delimited(given)
     elif isinstance(given, np.ndarray) and given.ndim > 0:
@@ -173,6 +179,22 @@ def part(name: str, given: Any) -> Any:
         return listed[0] if len(listed) == 1 and isinstance(listed, list) else listed
     except TypeError:
         raise InvalidArgumentError(f"{name}: {given!r} is no list", {"argument": name}) from None
+
+
+def _without_floats(keys: Any) -> Any:
+    """Floats among keys as the texts they are found under: 1.0 is `1`."""
+    if isinstance(keys, np.ndarray) and keys.dtype.kind == "f":
+        keys = keys.tolist()
+    if isinstance(keys, float):
+        return _float_key(keys)
+    if isinstance(keys, (list, tuple)) and any(isinstance(key, float) for key in keys):
+        return [_float_key(key) if isinstance(key, float) else key for key in keys]
+    return keys
+
+
+def _float_key(key: float) -> Any:
+    # NaN is left to be refused where it is written.
+    return key if math.isnan(key) else number_text(key)
 
 
 def of_triples(row: Any, col: Any, val: Any, labels: Labels, timestamp: Any) -> Triples:

@@ -118,6 +118,7 @@ def test_degrees_are_kept_for_each_label_apart(db: DB) -> None:
 def test_graphs_that_cannot_be_added_up(db: DB) -> None:
     wrong: list[tuple[Any, str]] = [
         (Assoc("a,", "b,", [0.5]), "whole numbers"),
+        (Assoc("a,", "b,", [float("inf")]), "whole numbers"),
         (Assoc("a,", "b,", "text,"), "these are texts"),
         (Assoc("a,", "b,", np.array(["2024"], "datetime64[Y]")), "whole numbers"),
         ("a,b,", "an Assoc, not str"),

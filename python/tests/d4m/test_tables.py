@@ -60,6 +60,27 @@ def test_booleans_and_timestamps_become_texts(db: DB) -> None:
     ]
 
 
+def test_numbers_as_keys_are_found_under_one_text(db: DB) -> None:
+    T = db["T", "Tt"]
+    T.put(Assoc(np.array([1.0, 2.5]), np.array([7]), 1))
+    T.put_triple([1.0, "3"], [8, 8.0], 2)
+    T.put_triple(np.array([2.5, 4.0]), 9.0, 3)
+    assert T[:, :].triples() == [
+        ("1", "7", 1),
+        ("1", "8", 2),
+        ("2.5", "7", 1),
+        ("2.5", "9", 3),
+        ("3", "8", 2),
+        ("4", "9", 3),
+    ]
+    assert T[1.0, :].equals(T[1, :])
+    assert T[[1.0, 2.5], [7]].nnz == 2
+    assert T[2.5:4.0, :].nnz == 4
+    assert T.delete_triple(1.0, [7.0, 8]) == 2
+    assert T.delete_assoc(Assoc(np.array([2.5]), np.array([7.0]), 1)) == 1
+    assert T.nnz() == T.T.nnz() == 3
+
+
 def test_labels_of_every_form(db: DB) -> None:
     held = Assoc("a,a,b,", "x,y,x,", [1, 2, 3])
     forms: list[Any] = [
