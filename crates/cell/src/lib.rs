@@ -51,7 +51,8 @@ pub use mutation::{ColumnUpdate, Mutation, MutationBatch, MutationRef, UpdateRef
 pub use range::{Range, following_prefix};
 pub use source::{
     BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
-    CompactOptions, Condition, ConditionalMutation, ConditionalStatus, PendingWrite, Properties,
-    Scan, ScanOptions, Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType,
+    CompactOptions, Condition, ConditionalMutation, ConditionalStatus, ImportDirectoryOptions,
+    ImportReport, ImportTransfer, PendingWrite, Properties, Scan, ScanOptions, Scanner, Source,
+    Table, TableInfo, TableOptions, TabletInfo, TimeType,
 };
 pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

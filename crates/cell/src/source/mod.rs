@@ -18,11 +18,12 @@ pub use batch_writer::{BatchWriter, BatchWriterConfig};
 pub use capabilities::{Capabilities, Capability};
 pub use conditional::{Condition, ConditionalMutation, ConditionalStatus};
 pub use options::{
-    CloneOptions, CompactOptions, LocalityGroups, Properties, ScanOptions, TableOptions, TimeType,
-    check_row_range,
+    CloneOptions, CompactOptions, ImportDirectoryOptions, ImportTransfer, LocalityGroups,
+    Properties, ScanOptions, TableOptions, TimeType, check_row_range,
 };
 pub use report::{
-    CheckProblem, CheckReport, Progress, Rejection, TableInfo, TabletInfo, WriteOutcome,
+    CheckProblem, CheckReport, ImportReport, Progress, Rejection, TableInfo, TabletInfo,
+    WriteOutcome,
 };
 pub use scanner::Scanner;
 pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table, Tick};

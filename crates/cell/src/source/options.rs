@@ -111,6 +111,35 @@ impl Default for CompactOptions {
     }
 }
 
+/// What becomes of files that a table takes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ImportTransfer {
+    /// They leave the directory, as Accumulo's `importDirectory` has it. They get a second name in the
+    /// source before the import and lose the first one after it, so that a crash between the two leaves
+    /// them in both places.
+    #[default]
+    Move,
+    /// They stay, and the source shares their bytes through a hard link where the file system can: never
+    /// change such a file afterwards.
+    Link,
+    /// They stay, and the source has bytes of its own.
+    Copy,
+}
+
+/// How the files of a directory are imported.
+#[derive(Debug, Clone, Default)]
+pub struct ImportDirectoryOptions {
+    /// What becomes of the files. Default: they leave the directory. Across file systems they are
+    /// copied, whatever this says.
+    pub transfer: ImportTransfer,
+    /// Reads every entry of every file before it is taken over. Default: no; then format, checksums of
+    /// indexes and filters, order of the index and outermost rows are checked, and each block when it
+    /// is read later.
+    pub verify: bool,
+    /// Accepts a directory without files. Default: no.
+    pub allow_empty: bool,
+}
+
 /// How a table is scanned.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {

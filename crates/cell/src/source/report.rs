@@ -57,6 +57,24 @@ pub struct WriteOutcome {
     pub rejections: Vec<Rejection>,
 }
 
+/// What was imported from a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ImportReport {
+    /// Files that the table has taken over.
+    pub files: u64,
+    /// Entries in them.
+    pub entries: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Files without entries: passed over.
+    pub empty_files: u64,
+    /// Files that had to be copied, or were meant to be.
+    pub copied_files: u64,
+    /// Files that were imported and could not be removed from the directory. Remove them by hand: a
+    /// second import would have their entries twice.
+    pub files_left: u64,
+}
+
 /// One thing wrong in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckProblem {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{
     Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
-    ConditionalStatus, Progress, Properties, ScanOptions, TableInfo, TableOptions, TabletInfo,
-    WriteOutcome,
+    ConditionalStatus, ImportDirectoryOptions, ImportReport, Progress, Properties, ScanOptions,
+    TableInfo, TableOptions, TabletInfo, WriteOutcome,
 };
 use crate::{
     Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
@@ -200,6 +200,22 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// The source has no [`BulkImport`](Capability::BulkImport).
     fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
+        Err(unsupported(Capability::BulkImport))
+    }
+
+    /// Takes over every sorted file of a directory, all of them at once or none. Names that begin
+    /// with `_` or `.` are passed over; the files were written by other processes and are checked.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an empty directory; the first file that is no sorted file, is damaged
+    /// or is of a newer version, by name; the source has no [`BulkImport`](Capability::BulkImport).
+    /// Nothing is imported then, and the directory is as it was.
+    fn import_directory(
+        &self,
+        directory: &Path,
+        options: &ImportDirectoryOptions,
+    ) -> Result<ImportReport> {
+        let _ = (directory, options);
         Err(unsupported(Capability::BulkImport))
     }
 }

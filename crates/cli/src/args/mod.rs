@@ -26,6 +26,6 @@ pub(crate) use lab::{
 pub(crate) use refuse::refuse;
 pub(crate) use store::{CheckpointArgs, CompletionsArgs, ManArgs};
 pub(crate) use table::{
-    CloneArgs, CompactArgs, ConfigCommand, CreateArgs, RowBounds, TableCommand,
+    CloneArgs, CompactArgs, ConfigCommand, CreateArgs, ImportDirectoryArgs, RowBounds, TableCommand,
 };
 pub(crate) use values::{Bytes, Property};

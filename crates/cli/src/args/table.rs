@@ -78,6 +78,8 @@ pub(crate) enum TableCommand {
     },
     /// Merge the files of each tablet into one
     Compact(CompactArgs),
+    /// Take over every sorted file of a directory, all at once
+    ImportDirectory(ImportDirectoryArgs),
     /// Make a table with the present content of another, sharing its files
     Clone(CloneArgs),
     /// Read and change the properties of a table
@@ -169,6 +171,36 @@ pub(crate) struct CompactArgs {
     /// Cancel instead
     #[arg(long, conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait"])]
     pub(crate) cancel: bool,
+}
+
+/// `table import-directory`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon table import-directory graph ./parts           the files leave ./parts
+  ostrakon table import-directory graph ./parts --keep    they stay; never change them afterwards
+  ostrakon table import-directory graph ./parts --verify  reads every entry of them first
+
+The files are those that other processes wrote (BulkFileWriter in Rust,
+ostrakon.write_sorted_file in Python); their names end with .sorted, and names that begin with
+_ or . are passed over. One file that is wrong keeps all of them out.")]
+pub(crate) struct ImportDirectoryArgs {
+    /// The table
+    pub(crate) table: String,
+    /// The directory
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// Leave the files there; the store shares their bytes where the file system can link
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Leave the files there and copy them
+    #[arg(long, conflicts_with = "keep")]
+    pub(crate) copy: bool,
+    /// Read every entry of every file before it is taken over
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Accept a directory without files
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
 }
 
 /// `table clone`

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{CloneOptions, CompactOptions, ErrorKind, Source, TableOptions, source};
+use ostrakon_cell::{
+    CloneOptions, CompactOptions, ErrorKind, ImportDirectoryOptions, ImportTransfer, Source,
+    TableOptions, source,
+};
 use serde_json::json;
 
 use super::access::{find_table, suggest_table};
 use super::confirm::confirm;
 use super::rows::rows;
 use super::{table_config, table_show};
-use crate::args::{CloneArgs, CompactArgs, CreateArgs, Property, RowBounds, TableCommand};
+use crate::args::{
+    CloneArgs, CompactArgs, CreateArgs, ImportDirectoryArgs, Property, RowBounds, TableCommand,
+};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, escape};
+use crate::output::{Output, escape, grouped};
 
 /// Runs one of the commands.
 pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) -> Result<()> {
@@ -48,6 +53,7 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
             out.object(&json!({"table": table, "done": !no_wait}), String::new)
         }
         TableCommand::Compact(args) => compact(source, args, out),
+        TableCommand::ImportDirectory(args) => import_directory(source, &args, out),
         TableCommand::Clone(args) => clone(source, args, out),
         TableCommand::Config(command) => table_config::run(source, command, out),
         TableCommand::Du { tables } => table_show::du(source, &tables, out),
@@ -137,6 +143,39 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
         &json!({"table": args.table, "done": options.wait}),
         String::new,
     )
+}
+
+fn import_directory(
+    source: &dyn Source,
+    args: &ImportDirectoryArgs,
+    out: &mut Output,
+) -> Result<()> {
+    let options = ImportDirectoryOptions {
+        transfer: match (args.keep, args.copy) {
+            (true, _) => ImportTransfer::Link,
+            (_, true) => ImportTransfer::Copy,
+            _ => ImportTransfer::Move,
+        },
+        verify: args.verify,
+        allow_empty: args.allow_empty,
+    };
+    let report = find_table(source, &args.table)?.import_directory(&args.directory, &options)?;
+    let object = json!({
+        "table": args.table,
+        "files": report.files,
+        "entries": report.entries,
+        "bytes": report.bytes,
+        "empty_files": report.empty_files,
+        "copied_files": report.copied_files,
+        "files_left": report.files_left,
+    });
+    out.object(&object, || {
+        let files = match report.files {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        };
+        format!("{} entries in {files}", grouped(report.entries))
+    })
 }
 
 fn clone(source: &dyn Source, args: CloneArgs, out: &mut Output) -> Result<()> {

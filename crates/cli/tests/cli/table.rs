@@ -179,3 +179,53 @@ fn a_table_off_line_answers_nobody_until_it_is_back() {
     folder.ok(&["table", "online", "t"]);
     assert_eq!(folder.ok(&["scan", "t"]).lines().count(), 1);
 }
+
+#[test]
+fn a_directory_of_sorted_files_is_taken_over_whole() {
+    use ostrakon_cell::{Batch, Key};
+    use ostrakon_store::sorted_file::{BulkFileWriter, WriterOptions};
+
+    let folder = Folder::new();
+    folder.ok(&["table", "create", "t", "--splits", "0005"]);
+    let parts = std::path::PathBuf::from(folder.text("parts"));
+    std::fs::create_dir(&parts).unwrap();
+    for part in 0..3_u32 {
+        let mut batch = Batch::new();
+        for row in 0..4 {
+            let key = Key::new(format!("{:04}", 3 * row + part), "f", "q");
+            batch.push(key.as_ref(), b"v").unwrap();
+        }
+        let path = parts.join(format!("part-{part}.sorted"));
+        let mut writer = BulkFileWriter::create(&path, WriterOptions::default()).unwrap();
+        writer.append(&batch).unwrap();
+        writer.finish().unwrap();
+    }
+    let directory = parts.to_str().unwrap();
+    std::fs::write(parts.join("zz.sorted"), "cut").unwrap();
+    let refused = folder.fails(1, &["table", "import-directory", "t", directory]);
+    assert!(refused.contains("zz.sorted"), "{refused}");
+    assert_eq!(folder.ok(&["scan", "t"]), "");
+    std::fs::remove_file(parts.join("zz.sorted")).unwrap();
+    let told = folder.ok(&[
+        "table",
+        "import-directory",
+        "t",
+        directory,
+        "--keep",
+        "--verify",
+    ]);
+    assert_eq!(told, "12 entries in 3 files\n");
+    assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 3);
+    let told = folder
+        .run(&["table", "import-directory", "t", directory, "--json"])
+        .json();
+    assert_eq!(
+        (told[0]["files"].as_u64(), told[0]["files_left"].as_u64()),
+        (Some(3), Some(0))
+    );
+    assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 0);
+    // The same entries again are the same cells.
+    assert_eq!(folder.ok(&["scan", "t"]).lines().count(), 12);
+    folder.fails(2, &["table", "import-directory", "t", directory]);
+    folder.ok(&["table", "import-directory", "t", directory, "--allow-empty"]);
+}

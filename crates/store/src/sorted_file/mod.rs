@@ -46,7 +46,9 @@ pub mod format;
 mod index;
 mod iterator;
 mod options;
+mod outline;
 mod reader;
+mod standalone;
 mod stream;
 mod verify;
 mod warm;
@@ -57,6 +59,7 @@ pub use filter::FilterFunctor;
 pub use iterator::{FileIterator, LabelFilter};
 pub use options::{FilterOptions, LocalityGroup, WriterOptions};
 pub use reader::{RowCut, SortedFile};
+pub use standalone::{BulkFileWriter, ENDING};
 pub use warm::Warmer;
 pub use writer::{FileSummary, SortedFileWriter};
 

@@ -178,7 +178,7 @@ impl SortedFile {
     }
 
     /// Every byte between header and footer belongs to exactly one part.
-    fn verify_places(&self, mut parts: Vec<PartPlace>) -> StoreResult<()> {
+    pub(super) fn verify_places(&self, mut parts: Vec<PartPlace>) -> StoreResult<()> {
         parts.sort_by_key(|part| part.offset);
         let mut end = HEADER_BYTES as u64;
         for part in parts {

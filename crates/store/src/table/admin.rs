@@ -1,13 +1,14 @@
 //! A table as the source contract shows it.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
     Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
-    ConditionalStatus, ConstraintSet, Durability, MutationBatch, PendingWrite, Properties, Range,
-    Scan, ScanOptions, Table, TabletInfo,
+    ConditionalStatus, ConstraintSet, Durability, ImportDirectoryOptions, ImportReport,
+    MutationBatch, PendingWrite, Properties, Range, Scan, ScanOptions, Table, TabletInfo,
 };
 
 use super::bulk::BulkImport;
@@ -177,6 +178,14 @@ impl Table for TableHandle {
 
     fn bulk_writer(&self) -> StoreResult<Box<dyn BulkWriter>> {
         Ok(Box::new(BulkImport::new(self.0.clone())?))
+    }
+
+    fn import_directory(
+        &self,
+        directory: &Path,
+        options: &ImportDirectoryOptions,
+    ) -> StoreResult<ImportReport> {
+        self.0.import_files(directory, options)
     }
 }
 

@@ -7,6 +7,7 @@ mod conditional;
 mod context;
 mod core;
 mod flushing;
+mod import;
 mod parallel;
 mod pressure;
 mod ranges;

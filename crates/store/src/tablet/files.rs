@@ -11,11 +11,8 @@ use crate::cache::BlockCache;
 use crate::catalog::{FileId, FileRecord};
 use crate::error::StoreResult;
 use crate::metrics::Metrics;
-use crate::sorted_file::SortedFile;
+use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
-
-/// The ending of a table file's name.
-const ENDING: &str = ".sorted";
 
 /// Knows every table file that is in use.
 pub struct FileRegistry {
@@ -87,6 +84,12 @@ impl FileRegistry {
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// The cache that the files share.
+    #[must_use]
+    pub fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
     }
 
     /// The disk.

@@ -7,6 +7,7 @@ mod crash_loop;
 mod crowd;
 mod examined;
 mod harness;
+mod importing;
 mod model;
 mod openings;
 mod rot;
