@@ -2,6 +2,8 @@
 //!
 //! * [`continuous`]: the continuous test suite. Ingest writes linked lists of random rows; walkers
 //!   follow them; verify finds every link that leads nowhere.
+//! * [`graphs`]: ingest of stacked Kronecker graphs, by batch writers or by processes that sort their
+//!   own part.
 //! * [`experiments`]: the tables and figures of published papers, rerun at a size that suits this
 //!   machine, one JSON record a run.
 //! * [`report`]: the records as one HTML page, the paper's rows beside ours.
@@ -11,7 +13,9 @@
 //! the source in.
 
 pub mod continuous;
+mod control;
 pub mod experiments;
+pub mod graphs;
 pub mod measure;
 mod progress;
 pub mod report;

@@ -19,6 +19,44 @@ pub(crate) enum LabCommand {
     /// The continuous test suite: linked lists that show any loss of data
     #[command(subcommand)]
     Continuous(Box<ContinuousCommand>),
+    /// Sort one rank's part of a graph into a file: this is a child of `run`
+    #[command(hide = true)]
+    Rank(RankArgs),
+}
+
+/// `lab rank`
+#[derive(Debug, Args)]
+pub(crate) struct RankArgs {
+    /// Which rank this is, from 0
+    #[arg(long)]
+    pub(crate) rank: usize,
+    /// How many there are
+    #[arg(long)]
+    pub(crate) ranks: usize,
+    /// Tablets of each
+    #[arg(long)]
+    pub(crate) tablets: usize,
+    /// A base graph has 2^scale vertex numbers
+    #[arg(long)]
+    pub(crate) graph_scale: u32,
+    /// Edges of a base graph for each of them
+    #[arg(long)]
+    pub(crate) edges_per_vertex: u32,
+    /// Renumber the vertices at random
+    #[arg(long)]
+    pub(crate) permuted: bool,
+    /// Start of the random sequence
+    #[arg(long)]
+    pub(crate) seed: u64,
+    /// The split file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) splits: PathBuf,
+    /// Which of its tablets are this rank's to share
+    #[arg(long)]
+    pub(crate) location: String,
+    /// Where the sorted file goes
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
 }
 
 /// `lab run`

@@ -21,7 +21,8 @@ pub(crate) use entries::{
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{
     AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
-    ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
+    RankArgs, ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs,
+    WriterArgs,
 };
 pub(crate) use refuse::refuse;
 pub(crate) use store::{CheckpointArgs, CompletionsArgs, ManArgs};

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::access::{Absent, Access, open_directory};
 use super::figures::show;
 use super::lab_progress::{LabProgress, Lines};
+use super::lab_rank;
 use super::lab_rig::StoreRig;
 use crate::args::{
     AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
@@ -41,6 +42,7 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
             })
         }
         LabCommand::Continuous(command) => run_continuous(access, *command, out),
+        LabCommand::Rank(args) => lab_rank::run(args, out),
     }
 }
 

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ostrakon_cell::{Error, ErrorKind, Source};
 use ostrakon_lab::experiments::{Rig, RigConditions, RigSettings};
+use ostrakon_lab::graphs::RankCommand;
 use ostrakon_store::{Store, StoreOptions};
 
+use super::lab_rank::OwnRank;
 use crate::failure::{Failure, Result};
 
 /// Makes one store after another below a directory that nobody else uses; removes it at the end.
@@ -89,6 +91,10 @@ impl Rig for StoreRig {
 
     fn scratch(&self) -> &Path {
         &self.directory
+    }
+
+    fn ranks(&self) -> Option<&dyn RankCommand> {
+        Some(&OwnRank)
     }
 }
 

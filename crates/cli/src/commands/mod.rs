@@ -10,6 +10,7 @@ mod import;
 mod itself;
 mod lab;
 mod lab_progress;
+mod lab_rank;
 mod lab_rig;
 mod put;
 mod rows;

@@ -158,7 +158,7 @@ fn experiments_are_listed_and_unknown_ones_refused() {
     let folder = Folder::new();
     let list = folder.ok(&["lab", "list"]);
     assert!(
-        list.contains("sen2013-table-1") && list.contains("sen2013-figure-5"),
+        list.contains("sen2013-table-1") && list.contains("kepner2014-figure-6"),
         "{list}"
     );
     let err = folder.fails(2, &["lab", "run", "sen2013-tabel-1"]);
@@ -201,4 +201,57 @@ fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
         "{left:?}"
     );
     assert!(!folder.path("store").exists(), "--data is not touched");
+}
+
+#[test]
+fn ranks_sort_their_parts_and_one_import_takes_them_all() {
+    let folder = Folder::new();
+    let run = [
+        "lab",
+        "run",
+        "kepner2014-figure-7",
+        "--scale",
+        "0.01",
+        "--repeat",
+        "1",
+        "--out",
+        "records",
+        "--json",
+    ];
+    let ran = folder.run(&run);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let record = ran.json()[0]["record"].as_str().unwrap().to_owned();
+    let record: serde_json::Value = serde_json::from_str(&folder.read(&record)).unwrap();
+    let rows = record["rows"].as_array().unwrap();
+    let edges = |row: &serde_json::Value| row["metrics"]["ingest.edges"]["mean"].as_f64();
+    // 2 writers, 32 tablets each, 128 vertices, 8 edges a vertex: both ways.
+    let expected = Some(f64::from(2 * 32 * 128 * 8));
+    assert_eq!((edges(&rows[0]), edges(&rows[1])), (expected, expected));
+    let stored = |row: &serde_json::Value| row["metrics"]["ingest.entries"]["mean"].as_f64();
+    assert_eq!(stored(&rows[0]), stored(&rows[1]));
+    assert!(stored(&rows[0]) < expected);
+    folder.ok(&["lab", "report", "records"]);
+    let page = folder.read("records/report.html");
+    assert!(page.contains("100,000,000 database inserts") && page.contains("here, ranks"));
+    // A rank that cannot do its work says why.
+    let err = folder.fails(
+        1,
+        &[
+            "lab",
+            "rank",
+            "nowhere",
+            "--rank=0",
+            "--ranks=1",
+            "--tablets=1",
+            "--graph-scale=4",
+            "--edges-per-vertex=8",
+            "--seed=1",
+            "--location=local",
+            "--splits=nothing",
+        ],
+    );
+    assert!(
+        err.contains("split file") && err.contains("nothing"),
+        "{err}"
+    );
 }

@@ -12,8 +12,8 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use super::control::Control;
 use super::verify::{VerifyOptions, run_verify};
+use crate::control::Control;
 use crate::threads::seed;
 use crate::{NoProgress, Progress};
 

@@ -11,12 +11,12 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use super::control::{Control, pause_in_force};
 use super::layout::{EntryError, format_row, parse_entry, parse_row};
 use super::rows::RowRange;
 use super::starts::Starts;
 use super::walk::watched;
 use crate::Progress;
+use crate::control::{Control, pause_in_force};
 use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, max_rate};
 use crate::threads::{in_threads, seed, thread_seed};
 

@@ -10,7 +10,6 @@
 
 mod agitate;
 mod batch_walk;
-mod control;
 mod generator;
 mod ingest;
 mod labels;

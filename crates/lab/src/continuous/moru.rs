@@ -9,11 +9,11 @@ use ostrakon_cell::{
 };
 use serde::Serialize;
 
-use super::control::Control;
 use super::generator::{Generator, GeneratorOptions, Place};
 use super::layout::{EntryError, parse_entry};
 use super::pieces::pieces;
 use crate::Progress;
+use crate::control::Control;
 use crate::threads::{in_threads, seed, thread_count, thread_seed};
 
 /// Settings of [`run_moru`].

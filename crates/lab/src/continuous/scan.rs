@@ -9,10 +9,10 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use super::control::{Control, pause_in_force};
 use super::layout::{EntryError, parse_entry};
 use super::rows::RowRange;
 use crate::Progress;
+use crate::control::{Control, pause_in_force};
 use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, Watched};
 use crate::threads::seed;
 

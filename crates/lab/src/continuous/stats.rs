@@ -10,8 +10,8 @@ use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use ostrakon_cell::{Error, ErrorKind, Result, Source, TabletInfo};
 use serde::Serialize;
 
-use super::control::Control;
 use crate::Progress;
+use crate::control::Control;
 use crate::measure::Usage;
 
 /// Settings of [`run_stats`].

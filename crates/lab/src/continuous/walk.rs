@@ -9,11 +9,11 @@ use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
 use serde::Serialize;
 
-use super::control::{Control, pause_in_force};
 use super::layout::{EntryError, format_row, parse_entry};
 use super::rows::RowRange;
 use super::starts::Starts;
 use crate::Progress;
+use crate::control::{Control, pause_in_force};
 use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, Watched, max_rate};
 use crate::threads::{in_threads, seed, thread_seed};
 

@@ -3,7 +3,7 @@
 use ostrakon_cell::{Error, Result};
 
 use super::plan::{Plan, Sizes};
-use super::sen2013;
+use super::{kepner2014, sen2013};
 
 /// One experiment that can be run.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +12,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// One line: what it measures.
     pub description: &'static str,
+    pub(super) citation: &'static str,
     pub(super) plan: fn(Sizes) -> Plan,
 }
 
@@ -19,66 +20,114 @@ const EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "sen2013-table-1",
         description: "ingest into a pre-split table, 1 to 4 clients and a longer run",
+        citation: sen2013::CITATION,
         plan: sen2013::table_1,
     },
     Experiment {
         name: "sen2013-table-2",
         description: "ingest into a table that splits while it grows, against a pre-split one",
+        citation: sen2013::CITATION,
         plan: sen2013::table_2,
     },
     Experiment {
         name: "sen2013-table-3",
         description: "walkers on a pre-split table: query rate and latency",
+        citation: sen2013::CITATION,
         plan: sen2013::table_3,
     },
     Experiment {
         name: "sen2013-table-4",
         description: "batch walkers on a pre-split table: query rate and latency",
+        citation: sen2013::CITATION,
         plan: sen2013::table_4,
     },
     Experiment {
         name: "sen2013-table-5",
         description: "walkers on a table that split while it grew",
+        citation: sen2013::CITATION,
         plan: sen2013::table_5,
     },
     Experiment {
         name: "sen2013-table-6",
         description: "batch walkers on a table that split while it grew",
+        citation: sen2013::CITATION,
         plan: sen2013::table_6,
     },
     Experiment {
         name: "sen2013-table-7",
         description: "as many ingest clients as walkers at once, pre-split",
+        citation: sen2013::CITATION,
         plan: sen2013::table_7,
     },
     Experiment {
         name: "sen2013-table-8",
         description: "a third as many ingest clients as walkers at once, pre-split",
+        citation: sen2013::CITATION,
         plan: sen2013::table_8,
     },
     Experiment {
         name: "sen2013-table-9",
         description: "as many ingest clients as walkers at once, on a table that splits",
+        citation: sen2013::CITATION,
         plan: sen2013::table_9,
     },
     Experiment {
         name: "sen2013-table-10",
         description: "a third as many ingest clients as walkers at once, on a table that splits",
+        citation: sen2013::CITATION,
         plan: sen2013::table_10,
     },
     Experiment {
         name: "sen2013-table-12",
         description: "verification of the whole table, in plenty of memory and in little",
+        citation: sen2013::CITATION,
         plan: sen2013::table_12,
     },
     Experiment {
         name: "sen2013-figure-5",
         description: "ingest and query rates against the number of clients",
+        citation: sen2013::CITATION,
         plan: sen2013::figure_5,
+    },
+    Experiment {
+        name: "kepner2014-figure-3",
+        description: "the adjacency matrix of a Kronecker graph, renumbered and not",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::figure_3,
+    },
+    Experiment {
+        name: "kepner2014-figure-4",
+        description: "how many vertices of a Kronecker graph have how many edges",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::figure_4,
+    },
+    Experiment {
+        name: "kepner2014-figure-5",
+        description: "ingest of stacked graphs against time",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::figure_5,
+    },
+    Experiment {
+        name: "kepner2014-figure-6",
+        description: "ingest of stacked graphs against writers, tablets and processes that sort their part",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::figure_6,
+    },
+    Experiment {
+        name: "kepner2014-figure-7",
+        description: "published maxima of several databases, and ours",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::figure_7,
+    },
+    Experiment {
+        name: "kepner2014-write-ahead-log",
+        description: "ingest of stacked graphs with the write-ahead log on and off",
+        citation: kepner2014::CITATION,
+        plan: kepner2014::write_ahead_log,
     },
 ];
 
-/// All experiments, in the order of the paper.
+/// All experiments, in the order of the papers.
 #[must_use]
 pub fn experiments() -> &'static [Experiment] {
     EXPERIMENTS
@@ -110,7 +159,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_near_misses_suggested() {
-        assert_eq!(EXPERIMENTS.len(), 12);
+        assert_eq!(EXPERIMENTS.len(), 18);
         for one in EXPERIMENTS {
             assert_eq!(find(one.name).unwrap().name, one.name);
             assert!(!one.description.is_empty());

@@ -4,6 +4,8 @@
 //! phases, and leaves numbers, samples and distributions in a [`Record`].
 
 mod catalogue;
+mod graph_phases;
+mod kepner2014;
 mod phases;
 mod plan;
 mod record;
@@ -15,8 +17,8 @@ mod tests;
 
 pub use catalogue::{Experiment, experiment, experiments};
 pub use record::{
-    Column, Conditions, LatencySeries, Paper, RECORD_VERSION, RateSeries, Record, Repetition, Row,
-    Unit,
+    Column, Conditions, LatencySeries, Paper, Plot, PlotSeries, RECORD_VERSION, RateSeries, Record,
+    Repetition, Row, Unit,
 };
 pub use rig::{Rig, RigConditions, RigSettings};
 pub use run::{ExperimentOptions, run_experiment};

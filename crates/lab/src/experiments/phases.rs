@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ostrakon_cell::{Durability, Result, Source, TableOptions};
 
 use super::plan::{Phase, RowPlan};
-use super::record::{LatencySeries, RateSeries, Repetition};
+use super::record::{LatencySeries, Plot, RateSeries, Repetition};
 use crate::Progress;
 use crate::continuous::{
     BatchWalkFigures, IngestFigures, IngestOptions, VerifyFigures, VerifyOptions, WalkFigures,
     even_splits, run_batch_walk, run_ingest, run_verify, run_walk,
 };
+use crate::graphs::RankCommand;
 use crate::measure::{HostSampler, RateSample};
 
 /// The table of every experiment.
@@ -22,6 +23,7 @@ pub(super) const TABLE: &str = "lab";
 pub(super) struct Setting<'a> {
     pub(super) durability: Durability,
     pub(super) scratch: &'a std::path::Path,
+    pub(super) ranks: Option<&'a dyn RankCommand>,
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -35,6 +37,7 @@ pub(super) struct Outcome {
     /// Bytes of files an entry, if the last thing done to the table was to settle it.
     pub(super) stored_bytes_per_entry: Option<f64>,
     pub(super) codec: String,
+    pub(super) plots: Vec<Plot>,
 }
 
 /// Makes the row's table in `source` and runs its phases.
@@ -143,6 +146,16 @@ impl Outcome {
                 };
                 self.verify(&run_verify(source, &options, progress)?);
             }
+            Phase::Graph(workload, durability) => {
+                self.graph(
+                    source,
+                    workload,
+                    durability.unwrap_or(setting.durability),
+                    setting,
+                )?;
+            }
+            Phase::Ranks(workload) => self.ranks(source, workload, setting)?,
+            Phase::Picture(workload, picture) => self.picture(workload, *picture)?,
         }
         Ok(())
     }
@@ -152,7 +165,7 @@ impl Outcome {
         self.entry_bytes += figures.bytes;
     }
 
-    fn set(&mut self, name: &str, of: &str, value: f64) {
+    pub(super) fn set(&mut self, name: &str, of: &str, value: f64) {
         self.repetition
             .metrics
             .insert(format!("{name}.{of}"), value);

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use super::record::Unit;
+use ostrakon_cell::Durability;
+
+use super::record::{Plot, Row, Unit};
 use crate::continuous::{BatchWalkOptions, IngestOptions, VerifyOptions, WalkOptions};
+use crate::graphs::GraphWorkload;
 
 /// One experiment: everything but the machine it runs on.
 pub(super) struct Plan {
@@ -18,6 +21,8 @@ pub(super) struct Plan {
     /// Metric, head, unit.
     pub(super) columns: &'static [(&'static str, &'static str, Unit)],
     pub(super) rows: Vec<RowPlan>,
+    /// Charts made of all rows, besides those every record gets.
+    pub(super) plots: fn(&[Row]) -> Vec<Plot>,
 }
 
 /// A table of a paper.
@@ -53,6 +58,21 @@ pub(super) enum Phase {
     /// Ingest and walkers at the same time, for the walkers' duration.
     Mix(IngestOptions, WalkOptions),
     Verify(VerifyOptions),
+    /// Graphs by batch writers; with a durability of its own or the run's.
+    Graph(GraphWorkload, Option<Durability>),
+    /// Graphs by processes that sort their own part; left out where the caller starts none.
+    Ranks(GraphWorkload),
+    /// What a base graph looks like; writes nothing.
+    Picture(GraphWorkload, Picture),
+}
+
+/// What is shown of a base graph.
+#[derive(Clone, Copy)]
+pub(super) enum Picture {
+    /// Where the edges are, one in ten.
+    Spy,
+    /// How many vertices have how many edges: different neighbours or all of them, of one edge in `share`.
+    Degrees { distinct: bool, share: u64 },
 }
 
 /// Sizes at a scale.
@@ -68,5 +88,11 @@ impl Sizes {
     /// So many seconds at scale 1.
     pub(super) fn seconds(self, seconds: f64) -> Duration {
         Duration::from_secs_f64((seconds * self.0).max(0.05))
+    }
+
+    /// The scale of a base graph that has this one at scale 1: twice the factor, twice the vertices.
+    pub(super) fn graph_scale(self, scale: u32) -> u32 {
+        let moved = f64::from(scale) + self.0.log2();
+        moved.round().clamp(4.0, 22.0) as u32
     }
 }

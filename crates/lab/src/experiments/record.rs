@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rig::RigConditions;
+use crate::graphs::Spy;
 use crate::measure::{Host, HostSample, LatencySummary, RateSample, Spread};
 
 /// The record's version. Fields may be added; a change of meaning raises it.
@@ -33,6 +34,41 @@ pub struct Record {
     pub columns: Vec<Column>,
     /// Our rows.
     pub rows: Vec<Row>,
+    /// Charts besides those that every record gets.
+    #[serde(default)]
+    pub plots: Vec<Plot>,
+}
+
+/// A chart of points and lines, or a picture of a matrix.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plot {
+    /// What it shows.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: String,
+    /// The vertical axis.
+    pub y: String,
+    /// Whether both axes are logarithmic.
+    #[serde(default)]
+    pub log: bool,
+    /// What is drawn.
+    #[serde(default)]
+    pub series: Vec<PlotSeries>,
+    /// A matrix instead.
+    #[serde(default)]
+    pub spy: Option<Spy>,
+}
+
+/// Points, or a line, of a [`Plot`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlotSeries {
+    /// What the legend calls it.
+    pub name: String,
+    /// Across and up.
+    pub points: Vec<(f64, f64)>,
+    /// Whether a line joins them.
+    #[serde(default)]
+    pub lines: bool,
 }
 
 /// What the paper did and found.
@@ -116,6 +152,8 @@ pub enum Unit {
     Micros,
     /// Bytes.
     Bytes,
+    /// A count shown to its last digit.
+    Exact,
 }
 
 /// One row of ours.

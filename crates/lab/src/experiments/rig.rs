@@ -6,6 +6,8 @@ use std::sync::Arc;
 use ostrakon_cell::{Result, Source};
 use serde::{Deserialize, Serialize};
 
+use crate::graphs::RankCommand;
+
 /// How a source is to be opened for an experiment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RigSettings {
@@ -40,6 +42,12 @@ pub trait Rig: Sync {
     /// What is to be said about sources with these settings.
     fn conditions(&self, settings: &RigSettings) -> RigConditions;
 
-    /// A directory for verify's scratch file.
+    /// A directory for verify's scratch file and for the files of ranks, on the sources' file system.
     fn scratch(&self) -> &Path;
+
+    /// How processes that sort their own part are started; `None` (the default) where they are not, and experiments
+    /// leave their rows empty.
+    fn ranks(&self) -> Option<&dyn RankCommand> {
+        None
+    }
 }

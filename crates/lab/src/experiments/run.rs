@@ -9,9 +9,8 @@ use ostrakon_cell::{BatchWriterConfig, Durability, Error, ErrorKind, Result};
 use super::catalogue::find;
 use super::phases::{Outcome, Quiet, Setting, run_row};
 use super::plan::{Plan, RowPlan, Sizes};
-use super::record::{Column, Conditions, Paper, RECORD_VERSION, Record, Row};
+use super::record::{Column, Conditions, Paper, Plot, RECORD_VERSION, Record, Row};
 use super::rig::{Rig, RigSettings};
-use super::sen2013;
 use crate::Progress;
 use crate::continuous::IngestOptions;
 use crate::measure::{Host, spread};
@@ -71,11 +70,13 @@ pub fn run_experiment(
     let setting = Setting {
         durability: options.durability,
         scratch: rig.scratch(),
+        ranks: rig.ranks(),
         progress: &Quiet(progress),
     };
     let runs = (plan.rows.len() * options.repetitions) as u64;
     progress.phase(&format!("{name}: {}", plan.title), Some(runs));
     let (mut rows, mut all, mut done) = (Vec::new(), Vec::new(), 0);
+    let mut plots: Vec<Plot> = Vec::new();
     for row in &plan.rows {
         let mut outcomes = Vec::with_capacity(options.repetitions);
         for _ in 0..options.repetitions {
@@ -90,17 +91,22 @@ pub fn run_experiment(
             done += 1;
             progress.done(done);
         }
+        // Repetitions differ in time, not in what they show.
+        if let Some(first) = outcomes.first_mut() {
+            add_plots(&mut plots, std::mem::take(&mut first.plots));
+        }
         rows.push(summary(row, &mut outcomes));
         if let Some(row) = rows.last() {
             progress.line(&line(&plan, row));
         }
         all.append(&mut outcomes);
     }
+    plots.extend((plan.plots)(&rows));
     let record = Record {
         record_version: RECORD_VERSION,
         experiment: name.to_owned(),
         title: plan.title.to_owned(),
-        paper: paper(&plan),
+        paper: paper(&plan, chosen.citation),
         scaling: plan.scaling.to_owned(),
         conditions: conditions(rig, &settings, options, &plan, &all),
         started_ms,
@@ -114,11 +120,22 @@ pub fn run_experiment(
                 unit,
             })
             .collect(),
+        plots,
         rows,
     };
     let file = options.out.join(format!("{name}-{started_ms}.json"));
     write_record(&record, &file)?;
     Ok((record, file))
+}
+
+/// Adds charts; those of one title become one.
+fn add_plots(all: &mut Vec<Plot>, plots: Vec<Plot>) {
+    for plot in plots {
+        match all.iter_mut().find(|known| known.title == plot.title) {
+            Some(known) => known.series.extend(plot.series),
+            None => all.push(plot),
+        }
+    }
 }
 
 fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
@@ -151,10 +168,10 @@ fn line(plan: &Plan, row: &Row) -> String {
     format!("{}: {}", row.name, numbers.collect::<Vec<_>>().join(", "))
 }
 
-fn paper(plan: &Plan) -> Paper {
+fn paper(plan: &Plan, citation: &str) -> Paper {
     let text = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
     Paper {
-        citation: sen2013::CITATION.to_owned(),
+        citation: citation.to_owned(),
         label: plan.paper.label.to_owned(),
         what: plan.paper.what.to_owned(),
         columns: text(plan.paper.columns),

@@ -48,6 +48,11 @@ fn every_experiment_runs_and_leaves_a_record() {
         assert_eq!(read.rows.len(), record.rows.len());
         for row in &read.rows {
             assert_eq!(row.repetitions.len(), 2, "{} {}", one.name, row.name);
+            if row.name.contains("rank") {
+                // The judge starts no processes: the row stays empty.
+                assert!(row.metrics.is_empty(), "{} {}", one.name, row.name);
+                continue;
+            }
             for column in &read.columns {
                 let spread = row.metrics.get(&column.key);
                 // Beside so short an ingest a walker may not get to its first query.
@@ -70,9 +75,16 @@ fn every_experiment_runs_and_leaves_a_record() {
             assert!(!row.repetitions[0].host.is_empty());
         }
         let conditions = &read.conditions;
+        let entry_bytes = match one.name {
+            // These write nothing.
+            "kepner2014-figure-3" | "kepner2014-figure-4" => 0.0..1.0,
+            name if name.starts_with("kepner2014") => 12.0..18.0,
+            _ => 79.0..104.0,
+        };
         assert!(
-            (79.0..104.0).contains(&conditions.entry_bytes),
-            "{}",
+            entry_bytes.contains(&conditions.entry_bytes),
+            "{} {}",
+            one.name,
             conditions.entry_bytes
         );
         assert_eq!(

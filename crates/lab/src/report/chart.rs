@@ -53,11 +53,35 @@ const COLOURS: [RGBColor; 6] = [
 ];
 
 /// Stands for the colour of text; no series has it.
-const INK: RGBColor = RGBColor(1, 2, 3);
+pub(super) const INK: RGBColor = RGBColor(1, 2, 3);
+
+/// The colour of a group.
+pub(super) fn series_colour(group: usize) -> RGBColor {
+    COLOURS[group % COLOURS.len()]
+}
+
+/// A drawing with a title, in the colours of the page.
+pub(super) fn themed(svg: &str, title: &str) -> String {
+    svg.replace("#010203", "currentColor")
+        .replace("<svg ", "<svg role=\"img\" ")
+        .replacen('>', &format!("><title>{}</title>", escape(title)), 1)
+}
+
+/// A legend below a picture.
+pub(super) fn legend<'a>(named: impl Iterator<Item = (usize, &'a str)>) -> String {
+    let items = named.map(|(group, name)| {
+        format!(
+            "<li><i style=\"background:{}\"></i>{}</li>",
+            colour(group),
+            escape(name)
+        )
+    });
+    format!("<ul class=\"legend\">{}</ul>", items.collect::<String>())
+}
 
 /// The colour of a group, for legends outside the picture.
 pub(super) fn colour(group: usize) -> String {
-    let RGBColor(red, green, blue) = COLOURS[group % COLOURS.len()];
+    let RGBColor(red, green, blue) = series_colour(group);
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
@@ -80,14 +104,7 @@ impl Chart<'_> {
         let mut svg = String::new();
         self.draw(&mut svg, (high_x, high_y))
             .map_err(|error| Error::new(ErrorKind::Internal, error))?;
-        let svg = svg
-            .replace("#010203", "currentColor")
-            .replace("<svg ", "<svg role=\"img\" ")
-            .replacen(
-                '>',
-                &format!("><title>{}</title>", escape(&self.title_line())),
-                1,
-            );
+        let svg = themed(&svg, &self.title_line());
         Ok(format!(
             "<figure><figcaption>{}</figcaption>{svg}{}</figure>",
             escape(self.title),
@@ -171,7 +188,7 @@ impl Chart<'_> {
         Y: Ranged<ValueType = f64>,
     {
         for series in &self.series {
-            let colour = COLOURS[series.group % COLOURS.len()];
+            let colour = series_colour(series.group);
             let points = series.points.iter().copied();
             chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?;
             if self.marked {
@@ -190,14 +207,7 @@ impl Chart<'_> {
                 named.push((series.group, &series.name));
             }
         }
-        let items = named.iter().map(|(group, name)| {
-            format!(
-                "<li><i style=\"background:{}\"></i>{}</li>",
-                colour(*group),
-                escape(name)
-            )
-        });
-        format!("<ul class=\"legend\">{}</ul>", items.collect::<String>())
+        legend(named.into_iter())
     }
 }
 

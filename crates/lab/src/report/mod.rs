@@ -3,6 +3,7 @@
 
 mod chart;
 mod page;
+mod picture;
 mod plots;
 mod section;
 mod text;

@@ -111,19 +111,27 @@ fn page(records: &[Record]) -> Result<String> {
             escape(&record.title)
         );
     }
-    let citation = records.first().map_or("", |record| &record.paper.citation);
+    let mut papers: Vec<&str> = Vec::new();
+    for record in records {
+        if !papers.contains(&record.paper.citation.as_str()) {
+            papers.push(&record.paper.citation);
+        }
+    }
+    let citations: String = papers
+        .iter()
+        .map(|paper| format!("<p class=\"lead\">{}</p>", escape(paper)))
+        .collect();
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <title>Ostrakon: published experiments, rerun</title><style>{STYLE}</style></head><body>\
          <header><h1>Published experiments, rerun</h1>\
-         <p class=\"lead\">{citation}</p>\
-         <p>The paper's rows stand beside ours. The paper's numbers are of a cluster, ours of one \
+         {citations}\
+         <p>A paper's rows stand beside ours. A paper's numbers are of a cluster, ours of one \
          machine: compare shapes (what splitting costs, what a mix costs, how rates grow), not sizes. \
          Ours are means over repetitions with the standard deviation in percent; each repetition \
          begins with newly made data.</p></header>\
          <nav><h3>Contents</h3><ol>{contents}</ol></nav>\n{sections}</body></html>\n",
-        citation = escape(citation),
     ))
 }
 

@@ -69,7 +69,24 @@ pub(super) fn value(value: f64, unit: Unit) -> String {
         Unit::Micros if value >= 1e3 => format!("{} ms", digits(value / 1e3)),
         Unit::Micros => format!("{} µs", digits(value)),
         Unit::Bytes => bytes(value),
+        Unit::Exact => grouped(value),
     }
+}
+
+/// A whole number with a comma after every third digit.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if value < 0.0 {
+        text.push('-');
+    }
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Mean and, where there is one, deviation.
@@ -132,6 +149,9 @@ mod tests {
         }
         assert_eq!(bytes(1536.0), "1.5 KiB");
         assert_eq!(value(1500.0, Unit::Micros), "1.5 ms");
+        assert_eq!(value(999_878.4, Unit::Exact), "999,878");
+        assert_eq!(value(-1_048_576.0, Unit::Exact), "-1,048,576");
+        assert_eq!(value(12.0, Unit::Exact), "12");
     }
 
     #[test]

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use ostrakon_cell::{Capability, CompactOptions, ErrorKind, Result, Source, Table, TableOptions};
 
-use super::super::control::Control;
 use super::super::rows::even_splits;
 use super::super::stats::Collector;
 use super::options::{IngestFigures, IngestOptions, Settle};
 use super::writer::{Client, Written};
 use crate::Progress;
+use crate::control::Control;
 use crate::measure::{RateSampler, Watched, max_rate};
 use crate::threads::{in_threads, seed, thread_seed};
 

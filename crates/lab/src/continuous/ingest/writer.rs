@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate, Result, Table};
 use rand::RngExt;
 
-use super::super::control::Control;
 use super::super::generator::{Generator, Place};
 use super::super::layout::{COLUMN_BYTES, ROW_BYTES, format_row, hex4};
 use super::options::IngestOptions;
 use crate::Progress;
+use crate::control::Control;
 
 /// Entries between two looks at the clock and the shared counter.
 const STRIDE: u64 = 1024;

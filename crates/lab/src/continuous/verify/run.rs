@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_cell::{Error, ErrorKind, Range, Result, Source, Table};
 
-use super::super::control::Control;
 use super::super::layout::format_row;
 use super::super::pieces::pieces;
 use super::count::{Counter, Counts};
@@ -13,6 +12,7 @@ use super::options::{UndefinedRow, VerifyFigures, VerifyOptions};
 use super::partitions::{MEMORY_MIN, Partitions, Spill, Stage, defined, referenced};
 use super::scan::read;
 use crate::Progress;
+use crate::control::Control;
 use crate::measure::{RateSampler, Watched};
 use crate::threads::{in_threads, thread_count};
 

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use ostrakon_cell::{Batch, Escaped, Range, Result, ScanOptions, Table};
 
-use super::super::control::Control;
 use super::super::layout::{EntryError, Link, parse_entry};
 use super::options::{CorruptEntry, VerifyOptions};
+use crate::control::Control;
 use crate::threads::in_threads;
 
 /// What one thread read.

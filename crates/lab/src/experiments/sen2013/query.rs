@@ -142,6 +142,7 @@ pub(in super::super) fn table_3(sizes: Sizes) -> Plan {
         state: SETTLED,
         columns: COLUMNS,
         rows: walkers(&PRE_SPLIT, sizes),
+        plots: |_| Vec::new(),
     }
 }
 
@@ -155,6 +156,7 @@ pub(in super::super) fn table_4(sizes: Sizes) -> Plan {
         state: SETTLED,
         columns: BATCH_COLUMNS,
         rows: batch_walkers(&PRE_SPLIT, sizes),
+        plots: |_| Vec::new(),
     }
 }
 
@@ -168,6 +170,7 @@ pub(in super::super) fn table_5(sizes: Sizes) -> Plan {
         state: UNSETTLED,
         columns: COLUMNS,
         rows: walkers(&SPLITTING, sizes),
+        plots: |_| Vec::new(),
     }
 }
 
@@ -181,5 +184,6 @@ pub(in super::super) fn table_6(sizes: Sizes) -> Plan {
         state: UNSETTLED,
         columns: BATCH_COLUMNS,
         rows: batch_walkers(&SPLITTING, sizes),
+        plots: |_| Vec::new(),
     }
 }

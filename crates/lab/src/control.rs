@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use crate::Progress;
 
 /// Limits of a run, shared by its threads.
-pub(super) struct Control<'a> {
+pub(crate) struct Control<'a> {
     started: Instant,
     deadline: Option<Instant>,
     limit: u64,
     /// Units done, or handed out to be done.
-    pub(super) done: AtomicU64,
+    pub(crate) done: AtomicU64,
     stopped: AtomicBool,
     progress: &'a dyn Progress,
 }
 
 impl<'a> Control<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         duration: Option<Duration>,
         limit: Option<u64>,
         progress: &'a dyn Progress,
@@ -35,12 +35,12 @@ impl<'a> Control<'a> {
     }
 
     /// Ends the run.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
     /// Whether the run goes on.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(crate) fn goes_on(&self) -> bool {
         if self.stopped.load(Ordering::Relaxed)
             || self.done.load(Ordering::Relaxed) >= self.limit
             || self
@@ -57,12 +57,12 @@ impl<'a> Control<'a> {
     }
 
     /// Seconds since the run began.
-    pub(super) fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 
     /// Waits, but not beyond the end of the run. Returns how long.
-    pub(super) fn pause(&self, pause: Duration) -> Duration {
+    pub(crate) fn pause(&self, pause: Duration) -> Duration {
         const SLICE: Duration = Duration::from_millis(50);
         if pause.is_zero() {
             return pause;
@@ -79,7 +79,7 @@ impl<'a> Control<'a> {
 }
 
 /// The pause in force: the suite's in a run without end, none in a measurement.
-pub(super) fn pause_in_force(given: Option<Duration>, limited: bool, suite: Duration) -> Duration {
+pub(crate) fn pause_in_force(given: Option<Duration>, limited: bool, suite: Duration) -> Duration {
     given.unwrap_or(if limited { Duration::ZERO } else { suite })
 }
 

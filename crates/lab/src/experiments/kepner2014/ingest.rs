@@ -1,0 +1,230 @@
+//! Figures 5, 6 and 7 and the write-ahead log: how fast graphs go in.
+
+use ostrakon_cell::Durability;
+
+use super::super::plan::{Phase, Plan, RowPlan, Sizes};
+use super::super::record::{Plot, PlotSeries, Row, Unit};
+use super::paper;
+use crate::graphs::GraphWorkload;
+
+/// No tablet splits by itself: the split points are the workload's.
+const THRESHOLD_HIGH: (&str, &str) = ("table.split.threshold", "128G");
+
+/// Tablets a writer, as in the paper.
+const TABLETS: usize = 32;
+
+fn graph(sizes: Sizes, writers: usize, tablets: usize) -> GraphWorkload {
+    GraphWorkload {
+        scale: sizes.graph_scale(14),
+        writers,
+        tablets,
+        ..GraphWorkload::default()
+    }
+}
+
+fn row(name: String, clients: usize, phase: Phase) -> RowPlan {
+    RowPlan {
+        name,
+        clients,
+        splits: 0,
+        properties: &[THRESHOLD_HIGH],
+        phases: vec![phase],
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn writers(sizes: Sizes, writers: usize, tablets: usize) -> RowPlan {
+    let workload = graph(sizes, writers, tablets);
+    let name = format!(
+        "{} × {}",
+        counted(writers, "writer"),
+        counted(tablets, "tablet")
+    );
+    row(name, writers, Phase::Graph(workload, None))
+}
+
+fn ranks(sizes: Sizes, ranks: usize) -> RowPlan {
+    let workload = graph(sizes, ranks, TABLETS);
+    let name = format!("{} × {TABLETS} tablets", counted(ranks, "rank"));
+    row(name, ranks, Phase::Ranks(workload))
+}
+
+const COLUMNS: &[(&str, &str, Unit)] = &[
+    ("ingest.edges", "Edges generated", Unit::Count),
+    ("ingest.entries", "Entries stored", Unit::Count),
+    ("ingest.seconds", "Time", Unit::Seconds),
+    ("ingest.rate", "Edges/s", Unit::PerSecond),
+    ("ingest.stored_rate", "Stored/s", Unit::PerSecond),
+    ("ingest.writer_rate", "Edges/s a writer", Unit::PerSecond),
+    ("ingest.flushed_rate", "Edges/s, flushed", Unit::PerSecond),
+    ("ingest.tablets", "Tablets", Unit::Count),
+];
+
+const TIMED: &str = "from the start of the writers or processes, generating and sorting of the base graphs included, to \
+     the last acknowledgement, or to the end of the import; flushed: until everything is in files. Split points are \
+     made before, as in the paper";
+const BURST: &str = "an empty table, split as the paper splits it, filled from nothing; a burst, smaller than memory";
+const SCALED: &str = "One machine. A base graph of SCALE 14 (16,384 vertices, 131,072 edges) instead of 17, stacked 32 \
+     times for each writer, blocks of 500 kB: 4.2 M edges a writer. A factor of 8 is the paper's size. Rows are numbers \
+     of ten digits, columns of five or six, in the qualifier; the value is how often the edge was generated.";
+
+/// Figure 5: ingest against time.
+pub(in super::super) fn figure_5(sizes: Sizes) -> Plan {
+    let workload = GraphWorkload {
+        scale: sizes.graph_scale(15),
+        writers: 2,
+        tablets: TABLETS,
+        ..GraphWorkload::default()
+    };
+    Plan {
+        title: "Ingest of graphs against time",
+        paper: paper::FIGURE_5,
+        scaling: "One machine, 2 writers, base graphs of SCALE 15 stacked 32 times for each: 16.8 M edges.",
+        timed: TIMED,
+        state: BURST,
+        columns: COLUMNS,
+        rows: vec![row("2 writers".to_owned(), 2, Phase::Graph(workload, None))],
+        plots: |_| Vec::new(),
+    }
+}
+
+/// Figure 6: rate against writers and tablets, and by ranks.
+pub(in super::super) fn figure_6(sizes: Sizes) -> Plan {
+    let mut rows: Vec<RowPlan> = [1, 2, 3, 4]
+        .map(|count| writers(sizes, count, TABLETS))
+        .into();
+    rows.extend([1, 8].map(|tablets| writers(sizes, 2, tablets)));
+    rows.extend([1, 2, 3, 4].map(|count| ranks(sizes, count)));
+    Plan {
+        title: "Ingest of graphs against writers, tablets and ranks",
+        paper: paper::FIGURE_6,
+        scaling: SCALED,
+        timed: TIMED,
+        state: BURST,
+        columns: COLUMNS,
+        rows,
+        plots: rate_plot,
+    }
+}
+
+/// Figure 7: published maxima and ours.
+pub(in super::super) fn figure_7(sizes: Sizes) -> Plan {
+    Plan {
+        title: "Published maxima, and ours",
+        paper: paper::FIGURE_7,
+        scaling: SCALED,
+        timed: TIMED,
+        state: BURST,
+        columns: COLUMNS,
+        rows: vec![writers(sizes, 2, TABLETS), ranks(sizes, 2)],
+        plots: maxima_plot,
+    }
+}
+
+/// The write-ahead log on and off.
+pub(in super::super) fn write_ahead_log(sizes: Sizes) -> Plan {
+    let level = |name: &str, durability| {
+        let workload = graph(sizes, 2, TABLETS);
+        row(name.to_owned(), 2, Phase::Graph(workload, Some(durability)))
+    };
+    Plan {
+        title: "The write-ahead log, on and off",
+        paper: paper::WRITE_AHEAD_LOG,
+        scaling: SCALED,
+        timed: TIMED,
+        state: BURST,
+        columns: COLUMNS,
+        rows: vec![
+            level("sync: on the disk when acknowledged", Durability::Sync),
+            level(
+                "flush: with the system when acknowledged",
+                Durability::Flush,
+            ),
+            level("none: no log", Durability::None),
+        ],
+        plots: |_| Vec::new(),
+    }
+}
+
+fn rate_plot(rows: &[Row]) -> Vec<Plot> {
+    let line = |name: &str, wanted: &str, metric: &str| PlotSeries {
+        name: name.to_owned(),
+        points: rows
+            .iter()
+            .filter(|row| row.name.ends_with("× 32 tablets") && row.name.contains(wanted))
+            .filter_map(|row| Some((row.clients as f64, row.metrics.get(metric)?.mean)))
+            .collect(),
+        lines: true,
+    };
+    let mut tablets: Vec<(f64, f64)> = rows
+        .iter()
+        .filter(|row| row.name.starts_with("2 writers"))
+        .filter_map(|row| {
+            let of = |metric: &str| row.metrics.get(metric).map(|spread| spread.mean);
+            Some((of("ingest.tablets")?, of("ingest.rate")?))
+        })
+        .collect();
+    tablets.sort_by(|a, b| a.0.total_cmp(&b.0));
+    vec![
+        Plot {
+            title: "Edges a second against writers".to_owned(),
+            x: "writers or ranks".to_owned(),
+            y: "edges a second".to_owned(),
+            series: vec![
+                line("writers, durable", "writer", "ingest.rate"),
+                line("ranks, one import", "rank", "ingest.rate"),
+                PlotSeries {
+                    name: "the paper, 100,000 a process".to_owned(),
+                    points: vec![(1.0, 1e5), (4.0, 4e5)],
+                    lines: true,
+                },
+            ],
+            ..Plot::default()
+        },
+        Plot {
+            title: "Edges a second against tablets".to_owned(),
+            x: "tablets of the table".to_owned(),
+            y: "edges a second".to_owned(),
+            series: vec![PlotSeries {
+                name: "2 writers".to_owned(),
+                points: tablets,
+                lines: true,
+            }],
+            ..Plot::default()
+        },
+    ]
+}
+
+fn maxima_plot(rows: &[Row]) -> Vec<Plot> {
+    let published = [
+        ("MIT 2014 (216 nodes)", 216.0, 115e6),
+        ("BAH 2013, average (1000 nodes)", 1000.0, 108e6),
+        ("Google 2014 (330 nodes)", 330.0, 1e6),
+        ("MIT 2014, one server", 1.0, 5e5),
+    ];
+    let point = |name: &str, nodes: f64, rate: f64| PlotSeries {
+        name: name.to_owned(),
+        points: vec![(nodes, rate)],
+        lines: false,
+    };
+    let mut series: Vec<PlotSeries> = published
+        .iter()
+        .map(|&(name, nodes, rate)| point(name, nodes, rate))
+        .collect();
+    for (name, row) in ["here, writers", "here, ranks"].iter().zip(rows) {
+        if let Some(rate) = row.metrics.get("ingest.rate") {
+            series.push(point(name, 1.0, rate.mean));
+        }
+    }
+    vec![Plot {
+        title: "Inserts a second against nodes".to_owned(),
+        x: "nodes".to_owned(),
+        y: "inserts a second".to_owned(),
+        log: true,
+        series,
+        ..Plot::default()
+    }]
+}
