@@ -15,8 +15,9 @@ from ostrakon.errors import Error
 from ostrakon.iterators import IteratorSetting
 from ostrakon.ranges import Range
 from ostrakon.scan import Batch, Entry, Scan
+from ostrakon.sorted_file import write_sorted_file, write_sorted_frame
 from ostrakon.store import Store, open  # noqa: A004 - `ostrakon.open`, as `gzip.open`
-from ostrakon.table import Table, Tablet
+from ostrakon.table import ImportReport, Table, Tablet
 from ostrakon.writer import Writer
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "Entry",
     "Error",
     "HierAssoc",
+    "ImportReport",
     "IteratorSetting",
     "Range",
     "Scan",
@@ -40,6 +42,8 @@ __all__ = [
     "__version__",
     "errors",
     "open",
+    "write_sorted_file",
+    "write_sorted_frame",
 ]
 
 # Public name -> module of the package that has it. One line a name.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple
 
 from ostrakon._native import NativeTable
@@ -13,7 +14,7 @@ from ostrakon.ranges import Bytes, native_ranges
 from ostrakon.scan import FIELDS, Scan
 from ostrakon.writer import Writer, columns_of
 
-__all__ = ["Table", "Tablet"]
+__all__ = ["ImportReport", "Table", "Tablet"]
 
 
 class Tablet(NamedTuple):
@@ -24,6 +25,17 @@ class Tablet(NamedTuple):
     files: int
     entries: int
     bytes: int
+
+
+class ImportReport(NamedTuple):
+    """What `Table.import_directory` took over."""
+
+    files: int
+    entries: int
+    bytes: int
+    empty_files: int
+    copied_files: int
+    files_left: int
 
 
 def _auths(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
@@ -166,6 +178,26 @@ class Table:
     ) -> int:
         """`bulk_import` of a data frame, whose columns are named as in `Writer.put_frame`."""
         return self._native.bulk_import(columns_of(frame, columns, **parts))
+
+    def import_directory(
+        self,
+        directory: str | PathLike[str],
+        *,
+        transfer: str = "move",
+        verify: bool = False,
+        allow_empty: bool = False,
+    ) -> ImportReport:
+        """Takes over every sorted file of a directory, all of them at once or none.
+
+        The files are those of `write_sorted_file`, written by any process; names that begin with
+        `_` or `.` are passed over. A file that is no sound sorted file is refused by name, and
+        nothing is imported. `transfer`: `move` takes the files out of the directory, `link` shares
+        their bytes with it (never change such a file), `copy` leaves it alone. `verify` reads every
+        entry first.
+        """
+        return ImportReport(
+            *self._native.import_directory(directory, transfer, verify, allow_empty)
+        )
 
     def scan(
         self,

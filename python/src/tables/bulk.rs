@@ -1,10 +1,13 @@
-//! Bulk import: columns, sorted here unless they are, become table files in one step.
+//! Bulk import: columns, sorted here unless they are, become table files in one step, or a file that
+//! a table takes over later.
 
 use std::cmp::Ordering;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{Batch, Result, Table};
+use ostrakon_cell::{Batch, BulkWriter, Result, Table};
+use ostrakon_store::sorted_file::{BulkFileWriter, WriterOptions};
 
 use crate::columns::Entries;
 
@@ -13,6 +16,18 @@ const BATCH_ENTRIES: usize = 1 << 14;
 
 /// Imports the entries as one atomic change; returns their number.
 pub(super) fn import(table: &Arc<dyn Table>, entries: &Entries) -> Result<u64> {
+    write(entries, || table.bulk_writer())
+}
+
+/// Writes the entries to a sorted file, without a store; returns their number.
+pub(super) fn write_file(path: &Path, entries: &Entries) -> Result<u64> {
+    write(entries, || {
+        let file = BulkFileWriter::create(path, WriterOptions::default())?;
+        Ok(Box::new(file))
+    })
+}
+
+fn write(entries: &Entries, open: impl FnOnce() -> Result<Box<dyn BulkWriter>>) -> Result<u64> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_millis() as i64);
     let key = |at: usize| entries.entry(at, now).key;
@@ -22,7 +37,7 @@ pub(super) fn import(table: &Arc<dyn Table>, entries: &Entries) -> Result<u64> {
     } else {
         sorted_positions(entries, now)
     };
-    let mut bulk = table.bulk_writer()?;
+    let mut bulk = open()?;
     let mut batch = Batch::new();
     for begin in (0..entries.len()).step_by(BATCH_ENTRIES) {
         let end = (begin + BATCH_ENTRIES).min(entries.len());

@@ -6,7 +6,7 @@ use super::coded::NativeColumn;
 use super::labels::check_labels;
 use super::scan::{NativeBatch, NativeScan};
 use super::store::NativeStore;
-use super::table::NativeTable;
+use super::table::{NativeTable, write_sorted_file};
 use super::writer::NativeWriter;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -16,5 +16,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeScan>()?;
     module.add_class::<NativeBatch>()?;
     module.add_class::<NativeColumn>()?;
-    module.add_function(wrap_pyfunction!(check_labels, module)?)
+    module.add_function(wrap_pyfunction!(check_labels, module)?)?;
+    module.add_function(wrap_pyfunction!(write_sorted_file, module)?)
 }

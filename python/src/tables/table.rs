@@ -1,11 +1,12 @@
 //! One table of a store.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ostrakon_cell::{
     Authorizations, BatchLimit, BatchWriter, BatchWriterConfig, ColumnSelection, CompactOptions,
-    Error, Range, Result, ScanOptions, Table,
+    Error, ImportDirectoryOptions, ImportTransfer, Range, Result, ScanOptions, Table,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -162,6 +163,45 @@ impl NativeTable {
             .into_python()
     }
 
+    /// Imports the sorted files of a directory: files, entries, bytes, empty, copied and left files.
+    fn import_directory(
+        &self,
+        py: Python<'_>,
+        directory: PathBuf,
+        transfer: &str,
+        verify: bool,
+        allow_empty: bool,
+    ) -> PyResult<(u64, u64, u64, u64, u64, u64)> {
+        let transfer = match transfer {
+            "move" => ImportTransfer::Move,
+            "link" => ImportTransfer::Link,
+            "copy" => ImportTransfer::Copy,
+            other => {
+                return Err(Error::invalid(format!(
+                    "`transfer` is one of move, link, copy, not {other:?}"
+                ))
+                .with("argument", "transfer"))
+                .into_python();
+            }
+        };
+        let options = ImportDirectoryOptions {
+            transfer,
+            verify,
+            allow_empty,
+        };
+        let report = py
+            .detach(|| self.open_table()?.import_directory(&directory, &options))
+            .into_python()?;
+        Ok((
+            report.files,
+            report.entries,
+            report.bytes,
+            report.empty_files,
+            report.copied_files,
+            report.files_left,
+        ))
+    }
+
     /// The properties in force.
     fn properties(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
         py.detach(|| self.open_table()?.properties()).into_python()
@@ -249,4 +289,16 @@ impl NativeTable {
         py.detach(|| self.open_table()?.cancel_compaction())
             .into_python()
     }
+}
+
+/// Writes columns, sorted here unless they are, to a sorted file; returns the number of entries.
+#[pyfunction]
+pub(super) fn write_sorted_file(
+    py: Python<'_>,
+    path: PathBuf,
+    columns: Columns<'_>,
+) -> PyResult<u64> {
+    let entries = columns.entries(py)?;
+    py.detach(|| super::bulk::write_file(&path, &entries))
+        .into_python()
 }

@@ -1,0 +1,65 @@
+"""Sorted files: what one process writes and a table takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from ostrakon._native import write_sorted_file as _write
+from ostrakon.writer import columns_of
+
+__all__ = ["write_sorted_file", "write_sorted_frame"]
+
+
+def write_sorted_file(
+    path: str | PathLike[str],
+    row: Any,
+    qualifier: Any = b"",
+    value: Any = b"",
+    *,
+    family: Any = b"",
+    visibility: Any = b"",
+    timestamp: Any = None,
+) -> int:
+    """Writes entries to a sorted file, without a store; returns their number.
+
+    The arguments are those of `Writer.put`; entries need not be sorted. The name ends with
+    `.sorted`, and the file must not exist. It is durable when the call returns. Each process of a
+    parallel program writes files of its own into one directory; then one process imports them all
+    at once with `Table.import_directory`. Without `timestamp` entries get the present time.
+
+    >>> import ostrakon, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, ostrakon.open() as store:
+    ...     for part in range(2):
+    ...         path = pathlib.Path(folder, f"part-{part}.sorted")
+    ...         ostrakon.write_sorted_file(path, [f"b{part}", f"a{part}"], "q", [1, 2])
+    ...     table = store.create_table("t")
+    ...     table.import_directory(folder).entries
+    ...     [entry.row for entry in table.scan().entries()]
+    2
+    2
+    4
+    ['a0', 'a1', 'b0', 'b1']
+    """
+    return _write(
+        path,
+        columns_of(
+            row=row,
+            qualifier=qualifier,
+            value=value,
+            family=family,
+            visibility=visibility,
+            timestamp=timestamp,
+        ),
+    )
+
+
+def write_sorted_frame(
+    path: str | PathLike[str],
+    frame: Any,
+    columns: Mapping[str, str] | None = None,
+    **parts: Any,
+) -> int:
+    """`write_sorted_file` of a data frame, whose columns are named as in `Writer.put_frame`."""
+    return _write(path, columns_of(frame, columns, **parts))
