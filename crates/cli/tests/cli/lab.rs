@@ -235,7 +235,7 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
     assert!(page.contains("100,000,000 database inserts") && page.contains("here, ranks"));
     // A rank that cannot do its work says why.
     let err = folder.fails(
-        1,
+        2,
         &[
             "lab",
             "rank",
