@@ -11,16 +11,17 @@ use crate::table::{LoggedCommit, StoreContext};
 use crate::threads;
 use crate::wal::{RecordHeader, WalWriter};
 
-/// The running log thread.
-pub(super) struct LogThread(JoinHandle<StoreResult<()>>);
+/// The running log thread. It ends with the bytes of its last segment.
+pub(super) struct LogThread(JoinHandle<StoreResult<u64>>);
 
 impl LogThread {
     pub(super) fn start(context: Arc<StoreContext>, writer: WalWriter) -> StoreResult<Self> {
         threads::spawn("log", move || run(&context, writer)).map(Self)
     }
 
-    /// Waits until everything submitted is settled; call after the queue was closed.
-    pub(super) fn join(self) -> StoreResult<()> {
+    /// Waits until everything submitted is settled; call after the queue was closed. Returns the
+    /// bytes of the last segment.
+    pub(super) fn join(self) -> StoreResult<u64> {
         self.0.join().unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Internal,
@@ -30,16 +31,16 @@ impl LogThread {
     }
 }
 
-fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
+fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<u64> {
     let mut group = Vec::new();
     while context.commits.take(&mut group) {
         commit(context, &mut writer, &mut group);
     }
     // Levels below `sync` were written without being synced: do it now that there is time.
-    match context.health.check_writable() {
-        Ok(()) => writer.sync(),
-        Err(_) => Ok(()),
+    if context.health.check_writable().is_ok() {
+        writer.sync()?;
     }
+    Ok(writer.segment_bytes())
 }
 
 fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {

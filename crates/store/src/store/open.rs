@@ -291,7 +291,7 @@ impl Store {
         self.context.timer.close();
         self.context.commits.close();
         let mut outcome = match self.log.lock().take() {
-            Some(log) => log.join().and_then(|()| self.flush_for_closing()),
+            Some(log) => log.join().and_then(|bytes| self.flush_for_closing(bytes)),
             None => Ok(()),
         };
         self.stop.store(true, Ordering::SeqCst);
@@ -316,17 +316,32 @@ impl Store {
         outcome
     }
 
-    fn flush_for_closing(&self) -> StoreResult<()> {
-        if self.context.health.check_writable().is_err() {
+    /// Leaves little in the log: opening reads all of it, records of flushed batches included.
+    /// `last_segment_bytes` is what the current segment holds; nothing is added to it any more.
+    fn flush_for_closing(&self, last_segment_bytes: u64) -> StoreResult<()> {
+        let context = &self.context;
+        if context.health.check_writable().is_err() {
             return Ok(());
         }
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
+        let current = context.segment.load(Ordering::SeqCst);
+        let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
+        let whole_segments = current - oldest.unwrap_or(current).min(current);
+        let log_bytes = whole_segments * context.options.segment_bytes() + last_segment_bytes;
+        let long_log = log_bytes > KEPT_IN_LOG_BYTES;
         for table in tables {
-            if table.has_unlogged() || table.unflushed().0 > KEPT_IN_LOG_BYTES {
+            let unflushed = table.unflushed().0;
+            if table.has_unlogged() || unflushed > KEPT_IN_LOG_BYTES || (long_log && unflushed > 0)
+            {
                 table.flush_memtables()?;
             }
         }
-        background::delete_old_segments(&self.context, &self.tables)
+        if long_log {
+            // The current segment may go only when another stands behind it: numbers never repeat.
+            WalWriter::create(&context.vfs, &self.wal_dir(), current + 1)?;
+            context.segment.store(current + 1, Ordering::SeqCst);
+        }
+        background::delete_old_segments(context, &self.tables)
     }
 }
 

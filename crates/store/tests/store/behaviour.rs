@@ -95,6 +95,37 @@ fn what_is_written_is_read_from_memory_files_and_after_reopening() {
 }
 
 #[test]
+fn closing_leaves_no_long_log_to_read() {
+    let components = in_memory();
+    let log_bytes = || -> u64 {
+        let dir = Path::new("/store/wal");
+        let segments = components.vfs.list(dir).unwrap();
+        let size = |name: &std::ffi::OsStr| components.vfs.len(&dir.join(name)).unwrap();
+        segments.iter().map(|entry| size(entry.name.as_ref())).sum()
+    };
+    let large = vec![b'x'; 4096];
+    {
+        let store = on(&components, manual());
+        for name in ["t", "u"] {
+            store.create_table(name, &TableOptions::default()).unwrap();
+        }
+        // A long log of a table that is flushed, behind a few batches of one that is not.
+        fill(&store.table("u").unwrap(), 0, 10, b"little");
+        fill(&store.table("t").unwrap(), 0, 5000, &large);
+        store.table("t").unwrap().flush(true).unwrap();
+        assert!(log_bytes() > 16 << 20);
+    }
+    assert!(log_bytes() < 1 << 10, "{} bytes of log", log_bytes());
+    for _ in 0..2 {
+        let store = on(&components, manual());
+        check_all(&store.table("t").unwrap(), 5000, &large);
+        check_all(&store.table("u").unwrap(), 10, b"little");
+        fill(&store.table("u").unwrap(), 0, 10, b"little");
+    }
+    assert!(log_bytes() > 0, "a short log is left as it is");
+}
+
+#[test]
 fn splits_merges_and_row_deletes_move_no_entry() {
     let store = on(&in_memory(), manual());
     store.create_table("t", &TableOptions::default()).unwrap();
