@@ -39,11 +39,15 @@ const ALIGN: usize = 4096;
 /// Bytes of a window that is written. A file holds three.
 const WRITE_BYTES: usize = 512 << 10;
 
-/// Bytes of a window that is read. A file holds three, and a compaction reads many files.
+/// Bytes of a window that is read.
 const READ_BYTES: usize = 256 << 10;
 
-/// Windows of one file under way at once.
+/// Windows of one file being written at once.
 const UNDER_WAY: usize = 2;
+
+/// Windows of one file read ahead. Merging a window takes longer than reading one, so one is enough,
+/// and a compaction reads up to 32 files: each window more would be megabytes beside the budget.
+const READ_AHEAD: usize = 1;
 
 /// Idle windows kept for the next file that is written, so that their memory is not asked for anew.
 const IDLE_WINDOWS: usize = 8;
@@ -361,7 +365,7 @@ impl DirectReader {
     }
 
     fn read_ahead(&mut self) {
-        while self.windows.len() <= UNDER_WAY && self.next < self.file.len {
+        while self.windows.len() <= READ_AHEAD && self.next < self.file.len {
             let slot = Arc::new(Slot {
                 offset: self.next,
                 outcome: Mutex::new(None),
