@@ -40,7 +40,7 @@ impl Column {
 /// assert!(selection.contains(b"meta", b"name"));
 /// assert!(!selection.contains(b"meta", b"age"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ColumnSelection {
     /// Sorted by family then qualifier; a whole family (`None`) stands first and swallows the rest.
     columns: Vec<Column>,
@@ -48,6 +48,16 @@ pub struct ColumnSelection {
     families: Vec<Vec<u8>>,
     qualified: bool,
 }
+
+/// The other fields follow from the columns. Asked for every look-up.
+impl PartialEq for ColumnSelection {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.columns.len() == other.columns.len() && self.columns == other.columns
+    }
+}
+
+impl Eq for ColumnSelection {}
 
 impl ColumnSelection {
     /// Every column.

@@ -123,8 +123,11 @@ impl Key {
     /// Overwrites this key, reusing its buffers.
     pub fn set(&mut self, key: KeyRef<'_>) {
         fn put(to: &mut Vec<u8>, from: &[u8]) {
-            to.clear();
-            to.extend_from_slice(from);
+            // Most parts of the ends of ranges are empty, before and after.
+            if !(to.is_empty() && from.is_empty()) {
+                to.clear();
+                to.extend_from_slice(from);
+            }
         }
         put(&mut self.row, key.row);
         put(&mut self.family, key.family);

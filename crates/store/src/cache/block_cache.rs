@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter, Weighter};
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, Weighter};
 
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
@@ -60,6 +61,22 @@ impl Weighter<PartId, Part> for PartWeigher {
     }
 }
 
+/// Counts blocks that go.
+#[derive(Clone, Default)]
+struct CountEvictions(Arc<AtomicU64>);
+
+impl Lifecycle<PartId, Arc<Block>> for CountEvictions {
+    /// What is evicted, to be freed when the cache is no longer locked. Mostly one block makes room for one.
+    type RequestState = [Option<Arc<Block>>; 2];
+
+    fn on_evict(&self, state: &mut Self::RequestState, _: PartId, block: Arc<Block>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
+            *place = Some(block);
+        }
+    }
+}
+
 /// About what the cache itself needs for an entry.
 const ENTRY_BYTES: u64 = 96;
 
@@ -71,7 +88,8 @@ const SHARD_BYTES: u64 = 8 << 20;
 /// Blocks are evicted by a clock that tells those used again from those read once, so a long scan does not drive
 /// out what look-ups need.
 pub struct BlockCache {
-    blocks: Cache<PartId, Arc<Block>, BlockWeigher>,
+    blocks: Cache<PartId, Arc<Block>, BlockWeigher, DefaultHashBuilder, CountEvictions>,
+    evictions: CountEvictions,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     bytes: u64,
@@ -107,13 +125,15 @@ impl BlockCache {
                 })
         };
         let files = options.open_files.max(1);
+        let evictions = CountEvictions::default();
         Ok(Arc::new(Self {
             blocks: Cache::with_options(
                 sized(options.bytes, 32 << 10, shards)?,
                 BlockWeigher,
                 DefaultHashBuilder::default(),
-                DefaultLifecycle::default(),
+                evictions.clone(),
             ),
+            evictions,
             // An index may be large: one shard, so that it fits.
             parts: Cache::with_options(
                 sized(options.bytes / 2, 256 << 10, 1)?,
@@ -147,6 +167,7 @@ impl BlockCache {
     /// Forgets everything, for measurements.
     pub fn clear(&self) {
         self.blocks.clear();
+        self.evictions.0.fetch_add(1, Ordering::Relaxed);
         self.parts.clear();
         self.files.clear();
         self.report();
@@ -160,6 +181,12 @@ impl BlockCache {
             None => self.metrics.block_cache_misses.increment(),
         }
         found
+    }
+
+    /// A number that changes when blocks are evicted.
+    #[inline]
+    pub(crate) fn evictions(&self) -> u64 {
+        self.evictions.0.load(Ordering::Relaxed)
     }
 
     /// As [`block`](Self::block), but counts neither as a use of the block nor in the metrics.

@@ -7,6 +7,7 @@ mod bytes;
 mod checksum;
 mod compression;
 pub mod lanes;
+mod prefetch;
 mod prefix;
 pub mod varint;
 
@@ -14,4 +15,5 @@ pub use bytes::{ByteReader, put_length_prefixed};
 pub use checksum::{Checksum, checksum};
 pub use compression::{BlockCodec, Compression, Compressor, Decompressor, RAW_BYTES_MAX};
 pub use lanes::{LaneWidth, Lanes};
+pub(crate) use prefetch::{prefetch, prefetch_value};
 pub use prefix::{common_prefix_len, order_prefix};

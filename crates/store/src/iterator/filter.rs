@@ -6,19 +6,20 @@ use crate::error::StoreResult;
 
 /// Reads one batch from `source` and lets `filter` work on the entries from the given position on.
 ///
-/// The filter runs also when the source failed half-way: what it must hide stays hidden. A batch
-/// from which everything went is emptied wholly, so that a caller who asks again finds room.
+/// The filter is also told whether more entries may follow. It runs also when the source failed
+/// half-way: what it must hide stays hidden. A batch from which everything went is emptied wholly,
+/// so that a caller who asks again finds room.
 #[inline]
 pub(super) fn read_filtered(
     source: &mut impl SortedKeyValueIterator,
     out: &mut Batch,
     limit: BatchLimit,
-    filter: impl FnOnce(&mut Batch, usize),
+    filter: impl FnOnce(&mut Batch, usize, bool),
 ) -> StoreResult<bool> {
     let first = out.len();
     let more = source.next_batch(out, limit);
     if out.len() > first {
-        filter(out, first);
+        filter(out, first, !matches!(more, Ok(false)));
         if out.is_empty() {
             out.clear();
         }

@@ -78,6 +78,12 @@ impl CurrentColumn {
         self.set = false;
     }
 
+    /// Whether a column is remembered.
+    #[inline]
+    pub(super) fn is_set(&self) -> bool {
+        self.set
+    }
+
     /// Whether entry `at` is of the remembered column.
     pub(super) fn is(&self, batch: &Batch, at: usize) -> bool {
         self.set && batch.key(at).same(self.key.as_ref(), KeyPart::Visibility)

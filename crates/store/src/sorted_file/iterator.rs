@@ -189,27 +189,42 @@ impl FileIterator {
     /// Goes to the first fence from the present one on that meets the range, and seeks there.
     fn enter_fence(&mut self) -> Result<()> {
         while let Some((first, behind)) = self.fences.get(self.fence) {
-            let first = first.as_deref().map(Bound::before_row);
-            let behind = behind.as_deref().map(Bound::before_row);
-            let start = match (self.range.0.bound(), first) {
-                (Some(range), Some(fence)) if precedes(range, fence) => Some(fence),
-                (range, fence) => range.or(fence),
+            let (first, behind) = (first.as_deref(), behind.as_deref());
+            let (from, to) = (self.range.0.bound(), self.range.1.bound());
+            let fence_starts_last = match (from, first) {
+                (Some(from), Some(first)) => against(from, first) == Ordering::Less,
+                (from, _) => from.is_none(),
             };
-            self.fence_ends_first = match (self.range.1.bound(), behind) {
-                (Some(range), Some(fence)) => precedes(fence, range),
-                (range, _) => range.is_none(),
+            self.fence_ends_first = match (to, behind) {
+                (Some(to), Some(behind)) => against(to, behind) == Ordering::Greater,
+                (to, _) => to.is_none(),
             };
-            let end = if self.fence_ends_first {
-                behind
-            } else {
-                self.range.1.bound()
+            // Neither the range nor a fence is empty.
+            let meets = match (fence_starts_last, self.fence_ends_first) {
+                (false, false) | (true, true) => true,
+                (true, false) => match (first, to) {
+                    (Some(first), Some(to)) => against(to, first) == Ordering::Greater,
+                    _ => true,
+                },
+                (false, true) => match (from, behind) {
+                    (Some(from), Some(behind)) => against(from, behind) == Ordering::Less,
+                    _ => true,
+                },
             };
-            if let (Some(start), Some(end)) = (start, end)
-                && !precedes(start, end)
-            {
+            if !meets {
                 self.fence += 1;
                 continue;
             }
+            let start = if fence_starts_last {
+                first.map(Bound::before_row)
+            } else {
+                from
+            };
+            let end = if self.fence_ends_first {
+                behind.map(Bound::before_row)
+            } else {
+                to
+            };
             for source in &mut self.sources {
                 source.batch.clear();
                 source.at = 0;
@@ -428,12 +443,11 @@ fn part_end<'a>(
     }
 }
 
-/// Whether the place `a` lies before the place `b`.
-fn precedes(a: Bound<'_>, b: Bound<'_>) -> bool {
-    match a.key.cmp(&b.key) {
-        Ordering::Less => true,
-        Ordering::Equal => !a.after && b.after,
-        Ordering::Greater => false,
+/// How a place stands to the place before everything of `row`.
+fn against(place: Bound<'_>, row: &[u8]) -> Ordering {
+    match place.key.row.cmp(row) {
+        Ordering::Equal if !place.first_of_row => Ordering::Greater,
+        order => order,
     }
 }
 

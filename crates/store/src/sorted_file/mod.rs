@@ -45,6 +45,7 @@ mod filter;
 pub mod format;
 mod index;
 mod iterator;
+mod met;
 mod options;
 mod outline;
 mod reader;

@@ -9,6 +9,7 @@ use super::block::{Block, DecodeError, DecodeScratch};
 use super::bound::Bound;
 use super::index::{BlockPlace, GroupIndex};
 use super::iterator::LabelFilter;
+use super::met::Met;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
@@ -50,6 +51,7 @@ pub(super) struct GroupStream {
     more: bool,
     /// The block read last, to notice when reading is sequential.
     read_last: Option<usize>,
+    met: Met,
     ahead: Ahead,
     /// Long reading past the caches.
     sequential: Option<Box<dyn SequentialFile>>,
@@ -70,6 +72,7 @@ impl GroupStream {
             to: 0,
             more: false,
             read_last: None,
+            met: Met::default(),
             ahead: Ahead::default(),
             sequential: None,
             stored: Vec::new(),
@@ -116,6 +119,13 @@ impl GroupStream {
         reading: &Reading,
     ) -> StoreResult<()> {
         let bad_index = || file.corrupt(0, "an index is malformed");
+        let row = match (start, end) {
+            (Some(start), Some(end)) if is_one_row(start, end) => Some(start.key.row),
+            _ => None,
+        };
+        if self.block.is_none() || self.at != at {
+            self.load(file, at, end, row.is_some(), reading)?;
+        }
         let next = at + 1;
         // How the end of this block, a place the index knows, stands to the end of the range.
         let order = match end {
@@ -124,9 +134,6 @@ impl GroupStream {
             Some(bound) => self.index.compare(next, bound).ok_or_else(bad_index)?,
         };
         self.more = order == Ordering::Less && next < self.index.blocks();
-        if self.block.is_none() || self.at != at {
-            self.load(file, at, end, reading)?;
-        }
         let Some(block) = &self.block else {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
@@ -136,15 +143,13 @@ impl GroupStream {
             return Ok(());
         }
         let malformed = || self.malformed(file);
-        if let (Some(start), Some(end)) = (start, end)
+        if let Some(row) = row
             && order == Ordering::Greater
-            && is_one_row(start, end)
         {
-            let row = start.key.row;
             let (from, to) = block.find_row(row).ok_or_else(malformed)?;
             (self.from, self.to) = (from, to);
             if from < to {
-                block.touch(from);
+                block.prefetch_value(from);
                 self.scratch.know_row(row, from..to);
             }
             return Ok(());
@@ -233,14 +238,22 @@ impl GroupStream {
         Ok(())
     }
 
-    /// Puts block `at` under the position.
+    /// Puts block `at` under the position, for a single row or for more.
     fn load(
         &mut self,
         file: &SortedFile,
         at: usize,
         end: Option<Bound<'_>>,
+        single: bool,
         reading: &Reading,
     ) -> StoreResult<()> {
+        if single && let Some(block) = self.met.get(file.cache(), at) {
+            block.prefetch_head();
+            file.metrics().block_cache_hits.increment();
+            self.block = Some(block);
+            self.at = at;
+            return Ok(());
+        }
         let place = self
             .index
             .place(at)
@@ -248,6 +261,10 @@ impl GroupStream {
         let old = self.block.take();
         self.at = at;
         if let Some(block) = file.cache().block(file.id(), place.offset) {
+            block.prefetch_head();
+            if single {
+                self.met.put(file.cache(), at, self.index.blocks(), &block);
+            }
             self.block = Some(block);
             return Ok(());
         }

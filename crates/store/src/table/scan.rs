@@ -175,13 +175,16 @@ impl SerialScan {
                 None => range.start().map_or(0, |start| layout.position(&start.row)),
                 Some(tablet) => tablet + 1,
             };
-            if tablet >= layout.tablets().len() || starts_behind(layout, tablet, range) {
+            // The first tablet of a range holds its start.
+            let first = self.tablet.is_none() && range.start().is_some();
+            if tablet >= layout.tablets().len() || (!first && starts_behind(layout, tablet, range))
+            {
                 self.range += 1;
                 self.tablet = None;
                 continue;
             }
             self.tablet = Some(tablet);
-            let clipped = clip(layout, tablet, range);
+            let clipped = clip(layout, tablet, range, first);
             let piece = match &clipped {
                 Clip::Inside => range,
                 Clip::Part(part) => part,
@@ -315,14 +318,15 @@ enum Clip {
     Nothing,
 }
 
-/// The part of `range` that lies in a tablet; mostly all of it.
-fn clip(layout: &Layout, tablet: usize, range: &Range) -> Clip {
+/// The part of `range` that lies in a tablet; mostly all of it. `first` says that the range starts there.
+fn clip(layout: &Layout, tablet: usize, range: &Range, first: bool) -> Clip {
     let extent = &layout.tablets()[tablet].extent;
-    let starts_inside = match (&extent.after, range.start()) {
-        (None, _) => true,
-        (Some(after), Some(start)) => start.row > *after,
-        (Some(_), None) => false,
-    };
+    let starts_inside = first
+        || match (&extent.after, range.start()) {
+            (None, _) => true,
+            (Some(after), Some(start)) => start.row > *after,
+            (Some(_), None) => false,
+        };
     let ends_inside = match (&extent.through, range.end()) {
         (None, _) => true,
         (Some(through), Some(end)) => end.row <= *through,

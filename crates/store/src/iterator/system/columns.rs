@@ -64,7 +64,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for ColumnFilte
         if self.wanted.is_all() {
             return self.source.next_batch(out, limit);
         }
-        read_filtered(&mut self.source, out, limit, |batch, first| {
+        read_filtered(&mut self.source, out, limit, |batch, first, _| {
             apply(batch, first, &self.wanted);
         })
     }

@@ -109,7 +109,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for DeletingIte
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         let mut refused = false;
-        let more = read_filtered(&mut self.source, out, limit, |batch, first| {
+        let more = read_filtered(&mut self.source, out, limit, |batch, first, _| {
             refused = self.refusing.is_some() && has_marker(batch, first);
             apply(batch, first, &mut self.deleted, self.propagate);
             self.start.skip(batch, first);

@@ -76,7 +76,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VisibilityF
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        read_filtered(&mut self.source, out, limit, |batch, first| {
+        read_filtered(&mut self.source, out, limit, |batch, first, _| {
             apply(batch, first, &mut self.evaluator, &mut self.verdicts);
         })
     }

@@ -46,7 +46,7 @@ impl<I: SortedKeyValueIterator + 'static, F: EntryFilter> SortedKeyValueIterator
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         let (filter, negate) = (&mut self.filter, self.negate);
-        read_filtered(&mut self.source, out, limit, |batch, first| {
+        read_filtered(&mut self.source, out, limit, |batch, first, _| {
             filter.begin_batch();
             batch.retain_from(first, |batch, at| {
                 batch

@@ -67,7 +67,12 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VersioningI
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        read_filtered(&mut self.source, out, limit, |batch, first| {
+        read_filtered(&mut self.source, out, limit, |batch, first, more| {
+            if !more && !self.column.is_set() && batch.len() == first + 1 {
+                // One entry, as most look-ups find: nothing hides it, and nothing follows that it could hide.
+                self.start.skip(batch, first);
+                return;
+            }
             apply(batch, first, &mut self.column, &mut self.passed, self.max);
             self.start.skip(batch, first);
         })

@@ -100,14 +100,6 @@ impl Front {
         let step = self.step as usize;
         (low as usize * step, (high as usize * step).min(restarts))
     }
-
-    /// Reads a little of every line.
-    #[inline]
-    pub(super) fn touch(&self) -> u64 {
-        let [first, .., last] = &self.words;
-        let [start, ..] = &self.starts;
-        u64::from(*first) ^ u64::from(*last) ^ u64::from(*start) ^ self.prefix_len as u64
-    }
 }
 
 /// The first four bytes as [`order_prefix`] has the first eight.

@@ -1,6 +1,6 @@
 //! Lanes: integers of equal width above a base, and byte strings of any length.
 
-use crate::codec::{ByteReader, LaneWidth, varint};
+use crate::codec::{ByteReader, LaneWidth, prefetch, varint};
 
 /// Entries between two places where a block can be entered.
 pub(crate) const RESTART_INTERVAL: usize = 16;
@@ -66,6 +66,21 @@ impl IntLane {
             LaneWidth::Eight => u64::from_le_bytes(element(lane, at)?),
         };
         Some(self.base.wrapping_add(distance))
+    }
+
+    /// Where in the block the distance at `at` stands.
+    #[inline]
+    pub(super) fn place(&self, at: usize) -> usize {
+        self.start() + at * self.width.bytes()
+    }
+
+    /// The integers from `from` up to, not including, `to`, if each is one byte as it stands there.
+    #[inline]
+    pub(super) fn bytes<'a>(&self, whole: &'a [u8], from: usize, to: usize) -> Option<&'a [u8]> {
+        if self.width != LaneWidth::One || self.base != 0 {
+            return None;
+        }
+        whole.get(self.start() + from..self.start() + to)
     }
 
     /// Calls `each` with the integers from `from` up to, not including, `to`.
@@ -276,6 +291,40 @@ impl BytesLane {
         };
         let len = (ends.get(whole, id)? as usize).checked_sub(start)?;
         Some((start, len))
+    }
+
+    /// Where in the block the data begins.
+    #[inline]
+    pub(super) fn data_start(&self) -> usize {
+        match self {
+            Self::Plain { data, .. } | Self::Dictionary { data, .. } => data.start,
+        }
+    }
+
+    /// Asks for what tells the strings of `count` entries from `at` on, as far as that is known without reading.
+    #[inline]
+    pub(super) fn prefetch(&self, whole: &[u8], at: usize, count: usize) {
+        match self {
+            Self::Plain {
+                lens,
+                starts: None,
+                data,
+            } => {
+                let len = lens.base() as usize;
+                let start = data.start.saturating_add(len.saturating_mul(at));
+                prefetch(whole, start);
+                prefetch(whole, start.saturating_add(len.saturating_mul(count)));
+            }
+            Self::Plain {
+                lens,
+                starts: Some(starts),
+                ..
+            } => {
+                prefetch(whole, lens.place(at));
+                prefetch(whole, starts.place(at / RESTART_INTERVAL));
+            }
+            Self::Dictionary { ids, .. } => prefetch(whole, ids.place(at)),
+        }
     }
 
     #[inline]

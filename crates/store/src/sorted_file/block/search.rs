@@ -4,8 +4,11 @@ use std::cmp::Ordering;
 
 use super::format::{Block, Deletes, SIGN};
 use super::lane::RESTART_INTERVAL;
-use crate::codec::common_prefix_len;
+use crate::codec::{common_prefix_len, prefetch, prefetch_value};
 use crate::sorted_file::bound::Bound;
+
+/// Lines of suffixes asked for ahead of a walk over a group: rows that differ in twelve bytes or so.
+const SUFFIX_LINES: usize = 4;
 
 /// How a row stands to the one looked for, and how many bytes behind the block's prefix agree.
 #[derive(Clone, Copy)]
@@ -82,10 +85,17 @@ impl Block {
             }
         }
         if touch {
-            // Most lanes hold a whole group in a line or two: memory is asked for them while rows are compared.
-            std::hint::black_box(self.touch_key(low * RESTART_INTERVAL));
+            self.prefetch_group(low);
         }
-        let (at, is_row) = self.walk(low, target, bound)?;
+        let walked = if bound.first_of_row {
+            self.walk_rows(low, target)
+        } else {
+            None
+        };
+        let (at, is_row) = match walked {
+            Some(found) => found,
+            None => self.walk(low, target, bound)?,
+        };
         Some(if at < from {
             (from, false)
         } else {
@@ -93,51 +103,48 @@ impl Block {
         })
     }
 
-    /// Reads a little of each lane at entry `at`, which will be decoded next: the processor then waits for all of them
-    /// at once, and meanwhile goes on.
+    /// Asks for the lines with entry `at`'s value, which will be decoded next.
     #[inline]
-    pub(in crate::sorted_file) fn touch(&self, at: usize) {
-        let sum = self.touch_key(at) ^ ends(self.layout().value.get(self.raw(), at));
-        std::hint::black_box(sum);
-    }
-
-    /// As [`touch`](Self::touch), without the value.
-    #[inline]
-    fn touch_key(&self, at: usize) -> u64 {
-        let (raw, layout) = (self.raw(), self.layout());
-        layout.timestamps.get(raw, at).unwrap_or(0)
-            ^ ends(layout.family.get(raw, at))
-            ^ ends(layout.qualifier.get(raw, at))
-    }
-
-    /// Reads a little of what a search looks at first. For [`Warmer`](crate::sorted_file::Warmer).
-    #[inline]
-    pub(in crate::sorted_file) fn touch_front(&self) -> u64 {
-        let layout = self.layout();
-        self.front().touch()
-            ^ layout.timestamps.base()
-            ^ layout.shared.base()
-            ^ self.raw_len() as u64
-    }
-
-    /// Reads a little of the lines that a search for `row` will walk over.
-    #[inline]
-    pub(in crate::sorted_file) fn touch_group(&self, row: &[u8]) -> u64 {
-        let (raw, layout) = (self.raw(), self.layout());
-        let Some(target) = row.get(layout.row_prefix.len..) else {
-            return 0;
-        };
-        let restarts = self.entries().div_ceil(RESTART_INTERVAL);
-        let (low, _) = self.front().narrow(target, restarts);
-        let at = low * RESTART_INTERVAL;
-        let start = self.suffix_start(low).unwrap_or(0);
-        let suffixes = layout.suffixes.of(raw).unwrap_or_default();
-        let suffixes = suffixes.get(start..).unwrap_or_default();
-        let mut sum = self.touch_key(at) ^ layout.shared.get(raw, at).unwrap_or(0);
-        for line in 0..4 {
-            sum ^= suffixes.get(64 * line).map_or(0, |&byte| u64::from(byte));
+    pub(in crate::sorted_file) fn prefetch_value(&self, at: usize) {
+        let (raw, value) = (self.raw(), &self.layout().value);
+        if let Some((start, len)) = value.locate(raw, at) {
+            let start = value.data_start() + start;
+            prefetch(raw, start);
+            prefetch(raw, start + len.saturating_sub(1));
         }
-        sum
+    }
+
+    /// Asks for what a search looks at first.
+    #[inline]
+    pub(in crate::sorted_file) fn prefetch_head(&self) {
+        prefetch_value(self);
+    }
+
+    /// Asks for the lines that a search for `row` will walk over.
+    #[inline]
+    pub(in crate::sorted_file) fn prefetch_row(&self, row: &[u8]) {
+        if let Some(target) = row.get(self.layout().row_prefix.len..) {
+            let restarts = self.entries().div_ceil(RESTART_INTERVAL);
+            let (low, _) = self.front().narrow(target, restarts);
+            self.prefetch_group(low);
+        }
+    }
+
+    /// Asks for the rows and columns of a restart's group. Most lanes hold all of it in a line or two.
+    #[inline]
+    fn prefetch_group(&self, restart: usize) {
+        let (raw, layout) = (self.raw(), self.layout());
+        let at = restart * RESTART_INTERVAL;
+        if let Some(start) = self.front().start(restart) {
+            let start = layout.suffixes.start + start;
+            for line in 0..SUFFIX_LINES {
+                prefetch(raw, start + 64 * line);
+            }
+        }
+        prefetch(raw, layout.shared.place(at));
+        prefetch(raw, layout.timestamps.place(at));
+        layout.family.prefetch(raw, at, RESTART_INTERVAL);
+        layout.qualifier.prefetch(raw, at, RESTART_INTERVAL);
     }
 
     fn restart_row(&self, restart: usize) -> Option<&[u8]> {
@@ -223,11 +230,58 @@ impl Block {
                 return Some((at, now.order == Ordering::Equal));
             }
         }
+        self.behind_group(end, target)
+    }
+
+    /// As [`walk`](Self::walk) to the beginning of a row, where all rows are of the same length and share less than 256
+    /// bytes; `None` where they are not, or if the block is malformed.
+    fn walk_rows(&self, restart: usize, target: &[u8]) -> Option<(usize, bool)> {
+        let (raw, layout) = (self.raw(), self.layout());
+        if !layout.row_lens.is_constant() {
+            return None;
+        }
+        let len = usize::try_from(layout.row_lens.base()).ok()?;
+        let len = len.checked_sub(layout.row_prefix.len)?;
+        let first = restart * RESTART_INTERVAL;
+        let end = (first + RESTART_INTERVAL).min(self.entries());
+        let (_, shared) = layout.shared.bytes(raw, first, end)?.split_first()?;
+        let suffixes = layout.suffixes.of(raw)?;
+        let mut suffix_end = self.suffix_start(restart)?;
+        let row = suffixes.get(suffix_end..suffix_end.checked_add(len)?)?;
+        suffix_end += len;
+        let now = compare(row, target, 0);
+        if now.order != Ordering::Less {
+            return Some((first, now.order == Ordering::Equal));
+        }
+        // How many bytes of the row before agree with the target, which lies behind it.
+        let mut agree = now.agree;
+        for (at, &shared) in (first + 1..end).zip(shared) {
+            let shared = usize::from(shared);
+            let start = suffix_end;
+            suffix_end = start.checked_add(len.checked_sub(shared)?)?;
+            if shared > agree {
+                continue;
+            }
+            if shared < agree {
+                return Some((at, false));
+            }
+            let suffix = suffixes.get(start..suffix_end)?;
+            let now = compare(suffix, target.get(shared..)?, shared);
+            if now.order != Ordering::Less {
+                return Some((at, now.order == Ordering::Equal));
+            }
+            agree = now.agree;
+        }
+        self.behind_group(end, target)
+    }
+
+    /// What follows a group all of which lies before the target.
+    fn behind_group(&self, end: usize, target: &[u8]) -> Option<(usize, bool)> {
         if end >= self.entries() {
             return Some((end, false));
         }
         // The next restart was not looked at, or was not before the bound.
-        let is_row = self.restart_row(restart + 1)? == target;
+        let is_row = self.restart_row(end / RESTART_INTERVAL)? == target;
         Some((end, is_row))
     }
 
@@ -269,13 +323,6 @@ impl Block {
         }
         Some(suffix_end)
     }
-}
-
-/// The first and the last byte, for nothing but having read them.
-#[inline]
-fn ends(bytes: Option<&[u8]>) -> u64 {
-    let ends = bytes.and_then(|bytes| bytes.first().zip(bytes.last()));
-    ends.map_or(0, |(&first, &last)| u64::from(first) ^ u64::from(last))
 }
 
 /// Compares what stands behind `before` bytes that agree.

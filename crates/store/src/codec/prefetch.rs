@@ -1,0 +1,74 @@
+//! Asking for memory before it is needed.
+//!
+//! In data larger than the processor's caches a look-up mostly waits for memory. A request that nobody waits for costs
+//! an instruction; a load in its place would stop everything behind it after a few hundred more. Without such an
+//! instruction these functions do nothing.
+
+/// The bytes that come from memory together.
+const LINE: usize = 64;
+
+/// Asks for the line with the byte at `at`; nothing happens if there is none.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+    if let Some(byte) = bytes.get(at) {
+        line_of(byte);
+    }
+}
+
+/// Asks for all lines of a value, which should be few.
+#[inline]
+pub(crate) fn prefetch_value<T>(value: &T) {
+    let start = std::ptr::from_ref(value).cast::<u8>();
+    for offset in (0..size_of::<T>()).step_by(LINE) {
+        line_of(start.wrapping_add(offset));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[expect(
+    unsafe_code,
+    reason = "the instruction has no safe name; docs/decisions/0013 has the measurement"
+)]
+fn line_of(byte: *const u8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: every x86-64 processor has the instruction, and it changes nothing a program can see, whatever the
+    // address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(byte.cast()) }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline]
+#[expect(
+    unsafe_code,
+    reason = "the instruction has no safe name; docs/decisions/0013 has the measurement"
+)]
+fn line_of(byte: *const u8) {
+    // SAFETY: the instruction is a hint: it neither faults nor changes anything a program can see, whatever the
+    // address.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) byte, options(nostack, preserves_flags, readonly));
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline]
+fn line_of(_: *const u8) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_place_may_be_asked_for() {
+        let bytes = vec![7; 1000];
+        for at in [0, 999, 1000, usize::MAX] {
+            prefetch(&bytes, at);
+        }
+        prefetch(&[], 0);
+        prefetch_value(&bytes);
+        prefetch_value(&[0_u64; 100]);
+        prefetch_value(&());
+        assert!(bytes.iter().all(|&byte| byte == 7));
+    }
+}
