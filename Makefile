@@ -10,7 +10,8 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
 # For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--json. RocksDB is C++ and takes long to build;
-# `make bench-compare RIVALS=` leaves it out and compares with fjall alone.
+# `make bench-compare RIVALS=` leaves it out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
+# the librocksdb.so 11.x of that folder instead (rocksdbjni's shared library has the C interface too).
 RIVALS ?= rocksdb
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
@@ -79,7 +80,7 @@ ifdef D4M
 	.venv/bin/python python/benches/assoc.py --d4m "$(D4M)" $(ARGS)
 else
 	@RIVALS="$(RIVALS)" scripts/setup bench-compare
-	$(CARGO) run --release -p ostrakon-bench-compare --features "$(RIVALS)" -- $(ARGS)
+	$(if $(ROCKSDB_LIB_DIR),LD_LIBRARY_PATH="$(ROCKSDB_LIB_DIR)") $(CARGO) run --release -p ostrakon-bench-compare --features "$(RIVALS)" -- $(ARGS)
 	@echo "For associative arrays against D4M.py: git clone https://github.com/Accla/D4M.py, then make bench-compare D4M=D4M.py"
 endif
 
