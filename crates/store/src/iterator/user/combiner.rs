@@ -1,13 +1,11 @@
 //! The base of all combiners: the versions of a column become one entry.
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, EntryRef, Key, KeyPart, KeyRef, Range,
-    SortedKeyValueIterator,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, EntryRef, Key, Range, SortedKeyValueIterator,
 };
 
 use crate::error::StoreResult;
-use crate::iterator::copy::Copier;
-use crate::iterator::seek::{widened_end, widened_start};
+use crate::iterator::seek::{same_column, widened_end, widened_start};
 
 /// Makes one value of many. A clone starts afresh.
 pub trait Reduce: Clone + Send + 'static {
@@ -22,6 +20,12 @@ pub trait Reduce: Clone + Send + 'static {
 
     /// Appends the combined value to `out`, which is empty.
     fn finish(&mut self, out: &mut Vec<u8>);
+
+    /// Whether `value`, if its column has no other, surely combines to these very bytes: then it
+    /// stays where it is. `false` is always right.
+    fn keeps(&self, _value: &[u8]) -> bool {
+        false
+    }
 }
 
 /// Which columns a [`Combiner`] combines.
@@ -41,18 +45,31 @@ pub enum Combined {
 /// A delete marker is never combined: it passes as it is, and nothing behind it belongs to what
 /// came before it. A range that begins or ends among the versions of a column is widened, so that
 /// a combined value never lacks a part; the entry is then inside the range or not by its own key.
+///
+/// It works inside the batch that goes out, where the source has put its entries: one that stays
+/// as it is costs a look at its neighbour and no copy. The last column of a batch is taken back
+/// until it is known that no version of it follows.
 pub struct Combiner<R> {
     source: BoxedIterator,
     reduce: R,
     combined: Combined,
-    look_ahead: Batch,
-    at: usize,
     exhausted: bool,
-    copier: Copier,
+    /// What was taken back from the batch before; its key and value are in `key` and `value`.
+    held: Option<Held>,
     key: Key,
     value: Vec<u8>,
     /// The range asked for, when the source reads a wider one.
     wanted: Option<Range>,
+    /// Positions of entries that leave the batch, ascending.
+    dropped: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Held {
+    /// A column whose values so far are in `reduce`; `value` is void.
+    Begun,
+    /// An entry as it came.
+    Entry,
 }
 
 impl<R: Reduce> Combiner<R> {
@@ -62,71 +79,164 @@ impl<R: Reduce> Combiner<R> {
             source,
             reduce,
             combined,
-            look_ahead: Batch::new(),
-            at: 0,
             exhausted: true,
-            copier: Copier::default(),
+            held: None,
             key: Key::default(),
             value: Vec::new(),
             wanted: None,
+            dropped: Vec::new(),
         }
     }
 
-    /// Makes sure that there is an entry at `self.at`; `false` at the end.
-    fn fill(&mut self, limit: BatchLimit) -> StoreResult<bool> {
-        while self.at >= self.look_ahead.len() {
-            if self.exhausted {
-                return Ok(false);
-            }
-            self.look_ahead.clear();
-            self.copier.clear();
-            self.at = 0;
-            self.exhausted = !self.source.next_batch(&mut self.look_ahead, limit)?;
+    /// Puts out what was taken back, lets the source append, and combines.
+    fn read(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
+        let first = out.len();
+        let held = self.held;
+        match held {
+            None => {}
+            Some(Held::Begun) => out.push(self.key.as_ref(), &[])?,
+            Some(Held::Entry) => out.push(self.key.as_ref(), &self.value)?,
         }
-        Ok(true)
-    }
-
-    fn combines(&self, key: KeyRef<'_>) -> bool {
-        !key.deleted
-            && match &self.combined {
-                Combined::All => true,
-                Combined::None => false,
-                Combined::Columns(columns) => columns.contains_key(key),
-            }
-    }
-
-    /// Combines the column that begins at `self.at` and appends the outcome, if it is asked for.
-    fn combine(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
-        self.key.set(self.look_ahead.key(self.at));
-        self.reduce.begin();
-        loop {
-            self.reduce.add(self.look_ahead.entry(self.at))?;
-            self.at += 1;
-            if !self.fill(limit)? {
-                break;
-            }
-            let next = self.look_ahead.key(self.at);
-            if next.deleted || !next.same(self.key.as_ref(), KeyPart::Visibility) {
-                break;
+        self.held = None;
+        let mut read = Ok(());
+        if !self.exhausted {
+            // What was taken back may have filled the batch: without one more entry it could
+            // never be finished.
+            let room = BatchLimit {
+                entries: limit.entries.max(out.len() + 1),
+                bytes: limit.bytes.max(out.byte_len() + 1),
+            };
+            match self.source.next_batch(out, room) {
+                Ok(more) => self.exhausted = !more,
+                Err(error) => read = Err(error),
             }
         }
-        let asked_for = match &self.wanted {
-            None => true,
-            Some(wanted) => wanted.contains(self.key.as_ref()),
-        };
-        if asked_for {
-            self.value.clear();
-            self.reduce.finish(&mut self.value);
-            out.push(self.key.as_ref(), &self.value)?;
+        self.dropped.clear();
+        let begun = held == Some(Held::Begun);
+        let combined = self.combine(out, first, begun, limit.entries);
+        let mut dropped = self.dropped.iter().copied().peekable();
+        if let Some(&first) = dropped.peek() {
+            out.retain_from(first, |_, at| dropped.next_if_eq(&at).is_none());
+        }
+        read.and(combined)
+    }
+
+    /// Combines the columns from position `first` on in place; `begun` says that the values of the
+    /// first one are in `reduce` already. At most `entries` stay.
+    fn combine(
+        &mut self,
+        out: &mut Batch,
+        first: usize,
+        mut begun: bool,
+        entries: usize,
+    ) -> StoreResult<()> {
+        let mut at = first;
+        while at < out.len() {
+            let combines = begun || self.combined.takes(out, at);
+            let mut end = at + 1;
+            while combines && end < out.len() && continues(out, end) {
+                end += 1;
+            }
+            let is_last = end == out.len();
+            let holds = is_last && (!self.exhausted || at - self.dropped.len() >= entries);
+            let stays = !combines || (!begun && end == at + 1 && self.reduce.keeps(out.value(at)));
+            if holds || !stays {
+                if let Err(error) = self.fold(out, at..end, combines, begun, holds) {
+                    // Nothing from here on goes out, and whoever asks again meets the same value.
+                    out.truncate(at);
+                    return Err(error);
+                }
+                if holds {
+                    out.truncate(at);
+                    return Ok(());
+                }
+            }
+            if self
+                .wanted
+                .as_ref()
+                .is_some_and(|wanted| !wanted.contains(out.key(at)))
+            {
+                self.dropped.push(at);
+            }
+            self.dropped.extend(at + 1..end);
+            begun = false;
+            at = end;
         }
         Ok(())
     }
+
+    /// Makes one of the entries of a column: in place of its first one, or in `self` if it is to be
+    /// held.
+    fn fold(
+        &mut self,
+        out: &mut Batch,
+        column: std::ops::Range<usize>,
+        combines: bool,
+        begun: bool,
+        holds: bool,
+    ) -> StoreResult<()> {
+        if !combines {
+            self.hold_entry(out, column.start);
+            return Ok(());
+        }
+        if !begun {
+            self.reduce.begin();
+        }
+        for at in column.start + usize::from(begun)..column.end {
+            if let Err(error) = self.reduce.add(out.entry(at)) {
+                self.hold_entry(out, at);
+                return Err(error);
+            }
+        }
+        if holds {
+            self.key.set(out.key(column.start));
+            self.held = Some(Held::Begun);
+            return Ok(());
+        }
+        self.value.clear();
+        self.reduce.finish(&mut self.value);
+        if let Err(error) = out.set_value(column.start, &self.value) {
+            self.key.set(out.key(column.start));
+            self.held = Some(Held::Entry);
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    fn hold_entry(&mut self, out: &Batch, at: usize) {
+        self.key.set(out.key(at));
+        self.value.clear();
+        self.value.extend_from_slice(out.value(at));
+        self.held = Some(Held::Entry);
+    }
+}
+
+impl Combined {
+    #[inline]
+    fn takes(&self, batch: &Batch, at: usize) -> bool {
+        let Some(slot) = batch.slots().get(at) else {
+            return false;
+        };
+        !slot.deleted
+            && match self {
+                Self::All => true,
+                Self::None => false,
+                Self::Columns(columns) => {
+                    columns.contains(batch.bytes(slot.family), batch.bytes(slot.qualifier))
+                }
+            }
+    }
+}
+
+/// Whether entry `at` is a further version of the column of the entry before it.
+#[inline]
+fn continues(batch: &Batch, at: usize) -> bool {
+    same_column(batch, at - 1, at) && batch.slots().get(at).is_some_and(|slot| !slot.deleted)
 }
 
 impl<R: Reduce> SortedKeyValueIterator for Combiner<R> {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
-        self.look_ahead.clear();
-        self.at = 0;
+        self.held = None;
         self.exhausted = true;
         let wider_start = widened_start(range)?;
         let wider_end = widened_end(wider_start.as_ref().unwrap_or(range))?;
@@ -145,26 +255,22 @@ impl<R: Reduce> SortedKeyValueIterator for Combiner<R> {
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        // The target may be another batch than last time.
-        self.copier.clear();
+        let first = out.len();
         while !out.is_full(limit) {
-            if !self.fill(limit)? {
+            if self.exhausted && self.held.is_none() {
                 return Ok(false);
             }
-            if self.combines(self.look_ahead.key(self.at)) {
-                self.combine(out, limit)?;
-                continue;
+            let read = self.read(out, limit);
+            if out.is_empty() {
+                // The bytes of what was taken back would count against the limit.
+                out.clear();
             }
-            let asked_for = match &self.wanted {
-                None => true,
-                Some(wanted) => wanted.contains(self.look_ahead.key(self.at)),
-            };
-            if asked_for && let Some(slot) = self.look_ahead.slots().get(self.at) {
-                self.copier.copy(out, &self.look_ahead, slot)?;
+            read?;
+            if out.len() > first {
+                break;
             }
-            self.at += 1;
         }
-        Ok(true)
+        Ok(!self.exhausted || self.held.is_some())
     }
 
     fn deep_copy(&self) -> BoxedIterator {

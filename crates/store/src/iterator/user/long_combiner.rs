@@ -56,6 +56,12 @@ impl Reduce for LongReduce {
     fn finish(&mut self, out: &mut Vec<u8>) {
         self.encoding.encode(self.so_far, out);
     }
+
+    #[inline]
+    fn keeps(&self, value: &[u8]) -> bool {
+        // No operation changes the only number of a column.
+        self.encoding.is_as_encoded(value)
+    }
 }
 
 /// What the classes differ in.

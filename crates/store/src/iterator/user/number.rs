@@ -61,6 +61,25 @@ impl NumberEncoding {
         }
     }
 
+    /// Whether `value` is surely what [`encode`](Self::encode) makes of the number in it. `false`
+    /// says nothing: it is for short numbers, which nearly all are.
+    #[inline]
+    #[must_use]
+    pub fn is_as_encoded(self, value: &[u8]) -> bool {
+        match self {
+            Self::FixedLen => value.len() == 8,
+            Self::VarLen => matches!(value, &[byte] if byte as i8 >= -112),
+            Self::String => match value {
+                [b'0'] => true,
+                [b'-', digits @ ..] | digits => {
+                    // Numbers of 18 digits are all in range.
+                    matches!(digits, [b'1'..=b'9', rest @ ..]
+                        if rest.len() < 18 && rest.iter().all(u8::is_ascii_digit))
+                }
+            },
+        }
+    }
+
     /// The number in `value`, or `None` if there is none. As in Accumulo, bytes behind a number of
     /// known length do not matter.
     #[must_use]
@@ -154,6 +173,30 @@ mod tests {
                     prop_assert_eq!(encoding.decode(&out), Some(number));
                 }
             }
+        }
+
+        #[test]
+        fn values_taken_for_encoded_ones_are(value in "[-+]?0?[0-9]{0,20}|[\\x00-\\xff]{0,9}") {
+            for encoding in ALL {
+                if encoding.is_as_encoded(value.as_bytes()) {
+                    let mut out = Vec::new();
+                    let number = encoding.decode(value.as_bytes());
+                    prop_assert!(number.is_some());
+                    encoding.encode(number.unwrap_or_default(), &mut out);
+                    prop_assert_eq!(&out[..], value.as_bytes());
+                }
+            }
+        }
+
+        #[test]
+        fn short_numbers_are_taken_for_encoded_ones(number in -112_i64..=127, places in 0_u32..15) {
+            let taken = |encoding: NumberEncoding, number| {
+                let mut out = Vec::new();
+                encoding.encode(number, &mut out);
+                encoding.is_as_encoded(&out)
+            };
+            prop_assert!(ALL.iter().all(|&encoding| taken(encoding, number)));
+            prop_assert!(taken(NumberEncoding::String, number * 10_i64.pow(places)));
         }
 
         #[test]
