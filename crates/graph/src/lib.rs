@@ -77,4 +77,4 @@ pub use schema::{
     SingleTableWriter, edge_id, flip, reversed_millis,
 };
 pub use semiring::{Plus, Semiring, Times};
-pub use tables::{GraphContext, MatrixTable, ResultTable, ValueKind, WriteCount};
+pub use tables::{GraphContext, Interrupt, MatrixTable, ResultTable, ValueKind, WriteCount};

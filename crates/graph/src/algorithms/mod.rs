@@ -6,6 +6,10 @@ mod graphs;
 mod multiply;
 mod one_table;
 mod ranking;
+#[cfg(test)]
+mod real_edges;
+#[cfg(test)]
+mod tests;
 
 pub use bfs::{BfsOptions, BfsResult, DegreeLimit, GraphForm, bfs};
 pub use elementwise::{Elementwise, ElementwiseOptions, ElementwiseResult, elementwise};

@@ -1,6 +1,7 @@
 //! Where an algorithm works, as whom, and within which memory.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ostrakon_cell::{
     Authorizations, BatchWriterConfig, Capability, Error, ErrorKind, Result, Source, Table,
@@ -24,6 +25,38 @@ pub struct GraphContext {
     pub threads: usize,
     /// How results are written.
     pub writer: BatchWriterConfig,
+    /// Ends what works in this context. Default: one that nobody else has.
+    pub interrupt: Interrupt,
+}
+
+/// Ends an algorithm from another thread: it fails with [`ErrorKind::Cancelled`], and what it has
+/// written until then stays. Copies are one and the same.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Ends what runs, and what is begun from now on.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was raised.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Fails once it was raised.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.is_raised() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Cancelled,
+            "the computation was interrupted; result tables may hold a part of the result",
+        ))
+    }
 }
 
 impl GraphContext {
@@ -38,6 +71,7 @@ impl GraphContext {
             memory_bytes: 512 << 20,
             threads: cores.min(8),
             writer: BatchWriterConfig::default(),
+            interrupt: Interrupt::default(),
         }
     }
 

@@ -9,12 +9,23 @@ use ostrakon_cell::{
     SortedKeyValueIterator, Table,
 };
 
-use super::GraphContext;
+use super::{GraphContext, Interrupt};
 use crate::iterators::graph_iterators;
 
 impl GraphContext {
     /// Scans with `options`, its iterators being of this crate.
     pub(crate) fn scan(
+        &self,
+        table: &Arc<dyn Table>,
+        ranges: &[Range],
+        options: ScanOptions,
+    ) -> Result<Box<dyn Scan>> {
+        let scan = self.start_scan(table, ranges, options)?;
+        let interrupt = self.interrupt.clone();
+        Ok(Box::new(WatchedScan { scan, interrupt }))
+    }
+
+    fn start_scan(
         &self,
         table: &Arc<dyn Table>,
         ranges: &[Range],
@@ -34,6 +45,23 @@ impl GraphContext {
         }
         let iterators = std::mem::take(&mut options.iterators);
         StackedScan::start(table, ranges, &options, &iterators)
+    }
+}
+
+/// A scan that can be interrupted.
+struct WatchedScan {
+    scan: Box<dyn Scan>,
+    interrupt: Interrupt,
+}
+
+impl Scan for WatchedScan {
+    fn next_batch(&mut self, out: &mut Batch) -> Result<bool> {
+        self.interrupt.check()?;
+        self.scan.next_batch(out)
+    }
+
+    fn restart(&mut self, ranges: &[Range]) -> Result<()> {
+        self.scan.restart(ranges)
     }
 }
 

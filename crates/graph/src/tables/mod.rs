@@ -9,7 +9,7 @@ mod rows;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use context::GraphContext;
+pub use context::{GraphContext, Interrupt};
 pub use load::{MatrixTable, ValueKind};
 pub use result::{ResultTable, WriteCount};
 

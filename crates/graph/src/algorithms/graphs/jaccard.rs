@@ -61,6 +61,7 @@ pub fn jaccard(context: &GraphContext, options: &JaccardOptions) -> Result<Jacca
     let mut counts = vec![0_u32; graph.vertices()];
     let mut touched: Vec<u32> = Vec::new();
     for vertex in 0..graph.vertices() {
+        context.interrupt.check()?;
         count_common(&graph, vertex, &mut counts, &mut touched);
         touched.sort_unstable();
         outcome.pairs += touched.len() as u64;

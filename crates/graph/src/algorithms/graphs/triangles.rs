@@ -39,7 +39,7 @@ pub fn triangle_count(context: &GraphContext, table: &MatrixTable) -> Result<Tri
         let mut marked = Vec::new();
         loop {
             let start = next.fetch_add(STRIDE, Ordering::Relaxed);
-            if start >= oriented.vertices() {
+            if start >= oriented.vertices() || context.interrupt.is_raised() {
                 return triangles;
             }
             let end = oriented.vertices().min(start + STRIDE);
@@ -55,6 +55,7 @@ pub fn triangle_count(context: &GraphContext, table: &MatrixTable) -> Result<Tri
             .map(|other| other.join().unwrap_or_default());
         own + others.sum::<u64>()
     });
+    context.interrupt.check()?;
     Ok(TriangleResult {
         triangles,
         vertices: graph.vertices() as u64,

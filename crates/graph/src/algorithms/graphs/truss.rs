@@ -48,7 +48,7 @@ pub struct TrussResult {
 /// A missing table, a graph larger than `memory_bytes`.
 pub fn k_truss_adjacency(context: &GraphContext, options: &TrussOptions) -> Result<TrussResult> {
     let (mut graph, entries_read) = load_undirected(context, &options.table)?;
-    let rounds = peel(&mut graph, options.k);
+    let rounds = peel(context, &mut graph, options.k)?;
     let mut outcome = TrussResult {
         edges: graph.entries() as u64 / 2,
         rounds,
@@ -117,7 +117,7 @@ pub fn k_truss_incidence(
     };
     let mut graph = UndirectedGraph::new(names.keys(), &edges);
     drop(edges);
-    outcome.rounds = peel(&mut graph, options.k);
+    outcome.rounds = peel(context, &mut graph, options.k)?;
 
     // The second reading copies the rows of the edges that stayed.
     let open = |table| TableWriter::open(context, table, Plus::Max)?.sink(false, 0);
@@ -216,10 +216,13 @@ impl Ends {
     }
 }
 
+/// Vertices whose triangles are counted before an interrupt is looked for.
+const STRIDE: usize = 1024;
+
 /// Removes edges until each lies in k − 2 triangles; returns the rounds it took.
-fn peel(graph: &mut UndirectedGraph, k: u32) -> u32 {
+fn peel(context: &GraphContext, graph: &mut UndirectedGraph, k: u32) -> Result<u32> {
     if k < 3 {
-        return 0;
+        return Ok(0);
     }
     let mut oriented = OrientedGraph::new(graph);
     let mut rounds = 0;
@@ -229,11 +232,15 @@ fn peel(graph: &mut UndirectedGraph, k: u32) -> u32 {
         rounds += 1;
         support.clear();
         support.resize(oriented.edges(), 0);
-        oriented.triangles(0..oriented.vertices(), &mut marked, |a, b, c| {
-            support[a] += 1;
-            support[b] += 1;
-            support[c] += 1;
-        });
+        for start in (0..oriented.vertices()).step_by(STRIDE) {
+            context.interrupt.check()?;
+            let end = oriented.vertices().min(start + STRIDE);
+            oriented.triangles(start..end, &mut marked, |a, b, c| {
+                support[a] += 1;
+                support[b] += 1;
+                support[c] += 1;
+            });
+        }
         let keep: Vec<bool> = support.iter().map(|&count| count + 2 >= k).collect();
         if keep.iter().all(|&keep| keep) {
             break;
@@ -253,5 +260,5 @@ fn peel(graph: &mut UndirectedGraph, k: u32) -> u32 {
         }
     }
     graph.retain(&keep);
-    rounds
+    Ok(rounds)
 }

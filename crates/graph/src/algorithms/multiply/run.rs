@@ -9,7 +9,7 @@ use super::kernel::{Receiver, Rows};
 use super::{TableMultOptions, TableMultResult};
 use crate::algorithms::one_table::count_entries;
 use crate::matrix::{Interner, Triples};
-use crate::tables::{GraphContext, RowSink, TableWriter};
+use crate::tables::{GraphContext, Interrupt, RowSink, TableWriter};
 
 /// Bytes an entry of the left takes: collected and transposed.
 const LEFT_BYTES: usize = 24;
@@ -134,6 +134,7 @@ impl<'a> Product<'a> {
             };
             let output = Output {
                 ready: &ready,
+                interrupt: &self.context.interrupt,
                 result: sink(&self.result, true)?,
                 transpose: sink(&self.transpose, false)?,
                 collected: self.collected.is_some().then(Triples::default),
@@ -208,6 +209,7 @@ impl<'a> Product<'a> {
 /// What one thread makes.
 struct Output<'a> {
     ready: &'a Ready,
+    interrupt: &'a Interrupt,
     result: Option<RowSink>,
     transpose: Option<RowSink>,
     collected: Option<Triples>,
@@ -217,6 +219,7 @@ struct Output<'a> {
 
 impl Receiver for Output<'_> {
     fn row(&mut self, row: usize, entries: &[(u32, f64)]) -> Result<()> {
+        self.interrupt.check()?;
         self.entries += entries.len() as u64;
         let ready = self.ready;
         let key = ready.rows.get(row);

@@ -90,6 +90,7 @@ pub fn nmf(context: &GraphContext, options: &FactorsOptions) -> Result<FactorsRe
     let mut h = Dense::zero(columns, topics);
     let mut errors: Vec<f64> = Vec::new();
     for _ in 0..options.rounds_max {
+        context.interrupt.check()?;
         h.values.fill(0.0);
         entries.each(|row, column, value| add(h.row_mut(column), w.row(row), value))?;
         h.project(&w.gram().inverse());

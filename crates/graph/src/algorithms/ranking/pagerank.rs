@@ -86,6 +86,7 @@ pub fn pagerank(context: &GraphContext, options: &PageRankOptions) -> Result<Pag
     let mut next = vec![0.0; count];
     let (mut rounds, mut converged) = (0, count == 0);
     while !converged && rounds < options.rounds_max {
+        context.interrupt.check()?;
         rounds += 1;
         let dangling: f64 = ranks
             .iter()
