@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostrakon_cell::{ErrorKind, Source, Table};
-use ostrakon_store::{Store, StoreOptions};
+use ostrakon_graph::register_graph_iterators;
+use ostrakon_store::{Components, Store, StoreOptions};
 
 use crate::failure::{Failure, Result, nearest};
 
@@ -80,7 +81,15 @@ pub(super) fn open_directory(
     if let Some(memory) = access.memory {
         options.memory_budget_bytes = memory;
     }
-    Store::open(directory, options)
+    Store::open_with(components(), directory, options)
+}
+
+/// The parts of every store that is opened here: tables that were made elsewhere may carry iterators
+/// of the graph algorithms, and nothing reads them where those are missing.
+pub(super) fn components() -> Components {
+    let mut components = Components::default();
+    register_graph_iterators(&mut components.iterators);
+    components
 }
 
 /// The table of that name, or a failure that suggests one.

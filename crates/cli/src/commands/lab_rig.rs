@@ -9,6 +9,7 @@ use ostrakon_lab::experiments::{Rig, RigConditions, RigSettings};
 use ostrakon_lab::graphs::RankCommand;
 use ostrakon_store::{Store, StoreOptions};
 
+use super::access::components;
 use super::lab_rank::OwnRank;
 use crate::failure::{Failure, Result};
 
@@ -74,7 +75,7 @@ impl Rig for StoreRig {
             memory_budget_bytes: self.budget(settings),
             ..StoreOptions::default()
         };
-        let store = Store::open(&self.store, options)?;
+        let store = Store::open_with(components(), &self.store, options)?;
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
         Ok(store)
     }

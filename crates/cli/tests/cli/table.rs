@@ -167,6 +167,30 @@ fn properties_are_read_set_and_taken_back_and_unknown_ones_refused() {
 }
 
 #[test]
+fn tables_with_iterators_of_the_graph_algorithms_are_read() {
+    let folder = Folder::with_table();
+    let mut properties = Vec::new();
+    for scope in ["scan", "minc", "majc"] {
+        let name = format!("table.iterator.{scope}.plus");
+        properties.push(format!("{name}=5,ostrakon.graph.NumberCombiner"));
+        properties.push(format!("{name}.opt.operation=sum"));
+    }
+    for property in ["vers.opt.maxVersions=10"] {
+        for scope in ["scan", "minc", "majc"] {
+            properties.push(format!("table.iterator.{scope}.{property}"));
+        }
+    }
+    let mut arguments = vec!["table", "config", "set", "t"];
+    arguments.extend(properties.iter().map(String::as_str));
+    folder.ok(&arguments);
+    folder.ok(&["put", "t", "a", "f", "q", "1.5"]);
+    folder.ok(&["put", "t", "a", "f", "q", "2.25"]);
+    folder.ok(&["table", "compact", "t"]);
+    folder.ok(&["put", "t", "a", "f", "q", "1"]);
+    assert!(folder.ok(&["scan", "t"]).contains("4.75"));
+}
+
+#[test]
 fn a_table_off_line_answers_nobody_until_it_is_back() {
     let folder = Folder::with_table();
     folder.ok(&["put", "t", "a", "f", "q", "v"]);
