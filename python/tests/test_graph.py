@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
+import threading
+import time
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -190,3 +194,15 @@ def test_parts_labels_and_bad_input(store: ostrakon.Store) -> None:
         graph.jaccard(store, "A", nonsense=1)
     graph.put_edges(store, "A", b"\xff", b"\xfe")
     assert graph.connected_components(store, "A").vertices[-1] == b"\xff"
+
+
+def test_an_interrupt_ends_a_computation(stored: ostrakon.Store) -> None:
+    begun = time.monotonic()
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        graph.pagerank(stored, "adjacency", tolerance=0.0, rounds_max=100_000_000)
+    timer.join()
+    assert time.monotonic() - begun < 20
+    # The store is as usable as before.
+    assert graph.triangle_count(stored, "adjacency") >= 0

@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 
 use super::arguments::{ContextArgument, MatrixArgument, result_of};
 use super::results::Answer;
+use super::running::run;
 use crate::columns::column;
 use crate::errors::IntoPython;
 use crate::tables::{NativeStore, Text};
@@ -97,7 +98,7 @@ pub(super) fn graph_search<'py>(
         result_transpose: result_of(search.outputs.1),
         collect: search.outputs.2,
     };
-    let found = py.detach(|| bfs(&context, &options)).into_python()?;
+    let found = run(py, &context, || bfs(&context, &options))?;
     Ok(Answer::new(py)
         .keys("vertices", &found.vertices)?
         .positions("levels", &found.levels)?
@@ -146,9 +147,7 @@ pub(super) fn graph_compute<'py>(
     let table = table.into_matrix()?;
     match algorithm {
         "triangle_count" => {
-            let found = py
-                .detach(|| triangle_count(&context, &table))
-                .into_python()?;
+            let found = run(py, &context, || triangle_count(&context, &table))?;
             Ok(Answer::new(py)
                 .number("triangles", found.triangles)?
                 .number("vertices", found.vertices)?
@@ -166,9 +165,9 @@ pub(super) fn graph_compute<'py>(
         ),
         "connected_components" => {
             let result = result_of(options.result);
-            let found = py
-                .detach(|| connected_components(&context, &table, result.as_ref()))
-                .into_python()?;
+            let found = run(py, &context, || {
+                connected_components(&context, &table, result.as_ref())
+            })?;
             Ok(Answer::new(py)
                 .keys("vertices", &found.vertices)?
                 .positions("representatives", &found.representatives)?
@@ -195,7 +194,7 @@ fn similar<'py>(
         result: result_of(options.result),
         collect: options.collect,
     };
-    let found = py.detach(|| jaccard(context, &options)).into_python()?;
+    let found = run(py, context, || jaccard(context, &options))?;
     Ok(Answer::new(py)
         .number("pairs", found.pairs)?
         .number("partial_products", found.partial_products)?
@@ -218,14 +217,13 @@ fn truss<'py>(
         result: result_of(options.result),
         collect: options.collect,
     };
-    let found = py.detach(|| {
+    let found = run(py, context, || {
         if incidence {
             k_truss_incidence(context, &options, b'|')
         } else {
             k_truss_adjacency(context, &options)
         }
-    });
-    let found = found.into_python()?;
+    })?;
     Ok(Answer::new(py)
         .number("edges", found.edges)?
         .number("rounds", found.rounds.into())?
@@ -248,7 +246,7 @@ fn rank<'py>(
         rounds_max: options.rounds_max,
         result: result_of(options.result),
     };
-    let found = py.detach(|| pagerank(context, &options)).into_python()?;
+    let found = run(py, context, || pagerank(context, &options))?;
     Ok(Answer::new(py)
         .keys("vertices", &found.vertices)?
         .floats("ranks", &found.ranks)?
@@ -270,7 +268,7 @@ fn weigh<'py>(
         result: result_of(options.result),
         collect: options.collect,
     };
-    let found = py.detach(|| tfidf(context, &options)).into_python()?;
+    let found = run(py, context, || tfidf(context, &options))?;
     Ok(Answer::new(py)
         .number("documents", found.documents)?
         .number("words", found.words)?
@@ -295,7 +293,7 @@ fn factor<'py>(
         documents_result: result_of(options.result),
         words_result: result_of(options.second_result),
     };
-    let found = py.detach(|| nmf(context, &options)).into_python()?;
+    let found = run(py, context, || nmf(context, &options))?;
     Ok(Answer::new(py)
         .keys("documents", &found.documents)?
         .keys("words", &found.words)?
@@ -322,8 +320,8 @@ fn degrees<'py>(
         RowReduction::Values(Plus::Sum)
     };
     let column = options.column.into_bytes();
-    let io = py
-        .detach(|| degree_table(context, table, reduction, &result, &column))
-        .into_python()?;
+    let io = run(py, context, || {
+        degree_table(context, table, reduction, &result, &column)
+    })?;
     Ok(Answer::new(py).io(&io)?.done())
 }

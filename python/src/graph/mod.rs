@@ -6,6 +6,7 @@ mod generate;
 mod products;
 mod register;
 mod results;
+mod running;
 mod write;
 
 pub(crate) use register::register;

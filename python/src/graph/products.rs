@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 
 use super::arguments::{ContextArgument, MatrixArgument, result_of};
 use super::results::Answer;
+use super::running::run;
 use crate::errors::IntoPython;
 use crate::tables::NativeStore;
 
@@ -50,7 +51,7 @@ pub(super) fn graph_multiply<'py>(
         result_transpose: result_of(outputs.1),
         collect: outputs.2,
     };
-    let outcome = py.detach(|| table_mult(&context, &options)).into_python()?;
+    let outcome = run(py, &context, || table_mult(&context, &options))?;
     Ok(Answer::new(py)
         .number("partial_products", outcome.partial_products)?
         .number("rows_matched", outcome.rows_matched)?
@@ -87,9 +88,7 @@ pub(super) fn graph_elementwise<'py>(
         result_transpose: result_of(outputs.1),
         collect: outputs.2,
     };
-    let outcome = py
-        .detach(|| elementwise(&context, &options))
-        .into_python()?;
+    let outcome = run(py, &context, || elementwise(&context, &options))?;
     Ok(Answer::new(py)
         .number("entries", outcome.entries)?
         .number("entries_read", outcome.entries_read)?
