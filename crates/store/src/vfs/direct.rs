@@ -25,11 +25,11 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::{Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::contract::{SequentialFile, StreamingFile};
 use super::fault::{Operation, io_error, poisoned, short_file};
+use super::system;
 use crate::error::{Error, StoreResult};
 use crate::threads;
 
@@ -55,17 +55,9 @@ const IDLE_WINDOWS: usize = 8;
 /// Threads that wait for the disk in place of others.
 const HELPERS: usize = 4;
 
-/// Turns direct access on for an open file; `false` where the file system refuses.
-fn go_direct(file: &File) -> bool {
-    rustix::fs::fcntl_getfl(file)
-        .and_then(|flags| rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT))
-        .is_ok()
-}
-
-/// Turns it off again. Some file systems grant it and then refuse each access.
+/// Turns direct access off again. Some file systems grant it and then refuse each access.
 fn go_buffered(file: &File) -> io::Result<()> {
-    let flags = rustix::fs::fcntl_getfl(file)?;
-    Ok(rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)?)
+    Ok(system::set_direct(file, false)?)
 }
 
 fn refuses_direct(error: &io::Error) -> bool {
@@ -196,7 +188,8 @@ struct WrittenState {
 impl DirectWriter {
     /// Writes `file`, which is empty and open for writing at any offset.
     pub(super) fn new(file: File, path: &Path) -> Self {
-        go_direct(&file);
+        // Where it is refused, the page cache does.
+        let _ = system::set_direct(&file, true);
         Self::without_asking(file, path)
     }
 
@@ -351,7 +344,8 @@ impl DirectReader {
             .metadata()
             .map_err(|error| io_error(Operation::Inspect, path, error))?
             .len();
-        go_direct(&file);
+        // Where it is refused, the page cache does.
+        let _ = system::set_direct(&file, true);
         Ok(Self {
             file: Arc::new(Read {
                 file,

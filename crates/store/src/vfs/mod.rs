@@ -9,6 +9,7 @@ mod direct;
 mod fault;
 mod memory;
 mod real;
+mod system;
 
 pub use contract::{
     DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, SequentialFile,

@@ -1,0 +1,91 @@
+//! What one operating system offers and another does not: hints, direct access, the size of memory.
+//!
+//! Elsewhere than on Linux hints do nothing and direct access is refused, which only costs time.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "this room is the disk that everyone else is sent to"
+)]
+
+use std::fs::File;
+
+use rustix::io::Errno;
+
+pub(super) use self::own::{machine_memory, prefetch, reserve, set_direct, start_writeback};
+
+/// Memory assumed where the system does not tell, in bytes.
+#[cfg(not(target_os = "linux"))]
+const ASSUMED_MEMORY_BYTES: u64 = 4 << 30;
+
+#[cfg(target_os = "linux")]
+mod own {
+    use std::num::NonZeroU64;
+
+    use rustix::fs::{Advice, FallocateFlags, OFlags};
+
+    use super::{Errno, File};
+
+    /// Memory of this machine, in bytes.
+    pub(in crate::vfs) fn machine_memory() -> u64 {
+        let system = rustix::system::sysinfo();
+        u64::from(system.mem_unit) * (system.totalram as u64)
+    }
+
+    /// Takes room for the first `bytes` of a file without making it longer.
+    pub(in crate::vfs) fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
+        rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)
+    }
+
+    /// Begins to write what was changed in a range.
+    ///
+    /// On Linux this advice starts writing the dirty pages of the range and does not wait; those
+    /// under way stay cached. Measured on 512 MiB in steps of 8: the sync at the end takes 5 ms
+    /// instead of 150, as with `sync_file_range`, which no safe binding offers.
+    pub(in crate::vfs) fn start_writeback(file: &File, offset: u64, bytes: u64) {
+        advise(file, offset, bytes, Advice::DontNeed);
+    }
+
+    /// Begins to read a range.
+    pub(in crate::vfs) fn prefetch(file: &File, offset: u64, bytes: u64) {
+        advise(file, offset, bytes, Advice::WillNeed);
+    }
+
+    fn advise(file: &File, offset: u64, bytes: u64, advice: Advice) {
+        // Zero would mean all that follows.
+        if let Some(bytes) = NonZeroU64::new(bytes) {
+            let _ = rustix::fs::fadvise(file, offset, Some(bytes), advice);
+        }
+    }
+
+    /// Turns access past the page cache on or off for an open file.
+    pub(in crate::vfs) fn set_direct(file: &File, direct: bool) -> Result<(), Errno> {
+        let mut flags = rustix::fs::fcntl_getfl(file)?;
+        flags.set(OFlags::DIRECT, direct);
+        rustix::fs::fcntl_setfl(file, flags)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod own {
+    use super::{ASSUMED_MEMORY_BYTES, Errno, File};
+
+    pub(in crate::vfs) fn machine_memory() -> u64 {
+        ASSUMED_MEMORY_BYTES
+    }
+
+    pub(in crate::vfs) fn reserve(_: &File, _: u64) -> Result<(), Errno> {
+        Err(Errno::OPNOTSUPP)
+    }
+
+    pub(in crate::vfs) fn start_writeback(_: &File, _: u64, _: u64) {}
+
+    pub(in crate::vfs) fn prefetch(_: &File, _: u64, _: u64) {}
+
+    pub(in crate::vfs) fn set_direct(_: &File, direct: bool) -> Result<(), Errno> {
+        if direct {
+            Err(Errno::OPNOTSUPP)
+        } else {
+            Ok(())
+        }
+    }
+}
