@@ -1,11 +1,26 @@
-//! ARCHITECTURE.md is the map: every crate and every room of the store stands on it, and nothing
-//! stands on it that is not built.
+//! ARCHITECTURE.md is the map: every crate and every room of the store and of the Python package
+//! stands on it, and nothing stands on it that is not built.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
 const MAP: &str = "ARCHITECTURE.md";
-const STORE: &str = "crates/store/src/";
+
+/// Folders whose rooms are all on the map, each with the head of the table that lists them.
+const MAPPED: &[(&str, &str)] = &[
+    ("crates/store/src/", "| floor | room | "),
+    ("python/src/", "| floor | room of `src/` | "),
+    ("python/ostrakon/", "| room of `ostrakon/` | "),
+];
+
+/// What a folder has beside its rooms.
+const NO_ROOMS: &[&str] = &[
+    "lib.rs",
+    "tests.rs",
+    "__init__.py",
+    "_native.pyi",
+    "py.typed",
+];
 
 /// Objects to a crate or room the map leaves out, and to a heading about one that is not there.
 #[must_use]
@@ -32,24 +47,20 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             ));
         }
     }
-    let store = tree.paths().filter_map(|path| path.strip_prefix(STORE));
-    let mut rooms: Vec<&str> = store.filter_map(|path| path.split('/').next()).collect();
-    rooms.dedup();
-    for room in rooms
-        .into_iter()
-        .filter(|room| !matches!(*room, "lib.rs" | "tests.rs"))
-    {
-        let room = room.strip_suffix(".rs").unwrap_or(room);
-        if ![format!("`{room}/`"), format!("`{room}.rs`")]
-            .iter()
-            .any(|name| map.contains(name))
-        {
-            findings.push(Finding::new(
-                MAP,
-                0,
-                format!("the room `{room}` of the store is not on the map"),
-                "add it to the table of floors",
-            ));
+    for (folder, head) in MAPPED {
+        let inside = tree.paths().filter_map(|path| path.strip_prefix(folder));
+        let mut rooms: Vec<String> = inside.filter_map(room_name).collect();
+        rooms.dedup();
+        let table = table_below(map, head);
+        for room in rooms {
+            if !table.contains(&format!("`{room}`")) {
+                findings.push(Finding::new(
+                    MAP,
+                    0,
+                    format!("the room `{room}` of {folder} is not on the map"),
+                    format!("add it to the table that begins with `{head}`"),
+                ));
+            }
         }
     }
     for (index, heading) in headings {
@@ -69,9 +80,26 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// How the map names the room that the path, inside its folder, belongs to: `wal/` or `clock.rs`.
+fn room_name(path: &str) -> Option<String> {
+    match path.split_once('/') {
+        Some((folder, _)) => Some(format!("{folder}/")),
+        None => (!NO_ROOMS.contains(&path)).then(|| path.to_owned()),
+    }
+}
+
+/// The table with this head, or nothing.
+fn table_below<'a>(map: &'a str, head: &str) -> &'a str {
+    let from = map.find(head).and_then(|at| map.get(at..));
+    from.and_then(|text| text.split("\n\n").next())
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const STORE_ROOMS: &str = "| floor | room | question it answers |\n| 1 | `wal/` | |\n";
 
     fn objections(map: &str) -> usize {
         let files = [
@@ -84,14 +112,30 @@ mod tests {
 
     #[test]
     fn a_full_map_passes_and_holes_are_refused() {
-        assert_eq!(objections("## `crates/store`: where?\n| 1 | `wal/` |\n"), 0);
-        assert_eq!(objections("## `crates/store`: where?\n"), 1);
-        assert_eq!(objections("| 1 | `wal/` |\n"), 1);
-        let files = [("python/src/lib.rs", ""), (MAP, "## What?\n")];
-        assert_eq!(check(&Tree::of(&files)).len(), 1);
-        assert_eq!(
-            objections("## `crates/store`: x\n`wal/`\n## `crates/sql`: y\n"),
-            1
-        );
+        let heading = "## `crates/store`: where?\n";
+        assert_eq!(objections(&format!("{heading}{STORE_ROOMS}")), 0);
+        assert_eq!(objections(heading), 1);
+        assert_eq!(objections(STORE_ROOMS), 1);
+        // Named, but somewhere else.
+        assert_eq!(objections(&format!("{heading}`wal/`\n")), 1);
+        let more = format!("{heading}{STORE_ROOMS}\n## `crates/sql`: y\n");
+        assert_eq!(objections(&more), 1);
+    }
+
+    #[test]
+    fn rooms_of_one_name_in_two_folders_are_told_apart() {
+        let map = "## `python/`: how?\n\n| floor | room of `src/` | question |\n| 1 | `assoc/` | |\n\n\
+                   | room of `ostrakon/` | question |\n| `graph.py` | |\n";
+        let files = [
+            ("python/src/lib.rs", ""),
+            ("python/src/assoc/mod.rs", ""),
+            ("python/ostrakon/__init__.py", ""),
+            ("python/ostrakon/graph.py", ""),
+            (MAP, map),
+        ];
+        assert_eq!(check(&Tree::of(&files)), []);
+        let more = [&files[..], &[("python/ostrakon/assoc/core.py", "")]].concat();
+        let found = check(&Tree::of(&more));
+        assert!(found.len() == 1 && found[0].what.contains("`assoc/` of python/ostrakon/"));
     }
 }
