@@ -7,8 +7,8 @@
 //! through the page cache.
 //!
 //! Direct access wants offsets, lengths and memory in multiples of [`ALIGN`]. Data goes through
-//! aligned windows, two of which are under way on helper threads while a third is filled or
-//! emptied.
+//! aligned windows. Helper threads, which belong to the process and not to a store, wait for the disk:
+//! two windows of a file are written while a third is filled, one is read while another is emptied.
 
 #![expect(
     clippy::disallowed_types,
