@@ -202,7 +202,6 @@ fn maxima_plot(rows: &[Row]) -> Vec<Plot> {
     let published = [
         ("MIT 2014 (216 nodes)", 216.0, 115e6),
         ("BAH 2013, average (1000 nodes)", 1000.0, 108e6),
-        ("Google 2014 (330 nodes)", 330.0, 1e6),
         ("MIT 2014, one server", 1.0, 5e5),
     ];
     let point = |name: &str, nodes: f64, rate: f64| PlotSeries {
