@@ -145,6 +145,7 @@ class NativeKeys:
     def intersection(self, other: NativeKeys) -> tuple[_Positions, _Positions]: ...
     def difference(self, other: NativeKeys) -> _Positions: ...
     def positions_in(self, other: NativeKeys) -> _Positions: ...
+    def words(self, lower: bool) -> tuple[NativeKeys, _Positions, _Positions]: ...
     def split_once(
         self, separator: str, argument: str
     ) -> tuple[NativeKeys, _Positions, NativeKeys, _Positions]: ...
@@ -194,6 +195,21 @@ def assoc_cat(
     pair_delimiter: str,
     delimiter: str,
 ) -> tuple[_Positions, _Positions, NativeKeys, _Positions]: ...
+def assoc_product_size(
+    left: _Matrix, inner: _Array | None, right: _Matrix
+) -> tuple[int, int, int]: ...
+def assoc_product_entries(
+    left: _Matrix, inner: _Array | None, right: _Matrix, most: int
+) -> int: ...
+def assoc_cat_bytes(
+    left: _Matrix,
+    inner: _Array | None,
+    right: _Matrix,
+    keys: NativeKeys,
+    right_values: NativeKeys | None,
+    pair_delimiter: str,
+    delimiter: str,
+) -> int: ...
 
 _Keys: TypeAlias = tuple[bytearray, bytearray]
 

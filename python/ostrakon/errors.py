@@ -26,6 +26,7 @@ __all__ = [
     "OutOfSpaceError",
     "PermissionDeniedError",
     "ReadOnlyError",
+    "TooLargeError",
     "UnavailableError",
     "UnsupportedError",
 ]
@@ -47,6 +48,11 @@ class Error(Exception):
 
 class InvalidArgumentError(Error, ValueError):
     """The call itself is wrong: mend the argument, do not repeat it."""
+
+
+class TooLargeError(InvalidArgumentError, MemoryError):
+    """The result would not fit into memory, or has more entries than an array can: work on parts.
+    Nothing was built. It is a `MemoryError` too."""
 
 
 class NotFoundError(Error, LookupError):

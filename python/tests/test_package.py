@@ -43,16 +43,24 @@ def test_importing_is_quick_and_loads_nothing_heavy() -> None:
 
 
 def test_every_kind_of_error_has_its_exception() -> None:
-    classes = {name for name in errors.__all__ if name != "Error"}
+    # What an array is too large for, the store does not know.
+    classes = {name for name in errors.__all__ if name not in ("Error", "TooLargeError")}
     assert set(_native.ERROR_KINDS.values()) == classes
     for name in classes:
         assert issubclass(getattr(errors, name), ostrakon.Error)
 
 
-def test_exceptions_survive_pickling() -> None:
-    error = errors.NotFoundError("no such table", {"table": "grahp"})
+@pytest.mark.parametrize("kind", [errors.NotFoundError, errors.TooLargeError])
+def test_exceptions_survive_pickling(kind: type[ostrakon.Error]) -> None:
+    error = kind("no such table", {"table": "grahp"})
     copy = pickle.loads(pickle.dumps(error))
-    assert (type(copy), str(copy), copy.context) == (type(error), "no such table", error.context)
+    assert (type(copy), str(copy), copy.context) == (kind, "no such table", error.context)
+
+
+def test_what_is_too_large_is_a_memory_error() -> None:
+    assert issubclass(errors.TooLargeError, (MemoryError, ValueError))
+    with pytest.raises(MemoryError, match="too much"):
+        raise errors.TooLargeError("too much")
 
 
 def test_an_unknown_name_is_refused() -> None:

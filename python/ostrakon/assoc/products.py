@@ -7,18 +7,35 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ostrakon._native import assoc_cat, assoc_expand
+from ostrakon._native import (
+    assoc_cat,
+    assoc_cat_bytes,
+    assoc_expand,
+    assoc_product_entries,
+    assoc_product_size,
+)
 from ostrakon.assoc.base import Parts, common_numbers, is_number
 from ostrakon.assoc.engines import ADDITIONS, ENGINES, MULTIPLICATIONS, Engine
 from ostrakon.assoc.keys import TextKeys, inner_map
-from ostrakon.assoc.matrix import matrix_of, python_list
+from ostrakon.assoc.machine import Array
+from ostrakon.assoc.matrix import Matrix, matrix_of, python_list
+from ostrakon.assoc.memory import MOST_ENTRIES, is_small, limit_of, too_large
 from ostrakon.errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
 
-# An expanded product takes 16 bytes before the functions see it.
-MOST_PRODUCTS = 1 << 28
+# Bytes of an entry of a result: its column and its value.
+_ENTRY_BYTES = 4 + 8
+# Of a product that stands on its own: its place, and the entries it comes from.
+_PRODUCT_BYTES = 16
+# Of an entry of text: its column, where its text ends, and its place in the dictionary.
+_TEXT_ENTRY_BYTES = 4 + 8 + 4
+
+_ADVICE = (
+    "multiply parts of the rows (A[rows, :] @ B), or multiply in tables, which need no memory for "
+    "the result (ostrakon.graph.table_mult)"
+)
 
 
 class Products(Parts):
@@ -46,12 +63,21 @@ class Products(Parts):
         return NotImplemented
 
     def matmul(
-        self, other: Assoc, semiring: str = "plus.times", engine: str | Engine = "native"
+        self,
+        other: Assoc,
+        semiring: str = "plus.times",
+        engine: str | Engine = "native",
+        *,
+        limit_bytes: int | None = None,
     ) -> Assoc:
         """The product over a named semiring, `"addition.multiplication"`: plus, min, max, any;
         times, plus, min, max, first, second, pair. Null results are not stored.
 
         `engine` is `"native"`, `"scipy"` (plus.times alone), `"graphblas"`, or an `Engine`.
+
+        The entries of the result are counted before it is built, where they could be many. What
+        would need more than `limit_bytes` (by default what the machine has left, or
+        `OSTRAKON_MEMORY_BYTES`) is a `TooLargeError`.
 
         >>> from ostrakon import Assoc
         >>> Assoc("a,a,", "x,y,", [2, 3]).matmul(Assoc("x,y,", "b,", [5, 7]), "min.plus")
@@ -69,6 +95,7 @@ class Products(Parts):
             engine = ENGINES[engine]
         left, right = common_numbers(self._numbers("@"), other._numbers("@"))
         inner = inner_map(self._col, other._row)
+        _foresee(left, inner, right, _ENTRY_BYTES, limit_bytes)
         result = engine.multiply(left, inner, right, add, multiply)
         return self._condensed(self._row, other._col, None, left.values, result)
 
@@ -77,6 +104,8 @@ class Products(Parts):
         other: Assoc,
         add: Callable[[Any, Any], Any],
         multiply: Callable[[Any, Any], Any],
+        *,
+        limit_bytes: int | None = None,
     ) -> Assoc:
         """The product with any two functions; `add` folds in order of the inner keys, from the
         left. Functions of NumPy (`numpy.minimum`) run on whole arrays, others once for each
@@ -91,16 +120,22 @@ class Products(Parts):
         from ostrakon.assoc.items import resolve
 
         inner = inner_map(self._col, other._row)
-        rows, columns, left, right = assoc_expand(
-            self._matrix.kernel(), inner, other._matrix.kernel(), MOST_PRODUCTS
-        )
+        mine, theirs = self._matrix.kernel(), other._matrix.kernel()
+        products = assoc_product_size(mine, inner, theirs)[0]
+        need = products * _PRODUCT_BYTES
+        if not is_small(need, limit_bytes) or products > MOST_ENTRIES:
+            limit = min(limit_of(limit_bytes), MOST_ENTRIES * _PRODUCT_BYTES)
+            if need > limit:
+                what = f"the product has {products:,} products, which stand side by side here"
+                raise too_large("other", what, need, limit, "named semirings (matmul) need none")
+        rows, columns, left, right = assoc_expand(mine, inner, theirs, MOST_ENTRIES)
         values: Any
         if isinstance(multiply, np.ufunc) and self._val is None and other._val is None:
             values = multiply(self._matrix.values[left], other._matrix.values[right])
         else:
-            mine, theirs = self._listed_values(), other._listed_values()
+            listed, others = self._listed_values(), other._listed_values()
             values = [
-                multiply(mine[one], theirs[two])
+                multiply(listed[one], others[two])
                 for one, two in zip(left.tolist(), right.tolist(), strict=True)
             ]
         if not len(rows):
@@ -128,19 +163,21 @@ class Products(Parts):
         texts = self._val.to_list()
         return [texts[value] for value in self._matrix.values.tolist()]
 
-    def sqin(self) -> Assoc:
+    def sqin(self, *, limit_bytes: int | None = None) -> Assoc:
         """`A.transpose() @ A`: how columns correlate."""
-        return self.transpose() @ self
+        return self.transpose().matmul(cast("Assoc", self), limit_bytes=limit_bytes)
 
-    def sqout(self) -> Assoc:
+    def sqout(self, *, limit_bytes: int | None = None) -> Assoc:
         """`A @ A.transpose()`: how rows correlate."""
-        return self @ self.transpose()
+        return self.matmul(self.transpose(), limit_bytes=limit_bytes)
 
     if TYPE_CHECKING:
 
         def transpose(self) -> Assoc: ...  # noqa: D102
 
-    def catkeymul(self, other: Assoc, delimiter: str = ";") -> Assoc:
+    def catkeymul(
+        self, other: Assoc, delimiter: str = ";", *, limit_bytes: int | None = None
+    ) -> Assoc:
         """The places of `A @ B`; each value is the inner keys that met, each followed by
         `delimiter`.
 
@@ -151,9 +188,16 @@ class Products(Parts):
         inner = inner_map(self._col, other._row)
         keys = self._text_inner_keys()
         _free_of(keys, delimiter, "inner key")
-        return self._cat(other, inner, keys, None, "", delimiter)
+        return self._cat(other, inner, keys, None, "", delimiter, limit_bytes)
 
-    def catvalmul(self, other: Assoc, pair_delimiter: str = ",", delimiter: str = ";") -> Assoc:
+    def catvalmul(
+        self,
+        other: Assoc,
+        pair_delimiter: str = ",",
+        delimiter: str = ";",
+        *,
+        limit_bytes: int | None = None,
+    ) -> Assoc:
         """The places of `A @ B`; each value is the pairs of values that met: left, pair delimiter,
         right, pair delimiter, delimiter.
 
@@ -168,11 +212,12 @@ class Products(Parts):
         for texts in (mine, theirs):
             _free_of(texts, pair_delimiter, "value")
             _free_of(texts, delimiter, "value")
-        return left._cat(right, inner, mine, theirs, pair_delimiter, delimiter)
+        return left._cat(right, inner, mine, theirs, pair_delimiter, delimiter, limit_bytes)
 
-    def catkeysqinnodiag(self, delimiter: str = ";") -> Assoc:
+    def catkeysqinnodiag(self, delimiter: str = ";", *, limit_bytes: int | None = None) -> Assoc:
         """`catkeymul` of the transpose with the array, without places whose keys are equal."""
-        product = self.transpose().catkeymul(cast("Assoc", self), delimiter)
+        turned = self.transpose()
+        product = turned.catkeymul(cast("Assoc", self), delimiter, limit_bytes=limit_bytes)
         return product.nodiag()
 
     def _text_inner_keys(self) -> TextKeys:
@@ -199,17 +244,51 @@ class Products(Parts):
         right: TextKeys | None,
         pair_delimiter: str,
         delimiter: str,
+        limit_bytes: int | None,
     ) -> Assoc:
         zeros = np.zeros(len(self._matrix.columns), np.uint32)
         mine = self._matrix if right is not None else self._matrix.with_values(zeros)
         zeros = np.zeros(len(other._matrix.columns), np.uint32)
         theirs = other._matrix if right is not None else other._matrix.with_values(zeros)
-        starts, columns, texts, places = assoc_cat(
-            mine, inner, theirs, keys.native,
-            None if right is None else right.native, pair_delimiter, delimiter,
-        )  # fmt: skip
+        texts_of = (keys.native, None if right is None else right.native, pair_delimiter, delimiter)
+        written = assoc_cat_bytes(mine, inner, theirs, *texts_of)
+        _foresee(mine, inner, theirs, _TEXT_ENTRY_BYTES, limit_bytes, written)
+        starts, columns, texts, places = assoc_cat(mine, inner, theirs, *texts_of)
         matrix = matrix_of(starts, columns, places, len(other._col))
         return self._make(self._row, other._col, TextKeys(texts), matrix)._uncovered()
+
+
+def _foresee(
+    left: Matrix,
+    inner: Array | None,
+    right: Matrix,
+    entry_bytes: int,
+    limit_bytes: int | None,
+    text_bytes: int = 0,
+) -> None:
+    """Refuses a product whose result cannot fit. Bounds are asked first, each dearer than the one
+    before; only when all of them are above the limit are the places counted, which takes as long as
+    multiplying."""
+    most = min(len(left.columns) * len(right.columns), left.height * right.width)
+    if is_small(most * entry_bytes + text_bytes, limit_bytes):
+        return
+    left, right = left.kernel(), right.kernel()
+    products, most, _ = assoc_product_size(left, inner, right)
+    if most <= MOST_ENTRIES and is_small(most * entry_bytes + text_bytes, limit_bytes):
+        return
+    limit = limit_of(limit_bytes)
+    if most <= MOST_ENTRIES and most * entry_bytes + text_bytes <= limit:
+        return
+    advice = _ADVICE
+    if text_bytes > limit:
+        what = f"the texts of {products:,} products are {text_bytes:,} bytes"
+        raise too_large("other", what, text_bytes, limit, advice)
+    room = min((limit - text_bytes) // entry_bytes, MOST_ENTRIES)
+    entries = assoc_product_entries(left, inner, right, room)
+    if entries > room:
+        # The count stopped at the first row beyond the limit.
+        what = f"the product has {entries:,} entries or more ({products:,} products)"
+        raise too_large("other", what, entries * entry_bytes + text_bytes, limit, advice)
 
 
 def _free_of(keys: TextKeys, delimiter: str, what: str) -> None:

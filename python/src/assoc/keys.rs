@@ -5,7 +5,7 @@ use std::thread;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use ostrakon_assoc::Result;
-use ostrakon_assoc::keys::{Keys, Text, concatenate, join};
+use ostrakon_assoc::keys::{Keys, Text, concatenate, join, words};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
@@ -175,6 +175,27 @@ impl NativeKeys {
     fn positions_in<'py>(&self, py: Python<'py>, other: &Self) -> Positions<'py> {
         let (mine, theirs) = (&self.keys, &other.keys);
         py.detach(|| mine.positions_in(theirs)).into_pyarray(py)
+    }
+
+    /// The words of all keys: a dictionary, the position of each word in it, and the key it is of.
+    fn words<'py>(
+        &self,
+        py: Python<'py>,
+        lower: bool,
+    ) -> PyResult<(Self, Positions<'py>, Positions<'py>)> {
+        let keys = &self.keys;
+        let (found, positions, owners) = py
+            .detach(|| {
+                let (text, owners) = words(keys, lower)?;
+                let (found, positions) = Keys::build(&text)?;
+                Ok((found, positions, owners))
+            })
+            .map_err(|error| to_python("text", &error))?;
+        Ok((
+            Self::new(found),
+            positions.into_pyarray(py),
+            owners.into_pyarray(py),
+        ))
     }
 
     /// Cuts each key at the first separator: two dictionaries with the position of each part.

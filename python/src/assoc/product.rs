@@ -1,7 +1,10 @@
 //! Matrix products.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use ostrakon_assoc::csr::{Add, CatText, Multiply, cat_product, expand, product};
+use ostrakon_assoc::csr::{
+    Add, CatText, Multiply, View, cat_bytes, cat_product, expand, product, product_entries,
+    product_size,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -50,6 +53,42 @@ pub(super) fn assoc_product<'py>(
     })
 }
 
+/// Before a product: `(multiplications, most entries, most multiplications of one row)`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_product_size<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+) -> PyResult<(u64, u64, u64)> {
+    let inner = slice(&inner)?;
+    let size = with_values!(&left.2, one => with_values!(&right.2, two => {
+        let (one, two) = (left.view(one)?, right.view(two)?);
+        py.detach(|| product_size(&one, inner, &two))
+    }))
+    .map_err(|error| to_python("product", &error))?;
+    Ok((size.products, size.most_entries, size.most_in_a_row))
+}
+
+/// The places of a product, counted without values; stops above `most`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+pub(super) fn assoc_product_entries<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+    most: u64,
+) -> PyResult<u64> {
+    let inner = slice(&inner)?;
+    with_values!(&left.2, one => with_values!(&right.2, two => {
+        let (one, two) = (left.view(one)?, right.view(two)?);
+        py.detach(|| product_entries(&one, inner, &two, most))
+    }))
+    .map_err(|error| to_python("product", &error))
+}
+
 /// Every product on its own: `(rows, columns, left entries, right entries)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
@@ -95,25 +134,8 @@ pub(super) fn assoc_cat<'py>(
     delimiter: &str,
 ) -> PyResult<(Positions<'py>, Positions<'py>, NativeKeys, Positions<'py>)> {
     let inner = slice(&inner)?;
-    let (Values::Position(one), Values::Position(two)) = (&left.2, &right.2) else {
-        return Err(PyTypeError::new_err(
-            "values: positions in a dictionary are needed",
-        ));
-    };
-    let (one, two) = (left.view(one.as_slice()?)?, right.view(two.as_slice()?)?);
-    let delimiter = delimiter.as_bytes();
-    let write = match right_values {
-        None => CatText::Keys {
-            keys: &keys.keys,
-            delimiter,
-        },
-        Some(right) => CatText::Values {
-            left: &keys.keys,
-            right: &right.keys,
-            pair_delimiter: pair_delimiter.as_bytes(),
-            delimiter,
-        },
-    };
+    let (one, two) = (positions(&left)?, positions(&right)?);
+    let write = texts(keys, right_values, pair_delimiter, delimiter);
     let (starts, columns, keys, positions) = py
         .detach(|| {
             let (starts, columns, text) = cat_product(&one, inner, &two, write)?;
@@ -127,6 +149,57 @@ pub(super) fn assoc_cat<'py>(
         NativeKeys::new(keys),
         positions.into_pyarray(py),
     ))
+}
+
+/// Bytes of the texts that `assoc_cat` would write.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
+#[expect(clippy::too_many_arguments, reason = "the same as assoc_cat")]
+pub(super) fn assoc_cat_bytes<'py>(
+    py: Python<'py>,
+    left: Matrix<'py>,
+    inner: Inner<'py>,
+    right: Matrix<'py>,
+    keys: &NativeKeys,
+    right_values: Option<&NativeKeys>,
+    pair_delimiter: &str,
+    delimiter: &str,
+) -> PyResult<u64> {
+    let inner = slice(&inner)?;
+    let (one, two) = (positions(&left)?, positions(&right)?);
+    let write = texts(keys, right_values, pair_delimiter, delimiter);
+    py.detach(|| cat_bytes(&one, inner, &two, write))
+        .map_err(|error| to_python("product", &error))
+}
+
+fn positions<'a>(matrix: &'a Matrix<'_>) -> PyResult<View<'a, u32>> {
+    let Values::Position(values) = &matrix.2 else {
+        return Err(PyTypeError::new_err(
+            "values: positions in a dictionary are needed",
+        ));
+    };
+    matrix.view(values.as_slice()?)
+}
+
+fn texts<'a>(
+    keys: &'a NativeKeys,
+    right_values: Option<&'a NativeKeys>,
+    pair_delimiter: &'a str,
+    delimiter: &'a str,
+) -> CatText<'a> {
+    let delimiter = delimiter.as_bytes();
+    match right_values {
+        None => CatText::Keys {
+            keys: &keys.keys,
+            delimiter,
+        },
+        Some(right) => CatText::Values {
+            left: &keys.keys,
+            right: &right.keys,
+            pair_delimiter: pair_delimiter.as_bytes(),
+            delimiter,
+        },
+    }
 }
 
 fn slice<'a>(inner: &'a Inner<'_>) -> PyResult<Option<&'a [u32]>> {

@@ -21,5 +21,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(product::assoc_product, module)?)?;
     module.add_function(wrap_pyfunction!(product::assoc_expand, module)?)?;
     module.add_function(wrap_pyfunction!(product::assoc_cat, module)?)?;
+    module.add_function(wrap_pyfunction!(product::assoc_product_size, module)?)?;
+    module.add_function(wrap_pyfunction!(product::assoc_product_entries, module)?)?;
+    module.add_function(wrap_pyfunction!(product::assoc_cat_bytes, module)?)?;
     Ok(())
 }

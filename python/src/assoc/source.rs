@@ -3,9 +3,9 @@
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use ostrakon_assoc::keys::{Keys, Text, build_numbers};
 use ostrakon_assoc::{Error, Result};
-use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyString};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 /// One list of keys: what the user calls it, and where its items are.
 pub(super) struct Source<'py> {
@@ -133,7 +133,24 @@ fn text_of_list(argument: &str, list: &Bound<'_, PyList>) -> PyResult<Text> {
 pub(super) fn to_python(argument: &str, error: &Error) -> PyErr {
     let message = format!("{argument}: {error}");
     match error {
-        Error::TooLarge { .. } => PyMemoryError::new_err(message),
+        Error::TooLarge { .. } => too_large(argument, message),
         _ => PyValueError::new_err(message),
     }
+}
+
+/// `ostrakon.errors.TooLargeError`.
+fn too_large(argument: &str, message: String) -> PyErr {
+    Python::attach(|py| {
+        let made = || {
+            let class = py.import("ostrakon.errors")?.getattr("TooLargeError")?;
+            let context = PyDict::new(py);
+            context.set_item("argument", argument)?;
+            class.call1((message, context))
+        };
+        match made() {
+            Ok(exception) => PyErr::from_value(exception),
+            // The package itself could not be imported: that is the more urgent news.
+            Err(failure) => failure,
+        }
+    })
 }

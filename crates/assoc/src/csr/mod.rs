@@ -8,6 +8,7 @@ mod matrix;
 mod product;
 mod select;
 mod semiring;
+mod size;
 mod triples;
 
 #[cfg(test)]
@@ -22,4 +23,5 @@ pub use matrix::{Csr, Value, View};
 pub use product::{Pairs, expand, product};
 pub use select::{filter, row_numbers, select, transpose};
 pub use semiring::{Add, Multiply, Number};
+pub use size::{Size, cat_bytes, product_entries, product_size};
 pub use triples::{Collision, Grouped, Triples, group};

@@ -139,7 +139,12 @@ impl<'a> Inner<'a> {
     }
 
     /// How many products a row of the left matrix makes.
-    fn products<A, B>(&self, left: &View<'_, A>, right: &View<'_, B>, row: usize) -> u64 {
+    pub(super) fn products<A, B>(
+        &self,
+        left: &View<'_, A>,
+        right: &View<'_, B>,
+        row: usize,
+    ) -> u64 {
         left.row(row)
             .filter_map(|entry| self.row(left.columns[entry]))
             .map(|row| right.row(row).len() as u64)
@@ -155,12 +160,25 @@ impl<'a> Inner<'a> {
         row: usize,
         mut visit: impl FnMut(u32, usize, usize),
     ) {
-        for mine in left.row(row) {
-            let Some(row) = self.row(left.columns[mine]) else {
-                continue;
-            };
-            for theirs in right.row(row) {
+        self.each_row(left, right, row, |mine, entries| {
+            for theirs in entries {
                 visit(right.columns[theirs], mine, theirs);
+            }
+        });
+    }
+
+    /// Visits the rows of the right matrix that a row of the left one meets: entry left, entries right.
+    #[inline]
+    pub(super) fn each_row<A, B>(
+        &self,
+        left: &View<'_, A>,
+        right: &View<'_, B>,
+        row: usize,
+        mut visit: impl FnMut(usize, std::ops::Range<usize>),
+    ) {
+        for mine in left.row(row) {
+            if let Some(row) = self.row(left.columns[mine]) {
+                visit(mine, right.row(row));
             }
         }
     }
@@ -340,14 +358,14 @@ fn sorted_rows<T: Number>(
 
 /// A set of columns that empties itself in ascending order. Each bit of a storey says whether the 64 bits
 /// below it hold any.
-struct Marks {
+pub(super) struct Marks {
     ground: Vec<u64>,
     first: Vec<u64>,
     second: Vec<u64>,
 }
 
 impl Marks {
-    fn new(width: usize) -> Self {
+    pub(super) fn new(width: usize) -> Self {
         let ground = width.div_ceil(64);
         let first = ground.div_ceil(64);
         Self {
@@ -359,7 +377,7 @@ impl Marks {
 
     /// Adds a column; whether it is new.
     #[inline]
-    fn set(&mut self, column: u32) -> bool {
+    pub(super) fn set(&mut self, column: u32) -> bool {
         let at = column as usize;
         let bit = 1 << (at & 63);
         let word = &mut self.ground[at >> 6];
@@ -378,7 +396,7 @@ impl Marks {
         true
     }
 
-    fn drain(&mut self, mut visit: impl FnMut(u32)) {
+    pub(super) fn drain(&mut self, mut visit: impl FnMut(u32)) {
         for (top, second) in self.second.iter_mut().enumerate() {
             for middle in bits(std::mem::take(second)) {
                 let middle = top << 6 | middle;

@@ -226,7 +226,16 @@ proptest! {
             let place = (pairs.rows[at], pairs.columns[at]);
             found.entry(place).or_default().push((a.values[mine], b.values[theirs]));
         }
-        prop_assert_eq!(found, meetings);
+        prop_assert_eq!(&found, &meetings);
+        let size = product_size(&a.view(), Some(&inner), &b.view()).unwrap();
+        prop_assert_eq!(size.products, pairs.rows.len() as u64);
+        let places = product_entries(&a.view(), Some(&inner), &b.view(), u64::MAX).unwrap();
+        prop_assert_eq!(places, meetings.len() as u64);
+        prop_assert!(places <= size.most_entries && size.most_entries <= size.products);
+        prop_assert!(size.most_in_a_row <= size.products);
+        if places > 0 {
+            prop_assert!(product_entries(&a.view(), Some(&inner), &b.view(), 0).unwrap() > 0);
+        }
     }
 
     #[test]
@@ -308,6 +317,7 @@ fn text_products_tell_what_met() {
         keys: &keys,
         delimiter: b";",
     };
+    assert_eq!(cat_bytes(&left, None, &right, write), Ok(15));
     let (starts, columns, text) = cat_product(&left, None, &right, write).unwrap();
     assert_eq!((starts, columns), (vec![0, 2, 4], vec![0, 1, 0, 1]));
     assert_eq!(text, Text::from_strs(["k2;", "k1;k2;", "k2;", "k2;"]));
@@ -317,7 +327,9 @@ fn text_products_tell_what_met() {
         pair_delimiter: b",",
         delimiter: b";",
     };
+    assert_eq!(cat_bytes(&left, None, &right, write), Ok(25));
     let text = cat_product(&left, None, &right, write).unwrap().2;
+    assert_eq!(text.bytes().len(), 25);
     assert_eq!(
         text,
         Text::from_strs(["v,u,;", "u,v,;v,v,;", "u,u,;", "u,v,;"])

@@ -7,6 +7,7 @@ mod numbers;
 mod select;
 mod set;
 mod text;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -16,3 +17,4 @@ pub use dictionary::{Keys, MISSING};
 pub use numbers::build_numbers;
 pub use set::{Intersection, Union};
 pub use text::Text;
+pub use words::words;

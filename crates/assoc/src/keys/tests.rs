@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
-use super::{Keys, MISSING, Text, concatenate, join};
+use super::{Keys, MISSING, Text, concatenate, join, words};
 use crate::Error;
 
 fn list() -> impl Strategy<Value = Vec<String>> {
@@ -187,4 +187,18 @@ fn texts_are_joined_and_cut() {
     assert_eq!(right, Text::from_strs(["b|c", ""]));
     assert_eq!(keys.split_once(b"c"), Err(1));
     assert_eq!(keys.first_containing(b"c"), Some(0));
+}
+
+#[test]
+fn texts_fall_into_words() {
+    let texts = ["", "The cat, the CAT!", "Größe_2 是 e\u{301}t", "..."];
+    let keys = build(&texts.map(str::to_owned)).0;
+    let (found, owners) = words(&keys, true).unwrap();
+    let wanted = ["größe_2", "是", "e\u{301}t", "the", "cat", "the", "cat"];
+    assert_eq!(found, Text::from_strs(wanted));
+    let at = |text: &str| keys.find(text.as_bytes()).unwrap() as u32;
+    assert_eq!(owners[..3], [at(texts[2]); 3]);
+    assert_eq!(owners[3..], [at(texts[1]); 4]);
+    let (found, _) = words(&keys, false).unwrap();
+    assert_eq!(found.get(6), b"CAT");
 }
