@@ -30,7 +30,7 @@ _NAMES = {
     "first": ("first",),
     "last": ("last",),
     "count": ("count", "counting"),
-    "concat": ("concat", "catstr", "concatenate"),
+    "concat": ("concat", "catstr", "concatenate", "AssocCatStrFunc"),
     "unique": ("unique",),
 }  # fmt: skip
 _COLLISIONS: dict[Any, str] = {word: name for name, words in _NAMES.items() for word in words}

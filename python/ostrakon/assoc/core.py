@@ -10,6 +10,7 @@ import numpy as np
 
 from ostrakon.assoc.aliases import D4MNames
 from ostrakon.assoc.arithmetic import Arithmetic
+from ostrakon.assoc.choosing import Choosing
 from ostrakon.assoc.comparison import Comparison
 from ostrakon.assoc.construction import build, build_from_matrix
 from ostrakon.assoc.conversion import Conversion
@@ -18,6 +19,8 @@ from ostrakon.assoc.files import Files
 from ostrakon.assoc.indexing import Indexing
 from ostrakon.assoc.keys import Keys, TextKeys, python_value
 from ostrakon.assoc.machine import Array
+from ostrakon.assoc.markup import Markup
+from ostrakon.assoc.mat import MatFiles
 from ostrakon.assoc.matrix import Condensed, Matrix, matrix_of, python_list, restored
 from ostrakon.assoc.plots import Plots
 from ostrakon.assoc.products import Products
@@ -35,7 +38,10 @@ class Assoc(
     Products,
     Reductions,
     Schema,
+    Choosing,
     Files,
+    MatFiles,
+    Markup,
     Conversion,
     Display,
     Plots,

@@ -125,7 +125,11 @@ class Display(Parts):
 
 
 def _line(triple: tuple[Any, Any, Any]) -> str:
-    row, col, value = triple
+    return triple_line(*triple)
+
+
+def triple_line(row: Any, col: Any, value: Any) -> str:
+    """An entry as `repr` writes it."""
     return f"({_key(row)}, {_key(col)})  {_key(value)}"
 
 

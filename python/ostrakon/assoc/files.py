@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import warnings
 from os import PathLike
@@ -13,6 +14,7 @@ import numpy as np
 
 from ostrakon.assoc.base import Parts
 from ostrakon.assoc.machine import Array
+from ostrakon.assoc.whole import Whole
 from ostrakon.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -45,22 +47,47 @@ class Files(Parts):
         value, without a header. With `convert`, values become numbers if all are. The delimiter is
         the comma, or the tab for `.tsv` files.
         """
-        if delimiter is None:
-            delimiter = "\t" if str(path).endswith((".tsv", ".tab")) else ","
-        rows: list[Any] = []
-        cols: list[Any] = []
-        values: list[str] = []
         with Path(path).open(newline="", encoding="utf-8-sig") as lines:
-            reader = csv.reader(lines, delimiter=delimiter)
-            try:
-                if triples:
-                    _read_triples(path, reader, rows, cols, values)
-                else:
-                    _read_table(path, reader, labels, rows, cols, values)
-            except (csv.Error, UnicodeDecodeError) as error:
-                raise InvalidArgumentError(f"{path}, line {reader.line_num}: {error}") from None
-        made = cast("Assoc", cast("Any", cls)(rows, cols, values, aggregate))
+            delimiter = delimiter or _delimiter(path)
+            read = read_lines(str(path), lines, labels, triples, delimiter)
+        made = cast("Assoc", cast("Any", cls)(*read, aggregate))
         return made.to_numbers(strict=False) if convert else made
+
+    @classmethod
+    def from_csv(
+        cls,
+        text: str,
+        *,
+        labels: bool = True,
+        triples: bool = False,
+        convert: bool = False,
+        delimiter: str = ",",
+        row_separator: str = "\n",
+        aggregate: Any = "min",
+    ) -> Assoc:
+        """Reads a table in a text, as `read_csv` reads one in a file. A `row_separator` other than
+        the end of a line cannot stand in quotes.
+
+        >>> from ostrakon import Assoc
+        >>> Assoc.from_csv("id;x;y/a;1;/b;;2", delimiter=";", row_separator="/", convert=True)
+        ('a', 'x')  1
+        ('b', 'y')  2
+        """
+        if not row_separator:
+            raise InvalidArgumentError("row_separator: a text of at least one character is needed")
+        lines: Any = io.StringIO(text, newline="")
+        if row_separator not in ("\n", "\r\n"):
+            lines = text.split(row_separator)
+        made = cast("Any", cls)(*read_lines("text", lines, labels, triples, delimiter), aggregate)
+        return cast("Assoc", made.to_numbers(strict=False) if convert else made)
+
+    def to_csv(
+        self, *, triples: bool = False, delimiter: str = ",", row_separator: str = "\n"
+    ) -> str:
+        """The table, or the triples, as a text."""
+        out = io.StringIO(newline="")
+        self._write_lines(out, triples, delimiter, row_separator)
+        return out.getvalue()
 
     @classmethod
     def read_tsv(cls, path: StrPath, **options: Any) -> Assoc:
@@ -68,29 +95,35 @@ class Files(Parts):
         return cls.read_csv(path, delimiter="\t", **options)
 
     def write_csv(
-        self, path: StrPath, *, triples: bool = False, delimiter: str | None = None
+        self,
+        path: StrPath,
+        *,
+        triples: bool = False,
+        delimiter: str | None = None,
+        row_separator: str = "\n",
     ) -> None:
         """Writes what `read_csv` reads."""
-        if delimiter is None:
-            delimiter = "\t" if str(path).endswith((".tsv", ".tab")) else ","
+        with Whole(path) as part, part.open("w", newline="", encoding="utf-8") as lines:
+            self._write_lines(lines, triples, delimiter or _delimiter(path), row_separator)
+
+    def _write_lines(self, file: Any, triples: bool, delimiter: str, row_separator: str) -> None:
         array = cast("Assoc", self)
-        with _Whole(path) as part, part.open("w", newline="", encoding="utf-8") as lines:
-            writer = csv.writer(lines, delimiter=delimiter, lineterminator="\n")
-            if triples:
-                writer.writerows(array)
-                return
-            cols = self._col.to_list()
-            writer.writerow(["", *cols])
-            places = {col: at for at, col in enumerate(cols, 1)}
-            line: list[Any] = []
-            for row, col, value in array:
-                if not line or line[0] != row:
-                    if line:
-                        writer.writerow(line)
-                    line = [row] + [""] * len(cols)
-                line[places[col]] = value
-            if line:
-                writer.writerow(line)
+        writer = csv.writer(file, delimiter=delimiter, lineterminator=row_separator)
+        if triples:
+            writer.writerows(array)
+            return
+        cols = self._col.to_list()
+        writer.writerow(["", *cols])
+        places = {col: at for at, col in enumerate(cols, 1)}
+        line: list[Any] = []
+        for row, col, value in array:
+            if not line or line[0] != row:
+                if line:
+                    writer.writerow(line)
+                line = [row] + [""] * len(cols)
+            line[places[col]] = value
+        if line:
+            writer.writerow(line)
 
     def write_tsv(self, path: StrPath, *, triples: bool = False) -> None:
         """The same with tabs."""
@@ -114,7 +147,7 @@ class Files(Parts):
 
     def write_json(self, path: StrPath) -> None:
         """Writes `to_json` to a file."""
-        with _Whole(path) as part:
+        with Whole(path) as part:
             part.write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
@@ -129,11 +162,11 @@ class Files(Parts):
 
         if self._val is not None:
             raise TypeError("MatrixMarket files hold numbers; to_numbers() or logical() gives some")
-        with _Whole(path) as part, part.open("wb") as file:
+        with Whole(path) as part, part.open("wb") as file:
             scipy.io.mmwrite(file, cast("Assoc", self).to_scipy(), symmetry="general")
         for end, keys in ((".rows", self._row), (".cols", self._col)):
             lines = [json.dumps(key, default=str, ensure_ascii=False) for key in keys.to_list()]
-            with _Whole(f"{path}{end}") as part:
+            with Whole(f"{path}{end}") as part:
                 part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     @classmethod
@@ -160,7 +193,7 @@ class Files(Parts):
         """Writes the triples (columns row, col, val) with their types."""
         import pyarrow.parquet as pq
 
-        with _Whole(path) as part:
+        with Whole(path) as part:
             pq.write_table(cast("Assoc", self).to_arrow(), part, compression=compression)
 
     @classmethod
@@ -174,21 +207,26 @@ class Files(Parts):
         return cast("Any", cls).from_arrow(table, row, col, val, **options)  # type: ignore[no-any-return]
 
 
-class _Whole:
-    """A file beside the wanted one, which takes its place when everything is written."""
+def _delimiter(path: StrPath) -> str:
+    return "\t" if str(path).endswith((".tsv", ".tab")) else ","
 
-    def __init__(self, path: StrPath) -> None:
-        self._path = Path(path)
-        self._part = self._path.with_name(self._path.name + ".part")
 
-    def __enter__(self) -> Path:
-        return self._part
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._part.replace(self._path)
+def read_lines(
+    source: str, lines: Any, labels: bool, triples: bool, delimiter: str
+) -> tuple[list[Any], list[Any], list[str]]:
+    """Rows, columns and values of lines of CSV."""
+    rows: list[Any] = []
+    cols: list[Any] = []
+    values: list[str] = []
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        if triples:
+            _read_triples(source, reader, rows, cols, values)
         else:
-            self._part.unlink(missing_ok=True)
+            _read_table(source, reader, labels, rows, cols, values)
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InvalidArgumentError(f"{source}, line {reader.line_num}: {error}") from None
+    return rows, cols, values
 
 
 def _read_triples(

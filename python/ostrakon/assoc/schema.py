@@ -91,14 +91,38 @@ class Schema(Parts):
             raise InvalidArgumentError(f"to_numbers: the value {wrong!r} is no number")
         return self._with_numbers(numbers[self._matrix.values])
 
-    def to_text(self) -> Assoc:
-        """Numbers as texts: whole floats without a point."""
+    def to_text(self, format: str | None = None) -> Assoc:  # noqa: A002  (D4M's name)
+        """Numbers as texts: whole floats without a point, or by a `format` such as `"%.3g"`.
+
+        >>> from ostrakon import Assoc
+        >>> Assoc("a,b,", "x,", [1.0, 0.123456]).to_text("%.3g").values.tolist()
+        ['1', '0.123']
+        """
         from ostrakon.assoc.construction import texts_of_numbers
 
         if self._val is not None:
             return cast("Assoc", self)
+        if format is not None:
+            return self._formatted(format)
         keys, places = texts_of_numbers(self._matrix.values)
         return self._make(self._row, self._col, keys, self._matrix.with_values(places))
+
+    def _formatted(self, form: str) -> Assoc:
+        distinct, places = np.unique(self._matrix.values, return_inverse=True)
+        try:
+            texts = [form % value for value in distinct.tolist()]
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(f"format: {form!r} is for no number: {error}") from None
+        items = read_items("format", texts)
+        keys, ranks = resolve([items])[0]
+        values = np.ascontiguousarray(ranks[places])
+        return self._make(
+            self._row, self._col, cast("TextKeys", keys), self._matrix.with_values(values)
+        )
+
+    def val_text(self, separator: str = ",") -> str:
+        """The distinct texts as a delimiter string; empty where values are numbers, as in D4M."""
+        return "" if self._val is None else delimited(self._val, separator, "val")
 
     def astype(self, kind: Any) -> Assoc:
         """Values as `int`, `float`, `bool` or `str`."""
