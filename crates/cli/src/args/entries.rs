@@ -7,14 +7,9 @@ use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, Visibil
 
 use super::values::{Bytes, authorizations, column, durability, iterator, label};
 
-/// `put`
+/// Which cell, and how its change is written: shared by `put` and `delete`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  ostrakon put people alice contact mail alice@example.org
-  ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
-  ostrakon put people alice photo jpeg - < alice.jpg     the value is stdin, byte for byte
-  ostrakon put codes '\\x00\\x2a' bits '' '\\xff'")]
-pub(crate) struct PutArgs {
+pub(crate) struct CellArgs {
     /// The table
     pub(crate) table: String,
     /// The row
@@ -23,10 +18,7 @@ pub(crate) struct PutArgs {
     pub(crate) family: Bytes,
     /// The column qualifier
     pub(crate) qualifier: Bytes,
-    /// The value; - reads it from stdin, byte for byte
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) value: String,
-    /// Who may read it: an expression over authorizations, such as 'a&(b|c)'
+    /// The cell's label: an expression over authorizations, such as 'a&(b|c)'
     #[arg(
         short = 'l',
         long,
@@ -36,12 +28,27 @@ pub(crate) struct PutArgs {
         value_parser = label
     )]
     pub(crate) visibility: VisibilityExpression,
+    /// How sure the change is when the command returns [default: the table's]
+    #[arg(long, value_name = "LEVEL", value_parser = durability())]
+    pub(crate) durability: Option<Durability>,
+}
+
+/// `put`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon put people alice contact mail alice@example.org
+  ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
+  ostrakon put people alice photo jpeg - < alice.jpg     the value is stdin, byte for byte
+  ostrakon put codes '\\x00\\x2a' bits '' '\\xff'")]
+pub(crate) struct PutArgs {
+    #[command(flatten)]
+    pub(crate) cell: CellArgs,
+    /// The value; - reads it from stdin, byte for byte
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) value: String,
     /// Its timestamp [default: set by the table]
     #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<i64>,
-    /// How sure the write is when the command returns [default: the table's]
-    #[arg(long, value_name = "LEVEL", value_parser = durability())]
-    pub(crate) durability: Option<Durability>,
 }
 
 /// `delete`
@@ -55,30 +62,11 @@ Examples:
 
 See also `delete-many` (what a scan would show) and `delete-rows` (whole rows at once).")]
 pub(crate) struct DeleteArgs {
-    /// The table
-    pub(crate) table: String,
-    /// The row
-    pub(crate) row: Bytes,
-    /// The column family
-    pub(crate) family: Bytes,
-    /// The column qualifier
-    pub(crate) qualifier: Bytes,
-    /// The cell's label
-    #[arg(
-        short = 'l',
-        long,
-        value_name = "LABEL",
-        default_value = "",
-        hide_default_value = true,
-        value_parser = label
-    )]
-    pub(crate) visibility: VisibilityExpression,
+    #[command(flatten)]
+    pub(crate) cell: CellArgs,
     /// Delete versions up to this timestamp [default: all]
     #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) timestamp: Option<i64>,
-    /// How sure the delete is when the command returns [default: the table's]
-    #[arg(long, value_name = "LEVEL", value_parser = durability())]
-    pub(crate) durability: Option<Durability>,
 }
 
 /// `delete-many`

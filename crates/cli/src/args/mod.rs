@@ -15,8 +15,8 @@ mod values;
 
 pub(crate) use cli::{Cli, Command, StoreCommand, parse};
 pub(crate) use entries::{
-    DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, ExportFormat, PutArgs, ScanArgs,
-    Selection,
+    CellArgs, DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, ExportFormat, PutArgs,
+    ScanArgs, Selection,
 };
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{

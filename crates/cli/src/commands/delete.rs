@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::access::find_table;
 use super::confirm::confirm;
-use super::put::write_one;
+use super::put::change_cell;
 use super::rows::asked;
 use crate::args::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs};
 use crate::failure::{Failure, Result};
@@ -15,17 +15,13 @@ use crate::progress::Progress;
 
 /// Deletes one cell.
 pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.table)?;
-    let update = ColumnUpdate {
-        family: &args.family.0,
-        qualifier: &args.qualifier.0,
-        visibility: args.visibility.as_bytes(),
-        timestamp: args.timestamp,
-        value: None,
-    };
-    write_one(&table, args.durability, &args.row.0, update)?;
-    let object = json!({"table": args.table, "row": escape(&args.row.0), "deleted": 1});
-    out.object(&object, String::new)
+    let table = find_table(source, &args.cell.table)?;
+    change_cell(table, &args.cell, args.timestamp, None)?;
+    let (name, row) = (&args.cell.table, escape(&args.cell.row.0));
+    out.object(
+        &json!({"table": name, "row": row, "deleted": 1}),
+        String::new,
+    )
 }
 
 /// Deletes what a scan shows.

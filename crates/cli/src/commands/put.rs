@@ -3,45 +3,46 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
-use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, ColumnUpdate, Durability, MAX_VALUE_BYTES, Source, Table,
-};
+use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate, MAX_VALUE_BYTES, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
-use crate::args::{Bytes, PutArgs};
+use crate::args::{Bytes, CellArgs, PutArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{Output, escape};
 
 /// Writes one entry.
 pub(super) fn run(source: &dyn Source, args: &PutArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.table)?;
+    let table = find_table(source, &args.cell.table)?;
     let value = value(&args.value)?;
-    let update = ColumnUpdate {
-        family: &args.family.0,
-        qualifier: &args.qualifier.0,
-        visibility: args.visibility.as_bytes(),
-        timestamp: args.timestamp,
-        value: Some(&value),
-    };
-    write_one(&table, args.durability, &args.row.0, update)?;
-    let object = json!({"table": args.table, "row": escape(&args.row.0), "written": 1});
-    out.object(&object, String::new)
+    change_cell(table, &args.cell, args.timestamp, Some(&value))?;
+    let (name, row) = (&args.cell.table, escape(&args.cell.row.0));
+    out.object(
+        &json!({"table": name, "row": row, "written": 1}),
+        String::new,
+    )
 }
 
-/// Writes one update and waits for it.
-pub(super) fn write_one(
-    table: &Arc<dyn Table>,
-    durability: Option<Durability>,
-    row: &[u8],
-    update: ColumnUpdate<'_>,
+/// Puts a value into a cell, or deletes it, and waits for that.
+pub(super) fn change_cell(
+    table: Arc<dyn Table>,
+    cell: &CellArgs,
+    timestamp: Option<i64>,
+    value: Option<&[u8]>,
 ) -> Result<()> {
     let config = BatchWriterConfig {
-        durability,
+        durability: cell.durability,
         ..BatchWriterConfig::default()
     };
-    let mut writer = BatchWriter::new(Arc::clone(table), config);
-    writer.put(row, update)?;
+    let update = ColumnUpdate {
+        family: &cell.family.0,
+        qualifier: &cell.qualifier.0,
+        visibility: cell.visibility.as_bytes(),
+        timestamp,
+        value,
+    };
+    let mut writer = BatchWriter::new(table, config);
+    writer.put(&cell.row.0, update)?;
     Ok(writer.close()?)
 }
 

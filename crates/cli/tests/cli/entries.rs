@@ -55,19 +55,7 @@ fn bytes_go_in_and_out_as_they_are_typed() {
 fn counting_tells_how_many_and_how_fast() {
     let folder = Folder::with_table();
     let lines: String = (0..5000).map(|n| format!("{n:05},x\n")).collect();
-    folder.run_with(
-        &[
-            "import",
-            "t",
-            "-",
-            "--format",
-            "csv",
-            "--no-header",
-            "--row",
-            "1",
-        ],
-        lines.as_bytes(),
-    );
+    folder.import_csv(&lines);
     let ran = folder.run(&["scan", "t", "--count", "--json"]);
     let object = &ran.json()[0];
     assert_eq!(object["entries"], 5000);

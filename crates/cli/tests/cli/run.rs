@@ -22,6 +22,18 @@ impl Ran {
     }
 }
 
+/// Imports lines of CSV from stdin into the table `t`; the first field is the row.
+pub(crate) const IMPORT_CSV: &[&str] = &[
+    "import",
+    "t",
+    "-",
+    "--format",
+    "csv",
+    "--no-header",
+    "--row",
+    "1",
+];
+
 /// A folder with a store in it.
 pub(crate) struct Folder(tempfile::TempDir);
 
@@ -81,6 +93,12 @@ impl Folder {
             ran.out
         );
         ran.out
+    }
+
+    /// Runs [`IMPORT_CSV`], which must succeed.
+    pub(crate) fn import_csv(&self, lines: &str) {
+        let ran = self.run_with(IMPORT_CSV, lines.as_bytes());
+        assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
     }
 
     /// Stderr of a run that must end with `code`.

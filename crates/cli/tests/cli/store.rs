@@ -23,19 +23,7 @@ fn a_checkpoint_is_a_store_and_check_finds_what_is_damaged() {
     let lines: String = (0..3000)
         .map(|n| format!("{n:04},{}\n", "v".repeat(50)))
         .collect();
-    folder.run_with(
-        &[
-            "import",
-            "t",
-            "-",
-            "--format",
-            "csv",
-            "--no-header",
-            "--row",
-            "1",
-        ],
-        lines.as_bytes(),
-    );
+    folder.import_csv(&lines);
     folder.ok(&["table", "flush", "t"]);
     let copy = folder.text("copy");
     folder.ok(&["checkpoint", &copy]);

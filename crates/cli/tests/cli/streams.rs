@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::run::{Folder, finish, program};
+use crate::run::{Folder, IMPORT_CSV, finish, program};
 
 #[test]
 fn help_and_version_are_no_mistakes() {
@@ -103,16 +103,7 @@ fn ctrl_c_stops_an_import_and_keeps_what_was_read() {
     use std::io::Write as _;
 
     let folder = Folder::with_table();
-    let mut command = folder.command(&[
-        "import",
-        "t",
-        "-",
-        "--format",
-        "csv",
-        "--no-header",
-        "--row",
-        "1",
-    ]);
+    let mut command = folder.command(IMPORT_CSV);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -59,19 +59,7 @@ fn tablets_split_merge_flush_compact_and_are_measured() {
     let lines: String = (0..2000)
         .map(|n| format!("{n:04},{}\n", "v".repeat(50)))
         .collect();
-    folder.run_with(
-        &[
-            "import",
-            "t",
-            "-",
-            "--format",
-            "csv",
-            "--no-header",
-            "--row",
-            "1",
-        ],
-        lines.as_bytes(),
-    );
+    folder.import_csv(&lines);
     folder.ok(&["table", "add-splits", "t", "0500", "1500"]);
     folder.ok(&["table", "flush", "t"]);
     let tablets = folder.run(&["table", "tablets", "t", "--json"]).json();
