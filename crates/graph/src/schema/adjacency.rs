@@ -2,8 +2,8 @@
 
 use ostrakon_cell::{Error, Result};
 
-use super::degrees::Sums;
-use super::writers::{Same, Writer};
+use super::edge_tables::{EdgeTableNames, EdgeTables};
+use super::writers::Same;
 use crate::number::format_number;
 use crate::tables::GraphContext;
 
@@ -47,10 +47,7 @@ impl AdjacencyTables {
 /// # Ok::<(), ostrakon_cell::Error>(())
 /// ```
 pub struct AdjacencyWriter {
-    edges: Writer,
-    transpose: Option<Writer>,
-    degrees: Option<Writer>,
-    sums: Sums<2>,
+    tables: EdgeTables<2>,
     text: Vec<u8>,
 }
 
@@ -60,16 +57,13 @@ impl AdjacencyWriter {
     /// # Errors
     /// The source refuses a name.
     pub fn new(context: &GraphContext, tables: &AdjacencyTables) -> Result<Self> {
-        let open = |name: &Option<String>| {
-            let name = name.as_ref();
-            name.map(|name| Writer::open(context, name, Same::Summed))
-                .transpose()
+        let names = EdgeTableNames {
+            edges: &tables.edges,
+            transpose: tables.transpose.as_deref(),
+            degrees: tables.degrees.as_deref(),
         };
         Ok(Self {
-            edges: Writer::open(context, &tables.edges, Same::Summed)?,
-            transpose: open(&tables.transpose)?,
-            degrees: open(&tables.degrees)?,
-            sums: Sums::new([b"OutDeg", b"InDeg"]),
+            tables: EdgeTables::open(context, &names, Same::Summed, [b"OutDeg", b"InDeg"])?,
             text: Vec::new(),
         })
     }
@@ -82,18 +76,10 @@ impl AdjacencyWriter {
         check_whole(weight)?;
         self.text.clear();
         format_number(weight, &mut self.text)?;
-        self.edges.put(from, to, &self.text)?;
-        if let Some(transpose) = &mut self.transpose {
-            transpose.put(to, from, &self.text)?;
-        }
-        if let Some(degrees) = &mut self.degrees {
-            self.sums.add(from, 0, weight)?;
-            self.sums.add(to, 1, weight)?;
-            if self.sums.is_full() {
-                self.sums.write(degrees)?;
-            }
-        }
-        Ok(())
+        self.tables.put(from, to, &self.text)?;
+        self.tables.count(from, 0, weight)?;
+        self.tables.count(to, 1, weight)?;
+        self.tables.spill()
     }
 
     /// Writes what is collected and waits until it is acknowledged.
@@ -101,14 +87,7 @@ impl AdjacencyWriter {
     /// # Errors
     /// The first failure since the last flush.
     pub fn flush(&mut self) -> Result<()> {
-        if let Some(degrees) = &mut self.degrees {
-            self.sums.write(degrees)?;
-            degrees.flush()?;
-        }
-        if let Some(transpose) = &mut self.transpose {
-            transpose.flush()?;
-        }
-        self.edges.flush()
+        self.tables.flush()
     }
 
     /// [`flush`](Self::flush); returns the number of entries written to all tables.
@@ -117,8 +96,7 @@ impl AdjacencyWriter {
     /// As [`flush`](Self::flush).
     pub fn close(mut self) -> Result<u64> {
         self.flush()?;
-        let others = self.transpose.iter().chain(&self.degrees);
-        Ok(self.edges.written + others.map(|writer| writer.written).sum::<u64>())
+        Ok(self.tables.written())
     }
 }
 

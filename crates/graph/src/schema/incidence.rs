@@ -3,9 +3,9 @@
 use ostrakon_cell::Result;
 
 use super::adjacency::check_whole;
-use super::degrees::Sums;
+use super::edge_tables::{EdgeTableNames, EdgeTables};
 use super::ids::edge_id;
-use super::writers::{Same, Writer};
+use super::writers::Same;
 use crate::number::format_number;
 use crate::tables::GraphContext;
 
@@ -38,10 +38,7 @@ impl IncidenceTables {
 /// Writes a graph into incidence tables, which are made where they are missing. Edges have numbers,
 /// [`edge_id`] makes keys of them; parallel edges stay apart.
 pub struct IncidenceWriter {
-    edges: Writer,
-    transpose: Option<Writer>,
-    degrees: Option<Writer>,
-    sums: Sums<1>,
+    tables: EdgeTables<1>,
     id_width: usize,
     text: Vec<u8>,
     column: Vec<u8>,
@@ -53,16 +50,13 @@ impl IncidenceWriter {
     /// # Errors
     /// The source refuses a name.
     pub fn new(context: &GraphContext, tables: &IncidenceTables) -> Result<Self> {
-        let open = |name: &Option<String>, same| {
-            let name = name.as_ref();
-            name.map(|name| Writer::open(context, name, same))
-                .transpose()
+        let names = EdgeTableNames {
+            edges: &tables.edges,
+            transpose: tables.transpose.as_deref(),
+            degrees: tables.degrees.as_deref(),
         };
         Ok(Self {
-            edges: Writer::open(context, &tables.edges, Same::Newest)?,
-            transpose: open(&tables.transpose, Same::Newest)?,
-            degrees: open(&tables.degrees, Same::Summed)?,
-            sums: Sums::new([b"Degree"]),
+            tables: EdgeTables::open(context, &names, Same::Newest, [b"Degree"])?,
             id_width: tables.id_width,
             text: Vec::new(),
             column: Vec::new(),
@@ -83,20 +77,10 @@ impl IncidenceWriter {
             self.column.clear();
             self.column.extend_from_slice(prefix);
             self.column.extend_from_slice(vertex);
-            self.edges.put(&id, &self.column, &self.text)?;
-            if let Some(transpose) = &mut self.transpose {
-                transpose.put(&self.column, &id, &self.text)?;
-            }
-            if self.degrees.is_some() {
-                self.sums.add(&self.column, 0, weight)?;
-            }
+            self.tables.put(&id, &self.column, &self.text)?;
+            self.tables.count(&self.column, 0, weight)?;
         }
-        if let Some(degrees) = &mut self.degrees
-            && self.sums.is_full()
-        {
-            self.sums.write(degrees)?;
-        }
-        Ok(())
+        self.tables.spill()
     }
 
     /// Writes what is collected and waits until it is acknowledged.
@@ -104,14 +88,7 @@ impl IncidenceWriter {
     /// # Errors
     /// The first failure since the last flush.
     pub fn flush(&mut self) -> Result<()> {
-        if let Some(degrees) = &mut self.degrees {
-            self.sums.write(degrees)?;
-            degrees.flush()?;
-        }
-        if let Some(transpose) = &mut self.transpose {
-            transpose.flush()?;
-        }
-        self.edges.flush()
+        self.tables.flush()
     }
 
     /// [`flush`](Self::flush); returns the number of entries written to all tables.
@@ -120,7 +97,6 @@ impl IncidenceWriter {
     /// As [`flush`](Self::flush).
     pub fn close(mut self) -> Result<u64> {
         self.flush()?;
-        let others = self.transpose.iter().chain(&self.degrees);
-        Ok(self.edges.written + others.map(|writer| writer.written).sum::<u64>())
+        Ok(self.tables.written())
     }
 }

@@ -6,6 +6,7 @@
 
 mod adjacency;
 mod degrees;
+mod edge_tables;
 mod ids;
 mod incidence;
 mod records;

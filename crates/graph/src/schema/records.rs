@@ -2,7 +2,7 @@
 
 use ostrakon_cell::Result;
 
-use super::degrees::Sums;
+use super::edge_tables::{EdgeTableNames, EdgeTables};
 use super::writers::{Same, Writer};
 use crate::tables::GraphContext;
 
@@ -52,13 +52,10 @@ impl RecordTables {
 /// # Ok::<(), ostrakon_cell::Error>(())
 /// ```
 pub struct RecordWriter {
-    edges: Writer,
-    transpose: Option<Writer>,
-    degrees: Option<Writer>,
+    tables: EdgeTables<1>,
     text: Option<Writer>,
     fields: Option<Writer>,
     separator: u8,
-    sums: Sums<1>,
     field_counts: std::collections::BTreeMap<Vec<u8>, u64>,
     column: Vec<u8>,
     label: Vec<u8>,
@@ -78,14 +75,16 @@ impl RecordWriter {
             name.map(|name| Writer::open(context, name, same))
                 .transpose()
         };
+        let names = EdgeTableNames {
+            edges: &tables.edges,
+            transpose: tables.transpose.as_deref(),
+            degrees: tables.degrees.as_deref(),
+        };
         Ok(Self {
-            edges: Writer::open(context, &tables.edges, Same::Newest)?,
-            transpose: open(&tables.transpose, Same::Newest)?,
-            degrees: open(&tables.degrees, Same::Summed)?,
+            tables: EdgeTables::open(context, &names, Same::Newest, [b"Degree"])?,
             text: open(&tables.text, Same::Newest)?,
             fields: open(&tables.fields, Same::Summed)?,
             separator: tables.separator,
-            sums: Sums::new([b"Degree"]),
             field_counts: std::collections::BTreeMap::new(),
             column: Vec::new(),
             label: context.visibility.clone(),
@@ -101,19 +100,14 @@ impl RecordWriter {
         if label == self.label {
             return Ok(());
         }
-        self.write_counts()?;
+        // What can fail comes first: after a failure every table still has the label before.
+        self.write_field_counts()?;
+        self.tables.set_label(label)?;
+        for writer in self.text.iter_mut().chain(&mut self.fields) {
+            writer.set_label(label);
+        }
         self.label.clear();
         self.label.extend_from_slice(label);
-        let writers = [
-            &mut self.transpose,
-            &mut self.degrees,
-            &mut self.text,
-            &mut self.fields,
-        ];
-        for writer in writers.into_iter().flatten().chain([&mut self.edges]) {
-            writer.visibility.clear();
-            writer.visibility.extend_from_slice(label);
-        }
         Ok(())
     }
 
@@ -134,13 +128,8 @@ impl RecordWriter {
             self.column.extend_from_slice(field);
             self.column.push(self.separator);
             self.column.extend_from_slice(value);
-            self.edges.put(record, &self.column, b"1")?;
-            if let Some(transpose) = &mut self.transpose {
-                transpose.put(&self.column, record, b"1")?;
-            }
-            if self.degrees.is_some() {
-                self.sums.add(&self.column, 0, 1.0)?;
-            }
+            self.tables.put(record, &self.column, b"1")?;
+            self.tables.count(&self.column, 0, 1.0)?;
             if self.fields.is_some() {
                 match self.field_counts.get_mut(field) {
                     Some(count) => *count += 1,
@@ -153,16 +142,13 @@ impl RecordWriter {
         if let (Some(table), Some(text)) = (&mut self.text, text) {
             table.put(record, b"Text", text)?;
         }
-        if self.sums.is_full() || self.field_counts.len() >= FIELDS_MAX {
-            self.write_counts()?;
+        if self.field_counts.len() >= FIELDS_MAX {
+            self.write_field_counts()?;
         }
-        Ok(())
+        self.tables.spill()
     }
 
-    fn write_counts(&mut self) -> Result<()> {
-        if let Some(degrees) = &mut self.degrees {
-            self.sums.write(degrees)?;
-        }
+    fn write_field_counts(&mut self) -> Result<()> {
         if let Some(fields) = &mut self.fields {
             for (field, count) in std::mem::take(&mut self.field_counts) {
                 fields.put(&field, &field, count.to_string().as_bytes())?;
@@ -176,17 +162,11 @@ impl RecordWriter {
     /// # Errors
     /// The first failure since the last flush.
     pub fn flush(&mut self) -> Result<()> {
-        self.write_counts()?;
-        let writers = [
-            &mut self.transpose,
-            &mut self.degrees,
-            &mut self.text,
-            &mut self.fields,
-        ];
-        for writer in writers.into_iter().flatten() {
+        self.write_field_counts()?;
+        for writer in self.text.iter_mut().chain(&mut self.fields) {
             writer.flush()?;
         }
-        self.edges.flush()
+        self.tables.flush()
     }
 
     /// [`flush`](Self::flush); returns the number of entries written to all tables.
@@ -195,12 +175,7 @@ impl RecordWriter {
     /// As [`flush`](Self::flush).
     pub fn close(mut self) -> Result<u64> {
         self.flush()?;
-        let writers = [&self.transpose, &self.degrees, &self.text, &self.fields];
-        let others: u64 = writers
-            .into_iter()
-            .flatten()
-            .map(|writer| writer.written)
-            .sum();
-        Ok(self.edges.written + others)
+        let others = self.text.iter().chain(&self.fields);
+        Ok(self.tables.written() + others.map(|writer| writer.written).sum::<u64>())
     }
 }

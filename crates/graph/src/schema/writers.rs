@@ -16,7 +16,7 @@ pub(super) enum Same {
 
 pub(super) struct Writer {
     writer: BatchWriter,
-    pub(super) visibility: Vec<u8>,
+    visibility: Vec<u8>,
     pub(super) written: u64,
 }
 
@@ -40,6 +40,12 @@ impl Writer {
             visibility: context.visibility.clone(),
             written: 0,
         })
+    }
+
+    /// The label of what is put from here on.
+    pub(super) fn set_label(&mut self, label: &[u8]) {
+        self.visibility.clear();
+        self.visibility.extend_from_slice(label);
     }
 
     pub(super) fn put(&mut self, row: &[u8], qualifier: &[u8], value: &[u8]) -> Result<()> {
