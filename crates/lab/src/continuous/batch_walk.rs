@@ -14,11 +14,11 @@ use serde::Serialize;
 use super::layout::{EntryError, format_row, parse_entry, parse_row};
 use super::rows::RowRange;
 use super::starts::Starts;
-use super::walk::watched;
+use super::walkers::{Tally, Totals, authorization_sets, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
-use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, max_rate};
-use crate::threads::{in_threads, seed, thread_seed};
+use crate::measure::{LatencySummary, RateSample, max_rate};
+use crate::threads::{seed, thread_seed};
 
 /// Settings of [`run_batch_walk`].
 #[derive(Debug, Clone)]
@@ -128,48 +128,36 @@ pub fn run_batch_walk(
     let control = Control::new(options.duration, options.queries, progress);
     let seed = seed(options.seed);
     progress.phase("batch walk", options.queries);
-    let (walkers, samples, seconds) = std::thread::scope(|scope| {
-        let sampler = RateSampler::start(scope, watched(&control, progress, "rows"))?;
-        let walkers = in_threads(
-            "batch-walk",
-            options.walkers.max(1),
-            || control.stop(),
-            |number| Walker::new(&table, options, &control, thread_seed(seed, number))?.run(),
-        );
-        let seconds = control.seconds();
-        let samples = sampler.finish();
-        walkers.map(|walkers| (walkers, samples, seconds))
-    })?;
+    let run = run_walkers(
+        ("batch-walk", "rows"),
+        options.walkers,
+        &control,
+        progress,
+        |number| Walker::new(&table, options, &control, thread_seed(seed, number))?.run(),
+    )?;
 
-    let mut figures = BatchWalkFigures {
-        seconds,
+    let batches = run.walkers.iter().map(|walker| walker.batches).sum();
+    let tallies = run.walkers.into_iter().map(|walker| walker.tally);
+    let totals = Totals::of(tallies, run.seconds)?;
+    Ok(BatchWalkFigures {
+        queries: totals.queries,
+        missing: totals.missing,
+        corrupt: totals.corrupt,
+        queries_per_second: totals.queries_per_second,
+        queries_per_second_with_pauses: totals.queries_per_second_with_pauses,
+        p50_us: totals.latency.p50_us,
+        p99_us: totals.latency.p99_us,
+        latency: totals.latency,
+        batches,
+        starts: totals.starts,
+        entries: totals.entries,
+        seconds: run.seconds,
         batch_rows: options.batch_rows,
         threads: options.threads,
-        max_queries_per_second: max_rate(&samples),
-        samples,
-        ..BatchWalkFigures::default()
-    };
-    let mut latencies = Latencies::new()?;
-    for walker in walkers {
-        latencies.add(&walker.latencies);
-        figures.missing += walker.missing;
-        figures.corrupt += walker.corrupt;
-        figures.batches += walker.batches;
-        figures.starts += walker.starts;
-        figures.entries += walker.entries;
-        figures.queries += walker.queries;
-        let running = (seconds - walker.paused.as_secs_f64()).max(1e-9);
-        figures.queries_per_second += walker.queries as f64 / running;
-        let room = options
-            .examples
-            .saturating_sub(figures.missing_examples.len());
-        let examples = walker.examples.into_iter().take(room);
-        figures.missing_examples.extend(examples);
-    }
-    figures.queries_per_second_with_pauses = figures.queries as f64 / seconds.max(1e-9);
-    figures.latency = latencies.summary();
-    (figures.p50_us, figures.p99_us) = (figures.latency.p50_us, figures.latency.p99_us);
-    Ok(figures)
+        max_queries_per_second: max_rate(&run.samples),
+        samples: run.samples,
+        missing_examples: totals.missing_examples,
+    })
 }
 
 /// Reads with one set of authorizations, and the rows found with it: others might not see them.
@@ -189,15 +177,8 @@ struct Walker<'a> {
     asked: Vec<u64>,
     ranges: Vec<Range>,
     seen: Vec<u64>,
-    latencies: Latencies,
-    paused: Duration,
-    queries: u64,
-    missing: u64,
-    corrupt: u64,
+    tally: Tally,
     batches: u64,
-    starts: u64,
-    entries: u64,
-    examples: Vec<String>,
 }
 
 impl<'a> Walker<'a> {
@@ -208,13 +189,7 @@ impl<'a> Walker<'a> {
         seed: u64,
     ) -> Result<Self> {
         let limited = options.duration.is_some() || options.queries.is_some();
-        let nobody = [Authorizations::default()];
-        let sets = if options.authorizations.is_empty() {
-            nobody.as_slice()
-        } else {
-            &options.authorizations
-        };
-        let readers = sets
+        let readers = authorization_sets(&options.authorizations)
             .iter()
             .map(|set| {
                 let scan = ScanOptions {
@@ -240,15 +215,8 @@ impl<'a> Walker<'a> {
             asked: Vec::new(),
             ranges: Vec::new(),
             seen: Vec::new(),
-            latencies: Latencies::new()?,
-            paused: Duration::ZERO,
-            queries: 0,
-            missing: 0,
-            corrupt: 0,
+            tally: Tally::new(options.examples)?,
             batches: 0,
-            starts: 0,
-            entries: 0,
-            examples: Vec::new(),
         })
     }
 
@@ -261,11 +229,11 @@ impl<'a> Walker<'a> {
                 break;
             }
             self.look_up(reader)?;
-            self.paused += self.control.pause(self.pause);
+            self.tally.paused += self.control.pause(self.pause);
         }
         for reader in &self.readers {
-            self.entries += reader.starts.entries;
-            self.corrupt += reader.starts.corrupt;
+            self.tally.entries += reader.starts.entries;
+            self.tally.corrupt += reader.starts.corrupt;
         }
         Ok(self)
     }
@@ -281,7 +249,7 @@ impl<'a> Walker<'a> {
                 break;
             }
             reader.starts.search(&mut self.random, &mut reader.pool)?;
-            self.starts += 1;
+            self.tally.starts += 1;
             searches_left -= 1;
         }
         self.asked.clear();
@@ -305,7 +273,7 @@ impl<'a> Walker<'a> {
         reader.scan.restart(&self.ranges)?;
         while reader.scan.next_batch(&mut self.batch)? {
             for entry in self.batch.iter() {
-                self.entries += 1;
+                self.tally.entries += 1;
                 // Whatever its value, the row is there.
                 if let Some(row) = parse_row(entry.key.row) {
                     self.seen.push(row);
@@ -319,24 +287,21 @@ impl<'a> Walker<'a> {
                         }
                     }
                     Err(EntryError::Foreign) => {}
-                    Err(_) => self.corrupt += 1,
+                    Err(_) => self.tally.corrupt += 1,
                 }
             }
         }
-        self.latencies.record(began.elapsed());
+        self.tally.latencies.record(began.elapsed());
         self.seen.sort_unstable();
         self.seen.dedup();
         self.batches += 1;
-        self.queries += self.asked.len() as u64;
+        self.tally.queries += self.asked.len() as u64;
         self.control
             .done
             .fetch_add(self.asked.len() as u64, Ordering::Relaxed);
         for row in &self.asked {
             if self.seen.binary_search(row).is_err() {
-                self.missing += 1;
-                if self.examples.len() < self.options.examples {
-                    self.examples.push(format!("{row:016x}"));
-                }
+                self.tally.miss(|| format!("{row:016x}"));
             }
         }
         Ok(())

@@ -24,6 +24,7 @@ mod stats;
 mod tests;
 mod verify;
 mod walk;
+mod walkers;
 
 pub use agitate::{AgitateFigures, AgitateOptions, Agitated, run_agitate};
 pub use batch_walk::{BatchWalkFigures, BatchWalkOptions, run_batch_walk};

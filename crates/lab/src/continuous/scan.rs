@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::layout::{EntryError, parse_entry};
 use super::rows::RowRange;
+use super::walkers::authorization_sets;
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
 use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, Watched};
@@ -98,13 +99,7 @@ pub fn run_scan(
     let table = source.table(&options.table)?;
     let control = Control::new(options.duration, options.scans, progress);
     progress.phase("scan", options.scans);
-    let nobody = [Authorizations::default()];
-    let sets = if options.authorizations.is_empty() {
-        nobody.as_slice()
-    } else {
-        &options.authorizations
-    };
-    let mut scans = sets
+    let mut scans = authorization_sets(&options.authorizations)
         .iter()
         .map(|set| {
             let scan = ScanOptions {

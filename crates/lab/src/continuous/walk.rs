@@ -12,10 +12,11 @@ use serde::Serialize;
 use super::layout::{EntryError, format_row, parse_entry};
 use super::rows::RowRange;
 use super::starts::Starts;
+use super::walkers::{Tally, Totals, authorization_sets, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
-use crate::measure::{Latencies, LatencySummary, RateSample, RateSampler, Watched, max_rate};
-use crate::threads::{in_threads, seed, thread_seed};
+use crate::measure::{Latencies, LatencySummary, RateSample, max_rate};
+use crate::threads::{seed, thread_seed};
 
 /// Settings of [`run_walk`].
 #[derive(Debug, Clone)]
@@ -119,67 +120,45 @@ pub fn run_walk(
     let control = Control::new(options.duration, options.queries, progress);
     let seed = seed(options.seed);
     progress.phase("walk", options.queries);
-    let (walkers, samples, seconds) = std::thread::scope(|scope| {
-        let sampler = RateSampler::start(scope, watched(&control, progress, "queries"))?;
-        let walkers = in_threads(
-            "walk",
-            options.walkers.max(1),
-            || control.stop(),
-            |number| Walker::new(&table, options, &control, thread_seed(seed, number))?.run(),
-        );
-        let seconds = control.seconds();
-        let samples = sampler.finish();
-        walkers.map(|walkers| (walkers, samples, seconds))
-    })?;
-
-    let mut figures = WalkFigures {
-        seconds,
-        walkers: walkers.len(),
-        max_queries_per_second: max_rate(&samples),
-        samples,
-        ..WalkFigures::default()
-    };
-    let (mut latencies, mut start_latencies) = (Latencies::new()?, Latencies::new()?);
-    for walker in walkers {
-        latencies.add(&walker.latencies);
-        start_latencies.add(&walker.start_latencies);
-        figures.missing += walker.missing;
-        figures.corrupt += walker.corrupt + walker.damaged_starts;
-        figures.starts += walker.starts;
-        figures.ends += walker.ends;
-        figures.entries += walker.entries;
-        let running = (seconds - walker.paused.as_secs_f64()).max(1e-9);
-        figures.queries += walker.queries;
-        figures.queries_per_second += walker.queries as f64 / running;
-        let room = options
-            .examples
-            .saturating_sub(figures.missing_examples.len());
-        let examples = walker.examples.into_iter().take(room);
-        figures.missing_examples.extend(examples);
-    }
-    figures.queries_per_second_with_pauses = figures.queries as f64 / seconds.max(1e-9);
-    figures.latency = latencies.summary();
-    figures.start_latency = start_latencies.summary();
-    (figures.p50_us, figures.p99_us) = (figures.latency.p50_us, figures.latency.p99_us);
-    Ok(figures)
-}
-
-/// What the sampler of a run looks at.
-pub(super) fn watched<'a>(
-    control: &'a Control<'a>,
-    progress: &'a dyn Progress,
-    unit: &'static str,
-) -> Watched<'a> {
-    Watched {
-        counter: &control.done,
+    let run = run_walkers(
+        ("walk", "queries"),
+        options.walkers,
+        &control,
         progress,
-        unit,
-        seconds: 0.25,
+        |number| Walker::new(&table, options, &control, thread_seed(seed, number))?.run(),
+    )?;
+
+    let walkers = run.walkers.len();
+    let mut start_latencies = Latencies::new()?;
+    let (mut tallies, mut ends) = (Vec::new(), 0);
+    for walker in run.walkers {
+        start_latencies.add(&walker.start_latencies);
+        ends += walker.ends;
+        tallies.push(walker.tally);
     }
+    let totals = Totals::of(tallies, run.seconds)?;
+    Ok(WalkFigures {
+        queries: totals.queries,
+        missing: totals.missing,
+        corrupt: totals.corrupt,
+        queries_per_second: totals.queries_per_second,
+        queries_per_second_with_pauses: totals.queries_per_second_with_pauses,
+        p50_us: totals.latency.p50_us,
+        p99_us: totals.latency.p99_us,
+        latency: totals.latency,
+        starts: totals.starts,
+        start_latency: start_latencies.summary(),
+        entries: totals.entries,
+        ends,
+        seconds: run.seconds,
+        walkers,
+        max_queries_per_second: max_rate(&run.samples),
+        samples: run.samples,
+        missing_examples: totals.missing_examples,
+    })
 }
 
 struct Walker<'a> {
-    options: &'a WalkOptions,
     control: &'a Control<'a>,
     pause: Duration,
     random: Xoshiro256PlusPlus,
@@ -187,34 +166,20 @@ struct Walker<'a> {
     readers: Vec<(Starts, Box<dyn Scan>)>,
     batch: Batch,
     links: Vec<u64>,
-    latencies: Latencies,
+    tally: Tally,
     start_latencies: Latencies,
-    paused: Duration,
-    queries: u64,
-    missing: u64,
-    corrupt: u64,
-    damaged_starts: u64,
-    starts: u64,
     ends: u64,
-    entries: u64,
-    examples: Vec<String>,
 }
 
 impl<'a> Walker<'a> {
     fn new(
         table: &Arc<dyn Table>,
-        options: &'a WalkOptions,
+        options: &WalkOptions,
         control: &'a Control<'a>,
         seed: u64,
     ) -> Result<Self> {
         let limited = options.duration.is_some() || options.queries.is_some();
-        let nobody = [Authorizations::default()];
-        let sets = if options.authorizations.is_empty() {
-            nobody.as_slice()
-        } else {
-            &options.authorizations
-        };
-        let readers = sets
+        let readers = authorization_sets(&options.authorizations)
             .iter()
             .map(|set| {
                 let scan = ScanOptions {
@@ -228,24 +193,15 @@ impl<'a> Walker<'a> {
             })
             .collect::<Result<Vec<_>>>()?;
         Ok(Self {
-            options,
             control,
             pause: pause_in_force(options.pause, limited, PAUSE),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             readers,
             batch: Batch::new(),
             links: Vec::new(),
-            latencies: Latencies::new()?,
+            tally: Tally::new(options.examples)?,
             start_latencies: Latencies::new()?,
-            paused: Duration::ZERO,
-            queries: 0,
-            missing: 0,
-            corrupt: 0,
-            damaged_starts: 0,
-            starts: 0,
             ends: 0,
-            entries: 0,
-            examples: Vec::new(),
         })
     }
 
@@ -256,20 +212,20 @@ impl<'a> Walker<'a> {
             let (starts, _) = &mut self.readers[reader];
             let took = starts.search(&mut self.random, &mut self.links)?;
             self.start_latencies.record(took);
-            self.starts += 1;
-            self.paused += self.control.pause(self.pause);
+            self.tally.starts += 1;
+            self.tally.paused += self.control.pause(self.pause);
             let mut from = None;
             while let Some(row) = self.pick() {
                 if !self.control.goes_on() || !self.look_up(reader, row, from)? {
                     break;
                 }
                 from = Some(row);
-                self.paused += self.control.pause(self.pause);
+                self.tally.paused += self.control.pause(self.pause);
             }
         }
         for (starts, _) in &self.readers {
-            self.entries += starts.entries;
-            self.damaged_starts += starts.corrupt;
+            self.tally.entries += starts.entries;
+            self.tally.corrupt += starts.corrupt;
         }
         Ok(self)
     }
@@ -293,24 +249,23 @@ impl<'a> Walker<'a> {
         while scan.next_batch(&mut self.batch)? {
             found = true;
             for entry in self.batch.iter() {
-                self.entries += 1;
+                self.tally.entries += 1;
                 match parse_entry(&entry) {
                     Ok(link) => self.links.extend(link.previous),
                     Err(EntryError::Foreign) => {}
-                    Err(_) => self.corrupt += 1,
+                    Err(_) => self.tally.corrupt += 1,
                 }
             }
         }
-        self.latencies.record(began.elapsed());
-        self.queries += 1;
+        self.tally.latencies.record(began.elapsed());
+        self.tally.queries += 1;
         self.control.done.fetch_add(1, Ordering::Relaxed);
         if !found {
-            self.missing += 1;
-            if self.examples.len() < self.options.examples {
+            self.tally.miss(|| {
                 let from =
                     from.map_or_else(|| "a start row".to_owned(), |from| format!("{from:016x}"));
-                self.examples.push(format!("{row:016x} <- {from}"));
-            }
+                format!("{row:016x} <- {from}")
+            });
         } else if self.links.is_empty() {
             self.ends += 1;
         }

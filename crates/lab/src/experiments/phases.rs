@@ -13,7 +13,7 @@ use crate::continuous::{
     even_splits, run_batch_walk, run_ingest, run_verify, run_walk,
 };
 use crate::graphs::RankCommand;
-use crate::measure::{HostSampler, RateSample};
+use crate::measure::{HostSampler, LatencySummary, RateSample};
 
 /// The table of every experiment.
 pub(super) const TABLE: &str = "lab";
@@ -188,49 +188,46 @@ impl Outcome {
         });
     }
 
-    fn query(&mut self, (count, rate, max): (u64, f64, f64), missing: u64) {
-        self.set("query", "count", count as f64);
-        self.set("query", "rate", rate);
-        self.set("query", "max", max.max(rate));
-        self.set("query", "missing", missing as f64);
-        if rate > 0.0 {
-            self.set("query", "reciprocal_ms", 1e3 / rate);
-        }
-    }
-
     fn walk(&mut self, figures: WalkFigures) {
-        let rate = figures.queries_per_second_with_pauses;
-        self.query(
-            (figures.queries, rate, figures.max_queries_per_second),
-            figures.missing,
-        );
-        self.set("query", "p50_us", figures.p50_us);
-        self.set("query", "p99_us", figures.p99_us);
-        self.repetition.rates.push(RateSeries {
-            name: "walk, queries".to_owned(),
-            samples: figures.samples,
-        });
-        self.repetition.latencies.push(LatencySeries {
-            name: "query".to_owned(),
-            latency: figures.latency,
+        self.queries(Queries {
+            count: figures.queries,
+            rate: figures.queries_per_second_with_pauses,
+            max: figures.max_queries_per_second,
+            missing: figures.missing,
+            samples: ("walk, queries", figures.samples),
+            latency: ("query", figures.latency),
         });
     }
 
     fn batch_walk(&mut self, figures: BatchWalkFigures) {
-        let rate = figures.queries_per_second_with_pauses;
-        self.query(
-            (figures.queries, rate, figures.max_queries_per_second),
-            figures.missing,
-        );
-        self.set("query", "p50_us", figures.p50_us);
-        self.set("query", "p99_us", figures.p99_us);
+        self.queries(Queries {
+            count: figures.queries,
+            rate: figures.queries_per_second_with_pauses,
+            max: figures.max_queries_per_second,
+            missing: figures.missing,
+            samples: ("batch walk, rows", figures.samples),
+            latency: ("batch", figures.latency),
+        });
+    }
+
+    fn queries(&mut self, queries: Queries) {
+        let Queries { rate, latency, .. } = queries;
+        self.set("query", "count", queries.count as f64);
+        self.set("query", "rate", rate);
+        self.set("query", "max", queries.max.max(rate));
+        self.set("query", "missing", queries.missing as f64);
+        if rate > 0.0 {
+            self.set("query", "reciprocal_ms", 1e3 / rate);
+        }
+        self.set("query", "p50_us", latency.1.p50_us);
+        self.set("query", "p99_us", latency.1.p99_us);
         self.repetition.rates.push(RateSeries {
-            name: "batch walk, rows".to_owned(),
-            samples: figures.samples,
+            name: queries.samples.0.to_owned(),
+            samples: queries.samples.1,
         });
         self.repetition.latencies.push(LatencySeries {
-            name: "batch".to_owned(),
-            latency: figures.latency,
+            name: latency.0.to_owned(),
+            latency: latency.1,
         });
     }
 
@@ -243,6 +240,19 @@ impl Outcome {
         self.set("verify", "undefined", figures.undefined as f64);
         self.set("verify", "corrupt", figures.corrupt as f64);
     }
+}
+
+/// What walkers of either kind came to.
+struct Queries {
+    count: u64,
+    /// A second, pauses included.
+    rate: f64,
+    /// The highest rate between two samples.
+    max: f64,
+    missing: u64,
+    /// Each with the name of its series.
+    samples: (&'static str, Vec<RateSample>),
+    latency: (&'static str, LatencySummary),
 }
 
 /// The mean of the rates between samples: what the paper's collector averages.
