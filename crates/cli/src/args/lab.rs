@@ -241,7 +241,7 @@ pub(crate) struct WalkArgs {
     /// End after so many queries
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) queries: Option<u64>,
-    /// Walker threads
+    /// Walkers, each in a thread and with a scan of its own
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) walkers: usize,
 }
@@ -250,15 +250,7 @@ pub(crate) struct WalkArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BatchWalkArgs {
     #[command(flatten)]
-    pub(crate) place: Place,
-    #[command(flatten)]
-    pub(crate) reader: ReaderArgs,
-    /// End after so many queries
-    #[arg(long, value_name = "N", value_parser = count)]
-    pub(crate) queries: Option<u64>,
-    /// Walkers, each with its own scan
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) walkers: usize,
+    pub(crate) walk: WalkArgs,
     /// Rows looked up together
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) batch_rows: usize,

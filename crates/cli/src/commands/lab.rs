@@ -126,10 +126,7 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
             let figures =
                 continuous::run_verify(&source, &options, &LabProgress::start(Lines::ToPeople))?;
             show(out, &figures)?;
-            sound(
-                figures.is_sound(),
-                "entries are missing or damaged: data was lost",
-            )
+            sound(figures.fault())
         }),
         ContinuousCommand::Stats(args) => {
             access.with_store(Refuse, |source| stats(&source, &args, out))
@@ -137,13 +134,13 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
     }
 }
 
-/// A failure unless the figures are good.
-fn sound(good: bool, otherwise: &str) -> Result<()> {
-    if good {
-        return Ok(());
+/// A failure where the figures have a fault.
+fn sound(fault: Option<&str>) -> Result<()> {
+    match fault {
+        None => Ok(()),
+        Some(fault) => Err(Failure::outcome(fault)
+            .next("`ostrakon check` tells whether the files themselves are damaged")),
     }
-    Err(Failure::outcome(otherwise)
-        .next("`ostrakon check` tells whether the files themselves are damaged"))
 }
 
 fn range(place: &Place) -> RowRange {
@@ -235,33 +232,28 @@ fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()
     };
     let figures = continuous::run_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
-    sound(
-        figures.missing == 0 && figures.corrupt == 0,
-        "rows are missing or damaged",
-    )
+    sound(figures.fault())
 }
 
 fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -> Result<()> {
+    let walk = args.walk;
     let options = BatchWalkOptions {
-        duration: args.reader.seconds.map(span).transpose()?,
-        queries: args.queries,
-        pause: args.reader.pause.map(Duration::from_millis),
+        duration: walk.reader.seconds.map(span).transpose()?,
+        queries: walk.queries,
+        pause: walk.reader.pause.map(Duration::from_millis),
         batch_rows: args.batch_rows,
         threads: args.threads,
-        walkers: args.walkers,
-        rows: range(&args.place),
-        authorizations: authorizations(&args.reader)?,
-        examples: args.reader.examples,
-        seed: args.place.seed,
-        table: args.place.table,
+        walkers: walk.walkers,
+        rows: range(&walk.place),
+        authorizations: authorizations(&walk.reader)?,
+        examples: walk.reader.examples,
+        seed: walk.place.seed,
+        table: walk.place.table,
     };
     let figures =
         continuous::run_batch_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
-    sound(
-        figures.missing == 0 && figures.corrupt == 0,
-        "rows are missing or damaged",
-    )
+    sound(figures.fault())
 }
 
 fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Result<()> {
@@ -277,7 +269,7 @@ fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Resul
     };
     let figures = continuous::run_scan(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
-    sound(figures.corrupt == 0, "entries are damaged")
+    sound((figures.corrupt > 0).then_some("entries are damaged"))
 }
 
 fn moru(source: &Arc<dyn Source>, args: MoruArgs, out: &mut Output) -> Result<()> {
@@ -292,7 +284,7 @@ fn moru(source: &Arc<dyn Source>, args: MoruArgs, out: &mut Output) -> Result<()
     };
     let figures = continuous::run_moru(source, &options, &LabProgress::start(Lines::ToPeople))?;
     show(out, &figures)?;
-    sound(figures.corrupt == 0, "entries are damaged")
+    sound((figures.corrupt > 0).then_some("entries are damaged"))
 }
 
 fn stats(source: &Arc<dyn Source>, args: &StatsArgs, out: &mut Output) -> Result<()> {
@@ -423,5 +415,5 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
     let figures = continuous::run_agitate(&agitated, &options, &progress)?;
     drop(progress);
     show(out, &figures)?;
-    sound(figures.is_sound(), figures.fault().unwrap_or_default())
+    sound(figures.fault())
 }

@@ -87,8 +87,12 @@ pub struct AgitateFigures {
     pub acknowledged: u64,
     /// Entries that the killed writers said were acknowledged.
     pub written: u64,
-    /// Acknowledged entries that are not in the table. The links alone would not show the loss of the newest
-    /// entries, which nothing points to yet.
+    /// Acknowledged entries that are not in the table, and those that an earlier verification found there. The
+    /// links alone would not show the loss of the newest entries, which nothing points to yet.
+    ///
+    /// Entries are counted, so that up to a writer's round of entries, written and not yet acknowledged when it
+    /// was killed, may hide the loss of as many. [`AgitateOptions::verify_each`] keeps that to one kill; without
+    /// it the rounds of all kills add up.
     pub lost: u64,
     /// Seconds by the clock.
     pub seconds: f64,
@@ -151,6 +155,8 @@ pub fn run_agitate(
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed(options.seed));
     let control = Control::new(None, None, progress);
     let mut figures = AgitateFigures::default();
+    // Entries the table cannot have fewer of.
+    let mut held = 0;
 
     // What is there already may be lost as well.
     let source = agitated.open()?;
@@ -158,7 +164,8 @@ pub fn run_agitate(
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
         Ok(_) => {
-            figures.acknowledged = run_verify(&source, &options.verify, &NoProgress)?.entries;
+            held = run_verify(&source, &options.verify, &NoProgress)?.entries;
+            figures.acknowledged = held;
         }
     }
     drop(source);
@@ -171,6 +178,7 @@ pub fn run_agitate(
         figures.kills += 1;
         figures.acknowledged += acknowledged;
         figures.written += acknowledged;
+        held += acknowledged;
         let began = Instant::now();
         let source = agitated
             .open()
@@ -183,7 +191,7 @@ pub fn run_agitate(
             life.as_secs_f64(),
         ));
         if options.verify_each && figures.kills < options.kills {
-            judge(&source, options, &mut figures, &NoProgress)?;
+            judge(&source, options, (&mut figures, &mut held), &NoProgress)?;
             if figures.has_loss() {
                 break;
             }
@@ -194,17 +202,19 @@ pub fn run_agitate(
     judge(
         &agitated.open()?,
         options,
-        &mut figures,
+        (&mut figures, &mut held),
         &Uncancelled(progress),
     )?;
     figures.seconds = control.seconds();
     Ok(figures)
 }
 
+/// Verifies. What is there now must be there the next time: entries that were written and not acknowledged when
+/// their writer died would make up for acknowledged ones that a later writer loses.
 fn judge(
     source: &Arc<dyn Source>,
     options: &AgitateOptions,
-    figures: &mut AgitateFigures,
+    (figures, held): (&mut AgitateFigures, &mut u64),
     progress: &dyn Progress,
 ) -> Result<()> {
     let verify = run_verify(source, &options.verify, progress)?;
@@ -213,7 +223,8 @@ fn judge(
     figures.corrupt = verify.corrupt;
     figures.referenced = verify.referenced;
     figures.unreferenced = verify.unreferenced;
-    figures.lost = figures.acknowledged.saturating_sub(verify.entries);
+    figures.lost = held.saturating_sub(verify.entries);
+    *held = verify.entries.max(*held);
     let undefined = verify.undefined_examples.iter().map(|row| {
         let by = row.referenced_by.join(", ");
         format!("row {} is missing; {by} point to it", row.row)
@@ -339,7 +350,8 @@ fn tail(mut stderr: impl Read) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::continuous::{IngestOptions, run_ingest};
+    use crate::continuous::{Generator, GeneratorOptions, IngestOptions, Place, run_ingest};
+    use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate};
     use ostrakon_testkit::judge::MapSource;
 
     /// The writer is a shell that only claims to have written; the table is as it is.
@@ -458,6 +470,55 @@ mod tests {
             (figures.kills, figures.acknowledged, figures.lost),
             (1, 277, 77)
         );
+        assert!(!figures.is_sound());
+    }
+
+    /// A child whose work on the table, entries written or deleted, is given by its number; of each it says that
+    /// ten entries were acknowledged.
+    struct Working {
+        pretended: Pretended,
+        work: Vec<i64>,
+    }
+
+    impl Agitated for Working {
+        fn ingest_command(&self, child: u64) -> Result<Command> {
+            let mut writer = BatchWriter::new(
+                self.pretended.source.table("ci")?,
+                BatchWriterConfig::default(),
+            );
+            let work = self.work[child as usize];
+            // Rows of their own, which nobody points to; what is deleted is what the child before wrote.
+            let from = 1000 * (child - u64::from(work < 0));
+            for number in from..from + work.unsigned_abs() {
+                let mut generator = Generator::new(GeneratorOptions::default())?;
+                let place = Place {
+                    row: number + 1,
+                    ..Place::default()
+                };
+                let (row, update) = generator.make(place, None);
+                let value = update.value.filter(|_| work > 0);
+                writer.put(row, ColumnUpdate { value, ..update })?;
+            }
+            writer.close()?;
+            self.pretended.ingest_command(child)
+        }
+        fn open(&self) -> Result<Arc<dyn Source>> {
+            self.pretended.open()
+        }
+    }
+
+    #[test]
+    fn entries_nobody_acknowledged_make_up_for_none_that_are_lost() {
+        let script = "echo flushed 0 10; exec sleep 100";
+        // The first child writes 50 entries and has 10 of them acknowledged; the second has 10
+        // acknowledged, none of which is there, and takes 5 of the first away.
+        let agitated = Working {
+            pretended: pretended(script, 200),
+            work: vec![50, -5],
+        };
+        let figures = run_agitate(&agitated, &options(2), &NoProgress).unwrap();
+        assert_eq!((figures.acknowledged, figures.entries), (220, 245));
+        assert_eq!(figures.lost, 15);
         assert!(!figures.is_sound());
     }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::layout::{EntryError, format_row, parse_entry, parse_row};
 use super::rows::RowRange;
 use super::starts::Starts;
-use super::walkers::{Tally, Totals, authorization_sets, run_walkers};
+use super::walkers::{Tally, Totals, authorization_sets, fault, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
 use crate::measure::{LatencySummary, RateSample, max_rate};
@@ -105,6 +105,14 @@ pub struct BatchWalkFigures {
     pub samples: Vec<RateSample>,
     /// Some missing rows.
     pub missing_examples: Vec<String>,
+}
+
+impl BatchWalkFigures {
+    /// Why the run is not sound, if it is not: rows are missing or damaged, or none was looked up.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        fault(self.queries, self.missing, self.corrupt)
+    }
 }
 
 /// The suite's pause.

@@ -57,10 +57,36 @@ fn walking_a_sound_table_misses_nothing() {
     let figures = run_walk(&source, &options, &NoProgress).unwrap();
     assert!((2_000..2_010).contains(&figures.queries));
     assert_eq!((figures.missing, figures.corrupt), (0, 0));
+    assert_eq!(figures.fault(), None);
     assert_eq!(figures.latency.count, figures.queries);
     assert!(figures.p50_us > 0.0 && figures.p99_us >= figures.p50_us);
     assert!(figures.queries_per_second > 0.0 && figures.starts > 0);
     assert_eq!(figures.samples.last().unwrap().done, figures.queries);
+}
+
+#[test]
+fn walking_where_no_entry_has_a_link_proves_nothing() {
+    let source: Arc<dyn Source> = Arc::new(MapSource::new());
+    let options = IngestOptions {
+        entries: Some(100),
+        flush_interval: Some(100),
+        ..IngestOptions::default()
+    };
+    run_ingest(&source, &options, &NoProgress).unwrap();
+    let duration = Some(Duration::from_millis(20));
+    let options = WalkOptions {
+        duration,
+        ..WalkOptions::default()
+    };
+    let figures = run_walk(&source, &options, &NoProgress).unwrap();
+    assert!(figures.starts > 0 && figures.queries == 0);
+    assert!(figures.fault().unwrap().contains("nothing is proved"));
+    let options = BatchWalkOptions {
+        duration,
+        ..BatchWalkOptions::default()
+    };
+    let figures = run_batch_walk(&source, &options, &NoProgress).unwrap();
+    assert!(figures.fault().unwrap().contains("nothing is proved"));
 }
 
 #[test]
@@ -73,6 +99,7 @@ fn walking_stumbles_over_what_is_lost() {
     };
     let figures = run_walk(&source, &options, &NoProgress).unwrap();
     assert!(figures.missing > 10, "{}", figures.missing);
+    assert!(figures.fault().unwrap().contains("missing"));
     assert_eq!(figures.missing_examples.len(), 10);
     assert!(figures.missing_examples[0].contains(" <- "));
     let options = BatchWalkOptions {

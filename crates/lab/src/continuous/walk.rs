@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::layout::{EntryError, format_row, parse_entry};
 use super::rows::RowRange;
 use super::starts::Starts;
-use super::walkers::{Tally, Totals, authorization_sets, run_walkers};
+use super::walkers::{Tally, Totals, authorization_sets, fault, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
 use crate::measure::{Latencies, LatencySummary, RateSample, max_rate};
@@ -100,6 +100,14 @@ pub struct WalkFigures {
     pub samples: Vec<RateSample>,
     /// Some missing rows, as `row <- row that points to it`.
     pub missing_examples: Vec<String>,
+}
+
+impl WalkFigures {
+    /// Why the run is not sound, if it is not: rows are missing or damaged, or none was looked up.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        fault(self.queries, self.missing, self.corrupt)
+    }
 }
 
 /// The suite's pause.

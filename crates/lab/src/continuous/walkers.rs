@@ -144,3 +144,16 @@ impl Totals {
         Ok(totals)
     }
 }
+
+/// Why a run of walkers is not sound, if it is not: something is missing or damaged, or nothing was looked up.
+pub(super) fn fault(queries: u64, missing: u64, corrupt: u64) -> Option<&'static str> {
+    if missing > 0 || corrupt > 0 {
+        Some("rows are missing or damaged")
+    } else if queries == 0 {
+        Some(
+            "no row was looked up, so nothing is proved: let it run longer, or look whether entries have links",
+        )
+    } else {
+        None
+    }
+}

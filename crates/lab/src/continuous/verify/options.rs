@@ -40,8 +40,7 @@ impl Default for VerifyOptions {
     }
 }
 
-/// What verify found. The table is sound when [`undefined`](Self::undefined) and
-/// [`corrupt`](Self::corrupt) are 0.
+/// What verify found. [`is_sound`](Self::is_sound) judges it.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct VerifyFigures {
     /// Rows that are there and that others point to.
@@ -77,10 +76,26 @@ pub struct VerifyFigures {
 }
 
 impl VerifyFigures {
-    /// Whether nothing is undefined or corrupt.
+    /// Whether nothing is undefined or corrupt, and there was something that could have been.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.undefined == 0 && self.corrupt == 0
+        self.fault().is_none()
+    }
+
+    /// Why the table is not shown to be sound, if it is not: data was lost or damaged, or nothing that was
+    /// read proves anything.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if self.undefined > 0 || self.corrupt > 0 {
+            Some("entries are missing or damaged: data was lost")
+        } else if self.referenced == 0 {
+            Some(
+                "no row is referenced by another, so nothing is proved: the table has no linked entries, or \
+                 the authorizations do not cover their labels",
+            )
+        } else {
+            None
+        }
     }
 }
 
