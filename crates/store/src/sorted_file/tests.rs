@@ -799,3 +799,72 @@ fn a_range_may_lie_behind_the_last_entry_of_a_full_group() {
         assert!(read(&mut iterator, &range, &all, BatchLimit::default()).is_empty());
     }
 }
+
+/// Fences that a range does not meet cost no block, and those it meets lose no entry: a scan of a table whose file
+/// has many fences would read a block for each otherwise, or miss rows at their ends.
+#[test]
+fn a_range_reads_the_fences_it_meets_and_no_others() {
+    let row = |at: usize| format!("{at:05}").into_bytes();
+    let entries: Vec<Entry> = (0..3_000)
+        .map(|at| Entry {
+            key: Key::new(row(at), "f", "q"),
+            value: vec![b'v'; 40],
+        })
+        .collect();
+    let disk = disk();
+    let options = WriterOptions {
+        block_bytes: 1 << 10,
+        ..WriterOptions::default()
+    };
+    write(&disk, &entries, options);
+    // Rows 1..=100, 301..=400 and so on; no two in one block.
+    let fences: Vec<Fence> = (0..10)
+        .map(|at| Fence::new(Some(row(300 * at)), Some(row(300 * at + 100))))
+        .collect();
+    let blocks_and_entries = |fences: &[Fence], range: &Range| {
+        let (file, metrics) = open(&disk);
+        let mut iterator = file.iterator(fences);
+        let all = ColumnSelection::all();
+        let found = read(&mut iterator, range, &all, BatchLimit::default());
+        (metrics.snapshot().blocks_read, found)
+    };
+    let (of_one, found) = blocks_and_entries(&fences[4..5], &Range::all());
+    assert_eq!(found.len(), 100);
+    assert!((2..=12).contains(&of_one), "{of_one} blocks for 100 rows");
+
+    let ends = [
+        0, 1, 50, 100, 101, 200, 300, 301, 350, 400, 401, 1_250, 1_550, 2_699, 2_700, 2_701, 2_800,
+        2_801, 2_950, 2_999,
+    ];
+    let mut ranges = vec![Range::all(), Range::rows("".."00000"), Range::rows("1"..)];
+    for (at, from) in ends.into_iter().enumerate() {
+        ranges.push(Range::row(row(from)));
+        ranges.push(Range::rows(row(from)..));
+        ranges.push(Range::rows(..row(from)));
+        for &to in &ends[at..] {
+            ranges.push(Range::rows(row(from)..=row(to)));
+            ranges.push(Range::tablet(Some(&row(from)), Some(&row(to))));
+        }
+    }
+    for range in ranges {
+        let inside = |fence: &Fence| {
+            let kept = entries.iter().filter(|entry| {
+                range.contains(entry.key.as_ref()) && fence.contains(&entry.key.row)
+            });
+            kept.cloned().collect::<Vec<_>>()
+        };
+        // Rows that could be, not only those that are.
+        let tablet =
+            |fence: &Fence| Range::tablet(fence.after.as_deref(), fence.through.as_deref());
+        let met: Vec<&Fence> = fences
+            .iter()
+            .filter(|fence| range.clip(&tablet(fence)).is_some())
+            .collect();
+        let alone = |fence: &&Fence| blocks_and_entries(std::slice::from_ref(*fence), &range).0;
+        let blocks_wanted: u64 = met.iter().map(alone).sum();
+        let wanted: Vec<Entry> = met.iter().copied().flat_map(inside).collect();
+        let (blocks, found) = blocks_and_entries(&fences, &range);
+        assert_eq!(found, wanted, "{range:?}");
+        assert_eq!(blocks, blocks_wanted, "blocks read for {range:?}");
+    }
+}
