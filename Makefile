@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-python wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -43,6 +43,10 @@ test: ## everything a change must pass: format, lints, tests, benchmarks run tin
 test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
 	@scripts/setup python
 	@scripts/python test $(ARGS)
+
+test-extras: ## each extra of the Python package alone, and none; downloads much (ARGS="pandas none")
+	@scripts/setup python
+	@scripts/python extras $(ARGS)
 
 wheel: ## build the Python wheel into target/wheels/
 	@scripts/setup python

@@ -21,6 +21,7 @@ __all__ = [
     "InvalidArgumentError",
     "IoError",
     "LockedError",
+    "MissingExtraError",
     "NewerFormatError",
     "NotFoundError",
     "OutOfSpaceError",
@@ -93,6 +94,11 @@ class ReadOnlyError(Error):
 
 class UnsupportedError(Error):
     """The source cannot do this."""
+
+
+class MissingExtraError(UnsupportedError, ImportError):
+    """A library that comes with an extra of the package is not installed. The message says which
+    extra; `context` has `library` and `extra`. It is an `ImportError` too."""
 
 
 class NewerFormatError(Error):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ostrakon.extras import load
+
 Progress: TypeAlias = bool | Callable[[int, int], object] | None
 """`None` or `False`: nothing. `True`: a bar by tqdm. Or a callable told (done, total)."""
 
@@ -16,12 +18,7 @@ def told(progress: Progress, unit: str) -> Iterator[Callable[[int, int], Any] | 
     if progress is None or progress is False:
         yield None
     elif progress is True:
-        try:
-            from tqdm.auto import tqdm
-        except ImportError as missing:
-            raise ImportError(
-                "progress=True draws a bar with tqdm: pip install tqdm, or pass a callable"
-            ) from missing
+        tqdm = load("tqdm.auto", "progress").tqdm
         with tqdm(unit=unit, unit_scale=True) as bar:
 
             def advance(done: int, total: int) -> None:

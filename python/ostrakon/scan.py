@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeBatch as Batch
 from ostrakon._native import NativeScan, NativeTable
+from ostrakon.extras import load
 
 if TYPE_CHECKING:
     import pandas
@@ -84,19 +85,18 @@ class Scan:
 
     def to_arrow(self) -> pyarrow.Table:
         """All entries as a pyarrow table."""
-        import pyarrow as pa
-
-        return pa.table(self)
+        table: pyarrow.Table = load("pyarrow", "arrow").table(self)
+        return table
 
     def to_pandas(self) -> pandas.DataFrame:
         """All entries as a pandas frame; needs pyarrow too."""
+        load("pandas", "pandas")
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """All entries as a polars frame."""
-        import polars as pl
-
-        return pl.DataFrame(self)
+        frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
+        return frame
 
     def __repr__(self) -> str:
         return f"<ostrakon.Scan of {self._table.name!r}: {', '.join(self.fields)}>"

@@ -179,6 +179,79 @@ def test_two_processes_share_work_over_mpi(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout.strip()) == (0, "done"), ran.stderr
 
 
+def test_associative_arrays_are_summed_and_gathered_over_mpi(tmp_path: Path) -> None:
+    script = write(
+        tmp_path,
+        """
+        import numpy as np
+        from ostrakon import Assoc, spmd
+        from ostrakon.d4m import DB
+
+        assert spmd.Np == 2
+        me = spmd.Pid
+
+        # Numbers meet and add up; each process has keys the other lacks.
+        mine = Assoc(["both", f"only{me}"], "x", [me + 1, 10])
+        total = spmd.gagg(mine)
+        total.check_canonical()
+        assert total.to_dict2() == {("both", "x"): 3, ("only0", "x"): 10, ("only1", "x"): 10}
+        assert total.dtype == np.int64
+        summed = spmd.agg(mine)
+        assert (summed is None) if me else summed.equals(total)
+
+        # Texts are put end to end, the lower process first.
+        texts = spmd.gagg(Assoc("a,é,", "x,", [f"from{me}", f"{me}"]))
+        assert texts.to_dict2() == {("a", "x"): "from0from1", ("é", "x"): "01"}
+
+        # One process has nothing.
+        part = Assoc("a,", "x,", 7) if me else Assoc()
+        assert spmd.gagg(part).to_dict2() == {("a", "x"): 7}
+        assert spmd.gagg(Assoc()).is_empty()
+
+        # Every type of value and key survives the way.
+        stamps = np.array([0, 5], "datetime64[us]")
+        for array in (
+            Assoc([3, 1], [2.5, 0.5], [1, 2]), Assoc("a,b,", "x,", stamps),
+            Assoc("a,b,", "x,", [True, True]), Assoc(["b\\0", ""], "x", "u,v,"), Assoc(),
+        ):
+            for back in spmd.allgather(array):
+                back.check_canonical()
+                assert back.equals(array) and back.dtype == array.dtype
+        gathered = spmd.gather(mine)
+        if spmd.is_leader():
+            assert [one.row.tolist() for one in gathered] == [["both", "only0"], ["both", "only1"]]
+        else:
+            assert gathered is None
+        assert spmd.bcast(mine if me == 0 else None).row.tolist() == ["both", "only0"]
+
+        # Larger than any buffer of the library: 400,000 entries each, half of the keys shared.
+        at = np.arange(400_000) + 200_000 * me
+        large = spmd.gagg(Assoc(at, at % 1000, 1))
+        assert len(large) == 600_000 and large.sum() == 800_000
+
+        # D4M's pipeline: each process counts its share, the sum of all is put by the leader.
+        files = [[("a", "b"), ("a", "c")], [("b", "c")], [("a", "b")]]
+        share = Assoc()
+        for edges in spmd.part(files, "c"):
+            share = share + Assoc([a for a, _ in edges], [b for _, b in edges], 1, "sum")
+        graph = spmd.gagg(share)
+
+        def put():
+            with DB() as db:
+                db.adjacency().put(graph)
+                return db.adjacency().degrees("a,")
+
+        degrees = spmd.on_leader(put)
+        assert degrees.to_dict2() == {("a", "OutDeg"): 3}
+        spmd.barrier()
+        if spmd.is_leader():
+            print("done")
+        """,
+    )
+    ran = run(script, "launch", "-n", "2", "-")
+    assert (ran.returncode, ran.stdout.strip()) == (0, "done"), ran.stderr
+
+
 def test_an_exception_in_one_process_ends_all(tmp_path: Path) -> None:
     script = write(
         tmp_path,

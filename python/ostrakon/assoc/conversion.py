@@ -12,6 +12,7 @@ from ostrakon.assoc.engines import to_scipy
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.assoc.machine import Array
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.extras import load
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
@@ -60,8 +61,7 @@ class Conversion(Parts):
 
     def to_arrow(self) -> Any:
         """A `pyarrow.Table` of the columns row, col, val; texts are dictionary-encoded."""
-        import pyarrow as pa
-
+        pa = load("pyarrow", "arrow")
         matrix = self._matrix
         values = matrix.values
         val = pa.array(values) if self._val is None else _arrow_keys(self._val, values)
@@ -79,16 +79,14 @@ class Conversion(Parts):
     ) -> Assoc:
         """From an Arrow table (or anything with the Arrow stream interface) of triples, by the
         names of three columns. Options are those of `Assoc`."""
-        import pyarrow as pa
-
+        pa = load("pyarrow", "arrow")
         if not isinstance(table, pa.Table):
             table = pa.table(table)
         return cls._of(*_columns(table, table.column_names, row, col, val), **options)
 
     def to_pandas(self, wide: bool = False) -> Any:
         """A data frame of the columns row, col, val; or `wide`, rows by columns with gaps."""
-        import pandas as pd
-
+        pd = load("pandas", "pandas")
         rows, cols, values = cast("Assoc", self).find()
         frame = pd.DataFrame(
             {"row": _objects(rows), "col": _objects(cols), "val": _objects(values)}
@@ -126,9 +124,7 @@ class Conversion(Parts):
 
     def to_polars(self) -> Any:
         """A polars data frame of the columns row, col, val."""
-        import polars as pl
-        import pyarrow as pa
-
+        pl, pa = load("polars", "polars"), load("pyarrow", "polars")
         table = self.to_arrow()
         plain = [
             column.cast(pa.large_string()) if pa.types.is_dictionary(column.type) else column
@@ -141,6 +137,7 @@ class Conversion(Parts):
         cls, frame: Any, row: str = "row", col: str = "col", val: str = "val", **options: Any
     ) -> Assoc:
         """From a polars data frame of triples."""
+        load("pyarrow", "polars")
         return cls.from_arrow(frame.to_arrow(), row, col, val, **options)
 
     def to_scipy(self) -> Any:
@@ -173,8 +170,7 @@ class Conversion(Parts):
     def to_networkx(self, directed: bool = True) -> Any:
         """A NetworkX graph: an edge from row key to column key for each entry, its value as
         `weight`."""
-        import networkx as nx
-
+        nx = load("networkx", "networkx")
         graph = nx.DiGraph() if directed else nx.Graph()
         graph.add_weighted_edges_from(cast("Assoc", self))
         return graph
@@ -189,15 +185,13 @@ class Conversion(Parts):
 
     def to_graphblas(self) -> Any:
         """A `graphblas.Matrix` of the values; keys are left behind in `row` and `col`."""
-        import graphblas as gb
-
+        gb = load("graphblas", "graphblas")
         return gb.io.from_scipy_sparse(self.to_scipy())
 
     @classmethod
     def from_graphblas(cls, matrix: Any, row: Any = None, col: Any = None) -> Assoc:
         """From a `graphblas.Matrix` and its keys, as `from_scipy`."""
-        import graphblas as gb
-
+        gb = load("graphblas", "graphblas")
         return cls.from_scipy(gb.io.to_scipy_sparse(matrix, "coo"), row, col)
 
 
@@ -211,8 +205,7 @@ def _key_array(name: str, keys: Any, size: int) -> Array:
 
 
 def _arrow_keys(keys: Keys, places: Array) -> Any:
-    import pyarrow as pa
-
+    pa = load("pyarrow", "arrow")
     if not isinstance(keys, TextKeys):
         return pa.array(keys.to_numpy()[places])
     content, offsets = keys.native.to_buffers()

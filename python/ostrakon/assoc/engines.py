@@ -14,6 +14,7 @@ from ostrakon._native import assoc_product, assoc_select
 from ostrakon.assoc.machine import MISSING, Array, threads
 from ostrakon.assoc.matrix import Condensed, Matrix, matrix_of
 from ostrakon.errors import UnsupportedError
+from ostrakon.extras import load
 
 ADDITIONS = ("plus", "min", "max", "any")
 MULTIPLICATIONS = ("times", "plus", "min", "max", "first", "second", "pair")
@@ -59,8 +60,7 @@ class GraphblasEngine:
         self, left: Matrix, inner: Array | None, right: Matrix, add: str, multiply: str
     ) -> Condensed:
         """The product."""
-        import graphblas as gb
-
+        gb = load("graphblas", "graphblas")
         left, right = _facing(left, inner, right)
         semiring = getattr(gb.semiring, f"{add}_{multiply}")
         one, two = (gb.io.from_scipy_sparse(to_scipy(part)) for part in (left, right))

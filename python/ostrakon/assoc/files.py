@@ -16,6 +16,7 @@ from ostrakon.assoc.base import Parts
 from ostrakon.assoc.machine import Array
 from ostrakon.assoc.whole import Whole
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.extras import load
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
@@ -191,8 +192,7 @@ class Files(Parts):
 
     def write_parquet(self, path: StrPath, compression: str = "zstd") -> None:
         """Writes the triples (columns row, col, val) with their types."""
-        import pyarrow.parquet as pq
-
+        pq = load("pyarrow.parquet", "arrow")
         with Whole(path) as part:
             pq.write_table(cast("Assoc", self).to_arrow(), part, compression=compression)
 
@@ -201,8 +201,7 @@ class Files(Parts):
         cls, path: StrPath, row: str = "row", col: str = "col", val: str = "val", **options: Any
     ) -> Assoc:
         """Reads triples from three columns of a Parquet file. Options are those of `Assoc`."""
-        import pyarrow.parquet as pq
-
+        pq = load("pyarrow.parquet", "arrow")
         table = pq.read_table(path, columns=list(dict.fromkeys((row, col, val))))
         return cast("Any", cls).from_arrow(table, row, col, val, **options)  # type: ignore[no-any-return]
 

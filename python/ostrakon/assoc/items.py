@@ -17,6 +17,7 @@ from ostrakon._native import assoc_keys
 from ostrakon.assoc.keys import Keys, NumberKeys, TextKeys, as_timestamp
 from ostrakon.assoc.machine import Array, threads
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.extras import load
 
 # A text that ends in one of these is a list; any other text is one item.
 DELIMITERS = frozenset(",; \t\n\r\0" + "".join(map(chr, range(1, 32))) + "\x7f")
@@ -88,6 +89,7 @@ def read_items(name: str, data: Any) -> Items:
     if home == "pyarrow":
         return _from_arrow(name, data)
     if home == "polars":
+        load("pyarrow", "polars")
         return _from_arrow(name, data.to_arrow())
     if home == "pandas" and hasattr(data, "to_numpy"):
         return _from_pandas(name, data)

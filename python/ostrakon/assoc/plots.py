@@ -11,6 +11,7 @@ import numpy as np
 from ostrakon.assoc.base import Parts
 from ostrakon.assoc.display import triple_line
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.extras import load
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
@@ -146,8 +147,7 @@ class Plots(Parts):
 
 def _new_axes() -> Any:
     """Axes of a new figure of pyplot, so that notebooks show it."""
-    import matplotlib.pyplot as plt
-
+    plt = load("matplotlib.pyplot", "plots")
     return plt.subplots(layout="constrained")[1]
 
 

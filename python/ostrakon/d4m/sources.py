@@ -22,6 +22,7 @@ from ostrakon.assoc.construction import number_text, texts_of_numbers
 from ostrakon.assoc.items import Items, read_items, resolve
 from ostrakon.assoc.keys import TextKeys
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.extras import load
 
 Array = NDArray[Any]
 
@@ -141,8 +142,7 @@ def _from_frame(records: Any) -> RecordSet | None:
     if hasattr(records, "read_all"):
         return _from_frame(records.read_all())
     if hasattr(records, "__arrow_c_stream__"):
-        import pyarrow as pa
-
+        pa = load("pyarrow", "arrow")
         return _from_frame(pa.table(records))
     return None
 
@@ -212,6 +212,7 @@ def _texts(items: Items) -> tuple[TextKeys, Array]:
 def _exploded(name: str, column: Any) -> tuple[Array, Any, int] | None:
     """A column of lists as records and items; `None` when it holds none."""
     if type(column).__module__.partition(".")[0] == "polars":
+        load("pyarrow", "polars")
         column = column.to_arrow()
     if type(column).__module__.partition(".")[0] == "pyarrow":
         import pyarrow as pa
@@ -338,8 +339,7 @@ def _from_path(path: Path) -> RecordSet:
     if form in (".csv", ".tsv"):
         return _from_csv(path, "\t" if form == ".tsv" else ",")
     if form == ".parquet":
-        import pyarrow.parquet as pq
-
+        pq = load("pyarrow.parquet", "arrow")
         read = _from_frame(pq.read_table(path))
         assert read is not None
         return read
