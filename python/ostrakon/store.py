@@ -81,11 +81,13 @@ class Store:
     threads run while the store works.
     """
 
-    __slots__ = ("_native", "_path")
+    __slots__ = ("_gates", "_native", "_path")
 
     def __init__(self, native: NativeStore, path: str | PathLike[str] | None) -> None:
         self._native = native
         self._path = path
+        # Locks of those who keep several tables together, by name: see `ostrakon.d4m.gates`.
+        self._gates: dict[tuple[str, ...], Any] = {}
 
     @property
     def path(self) -> str | PathLike[str] | None:

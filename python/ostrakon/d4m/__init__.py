@@ -64,6 +64,7 @@ from ostrakon.d4m.records import Ingested, Records
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable, SplitReport
 from ostrakon.d4m.texts import cat_str, split_str
+from ostrakon.d4m.upkeep import DegreeError, PairReport, UpkeepReport
 
 __all__ = [
     "COMBINERS",
@@ -80,6 +81,7 @@ __all__ = [
     "CSVstr2assoc",
     "CatStr",
     "ChunkIterator",
+    "DegreeError",
     "EdgeBFS",
     "EdgeSearch",
     "FindCSV",
@@ -91,6 +93,7 @@ __all__ = [
     "JSONCSV2assoc",
     "Jaccard",
     "OutInRow2Adj",
+    "PairReport",
     "Records",
     "Settings",
     "SingleTable",
@@ -100,6 +103,7 @@ __all__ = [
     "StrFileRead",
     "StrFileWrite",
     "Text2word",
+    "UpkeepReport",
     "adj_bfs",
     "adj_to_edge",
     "adj_to_single",

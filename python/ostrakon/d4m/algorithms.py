@@ -12,7 +12,7 @@ import numpy as np
 from ostrakon.assoc import Assoc, startswith
 from ostrakon.assoc.memory import is_small, limit_of, too_large
 from ostrakon.d4m.forms import single_to_adj
-from ostrakon.d4m.selection import select
+from ostrakon.d4m.selection import keys_of
 from ostrakon.errors import InvalidArgumentError
 
 
@@ -241,10 +241,7 @@ def _steps(steps: int) -> int:
 
 
 def _start(start: Any) -> list[str]:
-    chosen = select(start, "start")
-    if not chosen.exact:
-        raise InvalidArgumentError("start: give vertex keys", {"argument": "start"})
-    return list(chosen.keys)
+    return keys_of("start", start)
 
 
 def _within(

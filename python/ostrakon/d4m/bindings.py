@@ -110,11 +110,7 @@ class Binding(D4MTableNames, ABC):
         2
         (1, 1)
         """
-        triples = of_triples(row, col, 1, "", None)
-        counts = [count_of(part) for part in (triples.row, triples.col)]
-        count = next((known for known in counts if known is not None), 1)
-        places = (listed(triples.row, count), listed(triples.col, count))
-        return self._delete_places(*([_text(key) for key in keys] for keys in places))
+        return self._delete_places(*places_of(row, col))
 
     def delete_assoc(self, array: Assoc) -> int:
         """Deletes the entries at the places of an array, whatever their values."""
@@ -126,6 +122,16 @@ class Binding(D4MTableNames, ABC):
     def iterator(self, entries: int = 100_000) -> ChunkIterator:
         """An iterator as D4M has it: see `ChunkIterator`. `chunks` is Python's way."""
         return ChunkIterator(self, entries)
+
+
+def places_of(row: Any, col: Any) -> tuple[list[str], list[str]]:
+    """Rows and columns, of one length, as texts."""
+    triples = of_triples(row, col, 1, "", None)
+    counts = [count_of(part) for part in (triples.row, triples.col)]
+    count = next((known for known in counts if known is not None), 1)
+    places = (listed(triples.row, count), listed(triples.col, count))
+    rows, cols = ([_text(key) for key in keys] for keys in places)
+    return rows, cols
 
 
 def _text(key: Any) -> str:

@@ -5,16 +5,30 @@ Degrees are added up here before they are written, and in the table by a summing
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ostrakon.assoc import Assoc, startswith
+from ostrakon.assoc.keys import TextKeys
+from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
+from ostrakon.d4m.gates import Gate, gate_of
 from ostrakon.d4m.ids import flipped, new_ids
 from ostrakon.d4m.pair import AssocPair
-from ostrakon.d4m.selection import select
+from ostrakon.d4m.selection import keys_of, select
 from ostrakon.d4m.table import AssocTable, checked
+from ostrakon.d4m.upkeep import (
+    Place,
+    UpkeepReport,
+    add,
+    counted,
+    lower,
+    mend_degrees,
+    sums,
+    wrong_degrees,
+)
 from ostrakon.d4m.writing import Labels, count_of, labels_of, listed, of_triples
 from ostrakon.errors import InvalidArgumentError
 
@@ -51,6 +65,57 @@ def degrees_by_label(array: Assoc, labels: Labels, axis: int, column: str) -> li
     return sums
 
 
+# The store's own bound on a key (row, family, qualifier and label together).
+_KEY_BYTES = 1 << 20
+
+
+def check_keys(array: Assoc, labels: Any, family: str) -> None:
+    """Refuses keys that are too long: degrees come first, and nothing may be half-written."""
+    label = len(labels) if isinstance(labels, (str, bytes)) else max(map(len, labels), default=0)
+    room = _KEY_BYTES - len(family.encode()) - 4 * label
+    sides = [
+        (keys.native if isinstance(keys, TextKeys) else None, places)
+        for keys, places in (
+            (array._row, array._matrix.rows()),
+            (array._col, array._matrix.columns),
+        )
+    ]
+    # A character has up to four bytes, a number up to thirty characters.
+    if sum(120 if keys is None else 4 * keys.longest for keys, _ in sides) <= room:
+        return
+    sizes = np.zeros(len(array), np.int64)
+    for keys, places in sides:
+        sizes += 30 if keys is None else np.diff(keys.to_buffers()[1])[places]
+    if len(sizes) and sizes.max() > room:
+        raise InvalidArgumentError(
+            f"array: a row key and a column key are {sizes.max():,} bytes together, a table takes "
+            f"{room:,}; nothing was written",
+            {"argument": "array"},
+        )
+
+
+class Deleting:
+    """D4M's names for deleting, where degrees are kept."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def delete_triple(self, row: Any, col: Any) -> int: ...  # noqa: D102
+
+    def delete(self, array: Assoc) -> int:
+        """Deletes the entries at the places of an array, whatever their values: see
+        `delete_triple`."""
+        rows, cols, _ = checked(array).find()
+        return self.delete_triple(rows, cols)
+
+    def deleteTriple(self, row: Any, col: Any) -> int:  # noqa: N802, D102
+        return self.delete_triple(row, col)
+
+    def deleteAssoc(self, array: Assoc) -> int:  # noqa: N802, D102
+        return self.delete(array)
+
+
 def _whole(array: Assoc) -> Assoc:
     """Weights that a summing combiner can add."""
     if array.is_text:
@@ -73,7 +138,7 @@ def _whole(array: Assoc) -> Assoc:
     return array.astype(int)
 
 
-class Adjacency:
+class Adjacency(Deleting):
     """A graph in three tables: `Tadj` (row = from, column = to, value = weight), its transpose
     `TadjT`, and `TadjDeg` (row = vertex, columns `OutDeg` and `InDeg`: sums of weights). Equal
     edges add up.
@@ -106,10 +171,69 @@ class Adjacency:
         sums = degrees_by_label(array, label, 1, "OutDeg") + degrees_by_label(
             array, label, 0, "InDeg"
         )
-        count = self.pair.put(array, visibility=label)
-        for name, total in sums:
-            self.degree_table.put(total, visibility=name)
-        return count
+        check_keys(array, label, self.pair.settings.family)
+        with self._gate.shared():
+            # Degrees first: one that is too low would hide edges from who asks for it.
+            for name, total in sums:
+                self.degree_table.put(total, visibility=name)
+            return self.pair.put(array, visibility=label)
+
+    @property
+    def _gate(self) -> Gate:
+        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+
+    def delete_triple(self, row: Any, col: Any) -> int:
+        """Deletes edges, with every label the reader may see, and lowers the degrees by their
+        weights; returns the number of entries that went.
+
+        What goes is read before: each label's degrees sink by what was there. Degrees are lowered
+        last, so that they are too high rather than too low when something fails in between; `check`
+        finds that. A degree of 0 stays as an entry that no array shows.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     G = db.adjacency()
+        ...     G.put(Assoc("a,a,b,", "b,c,c,", [1, 2, 4]))
+        ...     G.delete_triple("a,", "c,")
+        ...     print(G.degrees())
+        3
+        1
+        ('a', 'OutDeg')  1
+        ('b', 'InDeg')  1
+        ('b', 'OutDeg')  4
+        ('c', 'InDeg')  4
+        """
+        rows, cols = places_of(row, col)
+        deleted = 0
+        with self._gate.alone():
+            for block in self.pair.main._labelled(rows, cols, "value"):
+                with self.pair._gate.alone():
+                    deleted += self.pair._delete_entries(block)
+                add(self.degree_table, lower(block, _ends))
+        return deleted
+
+    def check(self) -> UpkeepReport:
+        """Compares both tables of the pair, and the degrees with the sums of the weights there are,
+        as far as the reader sees them. Writes through graphs of this name wait meanwhile."""
+        return self._upkeep(mend=False)
+
+    def repair(self) -> UpkeepReport:
+        """The same, and mends what is different: see `AssocPair.repair`."""
+        return self._upkeep(mend=True)
+
+    def _upkeep(self, *, mend: bool) -> UpkeepReport:
+        with self._gate.alone():
+            pair = self.pair.repair() if mend else self.pair.check()
+            wanted: dict[Place, int] = {}
+            for part in counted(self.pair.main):
+                for of, column in (("row", "OutDeg"), ("col", "InDeg")):
+                    for (key, label), total in part.sums(of).items():
+                        place = (key, column, label)
+                        wanted[place] = wanted.get(place, 0) + total
+            wrong = wrong_degrees(self.degree_table, ["InDeg", "OutDeg"], wanted)
+            if mend:
+                mend_degrees(self.degree_table, wrong)
+        return UpkeepReport(pair, wrong)
 
     def __getitem__(self, index: Any) -> Assoc:
         return self.pair[index]
@@ -162,7 +286,7 @@ def _direction(direction: str) -> str:
     return "OutDeg" if direction == "out" else "InDeg"
 
 
-class Incidence:
+class Incidence(Deleting):
     """A graph in three tables: `Tedge` (row = edge, columns `Out|v` and `In|w`, value = weight),
     its transpose `TedgeT`, and `TedgeDeg` (row = `Out|v` or `In|w`, column `Degree`: sum of
     weights).
@@ -202,10 +326,68 @@ class Incidence:
         label = self.pair.settings.visibility if visibility is None else visibility
         label = labels_of(label, edges)
         sums = degrees_by_label(edges, label, 0, "Degree")
-        self.pair.put(edges, visibility=label)
-        for name, total in sums:
-            self.degree_table.put(total, visibility=name)
+        check_keys(edges, label, self.pair.settings.family)
+        with self._gate.shared():
+            for name, total in sums:
+                self.degree_table.put(total, visibility=name)
+            self.pair.put(edges, visibility=label)
         return edges.shape[0]
+
+    @property
+    def _gate(self) -> Gate:
+        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+
+    def delete_edges(self, edges: Any) -> int:
+        """Deletes edges by their keys, with every label the reader may see, and lowers the degrees
+        of their ends; returns the number of entries that went: see `Adjacency.delete_triple`.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     G = db.incidence("Tedge")
+        ...     G.put_edges("a,a,", "b,c,", [1, 2], first=1, width=1)
+        ...     G.delete_edges("2,")
+        ...     print(G.degrees())
+        2
+        2
+        ('In|b', 'Degree')  1
+        ('Out|a', 'Degree')  1
+        """
+        return self._gone(self.pair.main._labelled_rows(keys_of("edges", edges), "value"))
+
+    def delete_triple(self, row: Any, col: Any) -> int:
+        """Deletes single ends of edges: entries at rows (edges) and columns (`Out|v`, `In|w`)."""
+        rows, cols = places_of(row, col)
+        return self._gone(self.pair.main._labelled(rows, cols, "value"))
+
+    def _gone(self, blocks: Iterator[list[tuple[Any, ...]]]) -> int:
+        deleted = 0
+        with self._gate.alone():
+            for block in blocks:
+                with self.pair._gate.alone():
+                    deleted += self.pair._delete_entries(block)
+                add(self.degree_table, lower(block, _of_column))
+        return deleted
+
+    def check(self) -> UpkeepReport:
+        """Compares both tables and the degrees: see `Adjacency.check`."""
+        return self._upkeep(mend=False)
+
+    def repair(self) -> UpkeepReport:
+        """The same, and mends what is different."""
+        return self._upkeep(mend=True)
+
+    def _upkeep(self, *, mend: bool) -> UpkeepReport:
+        with self._gate.alone():
+            pair = self.pair.repair() if mend else self.pair.check()
+            wanted: dict[Place, int] = {}
+            for part in counted(self.pair.main):
+                for (key, label), total in part.sums("col").items():
+                    place = (key, "Degree", label)
+                    wanted[place] = wanted.get(place, 0) + total
+            wrong = wrong_degrees(self.degree_table, ["Degree"], wanted)
+            if mend:
+                mend_degrees(self.degree_table, wrong)
+        return UpkeepReport(pair, wrong)
 
     def put_edges(
         self,
@@ -255,7 +437,16 @@ class Incidence:
         return edge_to_adj(edges, self.start, self.end)
 
 
-class SingleTable:
+def _ends(row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
+    return [(row, "OutDeg", weight), (col, "InDeg", weight)]
+
+
+def _of_column(row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
+    del row
+    return [(col, "Degree", weight)]
+
+
+class SingleTable(Deleting):
     """A graph and its degrees in one table: row `v|w`, column `edge`, the weight; row `v`, columns
     `OutDeg` and `InDeg`. Equal edges add up.
 
@@ -284,8 +475,55 @@ class SingleTable:
     def put(self, array: Assoc, *, visibility: str | bytes | None = None) -> int:
         """Adds the edges of an adjacency array; returns their number."""
         array = _whole(checked(array))
-        self.table.put(adj_to_single(array, self.separator), visibility=visibility)
+        entries = adj_to_single(array, self.separator)
+        with self._gate.shared():
+            self.table.put(entries, visibility=visibility)
         return len(array)
+
+    @property
+    def _gate(self) -> Gate:
+        return gate_of(self.table._store, "degrees", self.table.name)
+
+    def delete_triple(self, row: Any, col: Any) -> int:
+        """Deletes edges from vertices to vertices, and lowers the degrees: see
+        `Adjacency.delete_triple`."""
+        rows, cols = places_of(row, col)
+        names = [f"{one}{self.separator}{other}" for one, other in zip(rows, cols, strict=True)]
+        deleted = 0
+        with self._gate.alone():
+            for block in self.table._labelled(names, ["edge"] * len(names), "value"):
+                deleted += self.table._delete([block])
+                add(self.table, lower(block, self._ends))
+        return deleted
+
+    def _ends(self, row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
+        del col
+        source, _, target = row.partition(self.separator)
+        return _ends(source, target, weight)
+
+    def check(self) -> UpkeepReport:
+        """Compares the degrees with the sums of the weights: see `Adjacency.check`."""
+        return self._upkeep(mend=False)
+
+    def repair(self) -> UpkeepReport:
+        """The same, and mends what is different."""
+        return self._upkeep(mend=True)
+
+    def _upkeep(self, *, mend: bool) -> UpkeepReport:
+        with self._gate.alone():
+            wanted: dict[Place, int] = {}
+            for part in counted(self.table, "edge"):
+                left, left_at, right, right_at = part.rows.native.split_once(self.separator, "row")
+                for keys, at, column in ((left, left_at, "OutDeg"), (right, right_at, "InDeg")):
+                    ends, places = TextKeys(keys), at[part.row_at]
+                    found = sums(ends, places, part.labels, part.label_at, part.values)
+                    for (key, label), total in found.items():
+                        place = (key, column, label)
+                        wanted[place] = wanted.get(place, 0) + total
+            wrong = wrong_degrees(self.table, ["InDeg", "OutDeg"], wanted)
+            if mend:
+                mend_degrees(self.table, wrong)
+        return UpkeepReport(None, wrong)
 
     def __getitem__(self, sources: Any) -> Assoc:
         """The edges that leave vertices, as an adjacency array."""

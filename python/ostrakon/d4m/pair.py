@@ -9,9 +9,11 @@ from typing import Any
 from ostrakon.assoc import Assoc
 from ostrakon.d4m import reading
 from ostrakon.d4m.bindings import Binding
+from ostrakon.d4m.gates import Gate, gate_of
 from ostrakon.d4m.selection import ALL, Selection, select
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable, SplitReport, checked
+from ostrakon.d4m.upkeep import PairReport, compare
 from ostrakon.d4m.writing import Labels, Triples, of_assoc
 from ostrakon.errors import InvalidArgumentError
 
@@ -20,8 +22,9 @@ class AssocPair(Binding):
     """A table and its transpose: `db["T", "Tt"]`. A write goes to both, a query to the one that
     reads less.
 
-    Both are checked before the first is written. What fails later (a full disk) may leave an entry
-    in one of the two; the same write again mends it.
+    Both are checked before the first is written, the table before its transpose. What fails later
+    (a full disk, a power cut) may leave the transpose behind; `check` finds that and `repair` mends
+    it. Writes through pairs go side by side, a delete goes alone, so that what they leave agrees.
     """
 
     __slots__ = ("main", "transpose")
@@ -86,16 +89,48 @@ class AssocPair(Binding):
     def _write(self, triples: Triples, transposed: Triples) -> int:
         self.main._refuse_other_values(triples)
         self.transpose._refuse_other_values(transposed)
-        count = self.main._write(triples)
-        self.transpose._write(transposed)
+        with self._gate.shared():
+            count = self.main._write(triples)
+            self.transpose._write(transposed)
         return count
 
+    @property
+    def _gate(self) -> Gate:
+        return gate_of(self.main._store, "pair", *self.names)
+
     def _delete_places(self, rows: list[str], cols: list[str]) -> int:
-        blocks = list(self.main._labelled(rows, cols))
-        count = self.main._delete(iter(blocks))
-        swapped = ([(col, row, label) for row, col, label in block] for block in blocks)
-        self.transpose._delete(swapped)
+        with self._gate.alone():
+            return sum(self._delete_entries(block) for block in self.main._labelled(rows, cols))
+
+    def _delete_entries(self, entries: list[tuple[Any, ...]]) -> int:
+        """Deletes entries by row, column and label; who calls holds the gate."""
+        count = self.main._delete([entries])
+        self.transpose._delete([[(col, row, label) for row, col, label, *_ in entries]])
         return count
+
+    def check(self, *, examples: int = 10) -> PairReport:
+        """Compares both tables, entry by entry and label by label, as far as the reader sees them.
+        Writes through pairs wait meanwhile.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     T = db["T", "Tt"]
+        ...     T.put_triple("a,b,", "x,y,", [1, 2])
+        ...     T.transpose.delete_triple("x,", "a,")
+        ...     T.check().missing, T.repair().missing, T.check().sound
+        2
+        1
+        (1, 1, True)
+        """
+        with self._gate.alone():
+            return compare(self.main, self.transpose, examples, mend=False)
+
+    def repair(self, *, examples: int = 10) -> PairReport:
+        """Makes the transpose what the table says, and reports what was different. Every write and
+        every delete goes to the table first, so that the table is right; where it is not, repair
+        `T.T`."""
+        with self._gate.alone():
+            return compare(self.main, self.transpose, examples, mend=True)
 
     def nnz(self) -> int:
         """The number of entries."""

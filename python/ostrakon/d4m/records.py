@@ -12,14 +12,25 @@ from ostrakon._native import check_labels
 from ostrakon.assoc import Assoc
 from ostrakon.assoc.items import read_items, resolve
 from ostrakon.assoc.keys import TextKeys
+from ostrakon.d4m.bindings import places_of
+from ostrakon.d4m.gates import Gate, gate_of
 from ostrakon.d4m.graphs import summed
 from ostrakon.d4m.ids import flipped, new_ids
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.parts import Part, part_of, text_labels_of
 from ostrakon.d4m.search import Search
-from ostrakon.d4m.selection import texts_of
+from ostrakon.d4m.selection import keys_of, texts_of
 from ostrakon.d4m.sources import RecordSet, read_records
 from ostrakon.d4m.table import AssocTable
+from ostrakon.d4m.upkeep import (
+    Place,
+    UpkeepReport,
+    add,
+    counted,
+    lower,
+    mend_degrees,
+    wrong_degrees,
+)
 from ostrakon.d4m.writing import coded
 from ostrakon.errors import InvalidArgumentError
 
@@ -157,14 +168,19 @@ class Records(Search):
         return made
 
     def _write(self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any) -> int:
+        with self._gate.shared():
+            return self._write_all(ids, parts, texts, text_labels)
+
+    @property
+    def _gate(self) -> Gate:
+        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+
+    def _write_all(
+        self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any
+    ) -> int:
         entries = 0
         family = self.pair.settings.family
-        with self.pair.main._writer() as main, self.pair.transpose._writer() as transpose:
-            for part in parts:
-                rows, cols = ids.column(part.records), coded(part.columns, part.places)
-                label = part.visibility()
-                for writer, row, col in ((main, rows, cols), (transpose, cols, rows)):
-                    entries += writer.put(row, col, "1", family=family, visibility=label)
+        # Degrees first: a term that nobody seems to have ends a search.
         with self.degree_table._writer() as degrees, self.field_table._writer() as fields:
             for part in parts:
                 values, labels, counts = part.counted()
@@ -180,11 +196,100 @@ class Records(Search):
                         entries += fields.put(
                             part.name, part.name, count, family=family, visibility=name
                         )
+        with (
+            self.pair._gate.shared(),
+            self.pair.main._writer() as main,
+            self.pair.transpose._writer() as transpose,
+        ):
+            for part in parts:
+                rows, cols = ids.column(part.records), coded(part.columns, part.places)
+                label = part.visibility()
+                for writer, row, col in ((main, rows, cols), (transpose, cols, rows)):
+                    entries += writer.put(row, col, "1", family=family, visibility=label)
         if texts:
             with self.text_table._writer() as writer:
                 row = ids.column(np.arange(len(texts)))
                 entries += writer.put(row, "Text", texts, family=family, visibility=text_labels)
         return entries
+
+    def delete(self, ids: Any) -> int:
+        """Deletes records by their keys, as far as the reader sees them, from all tables, and
+        lowers the degrees; returns the number of entries that went from `Tedge`.
+
+        What goes is read before: each label's degrees sink by what was there. Degrees are lowered
+        last, so that they are too high rather than too low when something fails in between. A
+        record that was written twice counted twice, and is lowered once: `repair` counts anew.
+
+        >>> from ostrakon.d4m import DB
+        >>> with DB() as db:
+        ...     R = db.records()
+        ...     _ = R.ingest([{"name": "ann", "town": "Ulm"}, {"name": "bea", "town": "Ulm"}],
+        ...                  id="name")
+        ...     R.delete("ann,"), R.degrees("town|Ulm"), R.find(all_of="town|Ulm,"), R.text()
+        (2, ('town|Ulm', 'Degree')  1, ['bea'], {'bea': '{"name": "bea", "town": "Ulm"}'})
+        """
+        keys = keys_of("ids", ids)
+        deleted = 0
+        with self._gate.alone():
+            for block in self.pair.main._labelled_rows(keys):
+                deleted += self._delete_block(block)
+            for block in self.text_table._labelled_rows(keys):
+                self.text_table._delete([block])
+        return deleted
+
+    def delete_triple(self, ids: Any, columns: Any) -> int:
+        """Deletes single values: records and columns `field|value`, of one length. The texts of
+        the records stay as they are."""
+        rows, cols = places_of(ids, columns)
+        with self._gate.alone():
+            return sum(self._delete_block(block) for block in self.pair.main._labelled(rows, cols))
+
+    deleteTriple = delete_triple  # noqa: N815  (D4M's name)
+
+    def _delete_block(self, block: list[tuple[Any, ...]]) -> int:
+        with self.pair._gate.alone():
+            deleted = self.pair._delete_entries(block)
+        entries = [(row, col, label, 1) for row, col, label in block]
+        add(self.degree_table, lower(entries, lambda _, col, n: [(col, "Degree", n)]))
+        add(self.field_table, lower(entries, lambda _, col, n: [(*2 * (self._field(col),), n)]))
+        return deleted
+
+    def _field(self, column: str) -> str:
+        return column.split(self.separator, 1)[0]
+
+    def check(self) -> UpkeepReport:
+        """Compares `Tedge` with its transpose, and the degrees and the counts of fields with what
+        `Tedge` has, as far as the reader sees it. Writes of records wait meanwhile."""
+        return self._upkeep(mend=False)
+
+    def repair(self) -> UpkeepReport:
+        """The same, and mends what is different; `Tedge` is right."""
+        return self._upkeep(mend=True)
+
+    def _upkeep(self, *, mend: bool) -> UpkeepReport:
+        with self._gate.alone():
+            pair = self.pair.repair() if mend else self.pair.check()
+            columns: dict[Place, int] = {}
+            fields: dict[Place, int] = {}
+            for part in counted(self.pair.main):
+                ones = np.ones(len(part.col_at), np.int64)
+                for (column, label), count in part.sums("col", ones).items():
+                    field = self._field(column)
+                    for counts, place in (
+                        (columns, (column, "Degree", label)),
+                        (fields, (field, field, label)),
+                    ):
+                        counts[place] = counts.get(place, 0) + count
+            wrong = []
+            for table, names, counts in (
+                (self.degree_table, ["Degree"], columns),
+                (self.field_table, None, fields),
+            ):
+                found = wrong_degrees(table, names, counts)
+                if mend:
+                    mend_degrees(table, found)
+                wrong += found
+        return UpkeepReport(pair, wrong)
 
     def __getitem__(self, index: Any) -> Assoc:
         """Records and columns `field|value`: see `AssocPair`."""

@@ -111,6 +111,14 @@ def select(index: Any, axis: str) -> Selection:
         raise InvalidArgumentError(f"{axis}: {message}", {"argument": axis}) from None
 
 
+def keys_of(name: str, given: Any) -> list[str]:
+    """The keys of an argument that takes nothing else: a list, or a delimiter string."""
+    chosen = select(given, name)
+    if not chosen.exact:
+        raise InvalidArgumentError(f"{name}: give keys, no ranges or patterns", {"argument": name})
+    return list(chosen.keys)
+
+
 def _select(index: Any) -> Selection:
     if isinstance(index, Selection):
         return index

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 # Places whose labels are looked up, and which are deleted, at a time.
 _PLACES = 10_000
+# Rows that are read to be deleted, at a time.
+_ROWS = 1_000
 
 
 class SplitReport(NamedTuple):
@@ -134,35 +137,51 @@ class AssocTable(Binding):
     def _delete_places(self, rows: list[str], cols: list[str]) -> int:
         return self._delete(self._labelled(rows, cols))
 
-    def _labelled(self, rows: list[str], cols: list[str]) -> Iterator[list[tuple[Any, ...]]]:
-        """The entries at places, by row, column and label: what a delete must name."""
+    def _labelled(
+        self, rows: list[str], cols: list[str], *more: str
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """The entries at places, by row, column and label (what a delete must name) and what else
+        is asked for. No place comes twice."""
         family = self._settings.family
-        for at in range(0, len(rows), _PLACES):
-            places = sorted(set(zip(rows[at : at + _PLACES], cols[at : at + _PLACES], strict=True)))
-            ranges = [Range.row(row, family, col) for row, col in places]
-            scan = self.table.scan(
-                ranges,
-                auths=self._settings.auths,
-                fields=["row", "qualifier", "visibility"],
-                ordered=False,
-            )
-            found: list[tuple[Any, ...]] = []
-            for batch in scan:
-                found.extend(batch.tuples())
-            yield found
+        places = sorted(set(zip(rows, cols, strict=True)))
+        for at in range(0, len(places), _PLACES):
+            ranges = [Range.row(row, family, col) for row, col in places[at : at + _PLACES]]
+            yield self._entries(ranges, *more)
 
-    def _delete(self, blocks: Iterator[list[tuple[Any, ...]]]) -> int:
+    def _labelled_rows(self, rows: list[str], *more: str) -> Iterator[list[tuple[Any, ...]]]:
+        """The same of whole rows."""
+        wanted = sorted(set(rows))
+        for at in range(0, len(wanted), _ROWS):
+            ranges = [Range.row(row, self._settings.family) for row in wanted[at : at + _ROWS]]
+            yield self._entries(ranges, *more)
+
+    def _entries(self, ranges: list[Range], *more: str) -> list[tuple[Any, ...]]:
+        scan = self.table.scan(
+            ranges,
+            auths=self._settings.auths,
+            fields=["row", "qualifier", "visibility", *more],
+            ordered=False,
+        )
+        found: list[tuple[Any, ...]] = []
+        for batch in scan:
+            found.extend(batch.tuples())
+        return found
+
+    def _delete(self, blocks: Iterable[Sequence[tuple[Any, ...]]]) -> int:
+        """Deletes entries by row, column and label; what else a tuple has is not looked at."""
         deleted = 0
         with self._writer() as writer:
             for entries in blocks:
                 if entries:
-                    row, col, label = zip(*entries, strict=True)
+                    row, col, label, *_ = zip(*entries, strict=True)
                     deleted += writer.delete(
                         list(row),
                         list(col),
                         family=self._settings.family,
                         visibility=list(label),
                     )
+        if deleted:
+            tick()
         return deleted
 
     def nnz(self) -> int:
@@ -255,6 +274,14 @@ class AssocTable(Binding):
 
     def __repr__(self) -> str:
         return f"<ostrakon.d4m.AssocTable {self.name!r}>"
+
+
+def tick() -> None:
+    """Waits for the next millisecond. A mark that deletes hides what has its timestamp: what is put
+    after a delete must be younger."""
+    now = time.time_ns() // 1_000_000
+    while time.time_ns() // 1_000_000 <= now:
+        time.sleep(0.0002)
 
 
 def _between(before: bytes | None, split: bytes, end: bytes | None) -> bool:

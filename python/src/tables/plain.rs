@@ -1,7 +1,7 @@
 //! What a scan gives as plain buffers: bytes one after the other and where each entry begins, numbers
 //! where all values are numbers. Associative arrays are made of these.
 
-use ostrakon_cell::{Batch, Error, Result, Slot, Span};
+use ostrakon_cell::{Batch, Error, Result, Slot};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -19,7 +19,7 @@ pub(super) enum Plain {
 
 /// Bytes of the columns that are collected.
 struct Lane {
-    of: fn(&Batch, &Slot) -> Span,
+    of: for<'a> fn(&'a Batch, &Slot) -> &'a [u8],
     data: Vec<u8>,
     offsets: Vec<i64>,
 }
@@ -39,14 +39,15 @@ impl Reader {
         let fields = self.fields();
         let mut lanes = Vec::with_capacity(fields.len());
         for field in &fields {
-            let of: fn(&Batch, &Slot) -> Span = match *field {
-                "row" => |_, slot| slot.row,
-                "family" => |_, slot| slot.family,
-                "qualifier" => |_, slot| slot.qualifier,
-                "value" => |_, slot| slot.value,
+            let of: for<'a> fn(&'a Batch, &Slot) -> &'a [u8] = match *field {
+                "row" => |batch, slot| batch.bytes(slot.row),
+                "family" => |batch, slot| batch.bytes(slot.family),
+                "qualifier" => |batch, slot| batch.bytes(slot.qualifier),
+                "visibility" => |batch, slot| batch.visibility(slot.visibility),
+                "value" => |batch, slot| batch.bytes(slot.value),
                 other => {
                     return Err(Error::invalid(
-                        "only row, family, qualifier and value are columns of plain bytes",
+                        "only row, family, qualifier, visibility and value are columns of plain bytes",
                     )
                     .with("field", other));
                 }
@@ -76,8 +77,7 @@ impl Reader {
             }
             for lane in &mut lanes {
                 for slot in &slots[from..to] {
-                    let span = (lane.of)(batch, slot);
-                    lane.data.extend_from_slice(batch.bytes(span));
+                    lane.data.extend_from_slice((lane.of)(batch, slot));
                     lane.offsets.push(lane.data.len() as i64);
                 }
             }

@@ -188,7 +188,7 @@ def test_searches_say_what_they_lack():
     for call, text in [
         (lambda: adj_bfs(array, "a", 1, most=3), "degrees: bounds of the degree need"),
         (lambda: adj_bfs(array, "a", 0), "steps: a whole number above 0"),
-        (lambda: adj_bfs(array, "a*", 1), "start: give vertex keys"),
+        (lambda: adj_bfs(array, "a*", 1), "start: give keys"),
         (lambda: nmf(array, 0), "topics: above 0"),
         (lambda: nmf(Assoc("a", "x", -1), 1), "array: nmf takes no negative values"),
     ]:
