@@ -201,7 +201,7 @@ def _key_array(name: str, keys: Any, size: int) -> Array:
     found, places = resolve([read_items(name, keys)])[0]
     if len(places) != size:
         raise InvalidArgumentError(f"{name}: {len(places)} keys for {size} of the matrix")
-    return found.to_numpy()[places]
+    return found.spread(places)
 
 
 def _arrow_keys(keys: Keys, places: Array) -> Any:

@@ -173,7 +173,7 @@ class Assoc(
         """The value of each entry, by row, then column."""
         if self._val is None:
             return self._matrix.values
-        return self._val.to_numpy()[self._matrix.values]
+        return self._val.spread(self._matrix.values)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -231,8 +231,8 @@ class Assoc(
         """
         if order not in ("row", "col", 0, 1):
             raise ValueError(f"order is 'row' or 'col', not {order!r}")
-        rows = self._row.to_numpy()[self._matrix.rows()]
-        cols = self._col.to_numpy()[self._matrix.columns]
+        rows = self._row.spread(self._matrix.rows())
+        cols = self._col.spread(self._matrix.columns)
         if order in ("row", 0):
             return rows, cols, self.values
         by_column = np.argsort(self._matrix.columns, kind="stable")

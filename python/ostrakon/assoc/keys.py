@@ -65,6 +65,14 @@ class TextKeys:
             self._array = frozen(array)
         return self._array
 
+    def spread(self, places: Array) -> Array:
+        """The keys at places, which may repeat. One long key among millions of entries would make
+        a fixed-width array huge: then an array of objects, which share their texts."""
+        array = self.to_numpy()
+        if array.dtype.kind == "U" and array.itemsize * len(places) > _WIDEST:
+            array = np.array(self.to_list(), dtype=object)
+        return array[places]
+
     def take(self, positions: Array) -> TextKeys:
         """The keys at positions that ascend strictly."""
         return TextKeys(self.native.take(positions))
@@ -144,6 +152,10 @@ class NumberKeys:
     def to_numpy(self) -> Array:
         """All keys."""
         return self.array
+
+    def spread(self, places: Array) -> Array:
+        """The keys at places, which may repeat."""
+        return self.array[places]
 
     def take(self, positions: Array) -> NumberKeys:
         """The keys at positions that ascend strictly."""

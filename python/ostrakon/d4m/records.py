@@ -317,7 +317,7 @@ class Ids(NamedTuple):
 
     def to_numpy(self) -> Array:
         """All of them."""
-        array: Array = self.keys.to_numpy()[self.places]
+        array: Array = self.keys.spread(self.places)
         return array
 
 

@@ -35,7 +35,7 @@ def cat_str(left: Any, separator: str, right: Any) -> Any:
     keys, places = assoc_join(
         mine.native, _repeated(at, count), separator, theirs.native, _repeated(there, count)
     )
-    joined = TextKeys(keys).to_numpy()[places]
+    joined = TextKeys(keys).spread(places)
     if not (isinstance(left, str) and isinstance(right, str)):
         return joined
     delimiter = left[-1]
@@ -54,8 +54,8 @@ def split_str(texts: Any, separator: str) -> tuple[Any, Any]:
     """
     keys, places = _read("texts", texts)
     left, left_at, right, right_at = keys.native.split_once(separator, "texts")
-    before = TextKeys(left).to_numpy()[left_at[places]]
-    behind = TextKeys(right).to_numpy()[right_at[places]]
+    before = TextKeys(left).spread(left_at[places])
+    behind = TextKeys(right).spread(right_at[places])
     if not isinstance(texts, str):
         return before, behind
     end = texts[-1]
