@@ -156,7 +156,9 @@ class D4MNames(Parts):
         return cast("Any", cls).read_csv(path, **options)  # type: ignore[no-any-return]
 
     @classmethod
-    def readcsv(cls, path: Any, **options: Any) -> Assoc:
+    def readcsv(cls, path: Any, *, convert_values: bool = False, **options: Any) -> Assoc:
+        if convert_values:
+            options["convert"] = True
         return cast("Any", cls).read_csv(path, **options)  # type: ignore[no-any-return]
 
     def writecsv(self, path: Any, **options: Any) -> None:

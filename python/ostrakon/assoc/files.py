@@ -38,21 +38,23 @@ class Files(Parts):
         labels: bool = True,
         triples: bool = False,
         convert: bool = False,
+        convert_keys: bool = False,
         delimiter: str | None = None,
         aggregate: Any = "min",
+        **options: Any,
     ) -> Assoc:
         """Reads a table whose first line has the column keys and whose first column the row keys.
         Empty cells are no entries.
 
         Without `labels`, positions from 0 are the keys. With `triples`, lines are row, column,
-        value, without a header. With `convert`, values become numbers if all are. The delimiter is
-        the comma, or the tab for `.tsv` files.
+        value, without a header. With `convert`, values become numbers if all are; with
+        `convert_keys`, row keys if all of them are, and column keys. The delimiter is the comma, or
+        the tab for `.tsv` files. Other options are those of `csv.reader` (`quotechar`, …).
         """
         with Path(path).open(newline="", encoding="utf-8-sig") as lines:
-            delimiter = delimiter or _delimiter(path)
-            read = read_lines(str(path), lines, labels, triples, delimiter)
-        made = cast("Assoc", cast("Any", cls)(*read, aggregate))
-        return made.to_numbers(strict=False) if convert else made
+            options = {"delimiter": delimiter or _delimiter(path)} | options
+            read = read_lines(str(path), lines, labels, triples, **options)
+        return _read(cls, read, aggregate, convert, convert_keys)
 
     @classmethod
     def from_csv(
@@ -62,9 +64,11 @@ class Files(Parts):
         labels: bool = True,
         triples: bool = False,
         convert: bool = False,
+        convert_keys: bool = False,
         delimiter: str = ",",
         row_separator: str = "\n",
         aggregate: Any = "min",
+        **options: Any,
     ) -> Assoc:
         """Reads a table in a text, as `read_csv` reads one in a file. A `row_separator` other than
         the end of a line cannot stand in quotes.
@@ -79,8 +83,8 @@ class Files(Parts):
         lines: Any = io.StringIO(text, newline="")
         if row_separator not in ("\n", "\r\n"):
             lines = text.split(row_separator)
-        made = cast("Any", cls)(*read_lines("text", lines, labels, triples, delimiter), aggregate)
-        return cast("Assoc", made.to_numbers(strict=False) if convert else made)
+        read = read_lines("text", lines, labels, triples, delimiter=delimiter, **options)
+        return _read(cls, read, aggregate, convert, convert_keys)
 
     def to_csv(
         self, *, triples: bool = False, delimiter: str = ",", row_separator: str = "\n"
@@ -210,14 +214,36 @@ def _delimiter(path: StrPath) -> str:
     return "\t" if str(path).endswith((".tsv", ".tab")) else ","
 
 
+def _read(
+    cls: Any,
+    read: tuple[list[Any], list[Any], list[str]],
+    aggregate: Any,
+    convert: bool,
+    convert_keys: bool,
+) -> Assoc:
+    from ostrakon.assoc.schema import parse_numbers
+
+    keys: list[Any] = list(read[:2])
+    if convert_keys:
+        for axis, listed in enumerate(keys):
+            if listed and isinstance(listed[0], str):
+                numbers = parse_numbers(listed)
+                keys[axis] = listed if numbers is None else numbers
+    made = cast("Assoc", cls(*keys, read[2], aggregate))
+    return made.to_numbers(strict=False) if convert else made
+
+
 def read_lines(
-    source: str, lines: Any, labels: bool, triples: bool, delimiter: str
+    source: str, lines: Any, labels: bool, triples: bool, **options: Any
 ) -> tuple[list[Any], list[Any], list[str]]:
-    """Rows, columns and values of lines of CSV."""
+    """Rows, columns and values of lines of CSV. Options are those of `csv.reader`."""
     rows: list[Any] = []
     cols: list[Any] = []
     values: list[str] = []
-    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        reader = csv.reader(lines, **options)
+    except (TypeError, ValueError, csv.Error) as error:
+        raise InvalidArgumentError(f"options: {error}") from None
     try:
         if triples:
             _read_triples(source, reader, rows, cols, values)

@@ -124,7 +124,7 @@ def FindCSV(
     tabs = str(path).endswith((".tsv", ".tab"))
     delimiter = delimiter or ("\t" if tabs else ",")
     with Path(path).open(newline="", encoding="utf-8-sig") as lines:
-        rows, cols, values = read_lines(str(path), lines, labels, triples, delimiter)
+        rows, cols, values = read_lines(str(path), lines, labels, triples, delimiter=delimiter)
     return np.array(rows), np.array(cols), np.array(values)
 
 

@@ -353,6 +353,16 @@ def test_csv_in_texts(tmp_path):
     assert Assoc.ReadCSV(tmp_path / "b.csv").equals(array)
     with pytest.raises(InvalidArgumentError, match="text, line 2: 1 cells where the header has 2"):
         Assoc.from_csv("id,x\na\n")
+    path = tmp_path / "c.csv"
+    path.write_text("id,10,2\n1,'a,b',\n7,,3\n")
+    options = {"convert_keys": True, "quotechar": "'"}
+    read = Assoc.readcsv(path, convert_values=True, **options)
+    assert read.to_dict2() == {(1, 10): "a,b", (7, 2): "3"}
+    path.write_text("id,10,x\n1,5,6\n")
+    read = Assoc.readcsv(path, convert_values=True, convert_keys=True)
+    assert read.to_dict2() == {(1, "10"): 5, (1, "x"): 6}
+    with pytest.raises(InvalidArgumentError, match="options: "):
+        Assoc.readcsv(path, nonsense=1)
     with pytest.raises(InvalidArgumentError, match="row_separator"):
         Assoc.from_csv("", row_separator="")
 
