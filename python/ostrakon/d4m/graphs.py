@@ -5,7 +5,6 @@ Degrees are added up here before they are written, and in the table by a summing
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,21 +13,12 @@ from ostrakon.assoc import Assoc, startswith
 from ostrakon.assoc.keys import TextKeys
 from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
-from ostrakon.d4m.gates import Gate, gate_of
 from ostrakon.d4m.ids import flipped, new_ids
+from ostrakon.d4m.kept import Counts, Kept
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.selection import keys_of, select
 from ostrakon.d4m.table import AssocTable, checked
-from ostrakon.d4m.upkeep import (
-    Place,
-    UpkeepReport,
-    add,
-    counted,
-    lower,
-    mend_degrees,
-    sums,
-    wrong_degrees,
-)
+from ostrakon.d4m.upkeep import DegreesOf, Place, add_up, counted, sums
 from ostrakon.d4m.writing import Labels, count_of, labels_of, listed, of_triples
 from ostrakon.errors import InvalidArgumentError
 
@@ -138,7 +128,7 @@ def _whole(array: Assoc) -> Assoc:
     return array.astype(int)
 
 
-class Adjacency(Deleting):
+class Adjacency(Deleting, Kept):
     """A graph in three tables: `Tadj` (row = from, column = to, value = weight), its transpose
     `TadjT`, and `TadjDeg` (row = vertex, columns `OutDeg` and `InDeg`: sums of weights). Equal
     edges add up.
@@ -179,8 +169,8 @@ class Adjacency(Deleting):
             return self.pair.put(array, visibility=label)
 
     @property
-    def _gate(self) -> Gate:
-        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+    def _tables(self) -> tuple[AssocPair, AssocTable]:
+        return self.pair, self.degree_table
 
     def delete_triple(self, row: Any, col: Any) -> int:
         """Deletes edges, with every label the reader may see, and lowers the degrees by their
@@ -204,36 +194,18 @@ class Adjacency(Deleting):
         ('c', 'InDeg')  4
         """
         rows, cols = places_of(row, col)
-        deleted = 0
         with self._gate.alone():
-            for block in self.pair.main._labelled(rows, cols, "value"):
-                with self.pair._gate.alone():
-                    deleted += self.pair._delete_entries(block)
-                add(self.degree_table, lower(block, _ends))
-        return deleted
+            return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
-    def check(self) -> UpkeepReport:
-        """Compares both tables of the pair, and the degrees with the sums of the weights there are,
-        as far as the reader sees them. Writes through graphs of this name wait meanwhile."""
-        return self._upkeep(mend=False)
+    def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
+        return [(self.degree_table, _ends)]
 
-    def repair(self) -> UpkeepReport:
-        """The same, and mends what is different: see `AssocPair.repair`."""
-        return self._upkeep(mend=True)
-
-    def _upkeep(self, *, mend: bool) -> UpkeepReport:
-        with self._gate.alone():
-            pair = self.pair.repair() if mend else self.pair.check()
-            wanted: dict[Place, int] = {}
-            for part in counted(self.pair.main):
-                for of, column in (("row", "OutDeg"), ("col", "InDeg")):
-                    for (key, label), total in part.sums(of).items():
-                        place = (key, column, label)
-                        wanted[place] = wanted.get(place, 0) + total
-            wrong = wrong_degrees(self.degree_table, ["InDeg", "OutDeg"], wanted)
-            if mend:
-                mend_degrees(self.degree_table, wrong)
-        return UpkeepReport(pair, wrong)
+    def _counts(self) -> list[Counts]:
+        found: dict[Place, int] = {}
+        for part in counted(self.pair.main):
+            add_up(found, "OutDeg", part.sums("row"))
+            add_up(found, "InDeg", part.sums("col"))
+        return [(self.degree_table, ["InDeg", "OutDeg"], found)]
 
     def __getitem__(self, index: Any) -> Assoc:
         return self.pair[index]
@@ -286,7 +258,7 @@ def _direction(direction: str) -> str:
     return "OutDeg" if direction == "out" else "InDeg"
 
 
-class Incidence(Deleting):
+class Incidence(Deleting, Kept):
     """A graph in three tables: `Tedge` (row = edge, columns `Out|v` and `In|w`, value = weight),
     its transpose `TedgeT`, and `TedgeDeg` (row = `Out|v` or `In|w`, column `Degree`: sum of
     weights).
@@ -334,8 +306,8 @@ class Incidence(Deleting):
         return edges.shape[0]
 
     @property
-    def _gate(self) -> Gate:
-        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+    def _tables(self) -> tuple[AssocPair, AssocTable]:
+        return self.pair, self.degree_table
 
     def delete_edges(self, edges: Any) -> int:
         """Deletes edges by their keys, with every label the reader may see, and lowers the degrees
@@ -352,42 +324,24 @@ class Incidence(Deleting):
         ('In|b', 'Degree')  1
         ('Out|a', 'Degree')  1
         """
-        return self._gone(self.pair.main._labelled_rows(keys_of("edges", edges), "value"))
+        keys = keys_of("edges", edges)
+        with self._gate.alone():
+            return self._gone(self.pair.main._labelled_rows(keys, "value"))
 
     def delete_triple(self, row: Any, col: Any) -> int:
         """Deletes single ends of edges: entries at rows (edges) and columns (`Out|v`, `In|w`)."""
         rows, cols = places_of(row, col)
-        return self._gone(self.pair.main._labelled(rows, cols, "value"))
-
-    def _gone(self, blocks: Iterator[list[tuple[Any, ...]]]) -> int:
-        deleted = 0
         with self._gate.alone():
-            for block in blocks:
-                with self.pair._gate.alone():
-                    deleted += self.pair._delete_entries(block)
-                add(self.degree_table, lower(block, _of_column))
-        return deleted
+            return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
-    def check(self) -> UpkeepReport:
-        """Compares both tables and the degrees: see `Adjacency.check`."""
-        return self._upkeep(mend=False)
+    def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
+        return [(self.degree_table, lambda _, col, weight: [(col, "Degree", weight)])]
 
-    def repair(self) -> UpkeepReport:
-        """The same, and mends what is different."""
-        return self._upkeep(mend=True)
-
-    def _upkeep(self, *, mend: bool) -> UpkeepReport:
-        with self._gate.alone():
-            pair = self.pair.repair() if mend else self.pair.check()
-            wanted: dict[Place, int] = {}
-            for part in counted(self.pair.main):
-                for (key, label), total in part.sums("col").items():
-                    place = (key, "Degree", label)
-                    wanted[place] = wanted.get(place, 0) + total
-            wrong = wrong_degrees(self.degree_table, ["Degree"], wanted)
-            if mend:
-                mend_degrees(self.degree_table, wrong)
-        return UpkeepReport(pair, wrong)
+    def _counts(self) -> list[Counts]:
+        found: dict[Place, int] = {}
+        for part in counted(self.pair.main):
+            add_up(found, "Degree", part.sums("col"))
+        return [(self.degree_table, ["Degree"], found)]
 
     def put_edges(
         self,
@@ -441,12 +395,7 @@ def _ends(row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
     return [(row, "OutDeg", weight), (col, "InDeg", weight)]
 
 
-def _of_column(row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
-    del row
-    return [(col, "Degree", weight)]
-
-
-class SingleTable(Deleting):
+class SingleTable(Deleting, Kept):
     """A graph and its degrees in one table: row `v|w`, column `edge`, the weight; row `v`, columns
     `OutDeg` and `InDeg`. Equal edges add up.
 
@@ -481,49 +430,34 @@ class SingleTable(Deleting):
         return len(array)
 
     @property
-    def _gate(self) -> Gate:
-        return gate_of(self.table._store, "degrees", self.table.name)
+    def _tables(self) -> tuple[None, AssocTable]:
+        return None, self.table
 
     def delete_triple(self, row: Any, col: Any) -> int:
         """Deletes edges from vertices to vertices, and lowers the degrees: see
         `Adjacency.delete_triple`."""
         rows, cols = places_of(row, col)
         names = [f"{one}{self.separator}{other}" for one, other in zip(rows, cols, strict=True)]
-        deleted = 0
         with self._gate.alone():
-            for block in self.table._labelled(names, ["edge"] * len(names), "value"):
-                deleted += self.table._delete([block])
-                add(self.table, lower(block, self._ends))
-        return deleted
+            return self._gone(self.table._labelled(names, ["edge"] * len(names), "value"))
 
-    def _ends(self, row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
+    def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
+        return [(self.table, self._both_ends)]
+
+    def _both_ends(self, row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
         del col
         source, _, target = row.partition(self.separator)
         return _ends(source, target, weight)
 
-    def check(self) -> UpkeepReport:
-        """Compares the degrees with the sums of the weights: see `Adjacency.check`."""
-        return self._upkeep(mend=False)
-
-    def repair(self) -> UpkeepReport:
-        """The same, and mends what is different."""
-        return self._upkeep(mend=True)
-
-    def _upkeep(self, *, mend: bool) -> UpkeepReport:
-        with self._gate.alone():
-            wanted: dict[Place, int] = {}
-            for part in counted(self.table, "edge"):
-                left, left_at, right, right_at = part.rows.native.split_once(self.separator, "row")
-                for keys, at, column in ((left, left_at, "OutDeg"), (right, right_at, "InDeg")):
-                    ends, places = TextKeys(keys), at[part.row_at]
-                    found = sums(ends, places, part.labels, part.label_at, part.values)
-                    for (key, label), total in found.items():
-                        place = (key, column, label)
-                        wanted[place] = wanted.get(place, 0) + total
-            wrong = wrong_degrees(self.table, ["InDeg", "OutDeg"], wanted)
-            if mend:
-                mend_degrees(self.table, wrong)
-        return UpkeepReport(None, wrong)
+    def _counts(self) -> list[Counts]:
+        found: dict[Place, int] = {}
+        for part in counted(self.table, "edge"):
+            left, left_at, right, right_at = part.rows.native.split_once(self.separator, "row")
+            for keys, at, column in ((left, left_at, "OutDeg"), (right, right_at, "InDeg")):
+                places = at[part.row_at]
+                total = sums(TextKeys(keys), places, part.labels, part.label_at, part.values)
+                add_up(found, column, total)
+        return [(self.table, ["InDeg", "OutDeg"], found)]
 
     def __getitem__(self, sources: Any) -> Assoc:
         """The edges that leave vertices, as an adjacency array."""

@@ -13,24 +13,16 @@ from ostrakon.assoc import Assoc
 from ostrakon.assoc.items import read_items, resolve
 from ostrakon.assoc.keys import TextKeys
 from ostrakon.d4m.bindings import places_of
-from ostrakon.d4m.gates import Gate, gate_of
 from ostrakon.d4m.graphs import summed
 from ostrakon.d4m.ids import flipped, new_ids
+from ostrakon.d4m.kept import Counts, Kept
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.parts import Part, part_of, text_labels_of
 from ostrakon.d4m.search import Search
 from ostrakon.d4m.selection import keys_of, texts_of
 from ostrakon.d4m.sources import RecordSet, read_records
 from ostrakon.d4m.table import AssocTable
-from ostrakon.d4m.upkeep import (
-    Place,
-    UpkeepReport,
-    add,
-    counted,
-    lower,
-    mend_degrees,
-    wrong_degrees,
-)
+from ostrakon.d4m.upkeep import DegreesOf, Place, add_up, counted
 from ostrakon.d4m.writing import coded
 from ostrakon.errors import InvalidArgumentError
 
@@ -52,7 +44,7 @@ class Ingested(NamedTuple):
     ids: NDArray[Any]
 
 
-class Records(Search):
+class Records(Search, Kept):
     """Records in five tables, made when they are missing: `Tedge` (row = record, column =
     `field|value`, value 1), its transpose `TedgeT`, `TedgeDeg` (row = `field|value`, column
     `Degree`: how often), `TedgeTxt` (row = record, column `Text`: the record as it came) and
@@ -172,8 +164,8 @@ class Records(Search):
             return self._write_all(ids, parts, texts, text_labels)
 
     @property
-    def _gate(self) -> Gate:
-        return gate_of(self.degree_table._store, "degrees", self.degree_table.name)
+    def _tables(self) -> tuple[AssocPair, AssocTable]:
+        return self.pair, self.degree_table
 
     def _write_all(
         self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any
@@ -229,10 +221,8 @@ class Records(Search):
         (2, ('town|Ulm', 'Degree')  1, ['bea'], {'bea': '{"name": "bea", "town": "Ulm"}'})
         """
         keys = keys_of("ids", ids)
-        deleted = 0
         with self._gate.alone():
-            for block in self.pair.main._labelled_rows(keys):
-                deleted += self._delete_block(block)
+            deleted = self._gone(self.pair.main._labelled_rows(keys, "value"))
             for block in self.text_table._labelled_rows(keys):
                 self.text_table._delete([block])
         return deleted
@@ -242,54 +232,28 @@ class Records(Search):
         the records stay as they are."""
         rows, cols = places_of(ids, columns)
         with self._gate.alone():
-            return sum(self._delete_block(block) for block in self.pair.main._labelled(rows, cols))
+            return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
     deleteTriple = delete_triple  # noqa: N815  (D4M's name)
 
-    def _delete_block(self, block: list[tuple[Any, ...]]) -> int:
-        with self.pair._gate.alone():
-            deleted = self.pair._delete_entries(block)
-        entries = [(row, col, label, 1) for row, col, label in block]
-        add(self.degree_table, lower(entries, lambda _, col, n: [(col, "Degree", n)]))
-        add(self.field_table, lower(entries, lambda _, col, n: [(*2 * (self._field(col),), n)]))
-        return deleted
+    def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
+        # An entry counts once, whatever its value.
+        return [
+            (self.degree_table, lambda _, col, __: [(col, "Degree", 1)]),
+            (self.field_table, lambda _, col, __: [(*2 * (self._field(col),), 1)]),
+        ]
 
     def _field(self, column: str) -> str:
         return column.split(self.separator, 1)[0]
 
-    def check(self) -> UpkeepReport:
-        """Compares `Tedge` with its transpose, and the degrees and the counts of fields with what
-        `Tedge` has, as far as the reader sees it. Writes of records wait meanwhile."""
-        return self._upkeep(mend=False)
-
-    def repair(self) -> UpkeepReport:
-        """The same, and mends what is different; `Tedge` is right."""
-        return self._upkeep(mend=True)
-
-    def _upkeep(self, *, mend: bool) -> UpkeepReport:
-        with self._gate.alone():
-            pair = self.pair.repair() if mend else self.pair.check()
-            columns: dict[Place, int] = {}
-            fields: dict[Place, int] = {}
-            for part in counted(self.pair.main):
-                ones = np.ones(len(part.col_at), np.int64)
-                for (column, label), count in part.sums("col", ones).items():
-                    field = self._field(column)
-                    for counts, place in (
-                        (columns, (column, "Degree", label)),
-                        (fields, (field, field, label)),
-                    ):
-                        counts[place] = counts.get(place, 0) + count
-            wrong = []
-            for table, names, counts in (
-                (self.degree_table, ["Degree"], columns),
-                (self.field_table, None, fields),
-            ):
-                found = wrong_degrees(table, names, counts)
-                if mend:
-                    mend_degrees(table, found)
-                wrong += found
-        return UpkeepReport(pair, wrong)
+    def _counts(self) -> list[Counts]:
+        columns: dict[Place, int] = {}
+        for part in counted(self.pair.main):
+            add_up(columns, "Degree", part.sums("col", np.ones(len(part.col_at), np.int64)))
+        fields: dict[Place, int] = {}
+        for (column, _, label), count in columns.items():
+            add_up(fields, None, {(self._field(column), label): count})
+        return [(self.degree_table, ["Degree"], columns), (self.field_table, None, fields)]
 
     def __getitem__(self, index: Any) -> Assoc:
         """Records and columns `field|value`: see `AssocPair`."""

@@ -183,6 +183,18 @@ def sums(
     }
 
 
+DegreesOf = Callable[[str, str, int], Iterable[tuple[str, str, int]]]
+"""Which row and column of a table of degrees count an entry (row, column, value), and how much."""
+
+
+def add_up(found: dict[Place, int], column: str | None, counts: dict[tuple[str, str], int]) -> None:
+    """Adds counts of (key, label) to those of a column of degrees; without one, to that of the
+    key's own name."""
+    for (key, label), count in counts.items():
+        place = (key, key if column is None else column, label)
+        found[place] = found.get(place, 0) + count
+
+
 def counted(table: AssocTable, column: str | None = None) -> Iterator[Counted]:
     """A table (or a column of it) chunk by chunk, without an object for each entry."""
     settings = table.using(numbers=True).settings
@@ -223,15 +235,21 @@ def add(table: AssocTable, changes: Iterable[tuple[str, str, str, int]]) -> None
             )
 
 
-def lower(
-    entries: Iterable[tuple[Any, ...]],
-    degrees_of: Callable[[str, str, int], Iterable[tuple[str, str, int]]],
+def lowered(
+    table: AssocTable, entries: Iterable[tuple[Any, ...]], degrees_of: DegreesOf
 ) -> list[tuple[str, str, str, int]]:
-    """By how much degrees sink when entries (row, column, label, value) go. `degrees_of` says which
-    row and column of the table of degrees counts an entry, and how much."""
+    """By how much the degrees of a table sink when entries (row, column, label, value) go."""
     changes: dict[Place, int] = {}
     for row, col, label, value in entries:
-        for degree_row, degree_col, count in degrees_of(row, col, int(value)):
+        try:
+            weight = int(value)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"the value {value!r} at ({row!r}, {col!r}) is no whole number and cannot be taken "
+                f"from the degrees in {table.name!r}; nothing was deleted",
+                {"table": table.name},
+            ) from None
+        for degree_row, degree_col, count in degrees_of(row, col, weight):
             place = (degree_row, degree_col, label)
             changes[place] = changes.get(place, 0) - count
     return [(*place, count) for place, count in changes.items()]

@@ -240,6 +240,76 @@ def test_values_that_are_no_numbers_are_named(db: DB) -> None:
         R.check()
 
 
+def test_what_cannot_be_counted_is_not_deleted(db: DB) -> None:
+    G = db.adjacency()
+    G.pair.main.revoke_col_combiner(":")
+    G.pair.main.put_triple("a,", "b,", "text,")
+    with pytest.raises(InvalidArgumentError, match="the value 'text' at .* nothing was deleted"):
+        G.delete_triple("a,", "b,")
+    assert G.pair.main.nnz() == 1
+
+
+# Failures between two writes.
+
+
+@pytest.mark.parametrize("layout", ["adjacency", "incidence", "records"])
+@pytest.mark.parametrize("verb", ["put", "delete"])
+def test_a_failure_leaves_no_degree_too_low_and_is_mended(
+    db: DB, monkeypatch: pytest.MonkeyPatch, layout: str, verb: str
+) -> None:
+    A = Assoc("a,a,b,", "b,c,c,", [1, 2, 4])
+    people = [{"name": "ann", "town": "Ulm"}, {"name": "bea", "town": "Ulm"}]
+    bound: Any = getattr(db, layout)()
+
+    def put() -> None:
+        if layout == "records":
+            bound.ingest(people, id="name")
+        else:
+            bound.put(adj_to_edge(A) if layout == "incidence" else A)
+
+    calls = 0
+    # Every write begins with a writer: the second, third, … finds the disk full.
+    for stop in range(2, 7):
+        if verb == "delete":
+            put()
+            bound.repair()
+        calls = 0
+        make = AssocTable._writer
+
+        def full(self: AssocTable, stop: int = stop, make: Any = make) -> ostrakon.Writer:
+            nonlocal calls
+            calls += 1
+            if calls == stop:
+                raise ostrakon.errors.OutOfSpaceError("the disk is full")
+            writer: ostrakon.Writer = make(self)
+            return writer
+
+        monkeypatch.setattr(AssocTable, "_writer", full)
+        try:
+            if verb == "put":
+                put()
+            elif layout == "records":
+                bound.delete("ann,bea,")
+            else:
+                bound.delete(bound[:, :])
+        except ostrakon.errors.OutOfSpaceError:
+            pass
+        else:
+            # So many writers are not made: nothing failed.
+            assert calls < stop
+        finally:
+            monkeypatch.undo()
+        report = bound.check()
+        assert all(one.degree >= one.counted for one in report.degrees)
+        assert report.pair.surplus == 0 or verb == "delete"
+        assert report.pair.missing == 0 or verb == "put"
+        assert bound.repair() == report
+        assert bound.check().sound
+        if calls < stop:
+            break
+    assert calls > 2
+
+
 # Several at once.
 
 
