@@ -743,22 +743,33 @@ const FIXTURE: &str = concat!(
 /// Version 1 stays readable. If the file is missing this test writes it: commit what it wrote.
 #[test]
 fn a_file_of_version_1_is_read() {
-    let (entries, options) = specimen();
+    let (entries, _) = specimen();
     let disk = crate::vfs::RealVfs::shared();
     let path = Path::new(FIXTURE);
-    if !disk.exists(path).unwrap() {
-        disk.create_dir_all(path.parent().unwrap()).unwrap();
-        let mut writer = SortedFileWriter::create(&disk, path, options).unwrap();
-        writer
-            .append(&batch_of(&entries), 0..entries.len())
-            .unwrap();
-        writer.finish().unwrap();
-    }
+    assert!(
+        disk.exists(path).unwrap(),
+        "a new format needs a fixture: run writes_the_fixture_of_this_format"
+    );
     let metrics = Arc::new(Metrics::default());
     let cache = BlockCache::new(CacheOptions::default(), metrics.clone()).unwrap();
     let file = SortedFile::open(&disk, path, 1, &cache, &metrics).unwrap();
     file.verify(&mut |_| {}).unwrap();
     assert_eq!(try_read(&file).unwrap(), entries);
+}
+
+#[test]
+#[ignore = "run by hand when the format changes; never replaces a fixture"]
+fn writes_the_fixture_of_this_format() {
+    let (entries, options) = specimen();
+    let disk = crate::vfs::RealVfs::shared();
+    let path = Path::new(FIXTURE);
+    assert!(!disk.exists(path).unwrap(), "it is there");
+    disk.create_dir_all(path.parent().unwrap()).unwrap();
+    let mut writer = SortedFileWriter::create(&disk, path, options).unwrap();
+    writer
+        .append(&batch_of(&entries), 0..entries.len())
+        .unwrap();
+    writer.finish().unwrap();
 }
 
 #[test]
