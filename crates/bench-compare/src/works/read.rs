@@ -104,12 +104,12 @@ pub(super) fn all_found(found: u64, wanted: usize) -> Outcome<u64> {
 fn verify(engine: &Ostrakon, job: &Job) -> Outcome<Figure> {
     let source: Arc<dyn Source> = Arc::<ostrakon_store::Store>::clone(&engine.store);
     let verified = run_verify(&source, &VerifyOptions::default(), &NoProgress)?;
-    if !verified.is_sound() || verified.entries != job.entries {
-        return Err(format!(
-            "verify read {} entries of {}: {} undefined, {} corrupt",
-            verified.entries, job.entries, verified.undefined, verified.corrupt
-        )
-        .into());
+    if let Some(fault) = verified.fault() {
+        return Err(format!("verify: {fault}").into());
+    }
+    if verified.entries != job.entries {
+        let (read, written) = (verified.entries, job.entries);
+        return Err(format!("verify read {read} entries of {written}").into());
     }
     Ok(Figure {
         work: Work::Verify,
