@@ -83,6 +83,17 @@ class Products(Parts):
         >>> Assoc("a,a,", "x,y,", [2, 3]).matmul(Assoc("x,y,", "b,", [5, 7]), "min.plus")
         ('a', 'b')  7
         """
+        return self._multiplied(other, semiring, engine, limit_bytes, "other")
+
+    def _multiplied(
+        self,
+        other: Assoc,
+        semiring: str,
+        engine: str | Engine,
+        limit_bytes: int | None,
+        argument: str,
+    ) -> Assoc:
+        """`argument` is what a product that is too large is blamed on."""
         add, _, multiply = semiring.replace("_", ".", 1).partition(".")
         if add not in ADDITIONS or multiply not in MULTIPLICATIONS:
             raise InvalidArgumentError(
@@ -95,7 +106,7 @@ class Products(Parts):
             engine = ENGINES[engine]
         left, right = common_numbers(self._numbers("@"), other._numbers("@"))
         inner = inner_map(self._col, other._row)
-        _foresee(left, inner, right, _ENTRY_BYTES, limit_bytes)
+        _foresee(left, inner, right, _ENTRY_BYTES, limit_bytes, argument)
         result = engine.multiply(left, inner, right, add, multiply)
         return self._condensed(self._row, other._col, None, left.values, result)
 
@@ -165,11 +176,15 @@ class Products(Parts):
 
     def sqin(self, *, limit_bytes: int | None = None) -> Assoc:
         """`A.transpose() @ A`: how columns correlate."""
-        return self.transpose().matmul(cast("Assoc", self), limit_bytes=limit_bytes)
+        turned = self.transpose()
+        return turned._multiplied(
+            cast("Assoc", self), "plus.times", "native", limit_bytes, "the array"
+        )
 
     def sqout(self, *, limit_bytes: int | None = None) -> Assoc:
         """`A @ A.transpose()`: how rows correlate."""
-        return self.matmul(self.transpose(), limit_bytes=limit_bytes)
+        turned = self.transpose()
+        return self._multiplied(turned, "plus.times", "native", limit_bytes, "the array")
 
     if TYPE_CHECKING:
 
@@ -252,7 +267,7 @@ class Products(Parts):
         theirs = other._matrix if right is not None else other._matrix.with_values(zeros)
         texts_of = (keys.native, None if right is None else right.native, pair_delimiter, delimiter)
         written = assoc_cat_bytes(mine, inner, theirs, *texts_of)
-        _foresee(mine, inner, theirs, _TEXT_ENTRY_BYTES, limit_bytes, written)
+        _foresee(mine, inner, theirs, _TEXT_ENTRY_BYTES, limit_bytes, "other", written)
         starts, columns, texts, places = assoc_cat(mine, inner, theirs, *texts_of)
         matrix = matrix_of(starts, columns, places, len(other._col))
         return self._make(self._row, other._col, TextKeys(texts), matrix)._uncovered()
@@ -264,16 +279,17 @@ def _foresee(
     right: Matrix,
     entry_bytes: int,
     limit_bytes: int | None,
+    argument: str,
     text_bytes: int = 0,
 ) -> None:
     """Refuses a product whose result cannot fit. Bounds are asked first, each dearer than the one
-    before; only when all of them are above the limit are the places counted, which takes as long as
+    before; only when the limit lies between them are the places counted, which takes as long as
     multiplying."""
     most = min(len(left.columns) * len(right.columns), left.height * right.width)
     if is_small(most * entry_bytes + text_bytes, limit_bytes):
         return
     left, right = left.kernel(), right.kernel()
-    products, most, _ = assoc_product_size(left, inner, right)
+    products, most, least = assoc_product_size(left, inner, right)
     if most <= MOST_ENTRIES and is_small(most * entry_bytes + text_bytes, limit_bytes):
         return
     limit = limit_of(limit_bytes)
@@ -282,13 +298,15 @@ def _foresee(
     advice = _ADVICE
     if text_bytes > limit:
         what = f"the texts of {products:,} products are {text_bytes:,} bytes"
-        raise too_large("other", what, text_bytes, limit, advice)
+        raise too_large(argument, what, text_bytes, limit, advice)
     room = min((limit - text_bytes) // entry_bytes, MOST_ENTRIES)
-    entries = assoc_product_entries(left, inner, right, room)
+    entries = least
+    if least <= room:
+        # The count stops at the first row beyond the limit.
+        entries = assoc_product_entries(left, inner, right, room)
     if entries > room:
-        # The count stopped at the first row beyond the limit.
         what = f"the product has {entries:,} entries or more ({products:,} products)"
-        raise too_large("other", what, entries * entry_bytes + text_bytes, limit, advice)
+        raise too_large(argument, what, entries * entry_bytes + text_bytes, limit, advice)
 
 
 def _free_of(keys: TextKeys, delimiter: str, what: str) -> None:

@@ -53,7 +53,7 @@ pub(super) fn assoc_product<'py>(
     })
 }
 
-/// Before a product: `(multiplications, most entries, most multiplications of one row)`.
+/// Before a product: `(multiplications, most entries, least entries)`.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product_size<'py>(
@@ -68,7 +68,7 @@ pub(super) fn assoc_product_size<'py>(
         py.detach(|| product_size(&one, inner, &two))
     }))
     .map_err(|error| to_python("product", &error))?;
-    Ok((size.products, size.most_entries, size.most_in_a_row))
+    Ok((size.products, size.most_entries, size.least_entries))
 }
 
 /// The places of a product, counted without values; stops above `most`.

@@ -139,12 +139,7 @@ impl<'a> Inner<'a> {
     }
 
     /// How many products a row of the left matrix makes.
-    pub(super) fn products<A, B>(
-        &self,
-        left: &View<'_, A>,
-        right: &View<'_, B>,
-        row: usize,
-    ) -> u64 {
+    fn products<A, B>(&self, left: &View<'_, A>, right: &View<'_, B>, row: usize) -> u64 {
         left.row(row)
             .filter_map(|entry| self.row(left.columns[entry]))
             .map(|row| right.row(row).len() as u64)

@@ -13,8 +13,9 @@ pub struct Size {
     pub products: u64,
     /// The result has at most so many entries.
     pub most_entries: u64,
-    /// The most multiplications of one row.
-    pub most_in_a_row: u64,
+    /// The result has at least so many places (nulls among them): as many in each row as the longest
+    /// row of the right matrix that it meets.
+    pub least_entries: u64,
 }
 
 /// Counts the multiplications of a product, in time proportional to the entries of the left matrix.
@@ -29,10 +30,14 @@ pub fn product_size<A, B>(
     let inner = Inner::new(left, inner, right)?;
     let mut size = Size::default();
     for row in 0..left.height() {
-        let products = inner.products(left, right, row);
+        let (mut products, mut longest) = (0, 0);
+        inner.each_row(left, right, row, |_, entries| {
+            products += entries.len() as u64;
+            longest = longest.max(entries.len() as u64);
+        });
         size.products += products;
         size.most_entries += products.min(right.width as u64);
-        size.most_in_a_row = size.most_in_a_row.max(products);
+        size.least_entries += longest;
     }
     Ok(size)
 }

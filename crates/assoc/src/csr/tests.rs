@@ -232,7 +232,8 @@ proptest! {
         let places = product_entries(&a.view(), Some(&inner), &b.view(), u64::MAX).unwrap();
         prop_assert_eq!(places, meetings.len() as u64);
         prop_assert!(places <= size.most_entries && size.most_entries <= size.products);
-        prop_assert!(size.most_in_a_row <= size.products);
+        prop_assert!(size.least_entries <= places);
+        prop_assert_eq!(size.least_entries > 0, places > 0);
         if places > 0 {
             prop_assert!(product_entries(&a.view(), Some(&inner), &b.view(), 0).unwrap() > 0);
         }
