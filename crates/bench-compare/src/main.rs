@@ -25,6 +25,7 @@ mod works;
 use std::process::ExitCode;
 
 use clap::Parser;
+use ostrakon_allocator as _;
 
 /// Any failure. Nobody handles one kind unlike another: it is printed and the run ends.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;

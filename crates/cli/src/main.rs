@@ -20,6 +20,8 @@ mod progress;
 
 use std::process::ExitCode;
 
+use ostrakon_allocator as _;
+
 fn main() -> ExitCode {
     let cli = match args::parse() {
         Ok(cli) => cli,

@@ -12,6 +12,8 @@ mod entries;
 mod import;
 #[path = "cli/lab.rs"]
 mod lab;
+#[path = "cli/memory.rs"]
+mod memory;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/store.rs"]

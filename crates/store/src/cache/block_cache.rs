@@ -3,7 +3,6 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, Weighter};
@@ -61,16 +60,19 @@ impl Weighter<PartId, Part> for PartWeigher {
     }
 }
 
-/// Counts blocks that go.
+/// Gives blocks that look-ups used another round: those do not ask the cache.
 #[derive(Clone, Default)]
-struct CountEvictions(Arc<AtomicU64>);
+struct SecondChance;
 
-impl Lifecycle<PartId, Arc<Block>> for CountEvictions {
+impl Lifecycle<PartId, Arc<Block>> for SecondChance {
     /// What is evicted, to be freed when the cache is no longer locked. Mostly one block makes room for one.
     type RequestState = [Option<Arc<Block>>; 2];
 
+    fn is_pinned(&self, _: &PartId, block: &Arc<Block>) -> bool {
+        block.take_used()
+    }
+
     fn on_evict(&self, state: &mut Self::RequestState, _: PartId, block: Arc<Block>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
         if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
             *place = Some(block);
         }
@@ -88,8 +90,7 @@ const SHARD_BYTES: u64 = 8 << 20;
 /// Blocks are evicted by a clock that tells those used again from those read once, so a long scan does not drive
 /// out what look-ups need.
 pub struct BlockCache {
-    blocks: Cache<PartId, Arc<Block>, BlockWeigher, DefaultHashBuilder, CountEvictions>,
-    evictions: CountEvictions,
+    blocks: Cache<PartId, Arc<Block>, BlockWeigher, DefaultHashBuilder, SecondChance>,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     bytes: u64,
@@ -125,15 +126,13 @@ impl BlockCache {
                 })
         };
         let files = options.open_files.max(1);
-        let evictions = CountEvictions::default();
         Ok(Arc::new(Self {
             blocks: Cache::with_options(
                 sized(options.bytes, 32 << 10, shards)?,
                 BlockWeigher,
                 DefaultHashBuilder::default(),
-                evictions.clone(),
+                SecondChance,
             ),
-            evictions,
             // An index may be large: one shard, so that it fits.
             parts: Cache::with_options(
                 sized(options.bytes / 2, 256 << 10, 1)?,
@@ -167,7 +166,6 @@ impl BlockCache {
     /// Forgets everything, for measurements.
     pub fn clear(&self) {
         self.blocks.clear();
-        self.evictions.0.fetch_add(1, Ordering::Relaxed);
         self.parts.clear();
         self.files.clear();
         self.report();
@@ -181,18 +179,6 @@ impl BlockCache {
             None => self.metrics.block_cache_misses.increment(),
         }
         found
-    }
-
-    /// A number that changes when blocks are evicted.
-    #[inline]
-    pub(crate) fn evictions(&self) -> u64 {
-        self.evictions.0.load(Ordering::Relaxed)
-    }
-
-    /// As [`block`](Self::block), but counts neither as a use of the block nor in the metrics.
-    #[inline]
-    pub(crate) fn peek_block(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
-        self.blocks.peek(&(file, offset))
     }
 
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {

@@ -15,5 +15,5 @@ pub use bytes::{ByteReader, put_length_prefixed};
 pub use checksum::{Checksum, checksum};
 pub use compression::{BlockCodec, Compression, Compressor, Decompressor, RAW_BYTES_MAX};
 pub use lanes::{LaneWidth, Lanes};
-pub(crate) use prefetch::{prefetch, prefetch_value};
+pub(crate) use prefetch::{prefetch, prefetch_pointed, prefetch_value};
 pub use prefix::{common_prefix_len, order_prefix};

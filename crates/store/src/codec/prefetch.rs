@@ -18,7 +18,13 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
 /// Asks for all lines of a value, which should be few.
 #[inline]
 pub(crate) fn prefetch_value<T>(value: &T) {
-    let start = std::ptr::from_ref(value).cast::<u8>();
+    prefetch_pointed(value);
+}
+
+/// As [`prefetch_value`], for a value that may be gone: nothing is read.
+#[inline]
+pub(crate) fn prefetch_pointed<T>(value: *const T) {
+    let start = value.cast::<u8>();
     for offset in (0..size_of::<T>()).step_by(LINE) {
         line_of(start.wrapping_add(offset));
     }
@@ -69,6 +75,8 @@ mod tests {
         prefetch_value(&bytes);
         prefetch_value(&[0_u64; 100]);
         prefetch_value(&());
+        prefetch_pointed(std::ptr::null::<u64>());
+        prefetch_pointed(std::sync::Weak::<[u64; 9]>::new().as_ptr());
         assert!(bytes.iter().all(|&byte| byte == 7));
     }
 }

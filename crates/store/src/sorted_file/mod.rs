@@ -45,7 +45,6 @@ mod filter;
 pub mod format;
 mod index;
 mod iterator;
-mod met;
 mod options;
 mod outline;
 mod reader;

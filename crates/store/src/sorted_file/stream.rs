@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind};
 
-use super::block::{Block, DecodeError, DecodeScratch};
+use super::block::{Block, DecodeError, DecodeScratch, Home};
 use super::bound::Bound;
 use super::index::{BlockPlace, GroupIndex};
 use super::iterator::LabelFilter;
-use super::met::Met;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
@@ -51,7 +50,6 @@ pub(super) struct GroupStream {
     more: bool,
     /// The block read last, to notice when reading is sequential.
     read_last: Option<usize>,
-    met: Met,
     ahead: Ahead,
     /// Long reading past the caches.
     sequential: Option<Box<dyn SequentialFile>>,
@@ -72,7 +70,6 @@ impl GroupStream {
             to: 0,
             more: false,
             read_last: None,
-            met: Met::default(),
             ahead: Ahead::default(),
             sequential: None,
             stored: Vec::new(),
@@ -247,8 +244,7 @@ impl GroupStream {
         single: bool,
         reading: &Reading,
     ) -> StoreResult<()> {
-        if single && let Some(block) = self.met.get(file.cache(), at) {
-            block.prefetch_head();
+        if single && let Some(block) = self.index.residents().get(at) {
             file.metrics().block_cache_hits.increment();
             self.block = Some(block);
             self.at = at;
@@ -262,9 +258,6 @@ impl GroupStream {
         self.at = at;
         if let Some(block) = file.cache().block(file.id(), place.offset) {
             block.prefetch_head();
-            if single {
-                self.met.put(file.cache(), at, self.index.blocks(), &block);
-            }
             self.block = Some(block);
             return Ok(());
         }
@@ -313,7 +306,10 @@ impl GroupStream {
             }
         };
         file.metrics().blocks_read.increment();
-        let block = file.decode_block(place, stored, buffer, &mut self.decompressor)?;
+        let mut block = file.decode_block(place, stored, buffer, &mut self.decompressor)?;
+        if !reading.skip_cache_fill {
+            block.settle(Home::new(self.index.residents(), at));
+        }
         if self.stored.capacity() > READAHEAD_BYTES_MAX {
             self.stored = Vec::new();
         }
@@ -321,6 +317,8 @@ impl GroupStream {
         if !reading.skip_cache_fill {
             file.cache()
                 .put_block(file.id(), place.offset, block.clone());
+            // After that: what is here looks used to the cache as soon as somebody comes.
+            self.index.residents().put(at, &block);
         }
         self.block = Some(block);
         Ok(())

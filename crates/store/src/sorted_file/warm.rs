@@ -14,7 +14,6 @@ use crate::error::StoreResult;
 
 /// Warms look-ups in one file, if it has one locality group: who asks for one of several groups is not known here.
 pub struct Warmer {
-    file: Arc<SortedFile>,
     index: Option<Arc<GroupIndex>>,
     /// Held until the next rows: they stay where they are.
     blocks: Vec<Option<Arc<Block>>>,
@@ -34,7 +33,6 @@ impl Warmer {
             _ => None,
         };
         Ok(Self {
-            file: file.clone(),
             index,
             blocks: Vec::new(),
         })
@@ -47,16 +45,13 @@ impl Warmer {
         };
         self.blocks.clear();
         self.blocks.extend(rows.clone().map(|row| {
-            let place = index.place(index.find(Bound::before_row(row))?)?;
-            self.file.cache().peek_block(self.file.id(), place.offset)
+            let at = index.find(Bound::before_row(row))?;
+            index.residents().peek(at)
         }));
         let known = || {
             let all = self.blocks.iter().zip(rows.clone());
             all.filter_map(|(block, row)| Some((block.as_ref()?, row)))
         };
-        for (block, _) in known() {
-            block.prefetch_head();
-        }
         for (block, row) in known() {
             block.prefetch_row(row);
         }

@@ -106,9 +106,12 @@ impl SerialScan {
             warm: Warm::default(),
         };
         scan.set_ranges(ranges);
-        // Wrong iterators are refused now, not when the first tablet is read.
-        scan.stacker
-            .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
+        // Wrong iterators are refused now, not when the first tablet is read; the table's own were looked at when they
+        // were set.
+        if !scan.options.iterators.is_empty() {
+            scan.stacker
+                .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
+        }
         Ok(scan)
     }
 

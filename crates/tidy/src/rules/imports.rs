@@ -40,6 +40,12 @@ const ABOVE_STORE: &[&str] = &["store", "testkit"];
 
 const ROOMS: &[Room] = &[
     Room {
+        name: "allocator",
+        ours: &[],
+        tests: &[],
+        never: OUTER,
+    },
+    Room {
         name: "assoc",
         ours: &[],
         tests: &[],
@@ -108,6 +114,7 @@ const ROOMS: &[Room] = &[
     Room {
         name: "cli",
         ours: &[
+            "allocator",
             "assoc",
             "cell",
             "store",
@@ -156,7 +163,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "bench-compare",
-        ours: &["cell", "store", "lab"],
+        ours: &["allocator", "cell", "store", "lab"],
         tests: &["testkit"],
         never: &[],
     },

@@ -19,8 +19,11 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::front::Front;
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
+use super::residents::Home;
 use crate::codec::ByteReader;
 
 /// Flipping the sign bit makes unsigned order the order of timestamps.
@@ -105,8 +108,12 @@ pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
+    /// Whether it was used without the cache being asked.
+    used: AtomicBool,
     front: Front,
     layout: BlockLayout,
+    /// Where it is found without asking the cache.
+    home: Option<Home>,
 }
 
 impl Block {
@@ -122,8 +129,10 @@ impl Block {
                 bytes,
                 start,
                 len,
+                used: AtomicBool::new(false),
                 layout,
                 front,
+                home: None,
             }),
             None => Err(bytes),
         }
@@ -132,6 +141,26 @@ impl Block {
     /// The buffer, to be used again.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+
+    /// Tells the block where it will be noted.
+    pub(in crate::sorted_file) fn settle(&mut self, home: Home) {
+        self.home = Some(home);
+    }
+
+    /// Notes a use of which the cache has not heard.
+    #[inline]
+    pub(super) fn mark_used(&self) {
+        // Many threads may use a block: they share its line as long as nobody writes.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether there was such a use since this was asked last.
+    #[inline]
+    pub(crate) fn take_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed) && self.used.swap(false, Ordering::Relaxed)
     }
 
     /// Memory held, in bytes.

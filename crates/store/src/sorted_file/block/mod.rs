@@ -8,9 +8,11 @@ mod decode;
 mod format;
 mod front;
 mod lane;
+mod residents;
 mod search;
 
 pub(super) use builder::BlockBuilder;
 pub(super) use decode::{DecodeError, DecodeScratch};
 pub(crate) use format::Block;
 pub(super) use lane::{IntLane, put_ints_u64};
+pub(super) use residents::{Home, Residents};

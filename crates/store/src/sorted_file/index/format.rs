@@ -27,13 +27,14 @@
 #![deny(clippy::indexing_slicing)]
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use ostrakon_cell::KeyRef;
 
 use crate::codec::order_prefix;
 use crate::codec::put_length_prefixed;
 use crate::codec::{ByteReader, common_prefix_len, varint};
-use crate::sorted_file::block::{IntLane, put_ints_u64};
+use crate::sorted_file::block::{IntLane, Residents, put_ints_u64};
 use crate::sorted_file::bound::Bound;
 
 /// Where a block lies.
@@ -58,6 +59,7 @@ pub(crate) struct GroupIndex {
     offsets: IntLane,
     lens: IntLane,
     entries_before: IntLane,
+    residents: Arc<Residents>,
 }
 
 impl GroupIndex {
@@ -93,6 +95,7 @@ impl GroupIndex {
             offsets,
             lens,
             entries_before,
+            residents: Residents::new(blocks),
             bytes,
         })
     }
@@ -108,7 +111,13 @@ impl GroupIndex {
 
     /// Memory held, in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + size_of::<Self>()
+        self.bytes.capacity() + self.residents.memory() + size_of::<Self>()
+    }
+
+    /// The blocks that are in the cache.
+    #[inline]
+    pub(in crate::sorted_file) fn residents(&self) -> &Arc<Residents> {
+        &self.residents
     }
 
     pub(crate) fn place(&self, block: usize) -> Option<BlockPlace> {

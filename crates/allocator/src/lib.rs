@@ -1,0 +1,30 @@
+//! The allocator of our programs: jemalloc with huge pages where that is known to work, the system's elsewhere.
+//!
+//! A program takes it by naming the crate, `use ostrakon_allocator as _;`. Libraries never do: which allocator a
+//! process has is for its owner to say. Why this one: docs/decisions/0014.
+//!
+//! Whoever starts a program can add to the settings for one run, as in `_RJEM_MALLOC_CONF=hpa:false ostrakon …`.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod jemalloc {
+    use tikv_jemallocator::Jemalloc;
+
+    #[global_allocator]
+    static ALLOCATOR: Jemalloc = Jemalloc;
+
+    /// What jemalloc reads before its first allocation, ended by a zero byte:
+    ///
+    /// * `hpa:true,hpa_hugify_style:eager` puts allocations up to 64 KiB, cached blocks among them, into huge pages from
+    ///   the start. Larger ones, the buffers of writers and flushes, come and go and stay in small pages.
+    /// * `percpu_arena:percpu` keeps as many arenas as processors instead of four times as many: what is free in one
+    ///   is of no use to the others, and the promise about memory counts it.
+    /// * `dirty_decay_ms:1000,muzzy_decay_ms:0` gives back what was free for a second.
+    // SAFETY: the name is jemalloc's own and nothing else defines it; the value is a pointer to a string of C.
+    #[expect(
+        unsafe_code,
+        reason = "jemalloc reads its settings from a symbol of this name"
+    )]
+    #[unsafe(export_name = "_rjem_malloc_conf")]
+    pub(crate) static SETTINGS: &[u8; 89] =
+        b"hpa:true,hpa_hugify_style:eager,percpu_arena:percpu,dirty_decay_ms:1000,muzzy_decay_ms:0\0";
+}

@@ -1,0 +1,176 @@
+//! Which blocks of an index are in the cache, by number.
+//!
+//! Finding a block in the cache costs a hash and two waits for memory. A look-up knows the block's number, so here it
+//! is one step away. Nothing is kept alive: a block that leaves the cache leaves here too.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::format::Block;
+use crate::codec::prefetch_pointed;
+
+/// The blocks of one index that were put into the cache and are still alive.
+#[derive(Debug)]
+pub(in crate::sorted_file) struct Residents {
+    places: Box<[Mutex<Weak<Block>>]>,
+}
+
+impl Residents {
+    pub(in crate::sorted_file) fn new(blocks: usize) -> Arc<Self> {
+        Arc::new(Self {
+            places: (0..blocks).map(|_| Mutex::default()).collect(),
+        })
+    }
+
+    /// Memory held, in bytes.
+    pub(in crate::sorted_file) fn memory(&self) -> usize {
+        size_of_val(&*self.places) + size_of::<Self>()
+    }
+
+    /// Block `at` if it is here; the cache will hear that it was used.
+    #[inline]
+    pub(in crate::sorted_file) fn get(&self, at: usize) -> Option<Arc<Block>> {
+        let block = self.peek(at)?;
+        block.mark_used();
+        Some(block)
+    }
+
+    /// As [`get`](Self::get), but the cache does not hear of it.
+    #[inline]
+    pub(in crate::sorted_file) fn peek(&self, at: usize) -> Option<Arc<Block>> {
+        let place = self.places.get(at)?.lock();
+        prefetch_pointed(place.as_ptr());
+        place.upgrade()
+    }
+
+    /// Notes a block that [knows](Home::new) of its place here and is in the cache.
+    pub(in crate::sorted_file) fn put(&self, at: usize, block: &Arc<Block>) {
+        if let Some(place) = self.places.get(at) {
+            *place.lock() = Arc::downgrade(block);
+        }
+    }
+
+    /// Frees what a dead block left behind, unless another one took its place.
+    fn forget(&self, at: usize) {
+        if let Some(place) = self.places.get(at) {
+            let mut place = place.lock();
+            if place.strong_count() == 0 {
+                *place = Weak::new();
+            }
+        }
+    }
+}
+
+/// Where a block is noted; it is forgotten there when it dies, else its head would stay allocated.
+#[derive(Debug)]
+pub(in crate::sorted_file) struct Home {
+    /// Not kept alive: it belongs to the index, whose memory is counted.
+    residents: Weak<Residents>,
+    at: usize,
+}
+
+impl Home {
+    pub(in crate::sorted_file) fn new(residents: &Arc<Residents>, at: usize) -> Self {
+        Self {
+            residents: Arc::downgrade(residents),
+            at,
+        }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if let Some(residents) = self.residents.upgrade() {
+            residents.forget(self.at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use ostrakon_cell::Key;
+
+    use super::*;
+    use crate::cache::{BlockCache, CacheOptions};
+    use crate::metrics::Metrics;
+    use crate::sorted_file::block::BlockBuilder;
+
+    fn block(residents: &Arc<Residents>, at: usize) -> Arc<Block> {
+        let mut builder = BlockBuilder::new();
+        builder
+            .push(Key::new("row", "f", "q").as_ref(), &[7; 2000], false)
+            .unwrap();
+        let mut raw = Vec::new();
+        builder.finish(&mut raw);
+        let len = raw.len();
+        let mut block = Block::parse(raw, 0, len).unwrap();
+        block.settle(Home::new(residents, at));
+        Arc::new(block)
+    }
+
+    #[test]
+    fn a_block_is_found_as_long_as_it_lives() {
+        let residents = Residents::new(10);
+        let block = block(&residents, 3);
+        assert!(residents.get(3).is_none());
+        residents.put(3, &block);
+        assert!(Arc::ptr_eq(&residents.get(3).unwrap(), &block));
+        for other in [0, 2, 4, 9, 10, usize::MAX] {
+            residents.put(10, &block);
+            assert!(residents.get(other).is_none());
+        }
+        let weak = Arc::downgrade(&block);
+        assert_eq!(weak.weak_count(), 2);
+        drop(block);
+        assert!(residents.get(3).is_none());
+        // Its head is not held either.
+        assert_eq!(weak.weak_count(), 0);
+        assert_eq!(residents.places[3].lock().weak_count(), 0);
+    }
+
+    #[test]
+    fn a_block_that_dies_leaves_its_successor_alone() {
+        let residents = Residents::new(10);
+        let (old, new) = (block(&residents, 3), block(&residents, 3));
+        residents.put(3, &old);
+        residents.put(3, &new);
+        drop(old);
+        assert!(Arc::ptr_eq(&residents.get(3).unwrap(), &new));
+        drop(residents);
+        // Nothing to forget it.
+        drop(new);
+    }
+
+    #[test]
+    fn what_look_ups_use_is_evicted_last() {
+        let options = CacheOptions {
+            bytes: 100_000,
+            ..CacheOptions::default()
+        };
+        let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
+        let residents = Residents::new(1000);
+        let add = |at: usize| {
+            let block = block(&residents, at);
+            cache.put_block(1, at as u64, block.clone());
+            residents.put(at, &block);
+        };
+        let (used, peeked) = (0..5, 5..10);
+        (0..10).for_each(add);
+        for at in 10..1000 {
+            used.clone()
+                .for_each(|at| assert!(residents.get(at).is_some(), "{at}"));
+            peeked.clone().for_each(|at| drop(residents.peek(at)));
+            add(at);
+        }
+        assert!(peeked.clone().all(|at| residents.get(at).is_none()));
+        // Whoever is not used any more goes as well.
+        (0..1000).for_each(add);
+        let left = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
+        assert!(left < 60, "{left}");
+        cache.clear();
+        assert!((0..1000).all(|at| residents.get(at).is_none()));
+    }
+}
