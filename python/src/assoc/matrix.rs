@@ -1,6 +1,6 @@
 //! Building, meeting and cutting matrices.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyReadonlyArray1};
 use ostrakon_assoc::csr::{
     Aligned, Collision, Csr, Elementwise, Triples, filter, group, intersection,
     matched_intersection, matched_union, row_numbers, select, transpose, union,
@@ -9,11 +9,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::positions::{FourPositions, Map, Positions, four, slice};
 use super::source::to_python;
 use super::values::{Matrix, Values, condensed, with_numbers, with_values};
-
-type Positions<'py> = Bound<'py, PyArray1<u32>>;
-type Map<'py> = Option<PyReadonlyArray1<'py, u32>>;
 
 /// Triples to a condensed matrix.
 #[pyfunction]
@@ -63,12 +61,7 @@ pub(super) fn assoc_group<'py>(
     columns: PyReadonlyArray1<'py, u32>,
     shape: (usize, usize),
     threads: usize,
-) -> PyResult<(
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-)> {
+) -> PyResult<FourPositions<'py>> {
     let triples = Triples {
         rows: rows.as_slice()?,
         columns: columns.as_slice()?,
@@ -77,12 +70,13 @@ pub(super) fn assoc_group<'py>(
     let grouped = py
         .detach(|| group(&triples, threads))
         .map_err(|error| to_python("triples", &error))?;
-    Ok((
-        grouped.starts.into_pyarray(py),
-        grouped.columns.into_pyarray(py),
-        grouped.groups.into_pyarray(py),
-        grouped.order.into_pyarray(py),
-    ))
+    let lists = [
+        grouped.starts,
+        grouped.columns,
+        grouped.groups,
+        grouped.order,
+    ];
+    Ok(four(py, lists))
 }
 
 /// A matrix with the maps of its rows and columns into the common shape.
@@ -94,13 +88,6 @@ impl Mapped<'_> {
         Aligned::new(self.0.view(values)?, slice(&self.1)?, slice(&self.2)?)
             .map_err(|error| to_python("map", &error))
     }
-}
-
-fn slice<'a>(map: &'a Map<'_>) -> PyResult<Option<&'a [u32]>> {
-    Ok(match map {
-        Some(map) => Some(map.as_slice()?),
-        None => None,
-    })
 }
 
 /// Numbers place by place, over the union or the intersection of places.
@@ -148,12 +135,7 @@ pub(super) fn assoc_match<'py>(
     right: Mapped<'py>,
     shape: (usize, usize),
     over_union: bool,
-) -> PyResult<(
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-)> {
+) -> PyResult<FourPositions<'py>> {
     // Places alone matter, so that any two kinds of values may meet.
     let matched = with_values!(&left.0.2, one => with_values!(&right.0.2, two => {
         let (one, two) = (left.align(one)?, right.align(two)?);
@@ -166,12 +148,8 @@ pub(super) fn assoc_match<'py>(
         })
     }))
     .map_err(|error| to_python("result", &error))?;
-    Ok((
-        matched.starts.into_pyarray(py),
-        matched.columns.into_pyarray(py),
-        matched.left.into_pyarray(py),
-        matched.right.into_pyarray(py),
-    ))
+    let lists = [matched.starts, matched.columns, matched.left, matched.right];
+    Ok(four(py, lists))
 }
 
 /// The entries in some rows and columns.

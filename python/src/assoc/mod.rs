@@ -3,6 +3,7 @@
 
 mod keys;
 mod matrix;
+mod positions;
 mod product;
 mod source;
 mod values;

@@ -1,6 +1,6 @@
 //! Matrix products.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::IntoPyArray;
 use ostrakon_assoc::csr::{
     Add, CatText, Multiply, View, cat_bytes, cat_product, expand, product, product_entries,
     product_size,
@@ -11,11 +11,9 @@ use pyo3::types::PyTuple;
 
 use super::keys::{NativeKeys, dictionary};
 use super::matrix::unknown;
+use super::positions::{FourPositions, Map, Positions, four, slice};
 use super::source::to_python;
 use super::values::{Matrix, Values, condensed, with_numbers, with_values};
-
-type Positions<'py> = Bound<'py, PyArray1<u32>>;
-type Inner<'py> = Option<PyReadonlyArray1<'py, u32>>;
 
 /// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
 #[pyfunction]
@@ -23,7 +21,7 @@ type Inner<'py> = Option<PyReadonlyArray1<'py, u32>>;
 pub(super) fn assoc_product<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
     add: &str,
     multiply: &str,
@@ -59,7 +57,7 @@ pub(super) fn assoc_product<'py>(
 pub(super) fn assoc_product_size<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
 ) -> PyResult<(u64, u64, u64)> {
     let inner = slice(&inner)?;
@@ -77,7 +75,7 @@ pub(super) fn assoc_product_size<'py>(
 pub(super) fn assoc_product_entries<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
     most: u64,
 ) -> PyResult<u64> {
@@ -95,27 +93,18 @@ pub(super) fn assoc_product_entries<'py>(
 pub(super) fn assoc_expand<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
     most: u64,
-) -> PyResult<(
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-    Positions<'py>,
-)> {
+) -> PyResult<FourPositions<'py>> {
     let inner = slice(&inner)?;
     let pairs = with_values!(&left.2, one => with_values!(&right.2, two => {
         let (one, two) = (left.view(one)?, right.view(two)?);
         py.detach(|| expand(&one, inner, &two, most))
     }))
     .map_err(|error| to_python("product", &error))?;
-    Ok((
-        pairs.rows.into_pyarray(py),
-        pairs.columns.into_pyarray(py),
-        pairs.left.into_pyarray(py),
-        pairs.right.into_pyarray(py),
-    ))
+    let lists = [pairs.rows, pairs.columns, pairs.left, pairs.right];
+    Ok(four(py, lists))
 }
 
 /// Products that tell what met: `(starts, columns, dictionary, positions)`. With one dictionary the inner
@@ -126,7 +115,7 @@ pub(super) fn assoc_expand<'py>(
 pub(super) fn assoc_cat<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
     keys: &NativeKeys,
     right_values: Option<&NativeKeys>,
@@ -158,7 +147,7 @@ pub(super) fn assoc_cat<'py>(
 pub(super) fn assoc_cat_bytes<'py>(
     py: Python<'py>,
     left: Matrix<'py>,
-    inner: Inner<'py>,
+    inner: Map<'py>,
     right: Matrix<'py>,
     keys: &NativeKeys,
     right_values: Option<&NativeKeys>,
@@ -200,11 +189,4 @@ fn texts<'a>(
             delimiter,
         },
     }
-}
-
-fn slice<'a>(inner: &'a Inner<'_>) -> PyResult<Option<&'a [u32]>> {
-    Ok(match inner {
-        Some(inner) => Some(inner.as_slice()?),
-        None => None,
-    })
 }
