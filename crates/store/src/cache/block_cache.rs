@@ -7,6 +7,8 @@ use std::sync::Arc;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, Weighter};
 
+use super::ahead::AheadBudget;
+use super::seen::Seen;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
 use crate::sorted_file::Block;
@@ -16,7 +18,8 @@ use crate::vfs::ReadableFile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
     /// Bytes of uncompressed blocks, indexes and filters; default 256 MiB. Indexes and filters take what they need up
-    /// to half of it and blocks have the rest. What a running scan holds is not counted.
+    /// to half of it and blocks have the rest. Blocks that scans and compactions read ahead are not counted here; they
+    /// take up to a quarter as much beside it.
     pub bytes: u64,
     /// Table files held open; default 512. Opening a file costs a few microseconds; the limit of the process
     /// (`ulimit -n`) must be larger by what else it opens. Running scans may hold some more.
@@ -87,12 +90,14 @@ const SHARD_BYTES: u64 = 8 << 20;
 
 /// Blocks, indexes, filters and open files of all tables of a store. Shared by all threads.
 ///
-/// Blocks are evicted by a clock that tells those used again from those read once, so a long scan does not drive
-/// out what look-ups need.
+/// Blocks are evicted by a clock that tells those used again from those read once. Of what a long scan reads only blocks
+/// come in that another one read before, not long ago; so it does not drive out what look-ups need.
 pub struct BlockCache {
     blocks: Cache<PartId, Arc<Block>, BlockWeigher, DefaultHashBuilder, SecondChance>,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
+    ahead: Arc<AheadBudget>,
+    seen: Seen,
     bytes: u64,
     metrics: Arc<Metrics>,
 }
@@ -146,6 +151,8 @@ impl BlockCache {
                 DefaultHashBuilder::default(),
                 DefaultLifecycle::default(),
             ),
+            ahead: AheadBudget::new(options.bytes / 4),
+            seen: Seen::new(options.bytes),
             bytes: options.bytes,
             metrics,
         }))
@@ -181,9 +188,25 @@ impl BlockCache {
         found
     }
 
+    /// What reading ahead may take.
+    pub(crate) fn ahead(&self) -> &Arc<AheadBudget> {
+        &self.ahead
+    }
+
+    /// Whether a block is here; counts neither as a use of it nor in the metrics.
+    pub(crate) fn has_block(&self, file: u64, offset: u64) -> bool {
+        self.blocks.peek(&(file, offset)).is_some()
+    }
+
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {
         self.blocks.insert((file, offset), block);
         self.report();
+    }
+
+    /// Whether a block of so many bytes that was met in a long read should be let in: when long reads meet it the second
+    /// time, and not too late.
+    pub(crate) fn is_met_again(&self, file: u64, offset: u64, bytes: usize) -> bool {
+        self.seen.again(file, offset, bytes as u64)
     }
 
     /// An index or the like; loaded by `load`, which also says how many bytes it holds, if it is not here.

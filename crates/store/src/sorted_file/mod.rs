@@ -39,6 +39,7 @@
 //!   [`FileIterator::with_label_filter`] skips blocks, [`FileIterator::without_cache_fill`] is for compactions.
 //! * The format is described in `docs/format/sorted-file.md`.
 
+mod ahead;
 mod block;
 mod bound;
 mod filter;
@@ -63,5 +64,7 @@ pub use standalone::{BulkFileWriter, ENDING};
 pub use warm::Warmer;
 pub use writer::{FileSummary, SortedFileWriter};
 
+#[cfg(test)]
+mod ahead_tests;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use crate::catalog::Fence;
 use crate::codec::{BlockCodec, Decompressor};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
-use crate::vfs::{ReadableFile, SequentialFile, Vfs};
+use crate::vfs::{Job, ReadableFile, SequentialFile, Vfs};
 
 /// The description is cached under this offset, where no part can be.
 const DESCRIPTION: u64 = u64::MAX;
@@ -68,9 +68,14 @@ impl SortedFile {
         }))
     }
 
-    /// The file for reading it once from about `offset` on, past cache and open handles.
-    pub(super) fn sequential(&self, offset: u64) -> StoreResult<Box<dyn SequentialFile>> {
-        self.vfs.open_sequential(&self.path, offset)
+    /// The file for reading long pieces of it once, past cache and open handles.
+    pub(super) fn sequential(&self) -> StoreResult<Arc<dyn SequentialFile>> {
+        self.vfs.open_sequential(&self.path)
+    }
+
+    /// Has `job` done while the caller goes on, where the disk has threads for that.
+    pub(super) fn beside(&self, job: Job) -> Result<(), Job> {
+        self.vfs.beside(job)
     }
 
     /// The path given.
@@ -240,7 +245,16 @@ impl SortedFile {
 
     /// An open handle.
     pub(super) fn handle(&self) -> StoreResult<Arc<dyn ReadableFile>> {
-        self.cache.file(self.id, || self.vfs.open(&self.path))
+        self.cache.file(self.id, || {
+            let file = self.vfs.open(&self.path)?;
+            file.expect_random();
+            Ok(file)
+        })
+    }
+
+    /// A handle for reading block after block, of which the system may read ahead.
+    pub(super) fn handle_of_its_own(&self) -> StoreResult<Arc<dyn ReadableFile>> {
+        self.vfs.open(&self.path)
     }
 
     pub(super) fn corrupt(&self, offset: u64, what: &'static str) -> Error {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind};
 
+use super::ahead::{Ahead, Way};
 use super::block::{Block, DecodeError, DecodeScratch, Home};
 use super::bound::Bound;
 use super::index::{BlockPlace, GroupIndex};
@@ -12,13 +13,9 @@ use super::iterator::LabelFilter;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
-use crate::vfs::SequentialFile;
 
-/// Most bytes read ahead at a time.
-const READAHEAD_BYTES_MAX: usize = 1 << 20;
-
-/// Fewest bytes read ahead at a time.
-const READAHEAD_BYTES_MIN: usize = 128 << 10;
+/// A larger buffer for stored bytes is not kept.
+const STORED_BYTES_MAX: usize = 1 << 20;
 
 /// What a stream is to leave out, and how it uses the cache.
 #[derive(Clone, Default)]
@@ -26,15 +23,6 @@ pub(super) struct Reading {
     pub(super) columns: ColumnSelection,
     pub(super) label_filter: Option<LabelFilter>,
     pub(super) skip_cache_fill: bool,
-}
-
-/// Bytes of the file that were read ahead.
-#[derive(Debug, Default)]
-struct Ahead {
-    offset: u64,
-    bytes: Vec<u8>,
-    /// How much to read the next time.
-    window: usize,
 }
 
 /// A position in one locality group.
@@ -48,14 +36,10 @@ pub(super) struct GroupStream {
     to: usize,
     /// Whether later blocks may hold entries of the range.
     more: bool,
-    /// The block read last, to notice when reading is sequential.
-    read_last: Option<usize>,
+    /// The block come to last, to notice when reading is sequential.
+    last: Option<usize>,
     ahead: Ahead,
-    /// Long reading past the caches.
-    sequential: Option<Box<dyn SequentialFile>>,
     stored: Vec<u8>,
-    /// The buffer of a block nobody else holds.
-    spare: Vec<u8>,
     decompressor: Decompressor,
     scratch: DecodeScratch,
 }
@@ -69,11 +53,9 @@ impl GroupStream {
             from: 0,
             to: 0,
             more: false,
-            read_last: None,
+            last: None,
             ahead: Ahead::default(),
-            sequential: None,
             stored: Vec::new(),
-            spare: Vec::new(),
             decompressor: Decompressor::new(),
             scratch: DecodeScratch::default(),
         }
@@ -87,7 +69,7 @@ impl GroupStream {
     /// Goes to the first entry between two places.
     pub(super) fn seek(
         &mut self,
-        file: &SortedFile,
+        file: &Arc<SortedFile>,
         start: Option<Bound<'_>>,
         end: Option<Bound<'_>>,
         reading: &Reading,
@@ -103,13 +85,14 @@ impl GroupStream {
                 .find(bound)
                 .ok_or_else(|| file.corrupt(0, "an index is malformed"))?,
         };
+        self.ahead.keep_from(at);
         self.enter(file, at, start, end, reading)
     }
 
     /// Makes `at` the block under the position, the first entry behind `start` the next one.
     fn enter(
         &mut self,
-        file: &SortedFile,
+        file: &Arc<SortedFile>,
         at: usize,
         start: Option<Bound<'_>>,
         end: Option<Bound<'_>>,
@@ -131,6 +114,9 @@ impl GroupStream {
             Some(bound) => self.index.compare(next, bound).ok_or_else(bad_index)?,
         };
         self.more = order == Ordering::Less && next < self.index.blocks();
+        if !self.more {
+            self.ahead.finish();
+        }
         let Some(block) = &self.block else {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
@@ -174,7 +160,7 @@ impl GroupStream {
     /// Appends entries until the limit is reached or the range ends.
     pub(super) fn fill(
         &mut self,
-        file: &SortedFile,
+        file: &Arc<SortedFile>,
         end: Option<Bound<'_>>,
         reading: &Reading,
         out: &mut Batch,
@@ -238,7 +224,7 @@ impl GroupStream {
     /// Puts block `at` under the position, for a single row or for more.
     fn load(
         &mut self,
-        file: &SortedFile,
+        file: &Arc<SortedFile>,
         at: usize,
         end: Option<Bound<'_>>,
         single: bool,
@@ -256,67 +242,49 @@ impl GroupStream {
             .ok_or_else(|| file.corrupt(0, "an index is malformed"))?;
         let old = self.block.take();
         self.at = at;
+        let sequential = at.checked_sub(1) == self.last && at > 0;
+        self.last = Some(at);
         if let Some(block) = file.cache().block(file.id(), place.offset) {
             block.prefetch_head();
             self.block = Some(block);
             return Ok(());
         }
-        if reading.skip_cache_fill
-            && let Some(block) = old.and_then(Arc::into_inner)
-        {
-            self.spare = block.into_bytes();
+        if !sequential {
+            self.ahead.jump();
         }
-        let sequential = at.checked_sub(1) == self.read_last && at > 0;
-        self.read_last = Some(at);
-        let buffer = std::mem::take(&mut self.spare);
-        let inside = self.ahead_range(place);
-        let long = reading.skip_cache_fill && self.ahead.window == READAHEAD_BYTES_MAX;
-        let stored = match inside {
-            Some(range) => self.ahead.bytes.get(range).unwrap_or_default(),
-            None if long => {
-                // A compaction reads on to the end: the disk may know that.
-                self.ahead.bytes = Vec::new();
-                let sequential = match &mut self.sequential {
-                    Some(sequential) => sequential,
-                    none => none.insert(file.sequential(place.offset)?),
-                };
-                self.stored.resize(place.bytes as usize, 0);
-                sequential.fetch(place.offset, &mut self.stored)?;
-                file.metrics().block_bytes_read.add(u64::from(place.bytes));
-                &self.stored
-            }
-            None => {
-                let handle = file.handle()?;
-                let bytes = if sequential || reading.skip_cache_fill {
-                    self.plan_ahead(at, place, end)
-                } else {
-                    self.ahead.window = 0;
-                    place.bytes as usize
-                };
-                let into = if bytes > place.bytes as usize {
-                    self.ahead.offset = place.offset;
-                    &mut self.ahead.bytes
-                } else {
-                    &mut self.stored
-                };
-                into.resize(bytes, 0);
-                handle.read_at(place.offset, into)?;
-                file.metrics().block_bytes_read.add(bytes as u64);
-                into.get(..place.bytes as usize).unwrap_or_default()
-            }
+        let past_cache = reading.skip_cache_fill;
+        if let Some(block) = old.and_then(Arc::into_inner) {
+            // Not in the cache.
+            self.ahead.recycle(block.into_bytes());
+        }
+        // A range that ends in this block needs nothing behind it.
+        let start = (sequential || past_cache) && self.goes_on_behind(at, end);
+        let way = Way {
+            file,
+            index: &self.index,
+            end,
+            past_cache,
+        };
+        let taken = match start || self.ahead.is_active() {
+            true => self.ahead.take(&way, at, start),
+            false => None,
+        };
+        let long = taken.is_some() && self.ahead.is_long();
+        let mut block = match taken {
+            Some(block) => block?,
+            None => self.read(file, place)?,
         };
         file.metrics().blocks_read.increment();
-        let mut block = file.decode_block(place, stored, buffer, &mut self.decompressor)?;
-        if !reading.skip_cache_fill {
+        // What a long read meets for the first time does not come into the cache.
+        let id = file.id();
+        let kept =
+            !past_cache && (!long || file.cache().is_met_again(id, place.offset, block.memory()));
+        if kept {
             block.settle(Home::new(self.index.residents(), at));
         }
-        if self.stored.capacity() > READAHEAD_BYTES_MAX {
-            self.stored = Vec::new();
-        }
         let block = Arc::new(block);
-        if !reading.skip_cache_fill {
-            file.cache()
-                .put_block(file.id(), place.offset, block.clone());
+        if kept {
+            file.cache().put_block(id, place.offset, block.clone());
             // After that: what is here looks used to the cache as soon as somebody comes.
             self.index.residents().put(at, &block);
         }
@@ -324,32 +292,25 @@ impl GroupStream {
         Ok(())
     }
 
-    /// Where in the bytes read ahead a block lies, if it does.
-    fn ahead_range(&self, place: BlockPlace) -> Option<std::ops::Range<usize>> {
-        let start = usize::try_from(place.offset.checked_sub(self.ahead.offset)?).ok()?;
-        let end = start.checked_add(place.bytes as usize)?;
-        (end <= self.ahead.bytes.len()).then_some(start..end)
+    /// Whether the block behind block `at` may hold entries of the range.
+    fn goes_on_behind(&self, at: usize, end: Option<Bound<'_>>) -> bool {
+        let next = at + 1;
+        next < self.index.blocks()
+            && end.is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less))
     }
 
-    /// How many bytes to read from block `at` on: as many following blocks as lie behind it, belong to the range and
-    /// fit the window, which grows as reading goes on.
-    fn plan_ahead(&mut self, at: usize, place: BlockPlace, end: Option<Bound<'_>>) -> usize {
-        self.ahead.window = (self.ahead.window * 2).clamp(READAHEAD_BYTES_MIN, READAHEAD_BYTES_MAX);
-        let mut bytes = place.bytes as usize;
-        for next in at + 1..self.index.blocks() {
-            let Some(following) = self.index.place(next) else {
-                break;
-            };
-            let adjoins = following.offset == place.offset + bytes as u64;
-            let fits = bytes + following.bytes as usize <= self.ahead.window;
-            let inside =
-                end.is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less));
-            if !(adjoins && fits && inside) {
-                break;
-            }
-            bytes += following.bytes as usize;
+    /// Reads a single block.
+    fn read(&mut self, file: &SortedFile, place: BlockPlace) -> StoreResult<Block> {
+        let bytes = place.bytes as usize;
+        self.stored.resize(bytes, 0);
+        file.handle()?.read_at(place.offset, &mut self.stored)?;
+        file.metrics().block_bytes_read.add(bytes as u64);
+        let buffer = self.ahead.buffer();
+        let block = file.decode_block(place, &self.stored, buffer, &mut self.decompressor)?;
+        if self.stored.capacity() > STORED_BYTES_MAX {
+            self.stored = Vec::new();
         }
-        bytes
+        Ok(block)
     }
 }
 

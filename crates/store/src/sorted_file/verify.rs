@@ -84,7 +84,7 @@ impl SortedFile {
         progress: &mut dyn FnMut(u64),
     ) -> StoreResult<()> {
         let index = self.read_index(description, group)?;
-        let handle = self.handle()?;
+        let handle = self.handle_of_its_own()?;
         let len = handle.len()?;
         let mut decompressor = Decompressor::new();
         let mut scratch = DecodeScratch::default();

@@ -34,9 +34,15 @@ pub trait Vfs: Send + Sync + Debug {
         Ok(Box::new(Streamed::new(self.create(path)?)))
     }
 
-    /// Opens a file that is read once in ascending order, from about `from` on.
-    fn open_sequential(&self, path: &Path, _from: u64) -> StoreResult<Box<dyn SequentialFile>> {
-        Ok(Box::new(self.open(path)?))
+    /// Opens a file of which long pieces are read once, in ascending order.
+    fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
+        Ok(Arc::new(self.open(path)?))
+    }
+
+    /// Has `job`, which reads a piece of a file, done by a thread of the disk's own while the caller
+    /// does something else. A disk without such threads, which is the default, gives it back.
+    fn beside(&self, job: Job) -> Result<(), Job> {
+        Err(job)
     }
 
     /// Opens a file for reading at any offset.
@@ -193,16 +199,22 @@ pub trait StreamingFile: Send + Debug {
     fn finish(self: Box<Self>) -> StoreResult<()>;
 }
 
-/// A file read once in ascending order: what comes next is fetched meanwhile.
-pub trait SequentialFile: Send + Debug {
-    /// Fills `bytes` from `offset`. Going back is allowed and slow. A file that ends before that is
-    /// `Corruption`.
-    fn fetch(&mut self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
+/// Work that another thread may do. It must not wait for other work of this kind.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// A file of which long pieces are read once, by any number of threads.
+pub trait SequentialFile: Send + Sync + Debug {
+    /// Shows `bytes` bytes from `offset` on to `see`, which is not called when they cannot be read.
+    /// A file that ends before that is `Corruption`.
+    fn read(&self, offset: u64, bytes: usize, see: &mut dyn FnMut(&[u8])) -> StoreResult<()>;
 }
 
 impl SequentialFile for Arc<dyn ReadableFile> {
-    fn fetch(&mut self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
-        (**self).read_at(offset, bytes)
+    fn read(&self, offset: u64, bytes: usize, see: &mut dyn FnMut(&[u8])) -> StoreResult<()> {
+        let mut buffer = vec![0; bytes];
+        (**self).read_at(offset, &mut buffer)?;
+        see(&buffer);
+        Ok(())
     }
 }
 
@@ -260,6 +272,9 @@ pub trait ReadableFile: Send + Sync + Debug {
 
     /// Hint: this range is read soon.
     fn prefetch(&self, offset: u64, bytes: u64);
+
+    /// Hint: the system need not guess what is read next, since whoever reads knows.
+    fn expect_random(&self) {}
 
     /// The path given when the file was opened.
     fn path(&self) -> &Path;

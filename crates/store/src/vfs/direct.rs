@@ -8,14 +8,14 @@
 //!
 //! Direct access wants offsets, lengths and memory in multiples of [`ALIGN`]. Data goes through
 //! aligned windows. Helper threads, which belong to the process and not to a store, wait for the disk:
-//! two windows of a file are written while a third is filled, one is read while another is emptied.
+//! two windows of a file are written while a third is filled. A window that is read belongs to a
+//! reader only while somebody looks at it.
 
 #![expect(
     clippy::disallowed_types,
     reason = "this room is the disk that everyone else is sent to"
 )]
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,7 +27,7 @@ use crossbeam_channel::{Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 use rustix::io::Errno;
 
-use super::contract::{SequentialFile, StreamingFile};
+use super::contract::{Job, SequentialFile, StreamingFile};
 use super::fault::{Operation, io_error, poisoned, short_file};
 use super::system;
 use crate::error::{Error, StoreResult};
@@ -36,20 +36,14 @@ use crate::threads;
 /// No device wants more than a page.
 const ALIGN: usize = 4096;
 
-/// Bytes of a window that is written. A file holds three.
-const WRITE_BYTES: usize = 512 << 10;
-
-/// Bytes of a window that is read.
-const READ_BYTES: usize = 256 << 10;
+/// Bytes of a window. A file that is written holds three; what is read at once is mostly less, and
+/// if it is more it gets a window for itself.
+const WINDOW_BYTES: usize = 512 << 10;
 
 /// Windows of one file being written at once.
 const UNDER_WAY: usize = 2;
 
-/// Windows of one file read ahead. Merging a window takes longer than reading one, so one is enough,
-/// and a compaction reads up to 32 files: each window more would be megabytes beside the budget.
-const READ_AHEAD: usize = 1;
-
-/// Idle windows kept for the next file that is written, so that their memory is not asked for anew.
+/// Idle windows kept for whoever comes next, so that their memory is not asked for anew.
 const IDLE_WINDOWS: usize = 8;
 
 /// Threads that wait for the disk in place of others.
@@ -110,12 +104,9 @@ impl Window {
     }
 }
 
-type Job = Box<dyn FnOnce() + Send>;
-
 /// What all files of the process share. The helpers wait for jobs as long as the process lives.
 struct Shared {
     jobs: Option<Sender<Job>>,
-    /// For writing.
     idle: Mutex<Vec<Window>>,
 }
 
@@ -137,24 +128,28 @@ fn shared() -> &'static Shared {
     })
 }
 
-impl Shared {
-    /// Has `job` done by a helper; without helpers, at once.
-    fn hand_over(&self, job: Job) {
-        let left = match &self.jobs {
-            Some(jobs) => jobs.send(job).err().map(|error| error.0),
-            None => Some(job),
-        };
-        if let Some(job) = left {
-            job();
-        }
+/// Has `job` done by a helper; without helpers it comes back.
+pub(super) fn beside(job: Job) -> Result<(), Job> {
+    match &shared().jobs {
+        Some(jobs) => jobs.send(job).map_err(|error| error.0),
+        None => Err(job),
     }
+}
 
-    fn take(&self) -> Window {
+impl Shared {
+    /// An empty window for so many bytes.
+    fn take(&self, bytes: usize) -> Window {
+        if bytes > WINDOW_BYTES {
+            return Window::new(bytes.next_multiple_of(ALIGN));
+        }
         let idle = self.idle.lock().pop();
-        idle.unwrap_or_else(|| Window::new(WRITE_BYTES))
+        idle.unwrap_or_else(|| Window::new(WINDOW_BYTES))
     }
 
     fn put(&self, mut window: Window) {
+        if window.capacity > WINDOW_BYTES {
+            return;
+        }
         window.len = 0;
         let mut idle = self.idle.lock();
         if idle.len() < IDLE_WINDOWS {
@@ -215,11 +210,14 @@ impl DirectWriter {
         let (file, offset) = (Arc::clone(&self.file), self.offset);
         self.offset += window.len as u64;
         self.file.state.lock().under_way += 1;
-        shared().hand_over(Box::new(move || {
+        let left = beside(Box::new(move || {
             let outcome = file.write(window.padded(), offset);
             shared().put(window);
             file.land(outcome);
         }));
+        if let Err(job) = left {
+            job();
+        }
         Ok(())
     }
 }
@@ -268,7 +266,9 @@ impl Written {
 impl StreamingFile for DirectWriter {
     fn write_all(&mut self, mut bytes: &[u8]) -> StoreResult<()> {
         while !bytes.is_empty() {
-            let window = self.window.get_or_insert_with(|| shared().take());
+            let window = self
+                .window
+                .get_or_insert_with(|| shared().take(WINDOW_BYTES));
             let room = window.room();
             let taken = room.len().min(bytes.len());
             let (now, later) = bytes.split_at(taken);
@@ -313,88 +313,34 @@ impl std::fmt::Debug for DirectWriter {
     }
 }
 
-/// A file that is read in ascending order, a few windows ahead.
+/// A file of which long pieces are read.
 pub(super) struct DirectReader {
-    file: Arc<Read>,
-    /// The windows at and behind the position, in order, without gaps.
-    windows: VecDeque<Arc<Slot>>,
-    /// Where the next window to be read begins; a multiple of [`ALIGN`].
-    next: u64,
-    /// Memory of windows that were read to their end.
-    spare: Vec<Window>,
-}
-
-struct Read {
     file: File,
     path: PathBuf,
-    /// Bytes of the file when it was opened.
-    len: u64,
-}
-
-struct Slot {
-    offset: u64,
-    outcome: Mutex<Option<io::Result<Window>>>,
-    landed: Condvar,
 }
 
 impl DirectReader {
-    /// Reads `file` from about `from` on.
-    pub(super) fn new(file: File, path: &Path, from: u64) -> StoreResult<Self> {
-        let len = file
-            .metadata()
-            .map_err(|error| io_error(Operation::Inspect, path, error))?
-            .len();
+    pub(super) fn new(file: File, path: &Path) -> Self {
         // Where it is refused, the page cache does.
         let _ = system::set_direct(&file, true);
-        Ok(Self {
-            file: Arc::new(Read {
-                file,
-                path: path.to_owned(),
-                len,
-            }),
-            windows: VecDeque::new(),
-            next: from - from % ALIGN as u64,
-            spare: Vec::new(),
-        })
-    }
-
-    fn read_ahead(&mut self) {
-        while self.windows.len() <= READ_AHEAD && self.next < self.file.len {
-            let slot = Arc::new(Slot {
-                offset: self.next,
-                outcome: Mutex::new(None),
-                landed: Condvar::new(),
-            });
-            self.windows.push_back(Arc::clone(&slot));
-            self.next += READ_BYTES as u64;
-            let spare = self.spare.pop();
-            let file = Arc::clone(&self.file);
-            shared().hand_over(Box::new(move || {
-                // Nobody waits for a slot that was given up.
-                if Arc::strong_count(&slot) > 1 {
-                    let window = spare.unwrap_or_else(|| Window::new(READ_BYTES));
-                    let outcome = file.read(slot.offset, window);
-                    *slot.outcome.lock() = Some(outcome);
-                    slot.landed.notify_all();
-                }
-            }));
+        Self {
+            file,
+            path: path.to_owned(),
         }
     }
-}
 
-impl Read {
-    fn read(&self, offset: u64, mut window: Window) -> io::Result<Window> {
-        window.len = 0;
+    /// Fills `window` from `offset` on, at least with `needed` bytes if the file has them.
+    fn fill(&self, window: &mut Window, offset: u64, needed: usize) -> io::Result<()> {
         let mut switched = false;
-        while window.len < window.capacity {
+        while window.len < needed {
             let at = offset + window.len as u64;
-            match self.file.read_at(window.room(), at) {
-                Ok(count) => {
-                    window.len += count;
-                    if count == 0 || offset + window.len as u64 >= self.len {
-                        break;
-                    }
-                }
+            // To the end of the page that the last byte is in, and not to the window's.
+            let wanted = needed.next_multiple_of(ALIGN) - window.len;
+            let room = window.room().get_mut(..wanted).unwrap_or_default();
+            match self.file.read_at(room, at) {
+                Ok(0) => break,
+                // A file ends anywhere, and its last piece comes as it is.
+                Ok(count) => window.len += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if refuses_direct(&error) && !switched => {
                     go_buffered(&self.file)?;
@@ -403,67 +349,37 @@ impl Read {
                 Err(error) => return Err(error),
             }
         }
-        Ok(window)
+        Ok(())
     }
 }
 
 impl SequentialFile for DirectReader {
-    fn fetch(&mut self, offset: u64, mut bytes: &mut [u8]) -> StoreResult<()> {
-        let asked = bytes.len();
-        let mut at = offset;
-        while !bytes.is_empty() {
-            while self
-                .windows
-                .front()
-                .is_some_and(|slot| slot.offset + READ_BYTES as u64 <= at)
-            {
-                let used = self.windows.pop_front().and_then(Arc::into_inner);
-                if let Some(Ok(window)) = used.and_then(|slot| slot.outcome.into_inner()) {
-                    self.spare.push(window);
-                }
+    fn read(&self, offset: u64, bytes: usize, see: &mut dyn FnMut(&[u8])) -> StoreResult<()> {
+        let before = (offset % ALIGN as u64) as usize;
+        let needed = before.saturating_add(bytes);
+        let mut window = shared().take(needed);
+        let filled = self.fill(&mut window, offset - before as u64, needed);
+        let outcome = match (filled, window.bytes().get(before..needed)) {
+            (Ok(()), Some(found)) => {
+                see(found);
+                Ok(())
             }
-            if self.windows.front().is_none_or(|slot| slot.offset > at) {
-                self.windows.clear();
-                self.next = at - at % ALIGN as u64;
+            (Ok(()), None) => {
+                let len = self.file.metadata().map_or(0, |metadata| metadata.len());
+                Err(short_file(&self.path, offset, bytes, len))
             }
-            self.read_ahead();
-            let short = || short_file(&self.file.path, offset, asked, self.file.len);
-            let Some(slot) = self.windows.front().cloned() else {
-                return Err(short());
-            };
-            let mut outcome = slot.outcome.lock();
-            while outcome.is_none() {
-                slot.landed.wait(&mut outcome);
+            (Err(error), _) => {
+                Err(io_error(Operation::Read, &self.path, error).with("offset", offset))
             }
-            let Some(Ok(window)) = &*outcome else {
-                let error = match outcome.take() {
-                    Some(Err(error)) => error,
-                    _ => io::ErrorKind::Other.into(),
-                };
-                self.windows.clear();
-                self.next = at - at % ALIGN as u64;
-                return Err(
-                    io_error(Operation::Read, &self.file.path, error).with("offset", slot.offset)
-                );
-            };
-            let inside = (at - slot.offset) as usize;
-            let ready = window.bytes().get(inside..).unwrap_or_default();
-            let count = ready.len().min(bytes.len());
-            if count == 0 {
-                return Err(short());
-            }
-            let (now, later) = bytes.split_at_mut(count);
-            now.copy_from_slice(ready.get(..count).unwrap_or_default());
-            bytes = later;
-            at += count as u64;
-        }
-        Ok(())
+        };
+        shared().put(window);
+        outcome
     }
 }
 
 impl std::fmt::Debug for DirectReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "DirectReader of {}", self.file.path.display())
+        write!(f, "DirectReader of {}", self.path.display())
     }
 }
 
@@ -497,9 +413,9 @@ mod tests {
             1,
             ALIGN - 1,
             ALIGN,
-            READ_BYTES + 1,
-            WRITE_BYTES,
-            5 * WRITE_BYTES + 777,
+            300_000,
+            WINDOW_BYTES,
+            5 * WINDOW_BYTES + 777,
         ]
         .into_iter()
         .flat_map(|len| [(true, len), (false, len)])
@@ -518,23 +434,28 @@ mod tests {
             writer.finish().unwrap();
             assert!(fs::read(&path).unwrap() == bytes, "{len}");
 
-            let from = (len / 3) as u64;
-            let mut reader = DirectReader::new(File::open(&path).unwrap(), &path, from).unwrap();
-            let mut at = len / 3;
-            let mut piece = vec![0; 70_001];
-            while at < len {
-                let count = piece.len().min(len - at);
-                reader.fetch(at as u64, &mut piece[..count]).unwrap();
-                assert!(piece[..count] == bytes[at..at + count], "{at} of {len}");
-                at += count + 10_000;
+            let reader = DirectReader::new(File::open(&path).unwrap(), &path);
+            for piece in [1, ALIGN, 70_001, WINDOW_BYTES, WINDOW_BYTES + 1] {
+                for at in (len / 3..len).step_by(piece.max(len / 50) + 777) {
+                    let expected = &bytes[at..len.min(at + piece)];
+                    let mut seen = false;
+                    let see = &mut |found: &[u8]| seen = found == expected;
+                    reader.read(at as u64, expected.len(), see).unwrap();
+                    assert!(seen, "{piece} bytes at {at} of {len}");
+                }
             }
-            // Backwards is slow and right.
-            if len > 10 {
-                reader.fetch(5, &mut piece[..3]).unwrap();
-                assert_eq!(piece[..3], bytes[5..8]);
+            for (at, count) in [(len, 1), (len / 2, len), (len + 10_000, 5)] {
+                let fits = at + count <= len;
+                let outcome = reader.read(at as u64, count, &mut |_| assert!(fits));
+                if !fits {
+                    let error = outcome.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+                    assert!(
+                        error.to_string().contains(path.to_str().unwrap()),
+                        "{error}"
+                    );
+                }
             }
-            let error = reader.fetch(len as u64, &mut [0]).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
         }
     }
 
@@ -546,7 +467,7 @@ mod tests {
         };
         let mut writer = Box::new(DirectWriter::new(file, full));
         let error = (0..8)
-            .find_map(|_| writer.write_all(&vec![1; WRITE_BYTES]).err())
+            .find_map(|_| writer.write_all(&vec![1; WINDOW_BYTES]).err())
             .unwrap();
         assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error}");
         writer.write_all(&[1]).unwrap();

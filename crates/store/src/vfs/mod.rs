@@ -12,7 +12,7 @@ mod real;
 mod system;
 
 pub use contract::{
-    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, SequentialFile,
+    DirectoryEntry, FileLock, FileSyncer, Job, RandomAccessFile, ReadableFile, SequentialFile,
     StreamingFile, Vfs, WritableFile,
 };
 pub use fault::{Operation, io_error, poisoned, short_file};

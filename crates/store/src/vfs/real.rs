@@ -17,10 +17,10 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use super::contract::{
-    DirectoryEntry, FileLock, FileSyncer, RandomAccessFile, ReadableFile, SequentialFile,
+    DirectoryEntry, FileLock, FileSyncer, Job, RandomAccessFile, ReadableFile, SequentialFile,
     StreamingFile, Vfs, WritableFile,
 };
-use super::direct::{DirectReader, DirectWriter};
+use super::direct::{self, DirectReader, DirectWriter};
 use super::fault::{Operation, io_error, poisoned, short_file};
 use super::system;
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -65,9 +65,13 @@ impl Vfs for RealVfs {
         Ok(Box::new(DirectWriter::new(file, path)))
     }
 
-    fn open_sequential(&self, path: &Path, from: u64) -> StoreResult<Box<dyn SequentialFile>> {
+    fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
         let file = File::open(path).map_err(|e| io_error(Operation::Open, path, e))?;
-        Ok(Box::new(DirectReader::new(file, path, from)?))
+        Ok(Arc::new(DirectReader::new(file, path)))
+    }
+
+    fn beside(&self, job: Job) -> Result<(), Job> {
+        direct::beside(job)
     }
 
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {
@@ -397,6 +401,10 @@ impl ReadableFile for RealFile {
 
     fn prefetch(&self, offset: u64, bytes: u64) {
         system::prefetch(&self.file, offset, bytes);
+    }
+
+    fn expect_random(&self) {
+        system::expect_random(&self.file);
     }
 
     fn path(&self) -> &Path {

@@ -11,7 +11,9 @@ use std::fs::File;
 
 use rustix::io::Errno;
 
-pub(super) use self::own::{machine_memory, prefetch, reserve, set_direct, start_writeback};
+pub(super) use self::own::{
+    expect_random, machine_memory, prefetch, reserve, set_direct, start_writeback,
+};
 
 /// Memory assumed where the system does not tell, in bytes.
 #[cfg(not(target_os = "linux"))]
@@ -50,6 +52,11 @@ mod own {
         advise(file, offset, bytes, Advice::WillNeed);
     }
 
+    /// Leaves reading ahead to whoever reads.
+    pub(in crate::vfs) fn expect_random(file: &File) {
+        let _ = rustix::fs::fadvise(file, 0, None, Advice::Random);
+    }
+
     fn advise(file: &File, offset: u64, bytes: u64, advice: Advice) {
         // Zero would mean all that follows.
         if let Some(bytes) = NonZeroU64::new(bytes) {
@@ -80,6 +87,8 @@ mod own {
     pub(in crate::vfs) fn start_writeback(_: &File, _: u64, _: u64) {}
 
     pub(in crate::vfs) fn prefetch(_: &File, _: u64, _: u64) {}
+
+    pub(in crate::vfs) fn expect_random(_: &File) {}
 
     pub(in crate::vfs) fn set_direct(_: &File, direct: bool) -> Result<(), Errno> {
         if direct {

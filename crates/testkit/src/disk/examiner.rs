@@ -115,18 +115,22 @@ fn a_file_is_streamed_and_read_in_order(disk: &dyn Vfs, root: &Path) {
     assert_eq!(disk.len(&path).unwrap(), expected.len() as u64);
     assert_eq!(kind(disk.create_streaming(&path)), ErrorKind::AlreadyExists);
 
-    let from = 1_000_001;
-    let mut reader = disk.open_sequential(&path, from as u64).unwrap();
-    let mut piece = vec![0; 99_999];
-    for at in (from..expected.len() - piece.len()).step_by(piece.len() + 1) {
-        reader.fetch(at as u64, &mut piece).unwrap();
-        assert!(piece == expected[at..at + piece.len()], "from {at} on");
+    let reader = disk.open_sequential(&path).unwrap();
+    let read = |at: usize, bytes: usize| {
+        let mut found = Vec::new();
+        let outcome = reader.read(at as u64, bytes, &mut |seen| found.extend_from_slice(seen));
+        outcome.map(|()| found)
+    };
+    let piece = 99_999;
+    for at in (1_000_001..expected.len() - piece).step_by(piece + 1) {
+        assert!(
+            read(at, piece).unwrap() == expected[at..at + piece],
+            "from {at} on"
+        );
     }
-    let beyond = reader.fetch(expected.len() as u64 - 1, &mut piece[..2]);
-    assert_eq!(kind(beyond), ErrorKind::Corruption);
-    reader.fetch(0, &mut piece[..5]).unwrap();
-    assert_eq!(piece[..5], expected[..5], "going back is allowed");
-    let absent = disk.open_sequential(&root.join("absent"), 0);
+    assert_eq!(kind(read(expected.len() - 1, 2)), ErrorKind::Corruption);
+    assert_eq!(read(0, 5).unwrap(), expected[..5], "going back is allowed");
+    let absent = disk.open_sequential(&root.join("absent"));
     assert_eq!(kind(absent), ErrorKind::NotFound);
     disk.remove(&path).unwrap();
 }

@@ -1,0 +1,112 @@
+//! Which blocks long reads met lately.
+//!
+//! A long read meets each block once. Caching all of them would push out what look-ups need and cost, for fresh memory,
+//! more than reading them from a fast disk. So a long read leaves the cache alone, unless it meets a block again
+//! before as much was read as the cache holds: then the data fits, and the next one will find it there. Data larger
+//! than the cache, read over and over, never gets in. (The idea is that of the queue for evicted pages in 2Q,
+//! Johnson and Shasha, 1994; here it remembers what was never let in.)
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A place remembers one block: part of its hash, and when it was met. Half the size of a usual block.
+const BYTES_PER_PLACE: u64 = 16 << 10;
+
+/// Places a block may take: a cache line.
+const BUCKET: usize = 8;
+
+/// Time is counted in so many bytes read.
+const TICK_SHIFT: u32 = 12;
+
+/// The bits of a time.
+const TICKS: u64 = u32::MAX as u64;
+
+/// A table of blocks by their hashes. In a full bucket the block met longest ago is forgotten.
+#[derive(Debug)]
+pub(super) struct Seen {
+    buckets: Box<[Bucket]>,
+    /// Bytes read by long reads.
+    read: AtomicU64,
+    /// Bytes after which a block is forgotten.
+    window: u64,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Bucket([AtomicU64; BUCKET]);
+
+impl Seen {
+    /// For a cache of so many bytes.
+    pub(super) fn new(bytes: u64) -> Self {
+        let places = (bytes / BYTES_PER_PLACE).clamp(64, 1 << 20) as usize;
+        let buckets = (places / BUCKET).next_power_of_two();
+        Self {
+            buckets: (0..buckets).map(|_| Bucket::default()).collect(),
+            read: AtomicU64::new(0),
+            window: bytes,
+        }
+    }
+
+    /// Notes that a block was read, which has so many bytes in memory, and tells whether it was lately. Two threads
+    /// may forget each other's blocks here, which costs a later read a little time.
+    pub(super) fn again(&self, file: u64, offset: u64, bytes: u64) -> bool {
+        let now = self.read.fetch_add(bytes, Ordering::Relaxed) >> TICK_SHIFT & TICKS;
+        let hash = mixed(file ^ mixed(offset));
+        let Some(bucket) = self.buckets.get(hash as usize & (self.buckets.len() - 1)) else {
+            return false;
+        };
+        // The low bit tells a block from an empty place, which is as old as can be.
+        let name = hash >> 32 | 1;
+        let (mut chosen, mut oldest) = (&bucket.0[0], 0);
+        for place in &bucket.0 {
+            let known = place.load(Ordering::Relaxed);
+            let age = match known {
+                0 => u64::MAX,
+                _ => now.wrapping_sub(known) & TICKS,
+            };
+            if known >> 32 == name {
+                place.store(name << 32 | now, Ordering::Relaxed);
+                return age << TICK_SHIFT <= self.window;
+            }
+            if age > oldest {
+                (chosen, oldest) = (place, age);
+            }
+        }
+        chosen.store(name << 32 | now, Ordering::Relaxed);
+        false
+    }
+}
+
+/// The finalizer of `SplitMix64` (Steele, Lea and Flood, 2014).
+fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCK: u64 = 32 << 10;
+
+    /// How many of so many blocks are met again in the second round.
+    fn again(seen: &Seen, file: u64, blocks: u64) -> u64 {
+        let round = || (0..blocks).filter(|block| seen.again(file, block * 17_000, BLOCK));
+        assert_eq!(round().count(), 0);
+        round().count() as u64
+    }
+
+    #[test]
+    fn what_fits_is_known_again_and_what_does_not_is_not() {
+        let blocks = 1000;
+        let seen = Seen::new(blocks * BLOCK);
+        let met = again(&seen, 1, blocks * 9 / 10);
+        assert!(met > blocks * 8 / 10, "{met}");
+        assert_eq!(again(&seen, 2, blocks * 11 / 10), 0);
+        // Other files may come between as long as all together fit.
+        assert!(!seen.again(3, 0, BLOCK));
+        assert!(!seen.again(4, 0, BLOCK));
+        assert!(seen.again(3, 0, BLOCK));
+    }
+}

@@ -1,0 +1,488 @@
+//! Blocks that are read, checked and unpacked before a scan or a compaction comes to them.
+//!
+//! What is asked for is cut into pieces of a few blocks. A piece is done by a thread of the disk, or by the reader
+//! itself if it comes first: nobody waits for a thread that has not begun. So where the disk has no threads, or all are
+//! busy, everything is as if there were none.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::block::Block;
+use super::bound::Bound;
+use super::index::{BlockPlace, GroupIndex};
+use super::reader::SortedFile;
+use crate::cache::Reservation;
+use crate::codec::Decompressor;
+use crate::error::StoreResult;
+use crate::vfs::SequentialFile;
+
+// Bytes are those that blocks take in memory, as far as known. Of what lies behind a reader the last block read stands
+// for all: what is well compressed on disk must not become more than was reckoned with.
+
+/// Bytes asked for at first. From then on a reader is as far ahead as it has come, but not further than a most.
+const FIRST_BYTES: usize = 64 << 10;
+
+/// Most bytes ahead of a scan.
+const SCAN_BYTES_MAX: usize = 4 << 20;
+
+/// Most bytes ahead of one input of a compaction, of which there may be 32. Merging them takes longer than reading them.
+const COMPACTION_BYTES_MAX: usize = 1 << 20;
+
+/// Fewest pieces that what is ahead is cut into: one is used up while others are unpacked and read.
+const PIECES_MIN: usize = 4;
+
+/// Bytes of a piece, unless a block has more. What is stored plainly fits a window of the disk with the rest of its pages.
+const PIECE_BYTES: std::ops::RangeInclusive<usize> = 32 << 10..=500 << 10;
+
+/// Blocks of a piece.
+const PIECE_BLOCKS_MAX: usize = 64;
+
+/// What a block is taken for before one was read.
+const BLOCK_BYTES: usize = 32 << 10;
+
+/// A reader that has come so far reads past the page cache, and what it reads is not cached at first. What is read in
+/// shorter runs may be wanted again.
+const LONG_BYTES: usize = 512 << 10;
+
+/// Pieces that are shorter on disk are read through the page cache in any case.
+const DIRECT_BYTES_MIN: usize = 64 << 10;
+
+/// Cached blocks that are passed over at a time.
+const PASSED_OVER_MAX: usize = 64;
+
+/// Buffers kept for blocks to come.
+const SPARE_MAX: usize = 2 * PIECE_BLOCKS_MAX;
+
+thread_local! {
+    static DECOMPRESSOR: RefCell<Decompressor> = RefCell::default();
+}
+
+/// What is ahead of one reader of one locality group. Dropping it waits for what has begun, a piece for each thread of
+/// the disk at most.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    /// What is left of the piece that was reached.
+    ready: Ready,
+    /// The pieces behind it in order, perhaps with gaps of cached blocks.
+    pieces: VecDeque<Arc<Piece>>,
+    /// The first block nobody was asked for.
+    next: usize,
+    /// Bytes that were read in a row.
+    run: usize,
+    /// Bytes of a block of the piece reached last.
+    block: Option<usize>,
+    /// The file, when the run is long.
+    disk: Option<Arc<dyn SequentialFile>>,
+    spare: Vec<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+struct Ready {
+    first: usize,
+    blocks: VecDeque<(usize, StoreResult<Block>)>,
+    reservation: Option<Reservation>,
+}
+
+/// Blocks that lie side by side in the file.
+#[derive(Debug)]
+struct Piece {
+    first: usize,
+    blocks: usize,
+    bytes: usize,
+    work: Mutex<Work>,
+    landed: Condvar,
+}
+
+#[derive(Debug)]
+enum Work {
+    Waiting(Errand),
+    Running,
+    Landed(Landed),
+    /// Nothing could be read, or nobody wants it.
+    Nothing,
+}
+
+/// What it takes to read a piece.
+#[derive(Debug)]
+struct Errand {
+    file: Arc<SortedFile>,
+    disk: Arc<dyn SequentialFile>,
+    places: Vec<BlockPlace>,
+    spare: Vec<Vec<u8>>,
+    reservation: Reservation,
+}
+
+#[derive(Debug)]
+struct Landed {
+    /// Bytes of each block, and the block or what is wrong with it.
+    blocks: VecDeque<(usize, StoreResult<Block>)>,
+    reservation: Reservation,
+}
+
+/// A reader's way through the blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub(super) file: &'a Arc<SortedFile>,
+    pub(super) index: &'a GroupIndex,
+    /// Where the range ends.
+    pub(super) end: Option<Bound<'a>>,
+    /// Whether it is a compaction, or another reader that leaves the cache alone.
+    pub(super) past_cache: bool,
+}
+
+impl Ahead {
+    /// Whether anything was asked for that was not reached.
+    #[inline]
+    pub(super) fn is_active(&self) -> bool {
+        !self.ready.blocks.is_empty() || !self.pieces.is_empty()
+    }
+
+    /// A reader came to a block elsewhere, with nothing in a row.
+    pub(super) fn jump(&mut self) {
+        self.run = 0;
+    }
+
+    /// Whether so much was read in a row that it is not likely to be wanted again soon.
+    pub(super) fn is_long(&self) -> bool {
+        self.run >= LONG_BYTES
+    }
+
+    /// A reader is done with a block's buffer.
+    pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.is_active() && self.spare.len() < SPARE_MAX {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// A buffer for a block.
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    /// Gives up what was asked for, unless block `at` is among it or a little before it, as the one under a reader is.
+    #[inline]
+    pub(super) fn keep_from(&mut self, at: usize) {
+        if self.is_active() && !self.is_before(at) && !self.reach(at) {
+            self.give_up();
+        }
+    }
+
+    /// Whether block `at` lies before everything that was asked for, perhaps behind cached ones.
+    fn is_before(&self, at: usize) -> bool {
+        let first = match self.ready.blocks.is_empty() {
+            false => Some(self.ready.first),
+            true => self.pieces.front().map(|piece| piece.first),
+        };
+        first.is_some_and(|first| at < first && first - at <= PASSED_OVER_MAX)
+    }
+
+    /// The range ends: lets go of everything.
+    #[inline]
+    pub(super) fn finish(&mut self) {
+        if self.is_active() {
+            self.give_up();
+        }
+        self.disk = None;
+        if !self.spare.is_empty() {
+            self.spare = Vec::new();
+        }
+    }
+
+    /// Block `at`, and asks for more behind it. None: the reader must read it by itself. What was not asked for before
+    /// is asked for if `start`.
+    pub(super) fn take(
+        &mut self,
+        way: &Way<'_>,
+        at: usize,
+        start: bool,
+    ) -> Option<StoreResult<Block>> {
+        if !self.reach(at) {
+            if self.is_before(at) {
+                // It was in the cache when the pieces were planned, or the reader went back.
+                return None;
+            }
+            self.give_up();
+            if !start {
+                return None;
+            }
+            self.next = at;
+        }
+        self.ask(way, at);
+        self.land();
+        if self.ready.first != at {
+            return None;
+        }
+        let Some((bytes, block)) = self.ready.blocks.pop_front() else {
+            // The reader looks for itself, one block at a time: most of the piece may be in order.
+            self.run = 0;
+            return None;
+        };
+        self.ready.first += 1;
+        if self.ready.blocks.is_empty() {
+            self.ready.reservation = None;
+        }
+        self.run = self.run.saturating_add(bytes);
+        Some(block)
+    }
+
+    /// Whether block `at` is the first of what is ready, or in the first piece if nothing is ready. Blocks before it
+    /// are let go.
+    fn reach(&mut self, at: usize) -> bool {
+        while self.ready.first < at && self.ready.blocks.pop_front().is_some() {
+            self.ready.first += 1;
+        }
+        if !self.ready.blocks.is_empty() {
+            return self.ready.first == at;
+        }
+        while let Some(piece) = self.pieces.front() {
+            if at < piece.first + piece.blocks {
+                break;
+            }
+            piece.give_up();
+            self.pieces.pop_front();
+        }
+        let Some(piece) = self.pieces.front() else {
+            return false;
+        };
+        if at < piece.first {
+            return false;
+        }
+        if at > piece.first {
+            // Cached ones were passed over within the piece.
+            self.land();
+            while self.ready.first < at && self.ready.blocks.pop_front().is_some() {
+                self.ready.first += 1;
+            }
+            return self.ready.first == at && !self.ready.blocks.is_empty();
+        }
+        true
+    }
+
+    /// Makes the first piece ready if nothing else is: does it, or waits for it.
+    fn land(&mut self) {
+        if !self.ready.blocks.is_empty() {
+            return;
+        }
+        let Some(piece) = self.pieces.pop_front() else {
+            return;
+        };
+        self.ready = piece.take();
+        let bytes = self.ready.blocks.iter().map(|(bytes, _)| *bytes).max();
+        self.block = bytes.or(self.block);
+    }
+
+    /// Asks for as many pieces as the reader may be ahead; the first one, if it is wanted at once, of nobody.
+    fn ask(&mut self, way: &Way<'_>, at: usize) {
+        let most = if way.past_cache {
+            COMPACTION_BYTES_MAX
+        } else {
+            SCAN_BYTES_MAX
+        };
+        let most = most.min(way.file.cache().ahead().share()).max(FIRST_BYTES);
+        let allowed = self.run.clamp(FIRST_BYTES, most);
+        let size = (allowed / PIECES_MIN).clamp(*PIECE_BYTES.start(), *PIECE_BYTES.end());
+        loop {
+            let left = self.ready.blocks.iter().map(|(bytes, _)| bytes);
+            let behind = self.pieces.iter().map(|piece| &piece.bytes);
+            let asked: usize = left.chain(behind).sum();
+            if asked > 0 && asked + size > allowed {
+                return;
+            }
+            let Some(piece) = self.plan(way, at, size) else {
+                return;
+            };
+            let piece = Arc::new(piece);
+            if self.is_active() {
+                let other = piece.clone();
+                // Given back, it is done when the reader comes to it.
+                let _ = way.file.beside(Box::new(move || other.run()));
+            }
+            self.pieces.push_back(piece);
+        }
+    }
+
+    /// The next blocks that are not cached, belong to the range and lie side by side.
+    fn plan(&mut self, way: &Way<'_>, at: usize, size: usize) -> Option<Piece> {
+        let (file, index) = (way.file, way.index);
+        let inside = |block: usize| {
+            block == at
+                || way
+                    .end
+                    .is_none_or(|end| index.compare(block, end) == Some(std::cmp::Ordering::Less))
+        };
+        let is_cached = |place: BlockPlace| file.cache().has_block(file.id(), place.offset);
+        let mut passed_over = 0;
+        let (first, start) = loop {
+            let place = index.place(self.next).filter(|_| inside(self.next))?;
+            if self.next == at || !is_cached(place) {
+                break (self.next, place);
+            }
+            if passed_over == PASSED_OVER_MAX {
+                return None;
+            }
+            passed_over += 1;
+            self.next += 1;
+        };
+        let block = self.block.unwrap_or(BLOCK_BYTES);
+        let mut places = vec![start];
+        let mut stored = start.bytes as usize;
+        let mut bytes = stored.max(block);
+        while places.len() < PIECE_BLOCKS_MAX {
+            let next = first + places.len();
+            let Some(place) = index.place(next) else {
+                break;
+            };
+            let more = (place.bytes as usize).max(block);
+            let adjoins = place.offset == start.offset + stored as u64;
+            if !(adjoins && bytes + more <= size && inside(next)) || is_cached(place) {
+                break;
+            }
+            stored += place.bytes as usize;
+            bytes += more;
+            places.push(place);
+        }
+        let reservation = file.cache().ahead().reserve(bytes)?;
+        let disk = self.disk(file, stored)?;
+        self.next = first + places.len();
+        let kept = self.spare.len().saturating_sub(places.len());
+        Some(Piece {
+            first,
+            blocks: places.len(),
+            bytes,
+            work: Mutex::new(Work::Waiting(Errand {
+                file: file.clone(),
+                disk,
+                places,
+                spare: self.spare.split_off(kept),
+                reservation,
+            })),
+            landed: Condvar::new(),
+        })
+    }
+
+    /// Where to read so many stored bytes. None if it cannot be opened, which the reader will find out again.
+    fn disk(&mut self, file: &SortedFile, stored: usize) -> Option<Arc<dyn SequentialFile>> {
+        if self.is_long() && stored >= DIRECT_BYTES_MIN {
+            if self.disk.is_none() {
+                self.disk = file.sequential().ok();
+            }
+            if self.disk.is_some() {
+                return self.disk.clone();
+            }
+        }
+        Some(Arc::new(file.handle().ok()?))
+    }
+
+    fn give_up(&mut self) {
+        for piece in self.pieces.drain(..) {
+            piece.give_up();
+        }
+        self.ready = Ready::default();
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.give_up();
+    }
+}
+
+impl Piece {
+    /// Reads the piece, unless somebody else does or did, or nobody wants it any more.
+    fn run(&self) {
+        let mut work = self.work.lock();
+        if !matches!(*work, Work::Waiting(_)) {
+            return;
+        }
+        let Work::Waiting(errand) = mem::replace(&mut *work, Work::Running) else {
+            return;
+        };
+        drop(work);
+        // Whoever waits must not wait for ever, whatever happens here.
+        let mut landing = Landing {
+            piece: self,
+            outcome: Work::Nothing,
+        };
+        if let Some(landed) = errand.run() {
+            landing.outcome = Work::Landed(landed);
+        }
+    }
+
+    /// The blocks, none if they cannot be read.
+    fn take(&self) -> Ready {
+        self.run();
+        let mut work = self.work.lock();
+        while matches!(*work, Work::Running) {
+            self.landed.wait(&mut work);
+        }
+        match mem::replace(&mut *work, Work::Nothing) {
+            Work::Landed(landed) => Ready {
+                first: self.first,
+                blocks: landed.blocks,
+                reservation: Some(landed.reservation),
+            },
+            _ => Ready {
+                first: self.first,
+                ..Ready::default()
+            },
+        }
+    }
+
+    /// Nobody wants the piece. When this returns nobody works on it either.
+    fn give_up(&self) {
+        let mut work = self.work.lock();
+        while matches!(*work, Work::Running) {
+            self.landed.wait(&mut work);
+        }
+        *work = Work::Nothing;
+    }
+}
+
+struct Landing<'a> {
+    piece: &'a Piece,
+    outcome: Work,
+}
+
+impl Drop for Landing<'_> {
+    fn drop(&mut self) {
+        *self.piece.work.lock() = mem::replace(&mut self.outcome, Work::Nothing);
+        self.piece.landed.notify_all();
+    }
+}
+
+impl Errand {
+    /// The blocks, or nothing if the disk fails: the reader asks it again for a single block, and tells.
+    fn run(mut self) -> Option<Landed> {
+        let (start, end) = (self.places.first()?, self.places.last()?);
+        let offset = start.offset;
+        let bytes = (end.offset - offset) as usize + end.bytes as usize;
+        let mut blocks = VecDeque::with_capacity(self.places.len());
+        let mut memory = 0;
+        let (file, places, spare) = (&self.file, &self.places, &mut self.spare);
+        let mut see = |found: &[u8]| {
+            DECOMPRESSOR.with_borrow_mut(|decompressor| {
+                for place in places {
+                    let from = (place.offset - offset) as usize;
+                    let stored = found.get(from..from + place.bytes as usize);
+                    let buffer = spare.pop().unwrap_or_default();
+                    let stored = stored.unwrap_or_default();
+                    let block = file.decode_block(*place, stored, buffer, decompressor);
+                    let bytes = block.as_ref().map_or(0, Block::memory);
+                    memory += bytes;
+                    blocks.push_back((bytes, block));
+                }
+            });
+        };
+        self.disk.read(offset, bytes, &mut see).ok()?;
+        file.metrics().block_bytes_read.add(bytes as u64);
+        self.reservation.correct(memory);
+        Some(Landed {
+            blocks,
+            reservation: self.reservation,
+        })
+    }
+}
