@@ -200,6 +200,11 @@ impl BlockCache {
 
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {
         self.blocks.insert((file, offset), block);
+        // Nothing went if all had been used. Now all have had their second chance.
+        let capacity = self.blocks.capacity();
+        if self.blocks.weight() > capacity {
+            self.blocks.set_capacity(capacity);
+        }
         self.report();
     }
 

@@ -172,5 +172,11 @@ mod tests {
         assert!(left < 60, "{left}");
         cache.clear();
         assert!((0..1000).all(|at| residents.get(at).is_none()));
+        // Where all are used between one block and the next, some must go nevertheless.
+        for at in 0..1000 {
+            (0..at).for_each(|at| drop(residents.get(at)));
+            add(at);
+            assert!(cache.usage().0 <= options.bytes, "{at}");
+        }
     }
 }
