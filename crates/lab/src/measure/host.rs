@@ -241,7 +241,11 @@ mod tests {
             }
             sampler.finish()
         });
-        assert!((3..=4).contains(&samples.len()), "{samples:?}");
+        // A busy machine may wake the sampler late, never early; the last sample is taken when it is told to finish.
+        assert!((1..=4).contains(&samples.len()), "{samples:?}");
+        for pair in samples[..samples.len() - 1].windows(2) {
+            assert!(pair[1].seconds - pair[0].seconds >= 0.09, "{samples:?}");
+        }
         if cfg!(target_os = "linux") {
             assert!(samples.iter().any(|sample| sample.processors > 0.3));
             assert!(samples.iter().all(|sample| sample.resident_bytes > 0));
