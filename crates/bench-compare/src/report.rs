@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::plan::Figures;
 use crate::rivals::{BATCH_ENTRIES, EngineKind};
 use crate::workload::{KEY_BYTES, VALUE_BYTES};
-use crate::works::{SPLITS, median};
+use crate::works::{SPLITS, median, touched_bytes};
 
 /// A whole run.
 #[derive(Debug, Serialize)]
@@ -252,8 +252,10 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
         ),
         format!(
             "Repetitions: {}, engines in turn, each work in a process of its own after the disks \
-             were synced.",
-            options.repetitions()
+             were synced and {} of memory were touched and freed, so that no engine waits for a \
+             host that took it back.",
+            options.repetitions(),
+            mib(touched_bytes(options.entries()))
         ),
     ];
     for engine in engines {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{ingest, memory, read, replay, unmerged, visibility};
+use super::{ingest, machine, memory, read, replay, unmerged, visibility};
 use crate::Outcome;
 use crate::children::{Job, Step};
 use crate::figures::Figure;
@@ -30,6 +30,10 @@ pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
         Step::Crash => replay::crash(job),
         Step::Replay => replay::replay(job),
         Step::Memory => memory::run(job),
+        Step::Touch => {
+            machine::touch_memory(job.entries);
+            Ok(Vec::new())
+        }
     }
 }
 

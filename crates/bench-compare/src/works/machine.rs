@@ -11,6 +11,17 @@ pub(super) fn peak_resident_bytes() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
+/// About what a run of so many entries takes, and at most what most machines have free.
+pub(crate) fn touched_bytes(entries: u64) -> u64 {
+    entries.saturating_mul(512).min(2 << 30)
+}
+
+/// Has the memory of a run for itself once, so that the system has it ready.
+pub(super) fn touch_memory(entries: u64) {
+    let bytes = usize::try_from(touched_bytes(entries)).unwrap_or(0);
+    std::hint::black_box(vec![1_u8; bytes]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,3 +11,4 @@ mod visibility;
 
 pub(crate) use dispatch::{median, run};
 pub(crate) use ingest::SPLITS;
+pub(crate) use machine::touched_bytes;
