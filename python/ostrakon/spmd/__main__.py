@@ -107,9 +107,12 @@ def _run(script: Path, arguments: list[str]) -> int:
             here.abort(code)
         return code
     except BaseException:
-        traceback.print_exc()
+        # At once: line by line the launcher may end in between.
+        told = traceback.format_exc()
         if here.size > 1:
-            _say(f"process {here.rank} of {here.size} failed; all are ended")
+            told += f"process {here.rank} of {here.size} failed; all are ended\n"
+        sys.stderr.write(told)
+        if here.size > 1:
             here.abort(1)
         return 1
     return 0

@@ -6,6 +6,7 @@ import collections
 import functools
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -217,8 +218,13 @@ class MpiWorld(World):
         """Ends every process of the program at once, for one that cannot go on."""
         sys.stdout.flush()
         sys.stderr.flush()
+        # What the launcher has not read from its pipes yet would be lost with it.
+        time.sleep(_LAST_WORDS_SECONDS)
         self._mpi.COMM_WORLD.Abort(code)
 
+
+# Time for the launcher to pass on what a process said before it ended all.
+_LAST_WORDS_SECONDS = 0.2
 
 # Tags of the script begin behind ours.
 _REDUCE_TAG = 0
