@@ -23,7 +23,7 @@ setup: ## check the tools; install what is missing, or say how
 	@scripts/setup
 
 demo: ## build, ingest millions of entries, walk, verify, kill -9, write a report
-	@scripts/setup
+	@scripts/setup demo
 	@scripts/demo
 
 test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation, Python
