@@ -116,8 +116,9 @@ fn ctrl_c_stops_an_import_and_keeps_what_was_read() {
     input.flush().unwrap();
     // Time to start, to read the lines and to install the handler.
     std::thread::sleep(std::time::Duration::from_millis(1500));
-    let killed = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+    // The shell's own `kill`: the program of that name is not on every system.
+    let killed = std::process::Command::new("sh")
+        .args(["-c", "kill -INT \"$1\"", "sh", &child.id().to_string()])
         .status()
         .unwrap();
     assert!(killed.success());
