@@ -135,14 +135,11 @@ pub(crate) fn finish(mut command: Command, input: &[u8]) -> Ran {
     }
 }
 
-/// The folder of real data, if the tester names one.
-pub(crate) fn real_data(file: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("OSTRAKON_TEST_DATA");
-    let path = folder
-        .map(|folder| Path::new(&folder).join(file))
-        .filter(|path| path.exists());
-    if path.is_none() {
-        eprintln!("skipped: OSTRAKON_TEST_DATA names no folder with {file}");
-    }
+/// A file of real data, which is not in the repository: tests of it run only when asked, by
+/// `OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon -- --ignored`.
+pub(crate) fn real_data(file: &str) -> PathBuf {
+    let folder = std::env::var_os("OSTRAKON_TEST_DATA").expect("OSTRAKON_TEST_DATA names a folder");
+    let path = Path::new(&folder).join(file);
+    assert!(path.exists(), "OSTRAKON_TEST_DATA has no {file}");
     path
 }
