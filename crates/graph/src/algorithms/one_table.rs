@@ -1,8 +1,9 @@
 //! One table: copied with filters and a function, transposed, reduced, counted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ostrakon_cell::{Batch, Range, Result, ScanOptions, Table};
+use ostrakon_cell::{Batch, Error, ErrorKind, Range, Result, ScanOptions, Table};
 
 use crate::Plus;
 use crate::iterators::{RowReduction, row_reduce};
@@ -124,13 +125,60 @@ pub fn reduce_rows(
     Ok(reduced)
 }
 
-/// Entries of a table that the context may see, counted where the table is.
-pub(crate) fn count_entries(context: &GraphContext, table: &Arc<dyn Table>) -> Result<u64> {
+/// Pieces a thread counts: so many that rows of very different length are shared evenly.
+const PIECES_A_THREAD: usize = 16;
+
+/// Entries of a table that the context may see, counted where the table is. `rows` are row keys
+/// likely to be in it, sorted: they say where it is cut, each thread counting some pieces.
+pub(crate) fn count_entries(
+    context: &GraphContext,
+    table: &Arc<dyn Table>,
+    rows: &Keys,
+) -> Result<u64> {
+    let threads = context.threads.max(1);
+    let pieces = cut(rows, threads * PIECES_A_THREAD);
+    let next = AtomicUsize::new(0);
+    let count = || {
+        let mut count = 0;
+        while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+            count += count_piece(context, table, piece)?;
+        }
+        Ok(count)
+    };
+    let counts: Vec<Result<u64>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads.min(pieces.len()))
+            .map(|_| scope.spawn(count))
+            .collect();
+        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| {
+            worker
+                .join()
+                .unwrap_or_else(|_| Err(Error::new(ErrorKind::Internal, "a worker panicked")))
+        };
+        workers.into_iter().map(join).collect()
+    });
+    counts.into_iter().sum()
+}
+
+/// All rows there can be, cut into at most so many ranges at some of these.
+fn cut(rows: &Keys, pieces: usize) -> Vec<Range> {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let mut ranges = Vec::with_capacity(pieces);
+    let mut start = Unbounded;
+    for piece in 1..pieces.min(rows.len() + 1) {
+        let row = rows.get(piece * rows.len() / pieces.min(rows.len() + 1));
+        ranges.push(Range::rows::<&[u8]>((start, Included(row))));
+        start = Excluded(row);
+    }
+    ranges.push(Range::rows::<&[u8]>((start, Unbounded)));
+    ranges
+}
+
+fn count_piece(context: &GraphContext, table: &Arc<dyn Table>, piece: &Range) -> Result<u64> {
     let options = ScanOptions {
         iterators: vec![row_reduce(45, RowReduction::Count, "")],
         ..ScanOptions::default()
     };
-    let mut scan = context.scan(table, &[Range::all()], options)?;
+    let mut scan = context.scan(table, std::slice::from_ref(piece), options)?;
     let mut batch = Batch::new();
     let mut count = 0;
     while scan.next_batch(&mut batch)? {
@@ -141,4 +189,32 @@ pub(crate) fn count_entries(context: &GraphContext, table: &Arc<dyn Table>) -> R
             .sum::<u64>();
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::testing::{context, fill};
+
+    #[test]
+    fn counts_do_not_depend_on_where_the_table_is_cut() {
+        let mut context = context();
+        context.threads = 3;
+        fill(
+            &context,
+            "t",
+            (0..500).map(|at| (format!("r{:02}", at % 60), format!("c{at}"), "1")),
+        );
+        let table = context.table("t").expect("made");
+        let all: Vec<String> = (0..60).map(|at| format!("r{at:02}")).collect();
+        for keys in [&all[..0], &all[..1], &all[7..9], &all[..], &all[30..]] {
+            let mut rows = Keys::default();
+            keys.iter().for_each(|key| rows.push(key.as_bytes()));
+            let count = count_entries(&context, &table, &rows).expect("counts");
+            assert_eq!(count, 500, "cut at {} rows", keys.len());
+            let pieces = cut(&rows, 48);
+            assert_eq!(pieces.len(), 48.min(keys.len() + 1));
+            assert!(pieces.iter().all(|piece| !piece.is_empty()));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, IteratorClass, IteratorEnvironment,
     IteratorOptions, IteratorSetting, Key, KeyPart, LabelMap, Range, Result,
-    SortedKeyValueIterator,
+    SortedKeyValueIterator, Span, same_bytes,
 };
 
 use super::apply::not_a_number;
@@ -60,6 +60,8 @@ struct NumberCombiner {
     labels: LabelMap,
     at: usize,
     exhausted: bool,
+    /// All entries at hand lie in the range asked for.
+    inside: bool,
     key: Key,
     text: Vec<u8>,
     /// The range asked for: the source reads whole columns.
@@ -75,6 +77,7 @@ impl NumberCombiner {
             labels: LabelMap::default(),
             at: 0,
             exhausted: true,
+            inside: false,
             key: Key::default(),
             text: Vec::new(),
             wanted: Range::all(),
@@ -91,33 +94,63 @@ impl NumberCombiner {
             self.labels.clear();
             self.at = 0;
             self.exhausted = !self.source.next_batch(&mut self.look_ahead, limit)?;
+            // Sorted, so the ends speak for all.
+            let inside = |at| self.wanted.contains(self.look_ahead.key(at));
+            self.inside = match self.look_ahead.len() {
+                0 => false,
+                entries => inside(0) && inside(entries - 1),
+            };
         }
         Ok(true)
     }
 
-    /// Whether the entry behind `self.at`, if it is at hand, is another version of the same column.
-    fn followed_by_version(&self) -> Option<bool> {
-        let next = self.at + 1;
-        (next < self.look_ahead.len()).then(|| {
-            let (this, next) = (self.look_ahead.key(self.at), self.look_ahead.key(next));
-            !next.deleted && next.same(this, KeyPart::Visibility)
-        })
+    /// Whether the entry is in the range asked for.
+    fn is_wanted(&self, at: usize) -> bool {
+        self.inside || self.wanted.contains(self.look_ahead.key(at))
+    }
+
+    /// Whether the entry at `at` is of the same column as the one before it, and no delete marker.
+    fn is_version(&self, at: usize) -> bool {
+        let batch = &self.look_ahead;
+        let (this, before) = (&batch.slots()[at], &batch.slots()[at - 1]);
+        // Neighbours differ in their qualifier most often, and share the bytes of their row.
+        let same = |a: Span, b: Span| a == b || same_bytes(batch.bytes(a), batch.bytes(b));
+        !this.deleted
+            && this.visibility == before.visibility
+            && same(this.qualifier, before.qualifier)
+            && same(this.family, before.family)
+            && same(this.row, before.row)
+    }
+
+    /// The value of the entry at `self.at`, which is passed.
+    fn take(&mut self) -> Result<f64> {
+        let value = parse_number(self.look_ahead.value(self.at)).ok_or_else(not_a_number)?;
+        self.at += 1;
+        Ok(value)
     }
 
     fn combine(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<()> {
-        self.key.set(self.look_ahead.key(self.at));
-        let mut so_far = parse_number(self.look_ahead.value(self.at)).ok_or_else(not_a_number)?;
-        loop {
-            self.at += 1;
-            if !self.fill(limit)? {
-                break;
+        let first = self.at;
+        let mut so_far = self.take()?;
+        while self.at < self.look_ahead.len() && self.is_version(self.at) {
+            so_far = self.plus.apply(so_far, self.take()?);
+        }
+        if self.at < self.look_ahead.len() {
+            if self.is_wanted(first) {
+                self.text.clear();
+                format_number(so_far, &mut self.text)?;
+                out.push(self.look_ahead.key(first), &self.text)?;
             }
+            return Ok(());
+        }
+        // More versions may come with the next entries, which take the place of these.
+        self.key.set(self.look_ahead.key(first));
+        while self.fill(limit)? {
             let next = self.look_ahead.key(self.at);
             if next.deleted || !next.same(self.key.as_ref(), KeyPart::Visibility) {
                 break;
             }
-            let value = parse_number(self.look_ahead.value(self.at)).ok_or_else(not_a_number)?;
-            so_far = self.plus.apply(so_far, value);
+            so_far = self.plus.apply(so_far, self.take()?);
         }
         if self.wanted.contains(self.key.as_ref()) {
             self.text.clear();
@@ -160,10 +193,11 @@ impl SortedKeyValueIterator for NumberCombiner {
             if !self.fill(limit)? {
                 return Ok(false);
             }
+            let next = self.at + 1;
             let alone = self.look_ahead.slots()[self.at].deleted
-                || self.followed_by_version() == Some(false);
+                || (next < self.look_ahead.len() && !self.is_version(next));
             if alone {
-                if self.wanted.contains(self.look_ahead.key(self.at)) {
+                if self.is_wanted(self.at) {
                     out.push_from(&self.look_ahead, self.at, &mut self.labels)?;
                 }
                 self.at += 1;

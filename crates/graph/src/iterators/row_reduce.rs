@@ -136,22 +136,26 @@ impl RowReduceIterator {
 
     /// Adds the entry at `self.at`, which is of the row under way or begins one.
     fn add(&mut self) -> Result<()> {
-        let entry = self.look_ahead.entry(self.at);
+        let slot = &self.look_ahead.slots()[self.at];
         let value = match self.reduction {
             RowReduction::Count => 1.0,
-            RowReduction::Values(_) => parse_number(entry.value).ok_or_else(not_a_number)?,
+            RowReduction::Values(_) => {
+                parse_number(self.look_ahead.bytes(slot.value)).ok_or_else(not_a_number)?
+            }
         };
         self.so_far = Some(match (self.so_far, self.reduction) {
             (None, _) => {
                 self.key.row.clear();
-                self.key.row.extend_from_slice(entry.key.row);
-                self.key.timestamp = entry.key.timestamp;
+                self.key
+                    .row
+                    .extend_from_slice(self.look_ahead.bytes(slot.row));
+                self.key.timestamp = slot.timestamp;
                 value
             }
             (Some(so_far), RowReduction::Count) => so_far + value,
             (Some(so_far), RowReduction::Values(plus)) => plus.apply(so_far, value),
         });
-        self.key.timestamp = self.key.timestamp.max(entry.key.timestamp);
+        self.key.timestamp = self.key.timestamp.max(slot.timestamp);
         Ok(())
     }
 }
@@ -201,10 +205,16 @@ impl SortedKeyValueIterator for RowReduceIterator {
                 self.finish(out)?;
                 continue;
             }
-            if !self.look_ahead.slots()[self.at].deleted {
-                self.add()?;
+            let row = self.look_ahead.slots()[self.at].row;
+            // Entries of one row often share its bytes: then nothing is compared.
+            while let Some(slot) = self.look_ahead.slots().get(self.at)
+                && slot.row == row
+            {
+                if !slot.deleted {
+                    self.add()?;
+                }
+                self.at += 1;
             }
-            self.at += 1;
         }
         Ok(true)
     }

@@ -190,11 +190,14 @@ impl<'a> Product<'a> {
             triples.into_matrix(self.rows.keys(), self.columns.keys(), self.options.plus())
         });
         let mut entries = 0;
-        for writer in self.result.iter().chain(&self.transpose) {
+        let written = [(&self.result, &self.rows), (&self.transpose, &self.columns)];
+        for (writer, rows) in written {
+            let Some(writer) = writer else { continue };
             entries += if writer.fresh && outcome.collections <= 1 {
                 outcome.io.result_entries
             } else {
-                count_entries(self.context, writer.table())?
+                let rows = rows.keys().pick(&rows.keys().sorted_positions());
+                count_entries(self.context, writer.table(), &rows)?
             };
         }
         if self.result.is_some() || self.transpose.is_some() {
