@@ -237,8 +237,9 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
             BatchWriterConfig::default().batch_bytes >> 10,
         ),
         format!(
-            "Memory: Ostrakon's budget is {}, of which {} is block cache. Rivals have a block cache \
-             of that size and their own write buffers. Programs in Rust, fjall among them, have jemalloc \
+            "Memory: Ostrakon's budget is {}, of which {} is block cache; while nobody writes, the cache may use \
+             more of the budget. Rivals have a block cache of that size, their own write buffers, and the \
+             system's page cache, which Ostrakon uses for what its cache lacks. Programs in Rust, fjall among them, have jemalloc \
              with Ostrakon's settings (Linux on x86-64); RocksDB has the system's allocator.",
             mib(store.memory_budget_bytes),
             mib(store.cache_bytes())

@@ -12,6 +12,8 @@ mod entries;
 mod import;
 #[path = "cli/lab.rs"]
 mod lab;
+#[path = "cli/lending.rs"]
+mod lending;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/run.rs"]

@@ -6,15 +6,22 @@ use crate::vfs::machine_memory_bytes;
 /// How a store is opened. Properties of tables are set on the tables, by Accumulo's names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreOptions {
-    /// Memory the store may hold, in bytes: memtables take up to six tenths, caches a quarter, the
-    /// rest is for compactions and scans. More means fewer, larger files and less compaction. Default: a
-    /// quarter of the machine's memory, at least 64 MiB and at most 4 GiB.
+    /// Memory the store may hold, in bytes: memtables take up to six tenths, caches a quarter (and
+    /// more with [`lend_unused`](Self::lend_unused)), the rest is for compactions and scans. More
+    /// means fewer, larger files and less compaction. Default: a quarter of the machine's memory, at
+    /// least 64 MiB and at most 4 GiB.
     pub memory_budget_bytes: u64,
     /// Makes the directory a store when it is empty or absent. Default: yes.
     pub create: bool,
     /// Accepts no writes and changes nothing on the disk. Damaged logs are read as far as they go.
     /// Default: no.
     pub read_only: bool,
+    /// Lets the block cache use what memtables leave of their six tenths. A writer takes it back at
+    /// once; three seconds after the last write it is lent again. Blocks that leave the cache leave
+    /// holes of some 32 KiB, so this is only for processes whose allocator gives such memory back to
+    /// the system soon, as `ostrakon-allocator` does: with glibc's, which does not, what was lent
+    /// stays resident beside full memtables. Without effect where `background` is off. Default: no.
+    pub lend_unused: bool,
     /// Compactions that may run at once. Default: the number of cores, at most 4.
     pub compaction_threads: usize,
     /// Runs flushes, compactions and splits by itself. Tests turn it off to decide the moment.
@@ -35,6 +42,7 @@ impl Default for StoreOptions {
             memory_budget_bytes: default_memory_budget(),
             create: true,
             read_only: false,
+            lend_unused: false,
             compaction_threads: cores.min(4),
             background: true,
             wal_segment_bytes: 256 << 20,
@@ -63,7 +71,7 @@ impl StoreOptions {
         self.wal_segment_bytes.min(self.memory_budget_bytes / 8)
     }
 
-    /// Bytes the block and index caches may hold.
+    /// Bytes the block and index caches may hold, beside what is lent to them.
     #[must_use]
     pub fn cache_bytes(&self) -> u64 {
         self.memory_budget_bytes / 4

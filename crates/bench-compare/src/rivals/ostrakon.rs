@@ -7,7 +7,7 @@ use ostrakon_cell::{
     Durability, ErrorKind, Range, ScanOptions, Source, Table, TableOptions,
 };
 use ostrakon_lab::continuous::{RowRange, even_splits};
-use ostrakon_store::Store;
+use ostrakon_store::{Store, StoreOptions};
 
 use super::engine::{Engine, Scanned, Setting, Writer};
 use crate::Outcome;
@@ -24,7 +24,12 @@ pub(crate) struct Ostrakon {
 
 impl Ostrakon {
     pub(crate) fn open(setting: &Setting) -> Outcome<Self> {
-        let store = Store::open(&setting.dir, setting.store.clone())?;
+        // As the program does.
+        let options = StoreOptions {
+            lend_unused: ostrakon_allocator::GIVES_BACK,
+            ..setting.store.clone()
+        };
+        let store = Store::open(&setting.dir, options)?;
         let table = match store.table(TABLE) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let options = TableOptions {

@@ -76,6 +76,7 @@ pub(super) fn open_directory(
     let mut options = StoreOptions {
         create,
         read_only: access.read_only,
+        lend_unused: ostrakon_allocator::GIVES_BACK,
         ..StoreOptions::default()
     };
     if let Some(memory) = access.memory {

@@ -73,6 +73,7 @@ impl Rig for StoreRig {
         }
         let options = StoreOptions {
             memory_budget_bytes: self.budget(settings),
+            lend_unused: ostrakon_allocator::GIVES_BACK,
             ..StoreOptions::default()
         };
         let store = Store::open_with(components(), &self.store, options)?;

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, Weighter};
 
@@ -50,7 +52,7 @@ struct BlockWeigher;
 
 impl Weighter<PartId, Arc<Block>> for BlockWeigher {
     fn weight(&self, _: &PartId, block: &Arc<Block>) -> u64 {
-        block.memory() as u64 + ENTRY_BYTES
+        allocated(block.memory() as u64) + ENTRY_BYTES
     }
 }
 
@@ -63,13 +65,16 @@ impl Weighter<PartId, Part> for PartWeigher {
     }
 }
 
+/// Blocks that went.
+type Gone = [Option<Arc<Block>>; 2];
+
 /// Gives blocks that look-ups used another round: those do not ask the cache.
 #[derive(Clone, Default)]
 struct SecondChance;
 
 impl Lifecycle<PartId, Arc<Block>> for SecondChance {
     /// What is evicted, to be freed when the cache is no longer locked. Mostly one block makes room for one.
-    type RequestState = [Option<Arc<Block>>; 2];
+    type RequestState = Gone;
 
     fn is_pinned(&self, _: &PartId, block: &Arc<Block>) -> bool {
         block.take_used()
@@ -85,6 +90,14 @@ impl Lifecycle<PartId, Arc<Block>> for SecondChance {
 /// About what the cache itself needs for an entry.
 const ENTRY_BYTES: u64 = 96;
 
+/// What allocators that keep sizes in classes, four to a doubling, take for so many bytes.
+fn allocated(bytes: u64) -> u64 {
+    let class = bytes
+        .checked_next_power_of_two()
+        .map_or(1, |power| power / 8);
+    bytes.next_multiple_of(class.max(1))
+}
+
 /// A shard holds at least this much, so that large blocks fit.
 const SHARD_BYTES: u64 = 8 << 20;
 
@@ -98,7 +111,15 @@ pub struct BlockCache {
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
     seen: Seen,
+    /// What blocks and parts have for themselves.
     bytes: u64,
+    /// What they have beside that, for now.
+    lent: AtomicU64,
+    /// What blocks may take; held while that changes.
+    room: Mutex<u64>,
+    /// Blocks put in, to look at them all only now and then.
+    puts: AtomicU64,
+    shards: u64,
     metrics: Arc<Metrics>,
 }
 
@@ -154,6 +175,10 @@ impl BlockCache {
             ahead: AheadBudget::new(options.bytes / 4),
             seen: Seen::new(options.bytes),
             bytes: options.bytes,
+            lent: AtomicU64::new(0),
+            room: Mutex::new(options.bytes),
+            puts: AtomicU64::new(0),
+            shards: shards as u64,
             metrics,
         }))
     }
@@ -162,6 +187,12 @@ impl BlockCache {
     #[must_use]
     pub fn usage(&self) -> (u64, u64) {
         (self.blocks.weight(), self.parts.weight())
+    }
+
+    /// Bytes lent.
+    #[cfg(test)]
+    pub(crate) fn lent(&self) -> u64 {
+        self.lent.load(Ordering::Relaxed)
     }
 
     /// Number of files held open.
@@ -198,14 +229,58 @@ impl BlockCache {
         self.blocks.peek(&(file, offset)).is_some()
     }
 
-    pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) {
-        self.blocks.insert((file, offset), block);
-        // Nothing went if all had been used. Now all have had their second chance.
-        let capacity = self.blocks.capacity();
-        if self.blocks.weight() > capacity {
-            self.blocks.set_capacity(capacity);
+    /// Lets a block in. Gives the buffer of one that went for it, if nobody uses that any more: the next block to be read
+    /// needs one of that size.
+    pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) -> Option<Vec<u8>> {
+        let mut gone = Gone::default();
+        self.blocks
+            .insert_with_lifecycle((file, offset), block, &mut gone);
+        // The sizes of all shards are not asked for each time: that would cost more than the rest.
+        if self
+            .puts
+            .fetch_add(1, Ordering::Relaxed)
+            .is_multiple_of(self.shards)
+        {
+            // Nothing went if all had been used. Now all have had their second chance.
+            self.evict(*self.room.lock());
+            self.report();
         }
+        let [first, _] = gone;
+        first.and_then(Arc::into_inner).map(Block::into_bytes)
+    }
+
+    /// Says how many bytes may be held beside the cache's own. If that is less than before, they are free on return, but
+    /// for blocks somebody reads.
+    pub(crate) fn lend(&self, bytes: u64) {
+        self.lent.store(bytes, Ordering::Relaxed);
+        self.resize();
         self.report();
+    }
+
+    /// Gives blocks what indexes and filters leave.
+    fn resize(&self) {
+        let mut room = self.room.lock();
+        // In steps: the cache rounds down what it remembers each time.
+        let step = (self.bytes / 64).max(1);
+        let parts = self.parts.weight().div_ceil(step).saturating_mul(step);
+        let left = self.bytes.saturating_sub(parts).max(self.bytes / 2);
+        let new = left.saturating_add(self.lent.load(Ordering::Relaxed));
+        if *room != new {
+            *room = new;
+            self.blocks.set_capacity(new);
+            self.evict(new);
+        }
+    }
+
+    /// Makes blocks fit, those too that were used since they were looked at last.
+    fn evict(&self, room: u64) {
+        // Each round takes away the second chance of all; then another one evicts.
+        for _ in 0..4 {
+            if self.blocks.weight() <= room.max(self.blocks.capacity()) {
+                return;
+            }
+            self.blocks.set_capacity(room);
+        }
     }
 
     /// Whether a block of so many bytes that was met in a long read should be let in: when long reads meet it the second
@@ -233,9 +308,7 @@ impl BlockCache {
             bytes: bytes as u64,
         };
         self.parts.insert((file, offset), part);
-        // Blocks have what indexes and filters leave.
-        let left = self.bytes.saturating_sub(self.parts.weight());
-        self.blocks.set_capacity(left.max(self.bytes / 2));
+        self.resize();
         self.report();
         Ok(value)
     }

@@ -234,6 +234,10 @@ impl Decompressor {
                 stored.len()
             )));
         }
+        if out.capacity() < raw_len {
+            // What is in it need not be moved.
+            *out = Vec::new();
+        }
         out.resize(raw_len, 0);
         let written = match codec {
             BlockCodec::None => {

@@ -6,7 +6,7 @@ use crate::codec::Compression;
 /// How a file is written. Readers need none of it.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Uncompressed bytes after which a block is closed; default 32 KiB. Larger blocks compress better and make
+    /// Uncompressed bytes of a block, which small entries do not exceed; default 32 KiB. Larger blocks compress better and make
     /// look-ups of single rows dearer. From 1 KiB to 16 MiB; values outside are taken as the nearer end.
     pub block_bytes: usize,
     /// Default LZ4. Flushes use `None`.

@@ -40,6 +40,8 @@ pub(super) struct GroupStream {
     last: Option<usize>,
     ahead: Ahead,
     stored: Vec<u8>,
+    /// The buffer of a block that left the cache.
+    spare: Vec<u8>,
     decompressor: Decompressor,
     scratch: DecodeScratch,
 }
@@ -56,6 +58,7 @@ impl GroupStream {
             last: None,
             ahead: Ahead::default(),
             stored: Vec::new(),
+            spare: Vec::new(),
             decompressor: Decompressor::new(),
             scratch: DecodeScratch::default(),
         }
@@ -284,7 +287,13 @@ impl GroupStream {
         }
         let block = Arc::new(block);
         if kept {
-            file.cache().put_block(id, place.offset, block.clone());
+            let gone = file.cache().put_block(id, place.offset, block.clone());
+            // Not one that is much too large.
+            if let Some(gone) = gone
+                && gone.capacity() <= STORED_BYTES_MAX.min(2 * block.raw_len())
+            {
+                self.spare = gone;
+            }
             // After that: what is here looks used to the cache as soon as somebody comes.
             self.index.residents().put(at, &block);
         }
@@ -305,7 +314,10 @@ impl GroupStream {
         self.stored.resize(bytes, 0);
         file.handle()?.read_at(place.offset, &mut self.stored)?;
         file.metrics().block_bytes_read.add(bytes as u64);
-        let buffer = self.ahead.buffer();
+        let buffer = match std::mem::take(&mut self.spare) {
+            spare if spare.capacity() > 0 => spare,
+            _ => self.ahead.buffer(),
+        };
         let block = file.decode_block(place, &self.stored, buffer, &mut self.decompressor)?;
         if self.stored.capacity() > STORED_BYTES_MAX {
             self.stored = Vec::new();

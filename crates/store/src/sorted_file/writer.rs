@@ -59,6 +59,8 @@ pub struct SortedFileWriter {
     /// Whether finishing began and did not end.
     unfinished: bool,
     options: WriterOptions,
+    /// Bytes after which a block is closed.
+    full_block: usize,
     /// The last one is the default group.
     groups: Vec<GroupWriter>,
     group_of: HashMap<Vec<u8>, usize>,
@@ -84,6 +86,8 @@ impl SortedFileWriter {
         mut options: WriterOptions,
     ) -> StoreResult<Self> {
         options.block_bytes = options.block_bytes.clamp(1 << 10, 16 << 20);
+        // A block's last entry and its heads come on top, and allocators have classes: a little more than 32 KiB takes 40.
+        let full_block = options.block_bytes - options.block_bytes / 32;
         let compressor = Compressor::new(options.compression)?;
         let mut group_of = HashMap::new();
         for (at, group) in options.locality_groups.iter().enumerate() {
@@ -109,6 +113,7 @@ impl SortedFileWriter {
             vfs: vfs.clone(),
             path: path.to_owned(),
             options,
+            full_block,
             groups,
             group_of,
             filter,
@@ -221,7 +226,7 @@ impl SortedFileWriter {
                 return Err(self.out_of_order(key));
             }
             self.entries += 1;
-            if group.builder.raw_estimate() >= self.options.block_bytes || group.builder.is_full() {
+            if group.builder.raw_estimate() >= self.full_block || group.builder.is_full() {
                 self.write_block(group_at)?;
             }
         }

@@ -119,11 +119,12 @@ fn compact(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     Ok(worked)
 }
 
-/// Merges memtable runs and deletes files that nobody needs.
+/// Merges memtable runs, deletes files that nobody needs, and lends memory that nobody writes to.
 fn keep(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     for table in all(tables) {
         table.merge_runs();
     }
+    context.pressure.lend(&*context.clock);
     context.files.collect().map(|_| false)
 }
 

@@ -154,10 +154,13 @@ impl Store {
             open_files: options.max_open_files,
         };
         let cache = BlockCache::new(sizes, metrics.clone())?;
+        // Whoever flushes and compacts by hand has a cache of one size.
+        let borrower = (options.lend_unused && (options.background || options.read_only))
+            .then(|| cache.clone());
         let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
         let context = Arc::new(StoreContext {
             timer: Timer::new(clock.clone()),
-            pressure: crate::table::Pressure::new(options.memtable_bytes()),
+            pressure: crate::table::Pressure::new(options.memtable_bytes(), borrower),
             buffers: Arc::new(BufferPool::new(options.flush_bytes() / 2)),
             vfs,
             dir,
@@ -190,6 +193,7 @@ impl Store {
             next_segment,
             damages,
         } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
+        context.pressure.lend(&*context.clock);
         let store = Self {
             log: Mutex::new(None),
             threads: Mutex::new(Vec::new()),

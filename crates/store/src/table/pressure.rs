@@ -1,10 +1,13 @@
-//! Back-pressure: keeps memory inside its budget by slowing writers down, smoothly.
+//! Back-pressure: keeps memory inside its budget by slowing writers down, smoothly. What no writer uses may be lent to
+//! the block cache.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::cache::BlockCache;
 use crate::clock::Clock;
 
 /// Share of the budget, in percent, above which writers are delayed.
@@ -16,6 +19,10 @@ const LONGEST_DELAY: Duration = Duration::from_millis(20);
 /// Writers that paused for longer have stopped.
 const FILLING_NANOS: u64 = 3_000_000_000;
 
+/// A loan changes by this share of the limit: large enough that hardly a batch waits for it, small enough that nobody
+/// waits long.
+const LOAN_STEPS: u64 = 32;
+
 /// Memory of all memtables and batches under way, and how far compaction is behind.
 #[derive(Debug)]
 pub(crate) struct Pressure {
@@ -23,18 +30,27 @@ pub(crate) struct Pressure {
     used: AtomicU64,
     /// Files above `table.file.max` in the tablet that has most of them, in percent of that limit.
     debt_percent: AtomicU64,
-    /// When a batch was last written, by the clock that only goes forward.
+    /// When a batch was last written, by the clock that only goes forward; 0 before the first.
     last_write_nanos: AtomicU64,
     gate: Mutex<()>,
     freed: Condvar,
+    /// What memtables may take without asking for anything back; the rest of the limit is lent.
+    own: AtomicU64,
+    /// Who borrows, if anybody does.
+    borrower: Option<Arc<BlockCache>>,
+    /// Held while the loan changes.
+    loan: Mutex<()>,
 }
 
 impl Pressure {
-    /// Pressure against a limit in bytes.
+    /// Pressure against a limit in bytes. Nothing is lent to the `borrower` before [`lend`](Self::lend).
     #[must_use]
-    pub(crate) fn new(limit: u64) -> Self {
+    pub(crate) fn new(limit: u64, borrower: Option<Arc<BlockCache>>) -> Self {
         Self {
             limit,
+            own: AtomicU64::new(limit),
+            borrower,
+            loan: Mutex::new(()),
             used: AtomicU64::new(0),
             debt_percent: AtomicU64::new(0),
             last_write_nanos: AtomicU64::new(0),
@@ -55,9 +71,53 @@ impl Pressure {
         self.used() >= self.limit
     }
 
-    /// Counts memory that a batch takes.
+    /// Counts memory that a batch takes. Waits for what the cache has to free, if the batch needs what was lent.
     pub(crate) fn take(&self, bytes: u64) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
+        // In one order with `own`: either `lend` sees these bytes or this sees what was lent.
+        let used = self.used.fetch_add(bytes, Ordering::SeqCst) + bytes;
+        if used > self.own.load(Ordering::SeqCst) {
+            self.call_in();
+        }
+    }
+
+    /// Takes back what memtables need and a step more.
+    #[cold]
+    fn call_in(&self) {
+        let _loan = self.loan.lock();
+        let own = self.own.load(Ordering::SeqCst);
+        if self.used() > own && own < self.limit {
+            self.keep_own(own);
+        }
+    }
+
+    /// Lends all but what memtables hold, unless somebody is writing. A writer who needs it takes it back at once.
+    pub(crate) fn lend(&self, clock: &dyn Clock) {
+        if self.borrower.is_none() || self.is_filling(0, clock) {
+            return;
+        }
+        let _loan = self.loan.lock();
+        self.keep_own(0);
+        if self.used.load(Ordering::SeqCst) > self.own.load(Ordering::SeqCst) {
+            self.keep_own(0);
+        }
+    }
+
+    /// Keeps `least` and what is in use, up to whole steps and one more, and lends the rest. Under `loan`.
+    fn keep_own(&self, least: u64) {
+        let Some(borrower) = &self.borrower else {
+            return;
+        };
+        let step = (self.limit / LOAN_STEPS).max(1);
+        let own = least
+            .max(self.used())
+            .saturating_add(step)
+            .div_ceil(step)
+            .saturating_mul(step)
+            .min(self.limit);
+        let before = self.own.swap(own, Ordering::SeqCst);
+        if before != own {
+            borrower.lend(self.limit - own);
+        }
     }
 
     /// Counts memory that was given back, and lets writers go on.
@@ -75,13 +135,14 @@ impl Pressure {
     /// Remembers that something is being written.
     pub(crate) fn wrote(&self, clock: &dyn Clock) {
         self.last_write_nanos
-            .store(clock.monotonic_nanos(), Ordering::Relaxed);
+            .store(clock.monotonic_nanos().max(1), Ordering::Relaxed);
     }
 
     /// Whether somebody is filling memory: at least `bytes` are in use, and more came a moment ago.
     pub(crate) fn is_filling(&self, bytes: u64, clock: &dyn Clock) -> bool {
         let last = self.last_write_nanos.load(Ordering::Relaxed);
-        self.used() >= bytes && clock.monotonic_nanos().saturating_sub(last) < FILLING_NANOS
+        let since = clock.monotonic_nanos().saturating_sub(last);
+        last > 0 && self.used() >= bytes && since < FILLING_NANOS
     }
 
     /// Delays the caller in proportion to how near memory and files are to their limits; returns
@@ -105,5 +166,60 @@ impl Pressure {
         if self.is_full() {
             self.freed.wait_for(&mut gate, Duration::from_millis(50));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::cache::CacheOptions;
+    use crate::clock::ManualClock;
+    use crate::metrics::Metrics;
+
+    const LIMIT: u64 = 32 << 20;
+    const STEP: u64 = LIMIT / LOAN_STEPS;
+
+    fn cache() -> Arc<BlockCache> {
+        BlockCache::new(CacheOptions::default(), Arc::new(Metrics::default())).unwrap()
+    }
+
+    #[test]
+    fn what_writers_do_not_use_is_lent_and_taken_back_by_steps() {
+        let (cache, clock) = (cache(), ManualClock::new(0));
+        let pressure = Pressure::new(LIMIT, Some(cache.clone()));
+        assert_eq!(cache.lent(), 0);
+        pressure.take(10);
+        pressure.lend(&clock);
+        assert_eq!(cache.lent(), LIMIT - 2 * STEP);
+        // As much as is kept may be taken without a word.
+        pressure.take(2 * STEP - 10);
+        assert_eq!(cache.lent(), LIMIT - 2 * STEP);
+        pressure.take(1);
+        assert_eq!(cache.lent(), LIMIT - 4 * STEP);
+        // At no moment memtables and loan are more than the limit.
+        while pressure.used() + STEP / 3 <= LIMIT {
+            pressure.take(STEP / 3);
+            assert!(cache.lent() + pressure.used() <= LIMIT);
+        }
+        assert_eq!(cache.lent(), 0);
+        pressure.take(LIMIT);
+        assert_eq!(cache.lent(), 0);
+    }
+
+    #[test]
+    fn nothing_is_lent_while_somebody_writes() {
+        let (cache, clock) = (cache(), ManualClock::new(0));
+        let pressure = Pressure::new(LIMIT, Some(cache.clone()));
+        pressure.take(LIMIT);
+        pressure.wrote(&clock);
+        pressure.give(LIMIT);
+        pressure.lend(&clock);
+        assert_eq!(cache.lent(), 0);
+        clock.advance(Duration::from_nanos(FILLING_NANOS + 1));
+        pressure.lend(&clock);
+        assert_eq!(cache.lent(), LIMIT - STEP);
+        Pressure::new(LIMIT, None).lend(&clock);
     }
 }

@@ -157,13 +157,15 @@ mod tests {
             cache.put_block(1, at as u64, block.clone());
             residents.put(at, &block);
         };
-        let (used, peeked) = (0..5, 5..10);
-        (0..10).for_each(add);
-        for at in 10..1000 {
+        // The first ones have the best places.
+        (0..60).for_each(add);
+        let (used, peeked) = (60..65, 65..70);
+        for at in 60..1000 {
+            add(at);
             used.clone()
+                .take_while(|used| *used <= at)
                 .for_each(|at| assert!(residents.get(at).is_some(), "{at}"));
             peeked.clone().for_each(|at| drop(residents.peek(at)));
-            add(at);
         }
         assert!(peeked.clone().all(|at| residents.get(at).is_none()));
         // Whoever is not used any more goes as well.
@@ -178,5 +180,58 @@ mod tests {
             add(at);
             assert!(cache.usage().0 <= options.bytes, "{at}");
         }
+    }
+
+    #[test]
+    fn what_is_lent_is_used_and_given_back_though_look_ups_use_all_of_it() {
+        let options = CacheOptions {
+            bytes: 100_000,
+            ..CacheOptions::default()
+        };
+        let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
+        let residents = Residents::new(1000);
+        cache.lend(900_000);
+        for at in 0..1000 {
+            let block = block(&residents, at);
+            cache.put_block(1, at as u64, block.clone());
+            residents.put(at, &block);
+        }
+        let held = cache.usage().0;
+        assert!((900_000..=1_000_000).contains(&held), "{held}");
+        (0..1000).for_each(|at| drop(residents.get(at)));
+        cache.lend(400_000);
+        let held = cache.usage().0;
+        assert!((450_000..=500_000).contains(&held), "{held}");
+        (0..1000).for_each(|at| drop(residents.get(at)));
+        cache.lend(0);
+        let held = cache.usage().0;
+        assert!((80_000..=100_000).contains(&held), "{held}");
+        // Nobody else holds them.
+        let alive = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
+        assert!(alive < 60, "{alive}");
+    }
+
+    #[test]
+    fn the_buffer_of_an_evicted_block_comes_back_unless_it_is_read() {
+        let options = CacheOptions {
+            bytes: 10_000,
+            ..CacheOptions::default()
+        };
+        let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
+        let residents = Residents::new(100);
+        let mut read = Vec::new();
+        let mut back = 0;
+        for at in 0..100 {
+            let block = block(&residents, at);
+            if at < 50 {
+                read.push(block.clone());
+            }
+            if let Some(buffer) = cache.put_block(1, at as u64, block) {
+                assert!(buffer.capacity() >= 2000);
+                back += 1;
+            }
+        }
+        assert!((40..=50).contains(&back), "{back}");
+        assert_eq!(read.len(), 50);
     }
 }

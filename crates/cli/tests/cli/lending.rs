@@ -1,0 +1,141 @@
+//! The promise about memory where the cache has what no writer uses, with the allocator of the program.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::io::Write as _;
+use std::process::Command;
+use std::sync::Arc;
+
+// What is free and not given back yet counts, so the allocator is the one the program has.
+use ostrakon_allocator as _;
+use ostrakon_cell::{
+    Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability, Range,
+    ScanOptions, Source, Table, TableOptions,
+};
+use ostrakon_store::{Store, StoreOptions};
+
+use crate::run::Folder;
+
+const BUDGET: u64 = 256 << 20;
+const VALUE: usize = 1000;
+/// Rows of twice the budget: more than the cache has with all that can be lent.
+const ROWS: u64 = 2 * BUDGET / VALUE as u64;
+const CHILD: &str = "lending::reads_and_then_writes_in_a_process_of_its_own";
+const CHILD_DIR: &str = "OSTRAKON_TEST_LENDING";
+const REPORT: &str = "resident bytes at most:";
+
+/// Look-ups fill the cache and all that is lent to it; then two writers want that back.
+#[test]
+fn writers_get_back_what_was_lent_and_the_budget_holds() {
+    let folder = Folder::new();
+    // A process's memory belongs to all its threads, so the store gets a process for itself.
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", CHILD, "--ignored", "--nocapture"])
+        .env(CHILD_DIR, folder.path("store"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    let report = text.split_once(REPORT).unwrap().1;
+    let most: u64 = report.split_whitespace().next().unwrap().parse().unwrap();
+    assert!(
+        most <= BUDGET + BUDGET / 4,
+        "{most} bytes for a budget of {BUDGET}"
+    );
+}
+
+#[test]
+#[ignore = "run by writers_get_back_what_was_lent_and_the_budget_holds"]
+fn reads_and_then_writes_in_a_process_of_its_own() {
+    let Some(directory) = std::env::var_os(CHILD_DIR) else {
+        return;
+    };
+    let options = StoreOptions {
+        memory_budget_bytes: BUDGET,
+        lend_unused: true,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(&directory, options.clone()).unwrap();
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    write(&table, 0..ROWS);
+    table.compact(&CompactOptions::default()).unwrap();
+    store.close().unwrap();
+    drop((table, store));
+
+    // Nobody writes, so all is lent at once.
+    let store = Store::open(&directory, options).unwrap();
+    let table = store.table("t").unwrap();
+    look_up(&table);
+    let cached = store.metrics().block_cache_bytes;
+    assert!(cached > BUDGET * 7 / 10, "{cached} bytes cached");
+    std::thread::scope(|scope| {
+        for part in 1..3 {
+            let table = &table;
+            scope.spawn(move || write(table, part * ROWS..(part + 1) * ROWS));
+        }
+    });
+    let cached = store.metrics().block_cache_bytes;
+    assert!(cached < BUDGET * 7 / 10, "{cached} bytes cached");
+    writeln!(std::io::stdout(), "{REPORT} {}", most_resident()).unwrap();
+    store.close().unwrap();
+}
+
+/// Writes these rows, each of a random place, with values that do not compress.
+fn write(table: &Arc<dyn Table>, rows: std::ops::Range<u64>) {
+    let config = BatchWriterConfig {
+        max_memory: 2 << 20,
+        durability: Some(Durability::Log),
+        ..BatchWriterConfig::default()
+    };
+    let mut batches = BatchWriter::new(table.clone(), config);
+    let mut value = [0; VALUE];
+    for number in rows {
+        let row = row(number);
+        let mut word = u64::from_be_bytes(row);
+        for part in value.chunks_exact_mut(8) {
+            word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+            part.copy_from_slice(&word.to_be_bytes());
+        }
+        let update = ColumnUpdate {
+            family: b"f",
+            qualifier: b"q",
+            value: Some(&value),
+            ..ColumnUpdate::default()
+        };
+        batches.put(&row, update).unwrap();
+    }
+    batches.close().unwrap();
+}
+
+/// Asks for every eighth row: almost every block is asked for once or more.
+fn look_up(table: &Arc<dyn Table>) {
+    let mut scan = table
+        .scan(&[Range::row("")], &ScanOptions::default())
+        .unwrap();
+    let mut batch = Batch::new();
+    for number in (0..ROWS).step_by(8) {
+        scan.restart(&[Range::row(row(number))]).unwrap();
+        let mut found = 0;
+        while scan.next_batch(&mut batch).unwrap() {
+            found += batch.len();
+        }
+        assert_eq!(found, 1);
+    }
+}
+
+fn row(number: u64) -> [u8; 8] {
+    (number + 1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .to_be_bytes()
+}
+
+fn most_resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib << 10
+}
