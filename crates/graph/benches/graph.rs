@@ -105,9 +105,15 @@ fn multiply(criterion: &mut Criterion) {
                 BatchSize::PerIteration,
             );
         });
-        if full == 12 {
+        // A part of what the inputs take.
+        let memory = match full {
+            12 => Some(200_000),
+            14 => Some(2_000_000),
+            _ => None,
+        };
+        if let Some(memory_bytes) = memory {
             let mut tight = context.clone();
-            tight.memory_bytes = 200_000;
+            tight.memory_bytes = memory_bytes;
             group.bench_function(
                 format!("{full} written in several collections"),
                 |bencher| {

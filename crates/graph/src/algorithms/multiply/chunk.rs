@@ -22,7 +22,7 @@ impl Side {
         self.offsets.push(self.ids.len());
     }
 
-    fn row(&self, at: usize) -> std::ops::Range<usize> {
+    pub(super) fn row(&self, at: usize) -> std::ops::Range<usize> {
         let start = if at == 0 { 0 } else { self.offsets[at - 1] };
         start..self.offsets[at]
     }

@@ -4,12 +4,15 @@
 //! entry of the one makes a partial product with each entry of the other. Matching rows are
 //! collected until the memory allowed is full; what is collected is then multiplied row of C by
 //! row of C in a dense accumulator, so that every partial product is summed in memory and an
-//! entry of C is written once for each collection. A single collection writes C and nothing else;
-//! with several, the combiner of C adds up what they wrote.
+//! entry of C is written once for each collection. A single collection writes C and nothing else.
+//! What does not fit is counted first. Then C is cut into blocks, for each of which the tables are
+//! read once more, so that still every entry is written once; where that were too many readings,
+//! matching rows are collected as they come, and the combiner of C adds up what was written.
 //!
 //! The row-by-row product is F. G. Gustavson's (1978); the outer products are how Graphulo defines
 //! the operation.
 
+mod blocks;
 mod chunk;
 mod kernel;
 mod options;

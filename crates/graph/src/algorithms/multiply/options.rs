@@ -46,6 +46,12 @@ impl TableMultOptions {
         }
     }
 
+    /// Whether a second reading could meet what the first one wrote.
+    pub(super) fn writes_what_it_reads(&self) -> bool {
+        let mut results = self.result.iter().chain(&self.result_transpose);
+        results.any(|result| [&self.left.table, &self.right.table].contains(&&result.table))
+    }
+
     pub(super) fn plus(&self) -> Plus {
         self.semiring.plus
     }
@@ -58,12 +64,12 @@ pub struct TableMultResult {
     pub partial_products: u64,
     /// Row keys found in both tables.
     pub rows_matched: u64,
-    /// Entries read of both tables.
+    /// Entries read of both tables, each as often as it was read.
     pub entries_read: u64,
-    /// How often the memory allowed was filled.
+    /// How often what was collected was multiplied.
     pub collections: u32,
-    /// Entries written; entries in C, counted in the table when it needed more than one collection
-    /// or was not empty before.
+    /// Entries written; entries in C, counted in the table when it was there before or got its
+    /// entries in parts.
     pub io: WriteCount,
     /// The product, if asked for.
     pub matrix: Option<SparseMatrix>,

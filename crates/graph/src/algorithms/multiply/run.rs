@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use ostrakon_cell::{Error, Result};
 
+use super::blocks::{Block, Blocks, Sizes};
 use super::chunk::{Ready, Side};
 use super::kernel::{Receiver, Rows};
 use super::{TableMultOptions, TableMultResult};
@@ -18,38 +19,36 @@ const RIGHT_BYTES: usize = 12;
 
 /// Multiplies two tables: `C += leftᵀ right`; see [`TableMultOptions`].
 ///
-/// Held in memory: the column keys of both tables, for each thread a value per column of the right,
-/// and matching rows up to `memory_bytes`. When these are more, partial sums are written to the
-/// result table and combined there; such a product cannot be returned.
+/// Held in memory: the column keys of both tables with a few numbers for each, for each thread a
+/// value per column of the right, and matching rows up to `memory_bytes`. When these are more, the
+/// product is made in blocks, for each of which both tables are read again: what others write to
+/// them meanwhile may count in one block and not in another. Where that would take too long, or a
+/// result goes to a table that is read, partial sums are written and combined in the result table.
 ///
 /// # Errors
 /// A missing table, values that are no numbers, a result that is not finite, a result table without
-/// combiner where one is needed; then partial sums may be written already.
+/// combiner where one is needed; then a part may be written already.
 pub fn table_mult(context: &GraphContext, options: &TableMultOptions) -> Result<TableMultResult> {
-    let mut left = options.left.stream(context)?;
-    let mut right = options.right.stream(context)?;
     let mut product = Product::new(context, options)?;
-    let (mut more_left, mut more_right) = (left.advance()?, right.advance()?);
-    while more_left && more_right {
-        match left.row().cmp(right.row()) {
-            Ordering::Less => {
-                left.skip()?;
-                more_left = left.advance()?;
-            }
-            Ordering::Greater => {
-                right.skip()?;
-                more_right = right.advance()?;
-            }
-            Ordering::Equal => {
-                left.visit(|key, value| product.left(key, value))?;
-                right.visit(|key, value| product.right(key, value))?;
-                product.meet()?;
-                more_left = left.advance()?;
-                more_right = right.advance()?;
-            }
+    product.read()?;
+    if let Some(sizes) = product.sizes.take() {
+        product.may_read_again = false;
+        let keys = (product.rows.keys(), product.columns.keys());
+        let bytes = (LEFT_BYTES, RIGHT_BYTES);
+        if let Some(blocks) = Blocks::plan(&sizes, keys, bytes, context.memory_bytes) {
+            product.in_blocks(&blocks, &sizes)?;
+        } else {
+            product.outcome.rows_matched = 0;
+            product.read()?;
         }
     }
-    product.finish(left.entries() + right.entries())
+    product.finish()
+}
+
+/// Where one thread writes.
+struct Sinks {
+    result: Option<RowSink>,
+    transpose: Option<RowSink>,
 }
 
 struct Product<'a> {
@@ -63,6 +62,14 @@ struct Product<'a> {
     transpose: Option<TableWriter>,
     collected: Option<Triples>,
     outcome: TableMultResult,
+    /// What does not fit may be read once more. Then `sizes` tells how much there is.
+    may_read_again: bool,
+    sizes: Option<Sizes>,
+    /// Entries of one place may have been written in parts.
+    in_parts: bool,
+    /// Open as long as rows of C ascend: one for each thread, with the entries it may get.
+    sinks: Vec<Sinks>,
+    expected: u64,
 }
 
 impl<'a> Product<'a> {
@@ -79,16 +86,91 @@ impl<'a> Product<'a> {
             transpose: options.result_transpose.as_ref().map(open).transpose()?,
             collected: options.collect.then(Triples::default),
             outcome: TableMultResult::default(),
+            may_read_again: !options.writes_what_it_reads(),
+            sizes: None,
+            in_parts: false,
+            sinks: Vec::new(),
+            expected: 0,
         })
     }
 
-    fn left(&mut self, key: &[u8], value: f64) -> Result<()> {
-        self.left.push(self.rows.intern(key)?, value);
+    fn read(&mut self) -> Result<()> {
+        self.read_those(|_| true, |_| true)
+    }
+
+    /// Reads, multiplies and writes block by block.
+    fn in_blocks(&mut self, blocks: &Blocks, sizes: &Sizes) -> Result<()> {
+        let sinks = blocks.columns() * self.context.threads.max(1) as u64;
+        self.expected = sizes.products / sinks;
+        for of_columns in blocks.all() {
+            for block in of_columns {
+                // Meetings are the same each time.
+                self.outcome.rows_matched = 0;
+                self.read_block(blocks, block)?;
+                self.multiply()?;
+            }
+            self.close_sinks()?;
+        }
         Ok(())
     }
 
-    fn right(&mut self, key: &[u8], value: f64) -> Result<()> {
-        self.right.push(self.columns.intern(key)?, value);
+    fn read_block(&mut self, blocks: &Blocks, block: Block) -> Result<()> {
+        self.read_those(
+            |id| blocks.has_row(block, id),
+            |id| blocks.has_column(block, id),
+        )
+    }
+
+    /// Reads both tables and collects the entries of rows that meet, those of these columns.
+    fn read_those(
+        &mut self,
+        left_wanted: impl Fn(u32) -> bool,
+        right_wanted: impl Fn(u32) -> bool,
+    ) -> Result<()> {
+        let mut left = self.options.left.stream(self.context)?;
+        let mut right = self.options.right.stream(self.context)?;
+        let (mut more_left, mut more_right) = (left.advance()?, right.advance()?);
+        while more_left && more_right {
+            match left.row().cmp(right.row()) {
+                Ordering::Less => {
+                    left.skip()?;
+                    more_left = left.advance()?;
+                }
+                Ordering::Greater => {
+                    right.skip()?;
+                    more_right = right.advance()?;
+                }
+                Ordering::Equal => {
+                    left.visit(|key, value| self.left(key, value, &left_wanted))?;
+                    right.visit(|key, value| self.right(key, value, &right_wanted))?;
+                    self.meet()?;
+                    more_left = left.advance()?;
+                    more_right = right.advance()?;
+                }
+            }
+        }
+        let read = left.entries() + right.entries();
+        self.outcome.entries_read += read;
+        if let Some(sizes) = &mut self.sizes {
+            sizes.add(&mut self.left, &mut self.right);
+            sizes.read = read;
+        }
+        Ok(())
+    }
+
+    fn left(&mut self, key: &[u8], value: f64, wanted: impl Fn(u32) -> bool) -> Result<()> {
+        let id = self.rows.intern(key)?;
+        if wanted(id) {
+            self.left.push(id, value);
+        }
+        Ok(())
+    }
+
+    fn right(&mut self, key: &[u8], value: f64, wanted: impl Fn(u32) -> bool) -> Result<()> {
+        let id = self.columns.intern(key)?;
+        if wanted(id) {
+            self.right.push(id, value);
+        }
         Ok(())
     }
 
@@ -98,7 +180,19 @@ impl<'a> Product<'a> {
         self.right.close();
         self.outcome.rows_matched += 1;
         let held = LEFT_BYTES * self.left.ids.len() + RIGHT_BYTES * self.right.ids.len();
-        if held >= self.context.memory_bytes {
+        if let Some(sizes) = &mut self.sizes {
+            // Now and then, so that nothing is done for short rows.
+            if held >= self.context.memory_bytes / 8 {
+                sizes.add(&mut self.left, &mut self.right);
+            }
+        } else if held >= self.context.memory_bytes {
+            if self.may_read_again {
+                let mut sizes = Sizes::default();
+                sizes.add(&mut self.left, &mut self.right);
+                self.sizes = Some(sizes);
+                return Ok(());
+            }
+            self.in_parts = true;
             for writer in self.result.iter().chain(&self.transpose) {
                 if !writer.combines()? {
                     return Err(Error::invalid(
@@ -109,6 +203,18 @@ impl<'a> Product<'a> {
                 }
             }
             self.multiply()?;
+            // The same rows of C come again.
+            self.close_sinks()?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was written visible.
+    fn close_sinks(&mut self) -> Result<()> {
+        for sinks in self.sinks.drain(..) {
+            for sink in sinks.result.into_iter().chain(sinks.transpose) {
+                self.outcome.io.entries_written += sink.finish()?;
+            }
         }
         Ok(())
     }
@@ -126,17 +232,24 @@ impl<'a> Product<'a> {
         let mut outputs = Vec::new();
         for range in ready.split(self.context.threads.max(1)) {
             let expected = ready.products_before[range.end] - ready.products_before[range.start];
+            let expected = expected.max(self.expected);
             let sink = |writer: &Option<TableWriter>, sorted| {
                 let writer = writer.as_ref();
                 writer
                     .map(|writer| writer.sink(sorted, expected))
                     .transpose()
             };
+            let sinks = match self.sinks.pop() {
+                Some(open) => open,
+                None => Sinks {
+                    result: sink(&self.result, true)?,
+                    transpose: sink(&self.transpose, false)?,
+                },
+            };
             let output = Output {
                 ready: &ready,
                 interrupt: &self.context.interrupt,
-                result: sink(&self.result, true)?,
-                transpose: sink(&self.transpose, false)?,
+                sinks,
                 collected: self.collected.is_some().then(Triples::default),
                 entries: 0,
                 most_bytes: self.context.memory_bytes / self.context.threads.max(1),
@@ -172,9 +285,7 @@ impl<'a> Product<'a> {
         for (products, output) in done {
             self.outcome.partial_products += products;
             self.outcome.io.result_entries += output.entries;
-            for sink in output.result.into_iter().chain(output.transpose) {
-                self.outcome.io.entries_written += sink.finish()?;
-            }
+            self.sinks.push(output.sinks);
             if let (Some(all), Some(part)) = (&mut self.collected, output.collected) {
                 all.append(part);
             }
@@ -182,10 +293,10 @@ impl<'a> Product<'a> {
         Ok(())
     }
 
-    fn finish(mut self, entries_read: u64) -> Result<TableMultResult> {
+    fn finish(mut self) -> Result<TableMultResult> {
         self.multiply()?;
+        self.close_sinks()?;
         let mut outcome = self.outcome;
-        outcome.entries_read = entries_read;
         outcome.matrix = self.collected.map(|triples| {
             triples.into_matrix(self.rows.keys(), self.columns.keys(), self.options.plus())
         });
@@ -193,7 +304,7 @@ impl<'a> Product<'a> {
         let written = [(&self.result, &self.rows), (&self.transpose, &self.columns)];
         for (writer, rows) in written {
             let Some(writer) = writer else { continue };
-            entries += if writer.fresh && outcome.collections <= 1 {
+            entries += if writer.fresh && !self.in_parts {
                 outcome.io.result_entries
             } else {
                 let rows = rows.keys().pick(&rows.keys().sorted_positions());
@@ -213,8 +324,7 @@ impl<'a> Product<'a> {
 struct Output<'a> {
     ready: &'a Ready,
     interrupt: &'a Interrupt,
-    result: Option<RowSink>,
-    transpose: Option<RowSink>,
+    sinks: Sinks,
     collected: Option<Triples>,
     entries: u64,
     most_bytes: usize,
@@ -226,12 +336,12 @@ impl Receiver for Output<'_> {
         self.entries += entries.len() as u64;
         let ready = self.ready;
         let key = ready.rows.get(row);
-        if let Some(sink) = &mut self.result {
+        if let Some(sink) = &mut self.sinks.result {
             for &(column, value) in entries {
                 sink.put(key, ready.columns.get(column as usize), value)?;
             }
         }
-        if let Some(sink) = &mut self.transpose {
+        if let Some(sink) = &mut self.sinks.transpose {
             for &(column, value) in entries {
                 sink.put(ready.columns.get(column as usize), key, value)?;
             }
@@ -251,5 +361,38 @@ impl Receiver for Output<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::testing::{context, fill, read};
+
+    #[test]
+    fn a_block_that_outgrew_its_plan_is_added_up_in_the_table() {
+        let mut context = context();
+        let cells = (0..2000).map(|at| {
+            let column = format!("c{:02}", at % 50);
+            (format!("r{:02}", at / 50), column, (at % 7).to_string())
+        });
+        fill(&context, "a", cells);
+        let mut options = TableMultOptions::new("a", "a");
+        options.result = Some("c".into());
+        table_mult(&context, &options).expect("multiplies");
+        options.result = Some("d".into());
+        context.memory_bytes = 9_000;
+        let mut product = Product::new(&context, &options).expect("opens");
+        product.read().expect("reads");
+        let sizes = product.sizes.take().expect("too much");
+        product.may_read_again = false;
+        let keys = (product.rows.keys(), product.columns.keys());
+        let blocks = Blocks::plan(&sizes, keys, (LEFT_BYTES, RIGHT_BYTES), 40_000);
+        let blocks = blocks.expect("worth it");
+        product.in_blocks(&blocks, &sizes).expect("multiplies");
+        let outcome = product.finish().expect("counts");
+        assert!(outcome.io.relative_io() > 1.0);
+        assert_eq!(outcome.io.result_entries, 2500);
+        assert_eq!(read(&context, "d"), read(&context, "c"));
     }
 }

@@ -101,6 +101,91 @@ proptest! {
     }
 }
 
+/// Two tables whose every row meets: 40 rows of 60 entries each, 144,000 partial products.
+fn crowded(context: &GraphContext) -> (Dense, Dense) {
+    let of = |seed: u32| -> Vec<(u8, u8, i32)> {
+        let cell = |at: u32| {
+            let column = (at * 11 + seed * at / 60 % 5) % 70;
+            ((at / 60) as u8, column as u8, (at % 9) as i32 - 4)
+        };
+        (0..2400).map(cell).collect()
+    };
+    (table(context, "a", &of(1)), table(context, "b", &of(3)))
+}
+
+#[test]
+fn blocks_write_each_entry_once_and_stay_within_memory() {
+    for registered in [true, false] {
+        let mut context = if registered {
+            context()
+        } else {
+            plain_context()
+        };
+        let (a, b) = crowded(&context);
+        let mut options = TableMultOptions::new("a", "b");
+        options.result = Some("c".into());
+        options.result_transpose = Some("ct".into());
+        for part in [Part::All, Part::Upper, Part::OffDiagonal] {
+            options.part = part;
+            options.right = if part == Part::All { "b" } else { "a" }.into();
+            let mut outcomes = Vec::new();
+            for memory in [1 << 20, 40_000, 20_000] {
+                let _ = context.source.delete_table("c");
+                let _ = context.source.delete_table("ct");
+                context.memory_bytes = memory;
+                let outcome = table_mult(&context, &options).expect("multiplies");
+                assert_eq!(outcome.io.relative_io(), 1.0, "{memory} bytes");
+                outcomes.push((outcome, stored(&context, "c"), stored(&context, "ct")));
+            }
+            let (one, c, ct) = &outcomes[0];
+            assert_eq!(one.collections, 1);
+            if part == Part::All {
+                assert_eq!(
+                    (c, one.partial_products),
+                    (
+                        &slow(&a, &b, options.semiring).0,
+                        slow(&a, &b, options.semiring).1
+                    )
+                );
+            }
+            for (several, again, turned) in &outcomes[1..] {
+                assert!(several.collections >= 3, "{}", several.collections);
+                assert_eq!((again, turned), (c, ct));
+                assert_eq!(several.partial_products, one.partial_products);
+                assert_eq!(several.rows_matched, one.rows_matched);
+                assert_eq!(several.io, one.io);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_result_in_a_table_that_is_read_is_made_of_what_was_there() {
+    let mut wide = context();
+    let (a, _) = crowded(&wide);
+    let mut options = TableMultOptions::new("a", "a");
+    options.collect = true;
+    let outcome = table_mult(&wide, &options).expect("multiplies");
+    let expected = dense(outcome.matrix.as_ref().expect("asked for"));
+    // The same again, into the table itself and with too little memory for one collection.
+    let sums = crate::tables::TableWriter::open(&wide, &"sums".into(), Plus::Sum);
+    assert!(sums.expect("made").fresh);
+    fill(
+        &wide,
+        "sums",
+        a.iter()
+            .map(|((row, column), value)| (row, column, value.to_string())),
+    );
+    wide.memory_bytes = 40_000;
+    let mut options = TableMultOptions::new("sums", "sums");
+    options.result = Some("sums".into());
+    let outcome = table_mult(&wide, &options).expect("multiplies");
+    assert!(outcome.collections > 1, "{}", outcome.collections);
+    let mut all = a;
+    all.extend(expected);
+    assert_eq!(stored(&wide, "sums"), all);
+}
+
 #[test]
 fn a_second_product_is_added_to_the_first() {
     for context in [context(), plain_context()] {
