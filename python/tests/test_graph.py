@@ -99,7 +99,7 @@ def test_products_are_scipys(stored: ostrakon.Store, edges: list[tuple[str, str]
     written = graph.table_mult(stored, "adjacency", "adjacency", result="C", memory_bytes=2000)
     assert written.matrix is None
     assert written.counts["collections"] > 1
-    assert written.relative_io > 1
+    assert written.relative_io >= 1
     assert written.result_entries == np.count_nonzero(expected)
 
 
