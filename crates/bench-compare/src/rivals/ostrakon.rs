@@ -80,7 +80,7 @@ impl Engine for Ostrakon {
     }
 
     fn settle(&self) -> Outcome<()> {
-        self.table.flush(true)?;
+        // Flushes too.
         Ok(self.table.compact(&CompactOptions::default())?)
     }
 

@@ -74,7 +74,7 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     let tables_now = all(tables);
     let mut largest: Option<(u64, Arc<TableCore>)> = None;
     for table in &tables_now {
-        let (memory, segment) = table.unflushed();
+        let (_, segment) = table.unflushed();
         // A table that is written rarely must not keep old log segments for ever.
         let kept = segment.map_or(0, |segment| {
             context.segment.load(Ordering::SeqCst) - segment
@@ -85,17 +85,17 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
             delete_old_segments(context, tables)?;
             return Ok(true);
         }
-        if table.has_frozen() || largest.as_ref().is_none_or(|(most, _)| memory > *most) {
-            let memory = if table.has_frozen() { u64::MAX } else { memory };
-            largest = Some((memory, table.clone()));
+        let waiting = table.waiting_to_flush();
+        if largest.as_ref().is_none_or(|(most, _)| waiting > *most) {
+            largest = Some((waiting, table.clone()));
         }
     }
-    let Some((memory, table)) = largest else {
+    let Some((waiting, table)) = largest else {
         return Ok(false);
     };
     // Many small tables may fill memory together without one being large.
     let crowded = context.pressure.used() >= 2 * flush_bytes;
-    if memory < flush_bytes && !(crowded && memory > 0) {
+    if waiting < flush_bytes && !(crowded && waiting > 0) {
         return Ok(false);
     }
     table.flush_memtables()?;

@@ -153,9 +153,6 @@ impl Table for TableHandle {
         self.0
             .stacker()
             .majc(Vec::new(), true, true, &options.iterators)?;
-        if options.flush {
-            self.0.flush_memtables()?;
-        }
         if options.wait {
             return self.0.compact_range(options);
         }
@@ -197,7 +194,7 @@ impl TableCore {
     }
 
     fn freeze_now(&self) {
-        let _flushing = self.flushing.lock();
+        let _flushing = self.flushing.take();
         self.freeze();
     }
 
@@ -233,7 +230,7 @@ impl TableCore {
     /// Deletes rows: writes in memory go to files first, then the catalog forgets the rows. Writers
     /// go on; what they write after this began may stay.
     fn forget_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
-        let _flushing = self.flushing.lock();
+        let _flushing = self.flushing.take();
         self.freeze();
         self.flush_frozen()?;
         let _structure = self.structure.lock();

@@ -8,6 +8,7 @@ use ostrakon_cell::Properties;
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::context::StoreContext;
+use super::flush_turn::FlushTurn;
 use super::time::TableTime;
 use crate::catalog::{CatalogTransaction, Fence, FileId, TableId, TableRecord, TableState};
 use crate::compaction::Cancel;
@@ -33,7 +34,7 @@ pub(crate) struct TableCore {
     pub(super) epoch: AtomicU64,
     pub(super) row_prefix: OnceLock<RowPrefix>,
     /// One flush at a time.
-    pub(super) flushing: Mutex<()>,
+    pub(super) flushing: FlushTurn,
     /// One change of the tablets at a time: catalog first, then `data`.
     pub(super) structure: Mutex<()>,
     pub(super) busy: Mutex<Busy>,
@@ -109,7 +110,7 @@ impl TableCore {
             time: TableTime::new(record.time_type, record.flushed_time),
             epoch: AtomicU64::new(0),
             row_prefix: OnceLock::new(),
-            flushing: Mutex::new(()),
+            flushing: FlushTurn::default(),
             structure: Mutex::new(()),
             busy: Mutex::new(Busy::default()),
             idle: Condvar::new(),
@@ -220,10 +221,23 @@ impl TableCore {
             .any(|memtable| memtable.has_unlogged())
     }
 
-    /// Whether a memtable waits to be flushed.
+    /// Bytes that wait to be flushed: everything in memory, and as many as there can be if some of it
+    /// is frozen. What a compaction takes along does not wait, unless writers need the room.
     #[must_use]
-    pub(crate) fn has_frozen(&self) -> bool {
-        !self.data.read().frozen.is_empty()
+    pub(crate) fn waiting_to_flush(&self) -> u64 {
+        let context = &self.context;
+        let taken_along = self.flushing.is_yielding();
+        let data = self.data.read();
+        let active = data.active.memory() as u64;
+        if taken_along && !context.pressure.is_waited_for() {
+            let is_large = active >= context.options.flush_bytes();
+            return if is_large { active } else { 0 };
+        }
+        if data.frozen.is_empty() {
+            active
+        } else {
+            u64::MAX
+        }
     }
 
     /// Deletes the table in the catalog by `change`, and from memory. Returns the files that

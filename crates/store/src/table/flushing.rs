@@ -11,14 +11,14 @@ use crate::tablet::{Flush, Layout};
 impl TableCore {
     /// Writes everything that is in memory now to files.
     pub(crate) fn flush_memtables(&self) -> StoreResult<()> {
-        let _flushing = self.flushing.lock();
+        let _flushing = self.flushing.take();
         self.freeze();
         self.flush_frozen()
     }
 
     /// Writes the active memtable to files if it has grown to `at_least` bytes.
     pub(crate) fn flush_if_large(&self, at_least: u64) -> StoreResult<bool> {
-        let _flushing = self.flushing.lock();
+        let _flushing = self.flushing.take();
         if (self.data.read().active.memory() as u64) < at_least
             && self.data.read().frozen.is_empty()
         {

@@ -6,6 +6,7 @@ mod compacting;
 mod conditional;
 mod context;
 mod core;
+mod flush_turn;
 mod flushing;
 mod import;
 mod parallel;

@@ -2,7 +2,7 @@
 //! the block cache.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -40,6 +40,8 @@ pub(crate) struct Pressure {
     borrower: Option<Arc<BlockCache>>,
     /// Held while the loan changes.
     loan: Mutex<()>,
+    /// Writers that can not go on.
+    waiting: AtomicUsize,
 }
 
 impl Pressure {
@@ -56,6 +58,7 @@ impl Pressure {
             last_write_nanos: AtomicU64::new(0),
             gate: Mutex::new(()),
             freed: Condvar::new(),
+            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -164,8 +167,15 @@ impl Pressure {
     pub(crate) fn wait(&self) {
         let mut gate = self.gate.lock();
         if self.is_full() {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
             self.freed.wait_for(&mut gate, Duration::from_millis(50));
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+
+    /// Whether writers cannot go on until memory is given back.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod behaviour;
+mod compacting;
 mod constraints;
 mod lookups;
 mod memory;

@@ -32,7 +32,8 @@ fn write(table: &Arc<dyn Table>, letters: &str, value: &str) {
     table.submit(batch, None).unwrap().wait().unwrap();
 }
 
-/// Two tables: one with three tablets, files that overlap, and entries in memory.
+/// Two tables: one with three tablets, files that overlap, and entries in memory; one with more in memory
+/// than in files.
 fn fill(store: &Store) {
     let with_splits = TableOptions {
         splits: vec![b"g".to_vec(), b"p".to_vec()],
@@ -46,7 +47,20 @@ fn fill(store: &Store) {
     write(&table, "bdfhjlnprtvxz", "two ");
     table.flush(true).unwrap();
     write(&table, "aeiouz", "three ");
-    write(&store.table("u").unwrap(), "xyz", "other ");
+    let other = store.table("u").unwrap();
+    write(&other, "bxy", "other ");
+    other.flush(true).unwrap();
+    for value in ["more ", "yet more ", "most "] {
+        write(&other, "abcdefghijklmnopqrstuvwxyz", value);
+    }
+}
+
+/// A compaction that must not flush.
+fn compact_with_memory(store: &Store) -> Result<()> {
+    let flushed = store.metrics().flush_bytes;
+    store.table("u")?.compact(&CompactOptions::default())?;
+    assert_eq!(store.metrics().flush_bytes, flushed, "memory was flushed");
+    Ok(())
 }
 
 /// A table as somebody finds it: name, split points, entries.
@@ -108,6 +122,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("compact", |store| {
         store.table("t")?.compact(&CompactOptions::default())
     }),
+    ("compact with memory", compact_with_memory),
 ];
 
 /// Cuts `change` off after so many operations of the disk; says whether it came to its end.

@@ -160,8 +160,6 @@ pub struct IngestFigures {
     pub settled_seconds: f64,
     /// `entries` / `settled_seconds`.
     pub settled_entries_per_second: f64,
-    /// Seconds, from the start, until the table was flushed.
-    pub flushed_seconds: f64,
     /// Entries that were written again to join lists: the table holds `entries` less these, less
     /// the deleted.
     pub rewritten: u64,

@@ -99,20 +99,22 @@ pub fn run_ingest(
     figures.max_entries_per_second = max_rate(&samples);
     figures.samples = samples;
 
-    figures.flushed_seconds = figures.seconds;
-    if options.settle != Settle::No {
-        progress.phase("flush", None);
-        table.flush(true)?;
-        figures.flushed_seconds = control.seconds();
-    }
-    if options.settle == Settle::Compact && table.capabilities().has(Capability::Compaction) {
-        progress.phase("compact", None);
-        table.compact(&CompactOptions::default())?;
+    let compacts = table.capabilities().has(Capability::Compaction);
+    match options.settle {
+        Settle::No => {}
+        // Brings memory to files too, and writes it only once.
+        Settle::Compact if compacts => {
+            progress.phase("compact", None);
+            table.compact(&CompactOptions::default())?;
+        }
+        Settle::Flush | Settle::Compact => {
+            progress.phase("flush", None);
+            table.flush(true)?;
+        }
     }
     figures.settled_seconds = match options.settle {
         Settle::No => figures.seconds,
-        Settle::Flush => figures.flushed_seconds,
-        Settle::Compact => control.seconds(),
+        Settle::Flush | Settle::Compact => control.seconds(),
     };
     figures.settled_entries_per_second = per_second(total.entries, figures.settled_seconds);
     figures.tablets = table.tablets()?.len();

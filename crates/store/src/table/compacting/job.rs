@@ -1,0 +1,182 @@
+//! One compaction of one tablet, from its files to its place in the catalog.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{BoxedIterator, IteratorScope, IteratorSetting};
+
+use crate::catalog::{FileId, FileRecord, FileReference};
+use crate::compaction::{Cancel, rewrite, rewrite_on_two_threads};
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::memtable::{MemtableIterator, MemtableSnapshot};
+use crate::sorted_file::SortedFileWriter;
+use crate::table::core::TableCore;
+use crate::tablet::{Stacker, TabletFile, TabletView, file_record, file_sources, writer_options};
+
+/// One compaction: which files of which tablet.
+pub(super) struct Job {
+    pub(super) tablet: Arc<TabletView>,
+    pub(super) files: Vec<TabletFile>,
+    /// What it takes along of what is in memory, newest first; newer than the files.
+    pub(super) memory: Vec<MemtableSnapshot>,
+    /// Sequence of the last batch in that memory; 0 without.
+    pub(super) memory_sequence: u64,
+    pub(super) user: bool,
+    pub(super) iterators: Vec<IteratorSetting>,
+    pub(super) cancel: Cancel,
+    /// Whether a second thread may help.
+    pub(super) helped: bool,
+}
+
+/// Compactions of less are done before a second thread is under way.
+const HELPED_BYTES: u64 = 16 << 20;
+
+impl TableCore {
+    /// [`run_job`](Self::run_job), and how long it took.
+    pub(super) fn run_measured(&self, job: &Job) -> StoreResult<bool> {
+        self.measured(|| self.run_job(job))
+    }
+
+    /// Counts `work` as one running compaction.
+    pub(super) fn measured<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (metrics, clock) = (&self.context.metrics, &self.context.clock);
+        let begun = clock.monotonic_nanos();
+        metrics.compactions_running.add(1);
+        let outcome = work();
+        metrics.compactions_running.subtract(1);
+        metrics
+            .compaction_nanos
+            .add(clock.monotonic_nanos() - begun);
+        outcome
+    }
+
+    /// Writes what comes out of the job's sources to a new file; `None` if nothing does. Nothing is
+    /// published.
+    pub(super) fn write_job(&self, job: &Job) -> StoreResult<Option<FileRecord>> {
+        let context = &self.context;
+        let stacker = self.stacker();
+        let full = job.files.len() == job.tablet.files.len();
+        let mut stack = stacker.majc(job.sources(&stacker)?, full, job.user, &job.iterators)?;
+        let id = context.catalog.new_file_id();
+        let options = writer_options(&stacker.config, IteratorScope::Majc);
+        let mut writer = SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
+        let range = job.tablet.range();
+        let entries = if job.helped && job.bytes() >= HELPED_BYTES {
+            rewrite_on_two_threads(&mut stack, &range, &mut writer, &job.cancel)?
+        } else {
+            rewrite(&mut stack, &range, &mut writer, &job.cancel)?
+        };
+        drop(stack);
+        if entries == 0 {
+            return Ok(None);
+        }
+        let records = || job.files.iter().map(|file| file.file.record());
+        let generation = records().map(|file| file.generation).max().unwrap_or(0) + 1;
+        let sequence = records().map(|file| file.sequence).max().unwrap_or(0);
+        Ok(Some(file_record(
+            id,
+            writer.finish()?,
+            generation,
+            sequence.max(job.memory_sequence),
+            stacker.now_millis,
+        )))
+    }
+
+    /// Merges and publishes. `false` when the tablet changed meanwhile and the work was in vain.
+    fn run_job(&self, job: &Job) -> StoreResult<bool> {
+        let context = &self.context;
+        let output = self.write_job(job)?;
+        let take = job.taken();
+        let give: Vec<FileReference> = output.iter().map(FileReference::whole).collect();
+        let _structure = self.structure.lock();
+        let committed = context.catalog.transaction(|change| {
+            // Splits and merges leave other references behind, and replacing fails.
+            let now = change.tablet(self.id, job.tablet.extent.through.as_deref())?;
+            if now.extent != job.tablet.extent {
+                return Err(Error::not_found("the tablet changed"));
+            }
+            if let Some(file) = &output {
+                change.add_file(file)?;
+            }
+            change.replace_files(self.id, job.tablet.extent.through.as_deref(), &take, &give)
+        });
+        match committed {
+            Ok(committed) => {
+                self.reload(|_| ())?;
+                self.after_compaction(&take, &give, &committed.unreferenced);
+                Ok(true)
+            }
+            Err(error) => {
+                context.discard(&output.iter().map(|file| file.id).collect::<Vec<_>>());
+                if error.kind() == ErrorKind::NotFound {
+                    Ok(false)
+                } else {
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    /// Counts a published compaction, and lets go of files that nobody refers to any more.
+    pub(super) fn after_compaction(
+        &self,
+        taken: &[FileReference],
+        given: &[FileReference],
+        unreferenced: &[FileId],
+    ) {
+        let context = &self.context;
+        context.files.retire(unreferenced);
+        let metrics = &context.metrics;
+        metrics.compactions.increment();
+        metrics
+            .compaction_entries_read
+            .add(taken.iter().map(|file| file.entries).sum());
+        metrics
+            .compaction_bytes_read
+            .add(taken.iter().map(|file| file.bytes).sum());
+        metrics
+            .compaction_entries_written
+            .add(given.iter().map(|file| file.entries).sum());
+        metrics
+            .compaction_bytes_written
+            .add(given.iter().map(|file| file.bytes).sum());
+        context.wakeups.keep.wake();
+    }
+
+    /// Takes a tablet for one compaction, when nobody else has it any more.
+    pub(super) fn claim(&self, end: &Option<Vec<u8>>) {
+        let mut busy = self.busy.lock();
+        while !busy.tablets.insert(end.clone()) {
+            self.idle.wait(&mut busy);
+        }
+    }
+
+    pub(super) fn release(&self, end: &Option<Vec<u8>>) {
+        self.busy.lock().tablets.remove(end);
+        self.idle.notify_all();
+    }
+}
+
+impl Job {
+    /// What is merged, newest first. What comes from memory has gone through the iterators of a flush.
+    fn sources(&self, stacker: &Stacker) -> StoreResult<Vec<BoxedIterator>> {
+        let mut sources = Vec::with_capacity(self.memory.len() + self.files.len());
+        for memtable in &self.memory {
+            let source = Box::new(MemtableIterator::new(memtable.clone()));
+            sources.push(stacker.minc(vec![source])?);
+        }
+        sources.extend(file_sources(&self.files, false));
+        Ok(sources)
+    }
+
+    /// Bytes it reads, at most.
+    fn bytes(&self) -> u64 {
+        let memory: u64 = self.memory.iter().map(MemtableSnapshot::memory).sum();
+        self.tablet.bytes() + memory
+    }
+
+    /// The files that its output replaces.
+    pub(super) fn taken(&self) -> Vec<FileReference> {
+        let references = self.files.iter().map(|file| &file.reference);
+        references.cloned().collect()
+    }
+}

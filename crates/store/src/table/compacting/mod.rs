@@ -1,0 +1,6 @@
+//! Major compaction and splitting of a table's tablets.
+
+mod background;
+mod job;
+mod request;
+mod with_memory;

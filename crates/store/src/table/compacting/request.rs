@@ -1,0 +1,158 @@
+//! Compactions that somebody asked for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ostrakon_cell::CompactOptions;
+
+use super::job::Job;
+use crate::catalog::Fence;
+use crate::compaction::Cancel;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::table::core::TableCore;
+use crate::tablet::TabletView;
+use crate::threads;
+
+impl TableCore {
+    /// Merges all files of each tablet in the range into one, as a user asked, and what is in memory
+    /// too if the options say so.
+    pub(in crate::table) fn compact_range(&self, options: &CompactOptions) -> StoreResult<()> {
+        let wanted = Fence::new(options.start.clone(), options.end.clone());
+        let cancel = Cancel::default();
+        {
+            let mut busy = self.busy.lock();
+            busy.cancels.push(cancel.clone());
+            busy.wanted.push(wanted.clone());
+            // What the background merges now would be merged again at once.
+            for (extent, chosen) in &busy.chosen {
+                if extent.intersection(&wanted).is_some() {
+                    chosen.cancel();
+                }
+            }
+        }
+        let outcome = self.compact_now(&wanted, options, &cancel);
+        let mut busy = self.busy.lock();
+        busy.cancels.retain(|other| !other.is(&cancel));
+        if let Some(at) = busy.wanted.iter().position(|other| *other == wanted) {
+            busy.wanted.swap_remove(at);
+        }
+        drop(busy);
+        outcome
+    }
+
+    fn compact_now(
+        &self,
+        wanted: &Fence,
+        options: &CompactOptions,
+        cancel: &Cancel,
+    ) -> StoreResult<()> {
+        if options.flush {
+            if self.compact_with_memory(wanted, options, cancel)? {
+                return Ok(());
+            }
+            self.flush_memtables()?;
+        }
+        self.compact_tablets(wanted, options, cancel)
+    }
+
+    fn compact_tablets(
+        &self,
+        wanted: &Fence,
+        options: &CompactOptions,
+        cancel: &Cancel,
+    ) -> StoreResult<()> {
+        let layout = self.layout();
+        let mut tablets: Vec<_> = layout
+            .tablets()
+            .iter()
+            .filter(|tablet| tablet.extent.intersection(wanted).is_some())
+            .collect();
+        // The largest first, so that no thread is left alone with it in the end.
+        tablets.sort_by_cached_key(|tablet| std::cmp::Reverse(bytes_of(tablet)));
+        let ends: Vec<Option<Vec<u8>>> = tablets
+            .into_iter()
+            .map(|tablet| tablet.extent.through.clone())
+            .collect();
+        self.on_all_threads(&ends, |end, helped| {
+            self.compact_whole(end, options, cancel, helped)
+        })
+    }
+
+    /// Does `work` for each of the tablets, several at once. The last one is told that threads
+    /// beside it find nothing more to do.
+    pub(super) fn on_all_threads<T: Sync>(
+        &self,
+        tablets: &[T],
+        work: impl Fn(&T, bool) -> StoreResult<()> + Sync,
+    ) -> StoreResult<()> {
+        let next = AtomicUsize::new(0);
+        let threads_most = self.context.options.compaction_threads;
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(tablet) = tablets.get(at) else {
+                    return Ok(());
+                };
+                work(tablet, threads_most > 1 && at + 1 == tablets.len())?;
+            }
+        };
+        let count = threads_most.clamp(1, tablets.len().max(1));
+        let panicked = || Error::new(ErrorKind::Internal, "a compaction thread panicked");
+        threads::run_on_all(count, panicked, work)
+    }
+
+    /// Compacts all files of the tablet that ends with `end`. One that was split or merged away
+    /// meanwhile is passed over: its data was rewritten or is read with others.
+    fn compact_whole(
+        &self,
+        end: &Option<Vec<u8>>,
+        options: &CompactOptions,
+        cancel: &Cancel,
+        helped: bool,
+    ) -> StoreResult<()> {
+        loop {
+            cancel.check()?;
+            self.check_exists()?;
+            self.claim(end);
+            let Some(tablet) = self.layout().ending_with(end.as_deref()).cloned() else {
+                self.release(end);
+                return Ok(());
+            };
+            if tablet.files.is_empty() {
+                self.release(end);
+                return Ok(());
+            }
+            let job = Job {
+                files: tablet.files.clone(),
+                tablet,
+                memory: Vec::new(),
+                memory_sequence: 0,
+                user: true,
+                iterators: options.iterators.clone(),
+                cancel: cancel.clone(),
+                helped,
+            };
+            let outcome = self.run_measured(&job);
+            self.release(end);
+            if outcome? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Stops the compactions that users asked for.
+    pub(crate) fn cancel_user_compactions(&self) {
+        for cancel in &self.busy.lock().cancels {
+            cancel.cancel();
+        }
+    }
+}
+
+/// Bytes of a tablet's files, with a look into the index of those it shares with others.
+pub(super) fn bytes_of(tablet: &TabletView) -> u64 {
+    let shares = tablet.files.iter().map(|file| {
+        let fence = file.reference.fence.intersection(&tablet.extent);
+        let share = fence.and_then(|fence| file.file.reader().estimate(&fence).ok());
+        share.map_or(file.reference.bytes, |(bytes, _)| bytes)
+    });
+    shares.sum()
+}

@@ -1,0 +1,209 @@
+//! A compaction of a whole table that takes along what is in memory, so that it is written once: a
+//! flush would write it, and the compaction behind it would read it and write it again.
+
+use std::sync::Arc;
+
+use ostrakon_cell::CompactOptions;
+use parking_lot::Mutex;
+
+use super::job::Job;
+use super::request::bytes_of;
+use crate::catalog::{Fence, FileRecord, FileReference};
+use crate::compaction::Cancel;
+use crate::error::{ErrorKind, StoreResult};
+use crate::memtable::{Memtable, MemtableSnapshot};
+use crate::table::core::TableCore;
+use crate::tablet::{Layout, TabletView};
+
+/// Files may hold so many times the bytes that are in memory. The old files and the new ones are on the
+/// disk together until all tablets are done, and memory is given back only then; and whoever wants to
+/// flush meanwhile makes all of it vain.
+const FILES_PER_MEMORY: u64 = 2;
+
+/// What such a compaction reads.
+struct Inputs {
+    layout: Arc<Layout>,
+    /// Oldest first.
+    frozen: Vec<Arc<Memtable>>,
+    /// Newest first.
+    memory: Vec<MemtableSnapshot>,
+    /// Of the last batch in memory.
+    sequence: u64,
+}
+
+impl TableCore {
+    /// Compacts all tablets together with what is in memory and publishes the outcome in one step.
+    /// `false` when that is not worth it, tablets changed meanwhile, or somebody wanted to flush: then
+    /// nothing came of it, and a flush and a compaction behind it are the way.
+    pub(super) fn compact_with_memory(
+        &self,
+        wanted: &Fence,
+        options: &CompactOptions,
+        cancel: &Cancel,
+    ) -> StoreResult<bool> {
+        let layout = self.layout();
+        let all = |tablet: &Arc<TabletView>| tablet.extent.intersection(wanted).is_some();
+        if !layout.tablets().iter().all(all) || !self.is_memory_worth_it(&layout) {
+            return Ok(false);
+        }
+        let ends: Vec<_> = layout
+            .tablets()
+            .iter()
+            .map(|tablet| tablet.extent.through.clone())
+            .collect();
+        // In row order, as every other that claims several.
+        for end in &ends {
+            self.claim(end);
+        }
+        let stop = Cancel::default();
+        // Stopping what users asked for stops this too.
+        self.busy.lock().cancels.push(stop.clone());
+        let outcome = self.measured(|| self.compact_claimed(&ends, options, &stop));
+        self.busy.lock().cancels.retain(|other| !other.is(&stop));
+        for end in &ends {
+            self.release(end);
+        }
+        cancel.check()?;
+        match outcome {
+            // Somebody wanted to flush.
+            Err(error) if error.kind() == ErrorKind::Cancelled => Ok(false),
+            outcome => outcome,
+        }
+    }
+
+    fn is_memory_worth_it(&self, layout: &Layout) -> bool {
+        let files: u64 = layout.tablets().iter().map(|tablet| tablet.bytes()).sum();
+        let (memory, _) = self.unflushed();
+        memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
+    }
+
+    fn compact_claimed(
+        &self,
+        ends: &[Option<Vec<u8>>],
+        options: &CompactOptions,
+        stop: &Cancel,
+    ) -> StoreResult<bool> {
+        let _turn = self.flushing.take_yielding(stop);
+        stop.check()?;
+        self.check_exists()?;
+        self.freeze();
+        let inputs = self.inputs();
+        let tablets = inputs.layout.tablets();
+        let claimed =
+            |(end, tablet): (&Option<Vec<u8>>, &Arc<TabletView>)| *end == tablet.extent.through;
+        if tablets.len() != ends.len()
+            || !ends.iter().zip(tablets).all(claimed)
+            || inputs.memory.is_empty()
+            || !self.is_memory_worth_it(&inputs.layout)
+        {
+            return Ok(false);
+        }
+        let mut jobs = Vec::with_capacity(tablets.len());
+        for tablet in tablets {
+            let memory = inputs.entries_in_memory(&tablet.extent)?;
+            if memory > 0 || !tablet.files.is_empty() {
+                jobs.push((memory, bytes_of(tablet), tablet.clone()));
+            }
+        }
+        // The largest first, so that no thread is left alone with it in the end.
+        jobs.sort_by_key(|(memory, files, _)| std::cmp::Reverse((*memory, *files)));
+        let written = Mutex::new(Vec::with_capacity(jobs.len()));
+        let outcome = self.on_all_threads(&jobs, |(memory, _, tablet), helped| {
+            let job = Job {
+                tablet: tablet.clone(),
+                files: tablet.files.clone(),
+                memory: if *memory > 0 {
+                    inputs.memory.clone()
+                } else {
+                    Vec::new()
+                },
+                memory_sequence: inputs.sequence,
+                user: true,
+                iterators: options.iterators.clone(),
+                cancel: stop.clone(),
+                helped,
+            };
+            let file = self.write_job(&job)?;
+            written.lock().push((job, file));
+            Ok(())
+        });
+        let written = written.into_inner();
+        let published = outcome.and_then(|()| self.publish_with_memory(&inputs, &written));
+        if !matches!(published, Ok(true)) {
+            let files = written.iter().filter_map(|(_, file)| file.as_ref());
+            self.context
+                .discard(&files.map(|file| file.id).collect::<Vec<_>>());
+        }
+        published
+    }
+
+    fn inputs(&self) -> Inputs {
+        let data = self.data.read();
+        let (layout, frozen) = (data.layout.clone(), data.frozen.clone());
+        drop(data);
+        let mut memory: Vec<_> = frozen.iter().rev().map(|table| table.snapshot()).collect();
+        memory.retain(|memtable| !memtable.is_empty());
+        Inputs {
+            layout,
+            sequence: frozen.last().map_or(0, |newest| newest.last_sequence()),
+            frozen,
+            memory,
+        }
+    }
+
+    /// Puts the new files in place of the old ones and of memory. `false` when the tablets or their
+    /// files are not those that were read.
+    fn publish_with_memory(
+        &self,
+        inputs: &Inputs,
+        written: &[(Job, Option<FileRecord>)],
+    ) -> StoreResult<bool> {
+        let context = &self.context;
+        let _structure = self.structure.lock();
+        // A file that was imported meanwhile is read as older than memory and newer than the files.
+        if !Arc::ptr_eq(&self.layout(), &inputs.layout) {
+            return Ok(false);
+        }
+        let time = self.time.last();
+        let mut taken = Vec::new();
+        let mut given = Vec::new();
+        let committed = context.catalog.transaction(|change| {
+            for (job, file) in written {
+                let (take, give) = (job.taken(), file.as_ref().map(FileReference::whole));
+                if let Some(file) = file {
+                    change.add_file(file)?;
+                }
+                let end = job.tablet.extent.through.as_deref();
+                change.replace_files(self.id, end, &take, give.as_slice())?;
+                taken.extend(take);
+                given.extend(give);
+            }
+            change.set_flushed(self.id, inputs.sequence, time)
+        })?;
+        self.reload(|data| {
+            data.frozen
+                .retain(|one| !inputs.frozen.iter().any(|gone| Arc::ptr_eq(one, gone)));
+        })?;
+        self.after_compaction(&taken, &given, &committed.unreferenced);
+        let memory: usize = inputs.frozen.iter().map(|table| table.memory()).sum();
+        context.pressure.give(memory as u64);
+        context.metrics.flushes.add(inputs.frozen.len() as u64);
+        Ok(true)
+    }
+}
+
+impl Inputs {
+    /// Entries of these rows that are in memory.
+    fn entries_in_memory(&self, rows: &Fence) -> StoreResult<u64> {
+        let mut entries = 0;
+        for memtable in &self.memory {
+            let (through, _) = memtable.count_up_to(rows.through.as_deref())?;
+            let before = match &rows.after {
+                Some(row) => memtable.count_up_to(Some(row))?.0,
+                None => 0,
+            };
+            entries += through - before;
+        }
+        Ok(entries)
+    }
+}
