@@ -11,17 +11,16 @@ use crate::table::{LoggedCommit, StoreContext};
 use crate::threads;
 use crate::wal::{RecordHeader, WalWriter};
 
-/// The running log thread. It ends with the bytes of its last segment.
-pub(super) struct LogThread(JoinHandle<StoreResult<u64>>);
+/// The running log thread.
+pub(super) struct LogThread(JoinHandle<StoreResult<()>>);
 
 impl LogThread {
     pub(super) fn start(context: Arc<StoreContext>, writer: WalWriter) -> StoreResult<Self> {
         threads::spawn("log", move || run(&context, writer)).map(Self)
     }
 
-    /// Waits until everything submitted is settled; call after the queue was closed. Returns the
-    /// bytes of the last segment.
-    pub(super) fn join(self) -> StoreResult<u64> {
+    /// Waits until everything submitted is settled; call after the queue was closed.
+    pub(super) fn join(self) -> StoreResult<()> {
         self.0.join().unwrap_or_else(|_| {
             Err(Error::new(
                 ErrorKind::Internal,
@@ -31,7 +30,7 @@ impl LogThread {
     }
 }
 
-fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<u64> {
+fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
     let mut group = Vec::new();
     while context.commits.take(&mut group) {
         commit(context, &mut writer, &mut group);
@@ -40,7 +39,7 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<u64> {
     if context.health.check_writable().is_ok() {
         writer.sync()?;
     }
-    Ok(writer.segment_bytes())
+    Ok(())
 }
 
 fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {
@@ -107,8 +106,10 @@ fn write(
             };
             (header, batch.encoded())
         });
+    let waits_for_sync = |commit: &LoggedCommit| commit.durability == Durability::Sync;
+    let then_sync = group.iter().any(waits_for_sync);
     let before = writer.segment_bytes();
-    writer.append(logged)?;
+    writer.append(logged, then_sync)?;
     let metrics = &context.metrics;
     metrics.wal_bytes.add(writer.segment_bytes() - before);
     let records = group
@@ -116,10 +117,7 @@ fn write(
         .filter(|commit| commit.durability > Durability::None)
         .count();
     metrics.wal_records.add(records as u64);
-    if group
-        .iter()
-        .any(|commit| commit.durability == Durability::Sync)
-    {
+    if then_sync {
         let begun = context.clock.monotonic_nanos();
         writer.sync()?;
         metrics.wal_syncs.increment();

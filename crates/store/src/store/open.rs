@@ -25,7 +25,7 @@ use crate::table::{Health, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, Layout};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs};
-use crate::wal::{CommitGroup, Damage, WalWriter};
+use crate::wal::{CommitGroup, Damage, WalWriter, list_segments};
 
 /// Where the parts of a store stand in its directory.
 const LOCK_FILE: &str = "LOCK";
@@ -295,7 +295,7 @@ impl Store {
         self.context.timer.close();
         self.context.commits.close();
         let mut outcome = match self.log.lock().take() {
-            Some(log) => log.join().and_then(|bytes| self.flush_for_closing(bytes)),
+            Some(log) => log.join().and_then(|()| self.flush_for_closing()),
             None => Ok(()),
         };
         self.stop.store(true, Ordering::SeqCst);
@@ -320,9 +320,9 @@ impl Store {
         outcome
     }
 
-    /// Leaves little in the log: opening reads all of it, records of flushed batches included.
-    /// `last_segment_bytes` is what the current segment holds; nothing is added to it any more.
-    fn flush_for_closing(&self, last_segment_bytes: u64) -> StoreResult<()> {
+    /// Leaves little in the log: opening reads all of it, records of flushed batches included. Nothing
+    /// is added to it any more.
+    fn flush_for_closing(&self) -> StoreResult<()> {
         let context = &self.context;
         if context.health.check_writable().is_err() {
             return Ok(());
@@ -330,8 +330,14 @@ impl Store {
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
         let current = context.segment.load(Ordering::SeqCst);
         let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
-        let whole_segments = current - oldest.unwrap_or(current).min(current);
-        let log_bytes = whole_segments * context.options.segment_bytes() + last_segment_bytes;
+        let needed = oldest.unwrap_or(current).min(current);
+        // As long as they are: a segment ends behind the group of commits that filled it.
+        let mut log_bytes = 0;
+        for (number, path) in list_segments(&*context.vfs, &self.wal_dir())? {
+            if number >= needed {
+                log_bytes += context.vfs.len(&path)?;
+            }
+        }
         let long_log = log_bytes > KEPT_IN_LOG_BYTES;
         for table in tables {
             let unflushed = table.unflushed().0;

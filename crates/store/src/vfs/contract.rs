@@ -165,6 +165,12 @@ pub trait WritableFile: Send + Debug {
     /// Appends all slices in order, in as few system calls as the system allows.
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()>;
 
+    /// As [`write_vectored`](Self::write_vectored), for what is synced at once: a disk may then do in one
+    /// go what would else be done twice. What it promises is the same.
+    fn write_through(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()> {
+        self.write_vectored(slices)
+    }
+
     /// Makes everything written so far durable, including the length of the file.
     fn sync_data(&mut self) -> StoreResult<()>;
 

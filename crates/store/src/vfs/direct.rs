@@ -23,18 +23,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_channel::{Sender, unbounded};
-use parking_lot::{Condvar, Mutex};
-use rustix::io::Errno;
-
 use super::contract::{Job, SequentialFile, StreamingFile};
 use super::fault::{Operation, io_error, poisoned, short_file};
 use super::system;
+use super::window::{ALIGN, Window, go_buffered, refuses_direct};
 use crate::error::{Error, StoreResult};
 use crate::threads;
-
-/// No device wants more than a page.
-const ALIGN: usize = 4096;
+use crossbeam_channel::{Sender, unbounded};
+use parking_lot::{Condvar, Mutex};
 
 /// Bytes of a window. A file that is written holds three; what is read at once is mostly less, and
 /// if it is more it gets a window for itself.
@@ -48,61 +44,6 @@ const IDLE_WINDOWS: usize = 8;
 
 /// Threads that wait for the disk in place of others.
 const HELPERS: usize = 4;
-
-/// Turns direct access off again. Some file systems grant it and then refuse each access.
-fn go_buffered(file: &File) -> io::Result<()> {
-    Ok(system::set_direct(file, false)?)
-}
-
-fn refuses_direct(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::INVAL.raw_os_error())
-}
-
-/// Aligned memory.
-struct Window {
-    memory: Vec<u8>,
-    start: usize,
-    capacity: usize,
-    /// Bytes in use.
-    len: usize,
-}
-
-impl Window {
-    /// A window of `capacity` bytes, a multiple of [`ALIGN`].
-    fn new(capacity: usize) -> Self {
-        let memory = vec![0; capacity + ALIGN];
-        let start = memory.as_ptr().addr().wrapping_neg() % ALIGN;
-        Self {
-            memory,
-            start,
-            capacity,
-            len: 0,
-        }
-    }
-
-    fn room(&mut self) -> &mut [u8] {
-        let (from, to) = (self.start + self.len, self.start + self.capacity);
-        self.memory.get_mut(from..to).unwrap_or_default()
-    }
-
-    /// The bytes in use and zeros up to the next multiple of [`ALIGN`].
-    fn padded(&mut self) -> &[u8] {
-        let end = self.len.next_multiple_of(ALIGN);
-        let (from, to) = (self.start + self.len, self.start + end);
-        if let Some(padding) = self.memory.get_mut(from..to) {
-            padding.fill(0);
-        }
-        self.memory
-            .get(self.start..self.start + end)
-            .unwrap_or_default()
-    }
-
-    fn bytes(&self) -> &[u8] {
-        self.memory
-            .get(self.start..self.start + self.len)
-            .unwrap_or_default()
-    }
-}
 
 /// What all files of the process share. The helpers wait for jobs as long as the process lives.
 struct Shared {
@@ -269,15 +210,8 @@ impl StreamingFile for DirectWriter {
             let window = self
                 .window
                 .get_or_insert_with(|| shared().take(WINDOW_BYTES));
-            let room = window.room();
-            let taken = room.len().min(bytes.len());
-            let (now, later) = bytes.split_at(taken);
-            if let Some(room) = room.get_mut(..taken) {
-                room.copy_from_slice(now);
-            }
-            window.len += taken;
-            bytes = later;
-            if window.len == window.capacity {
+            bytes = window.append(bytes);
+            if window.is_full() {
                 self.send()?;
             }
         }

@@ -4,12 +4,14 @@
 //! that fails, forgets what was not synced, or lives in memory. This is the only room that names
 //! `std::fs`.
 
+mod appended;
 mod contract;
 mod direct;
 mod fault;
 mod memory;
 mod real;
 mod system;
+mod window;
 
 pub use contract::{
     DirectoryEntry, FileLock, FileSyncer, Job, RandomAccessFile, ReadableFile, SequentialFile,

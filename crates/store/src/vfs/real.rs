@@ -7,21 +7,21 @@
 )]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IoSlice, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
+use super::appended::AppendedFile;
 use super::contract::{
-    DirectoryEntry, FileLock, FileSyncer, Job, RandomAccessFile, ReadableFile, SequentialFile,
-    StreamingFile, Vfs, WritableFile,
+    DirectoryEntry, FileLock, Job, RandomAccessFile, ReadableFile, SequentialFile, StreamingFile,
+    Vfs, WritableFile,
 };
 use super::direct::{self, DirectReader, DirectWriter};
-use super::fault::{Operation, io_error, poisoned, short_file};
+use super::fault::{Operation, io_error, short_file};
 use super::system;
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -41,19 +41,11 @@ impl RealVfs {
 impl Vfs for RealVfs {
     fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
         let file = OpenOptions::new()
-            .append(true)
+            .write(true)
             .create_new(true)
             .open(path)
             .map_err(|e| io_error(Operation::Create, path, e))?;
-        let shared = Arc::new(SharedFile {
-            file,
-            path: path.to_owned(),
-            failed: AtomicBool::new(false),
-        });
-        Ok(Box::new(RealWritable {
-            shared,
-            position: 0,
-        }))
+        Ok(Box::new(AppendedFile::new(file, path)))
     }
 
     fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
@@ -250,117 +242,6 @@ impl FileLock for RealLock {
     }
 }
 
-/// The part of an appended file that its syncers share.
-#[derive(Debug)]
-struct SharedFile {
-    file: File,
-    path: PathBuf,
-    failed: AtomicBool,
-}
-
-impl SharedFile {
-    fn check(&self, operation: Operation) -> StoreResult<()> {
-        if self.failed.load(Ordering::Acquire) {
-            return Err(poisoned(operation, &self.path));
-        }
-        Ok(())
-    }
-
-    fn fail(&self, operation: Operation, cause: io::Error) -> Error {
-        self.failed.store(true, Ordering::Release);
-        io_error(operation, &self.path, cause)
-    }
-}
-
-impl FileSyncer for SharedFile {
-    fn sync_data(&self) -> StoreResult<()> {
-        self.check(Operation::Sync)?;
-        self.file
-            .sync_data()
-            .map_err(|e| self.fail(Operation::Sync, e))
-    }
-}
-
-#[derive(Debug)]
-struct RealWritable {
-    shared: Arc<SharedFile>,
-    position: u64,
-}
-
-/// The kernel takes at most this many slices at a time (`IOV_MAX` on Linux).
-const SLICES_PER_CALL_MAX: usize = 1024;
-
-impl WritableFile for RealWritable {
-    fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()> {
-        self.shared.check(Operation::Write)?;
-        (&self.shared.file)
-            .write_all(bytes)
-            .map_err(|e| self.shared.fail(Operation::Write, e))?;
-        self.position += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()> {
-        self.shared.check(Operation::Write)?;
-        for group in slices.chunks(SLICES_PER_CALL_MAX) {
-            // The kernel may take less than offered; go on from where it stopped.
-            let mut owned: Vec<IoSlice<'_>> =
-                group.iter().map(|slice| IoSlice::new(slice)).collect();
-            let mut rest = owned.as_mut_slice();
-            IoSlice::advance_slices(&mut rest, 0);
-            while !rest.is_empty() {
-                match (&self.shared.file).write_vectored(rest) {
-                    Ok(0) => {
-                        return Err(self
-                            .shared
-                            .fail(Operation::Write, io::ErrorKind::WriteZero.into()));
-                    }
-                    Ok(written) => {
-                        self.position += written as u64;
-                        IoSlice::advance_slices(&mut rest, written);
-                    }
-                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                    Err(e) => return Err(self.shared.fail(Operation::Write, e)),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn sync_data(&mut self) -> StoreResult<()> {
-        self.shared.sync_data()
-    }
-
-    fn syncer(&self) -> Arc<dyn FileSyncer> {
-        self.shared.clone()
-    }
-
-    fn position(&self) -> u64 {
-        self.position
-    }
-
-    fn allocate(&mut self, bytes: u64) -> StoreResult<()> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        match system::reserve(&self.shared.file, bytes) {
-            Err(e @ (Errno::NOSPC | Errno::DQUOT)) => {
-                Err(io_error(Operation::Resize, &self.shared.path, e.into()))
-            }
-            // A hint: a file system that cannot reserve room is no fault.
-            _ => Ok(()),
-        }
-    }
-
-    fn start_writeback(&mut self, offset: u64, bytes: u64) {
-        system::start_writeback(&self.shared.file, offset, bytes);
-    }
-
-    fn path(&self) -> &Path {
-        &self.shared.path
-    }
-}
-
 #[derive(Debug)]
 struct RealFile {
     file: File,
@@ -512,36 +393,5 @@ mod tests {
             assert_eq!(RealVfs.lock(&path).unwrap_err().kind(), ErrorKind::ReadOnly);
         }
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    }
-
-    #[test]
-    fn a_file_that_failed_takes_no_more() {
-        // Writing to this device always fails with a full disk.
-        let full = Path::new("/dev/full");
-        let Ok(file) = OpenOptions::new().append(true).open(full) else {
-            return;
-        };
-        let failed = AtomicBool::new(false);
-        let shared = Arc::new(SharedFile {
-            file,
-            path: full.to_owned(),
-            failed,
-        });
-        let mut file = RealWritable {
-            shared,
-            position: 0,
-        };
-        let error = file.write_all(b"x").unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error}");
-        let error = file.write_vectored(&[IoSlice::new(b"x")]).unwrap_err();
-        assert!(error.to_string().contains("earlier write"), "{error}");
-        assert!(
-            file.sync_data()
-                .unwrap_err()
-                .to_string()
-                .contains("earlier write")
-        );
-        assert!(file.syncer().sync_data().is_err());
-        assert_eq!(file.position(), 0);
     }
 }

@@ -19,7 +19,9 @@ fn written(payloads: &[&[u8]], sync_after: usize) -> (Arc<dyn Vfs>, PathBuf) {
             table: 3,
             ..RecordHeader::default()
         };
-        writer.append([(header, *payload)].into_iter()).unwrap();
+        writer
+            .append([(header, *payload)].into_iter(), true)
+            .unwrap();
         if at + 1 == sync_after {
             writer.sync().unwrap();
         }
@@ -176,9 +178,11 @@ fn write_specimen(vfs: &Arc<dyn Vfs>, dir: &Path) -> PathBuf {
     let mut writer = WalWriter::create(vfs, dir, 7).unwrap();
     let records = specimen();
     let payload = |at: usize| (records[at].0, records[at].1.encoded());
-    writer.append([payload(0), payload(1)].into_iter()).unwrap();
+    writer
+        .append([payload(0), payload(1)].into_iter(), false)
+        .unwrap();
     writer.sync().unwrap();
-    writer.append([payload(2)].into_iter()).unwrap();
+    writer.append([payload(2)].into_iter(), true).unwrap();
     list_segments(&**vfs, dir).unwrap().pop().unwrap().1
 }
 

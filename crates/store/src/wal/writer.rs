@@ -52,10 +52,12 @@ impl WalWriter {
         self.file.position()
     }
 
-    /// Appends records and hands them to the operating system; not yet on the disk.
+    /// Appends records and hands them to the operating system; not yet on the disk. `then_sync` when
+    /// [`sync`](Self::sync) is called at once.
     pub fn append<'a>(
         &mut self,
         records: impl Iterator<Item = (RecordHeader, &'a [u8])>,
+        then_sync: bool,
     ) -> StoreResult<()> {
         self.headers.clear();
         let mut payloads: Vec<&[u8]> = Vec::new();
@@ -71,7 +73,11 @@ impl WalWriter {
             .zip(&payloads)
             .flat_map(|(header, payload)| [IoSlice::new(header), IoSlice::new(payload)])
             .collect();
-        self.file.write_vectored(&slices)
+        if then_sync {
+            self.file.write_through(&slices)
+        } else {
+            self.file.write_vectored(&slices)
+        }
     }
 
     /// Puts everything appended on the disk.

@@ -34,8 +34,13 @@ fn row(at: u64) -> String {
 }
 
 fn fill(table: &Arc<dyn Table>, from: u64, to: u64, value: &[u8]) {
+    fill_in_batches(table, from, to, value, 4096);
+}
+
+fn fill_in_batches(table: &Arc<dyn Table>, from: u64, to: u64, value: &[u8], batch_bytes: usize) {
     let config = BatchWriterConfig {
-        batch_bytes: 4096,
+        batch_bytes,
+        max_memory: 128 << 20,
         ..BatchWriterConfig::default()
     };
     let mut writer = BatchWriter::new(table.clone(), config);
@@ -96,6 +101,12 @@ fn what_is_written_is_read_from_memory_files_and_after_reopening() {
 
 #[test]
 fn closing_leaves_no_long_log_to_read() {
+    leaves_no_long_log(4096);
+    // One segment that is longer than segments should be.
+    leaves_no_long_log(64 << 20);
+}
+
+fn leaves_no_long_log(batch_bytes: usize) {
     let components = in_memory();
     let log_bytes = || -> u64 {
         let dir = Path::new("/store/wal");
@@ -111,7 +122,7 @@ fn closing_leaves_no_long_log_to_read() {
         }
         // A long log of a table that is flushed, behind a few batches of one that is not.
         fill(&store.table("u").unwrap(), 0, 10, b"little");
-        fill(&store.table("t").unwrap(), 0, 5000, &large);
+        fill_in_batches(&store.table("t").unwrap(), 0, 5000, &large, batch_bytes);
         store.table("t").unwrap().flush(true).unwrap();
         assert!(log_bytes() > 16 << 20);
     }
