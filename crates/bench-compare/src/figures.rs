@@ -24,6 +24,8 @@ pub(crate) enum Work {
     ScanUnmerged,
     LookUp,
     LookUpTogether,
+    LookUpLarge,
+    LookUpTogetherLarge,
     BlockReads,
     Verify,
     Visibility,
@@ -190,6 +192,18 @@ pub(crate) const WORKS: &[Description] = &[
         "10,000 random look-ups in one call",
         Unit::MillionPerSecond,
         bound(1.0e6),
+    ),
+    line(
+        Work::LookUpLarge,
+        "random look-up, one thread, data larger than the caches",
+        Unit::MillionPerSecond,
+        NONE,
+    ),
+    line(
+        Work::LookUpTogetherLarge,
+        "10,000 random look-ups in one call, data larger than the caches",
+        Unit::MillionPerSecond,
+        NONE,
     ),
     line(
         Work::BlockReads,
