@@ -247,8 +247,9 @@ impl TableCore {
 
     /// Makes finished files part of the table in one step.
     pub(super) fn adopt_files(&self, files: &[FileRecord]) -> StoreResult<()> {
-        self.writable()?;
         let _structure = self.structure.lock();
+        // Under `structure`: a table that is gone has no tablets.
+        self.writable()?;
         let layout = self.layout();
         let _ = self.context.catalog.transaction(|change| {
             for file in files {

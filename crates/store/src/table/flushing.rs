@@ -77,6 +77,12 @@ impl TableCore {
         let mut files = files?;
         let published = {
             let _structure = self.structure.lock();
+            if self.check_exists().is_err() {
+                // There are no tablets to give the files to.
+                context.discard(&files.iter().map(|file| file.id).collect::<Vec<_>>());
+                self.drop_memtables();
+                return Ok(());
+            }
             self.stay_newest(&mut files);
             self.publish_flush(memtable, &files, sequence)
         };

@@ -276,3 +276,30 @@ fn it_can_be_cancelled() {
     table.flush(true).unwrap();
     assert_eq!(all(&table).len(), 100);
 }
+
+#[test]
+fn a_table_may_go_while_it_is_flushed() {
+    let class = Arc::new(EndlessClass::default());
+    let mut components = components();
+    components
+        .iterators
+        .register(Arc::new(Registered(class.clone())));
+    let store = open(&components);
+    let table = table(&store);
+    let endless = ("table.iterator.minc.endless", "30,test.Endless");
+    table
+        .modify_properties(&[(endless.0.to_owned(), Some(endless.1.to_owned()))])
+        .unwrap();
+    write(&table, 0..100, Some("value"));
+    std::thread::scope(|scope| {
+        let flush = scope.spawn(|| table.flush(true));
+        while class.started.load(Ordering::SeqCst) == 0 && !flush.is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        store.delete_table("t").unwrap();
+        class.let_go.store(1, Ordering::SeqCst);
+        flush.join().unwrap().unwrap();
+    });
+    assert_eq!(store.metrics().memtable_bytes, 0);
+    assert!(store.check(&mut |_, _| true).unwrap().problems.is_empty());
+}
