@@ -1,12 +1,13 @@
 //! Background work: flushing, compacting, splitting, tidying up.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::open::Tables;
-use crate::error::{ErrorKind, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::{StoreContext, TableCore};
 use crate::threads;
 use crate::wal::list_segments;
@@ -30,7 +31,7 @@ pub(super) fn start(
         let (context, tables, stop) = (context.clone(), tables.clone(), stop.clone());
         threads::spawn(name, move || {
             while !stop.load(Ordering::SeqCst) {
-                match work(&context, &tables) {
+                match caught(|| work(&context, &tables)) {
                     Ok(true) => {}
                     Ok(false) => wait(&context),
                     Err(error) => {
@@ -53,19 +54,28 @@ pub(super) fn start(
     Ok(started)
 }
 
+/// A panic, of a user's iterator perhaps, as an error: the thread lives on and tries again.
+fn caught<T>(work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
+    // What `work` changes is behind locks and in the catalog, both whole after each step.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Internal,
+            "background work panicked; what is printed above says where. An iterator of your own may be at fault: \
+             take it off the table (`table config`) and it goes on",
+        ))
+    })
+}
+
 fn all(tables: &Tables) -> Vec<Arc<TableCore>> {
     tables.read().values().cloned().collect()
 }
 
 /// Flushes the table that most needs it.
 fn flush(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
-    let outcome = flush_one(context, tables);
-    context.health.report_background(
-        &outcome
-            .as_ref()
-            .map(|_| ())
-            .map_err(crate::error::Error::duplicate),
-    );
+    let outcome = caught(|| flush_one(context, tables));
+    context
+        .health
+        .report_background(&outcome.as_ref().map(|_| ()).map_err(Error::duplicate));
     outcome
 }
 

@@ -102,6 +102,8 @@ impl TableCore {
             .flush_nanos
             .add(context.clock.monotonic_nanos() - begun);
         context.pressure.give(memtable.memory() as u64);
+        // Whatever kept the background from it, writers need not be told any more.
+        context.health.report_background(&Ok(()));
         context.wakeups.compact.wake();
         context.wakeups.keep.wake();
         Ok(())

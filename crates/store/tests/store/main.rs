@@ -6,4 +6,5 @@ mod compacting;
 mod constraints;
 mod lookups;
 mod memory;
+mod panics;
 mod writers;

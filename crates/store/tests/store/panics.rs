@@ -1,0 +1,97 @@
+//! Iterators are code of other people: what panics in the background must not hang the store.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use ostrakon_cell::{
+    BatchWriter, BatchWriterConfig, BoxedIterator, ColumnUpdate, ErrorKind, IteratorClass,
+    IteratorEnvironment, IteratorOptions, Result, Scanner, Source, TableOptions,
+};
+use ostrakon_store::vfs::MemoryVfs;
+use ostrakon_store::{Components, Store, StoreOptions};
+
+#[derive(Default)]
+struct Panicking {
+    panics: Arc<AtomicBool>,
+}
+
+impl IteratorClass for Panicking {
+    fn names(&self) -> &[&str] {
+        &["test.Panicking"]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Panics while a test says so."
+    }
+
+    fn validate(&self, _: &IteratorOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        _: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        assert!(!self.panics.load(Ordering::SeqCst), "told to panic");
+        Ok(source)
+    }
+}
+
+#[test]
+fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
+    let panics = Arc::new(AtomicBool::new(false));
+    let mut components = Components {
+        vfs: MemoryVfs::shared(),
+        ..Components::default()
+    };
+    components.iterators.register(Arc::new(Panicking {
+        panics: panics.clone(),
+    }));
+    let options = StoreOptions {
+        memory_budget_bytes: 1 << 20,
+        ..StoreOptions::default()
+    };
+    let store = Store::open_with(components, Path::new("/store"), options).unwrap();
+    let mut table_options = TableOptions::default();
+    table_options.properties.insert(
+        "table.iterator.minc.panicking".into(),
+        "30,test.Panicking".into(),
+    );
+    store.create_table("t", &table_options).unwrap();
+    let table = store.table("t").unwrap();
+    let written = AtomicU64::new(0);
+    let write = |rows: u64| {
+        let config = BatchWriterConfig {
+            batch_bytes: 16 << 10,
+            timeout: Some(Duration::from_secs(60)),
+            ..BatchWriterConfig::default()
+        };
+        let mut writer = BatchWriter::new(table.clone(), config);
+        for _ in 0..rows {
+            let row = format!("{:08}", written.fetch_add(1, Ordering::Relaxed));
+            let update = ColumnUpdate {
+                family: b"f",
+                qualifier: b"q",
+                value: Some(&[7; 200]),
+                ..ColumnUpdate::default()
+            };
+            writer.put(row.as_bytes(), update)?;
+        }
+        writer.close()
+    };
+    panics.store(true, Ordering::SeqCst);
+    let error = write(1_000_000).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal, "{error}");
+    assert!(error.to_string().contains("panicked"), "{error}");
+    panics.store(false, Ordering::SeqCst);
+    table.flush(true).unwrap();
+    written.store(0, Ordering::Relaxed);
+    write(20_000).unwrap();
+    let rows = Scanner::new(table.clone()).entries().unwrap().len();
+    assert!(rows >= 20_000, "{rows}");
+    store.close().unwrap();
+}
