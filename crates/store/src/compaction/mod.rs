@@ -5,6 +5,8 @@
 
 mod choose;
 mod run;
+mod stoppable;
 
 pub use choose::{ChooseOptions, choose};
 pub use run::{Cancel, rewrite, rewrite_on_two_threads};
+pub use stoppable::StoppableIterator;

@@ -252,6 +252,8 @@ impl TableCore {
             self.set_status(|status| status.deleted = true);
             committed
         };
+        // In vain now; one that takes memory along would keep it, counted for nobody.
+        self.cancel_compactions();
         let mut data = self.data.write();
         // Readers keep their snapshots; the files go when the last of them is done.
         data.layout = Arc::new(Layout::default());

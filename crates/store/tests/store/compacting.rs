@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, CompactOptions, Entry, IteratorClass,
-    IteratorEnvironment, IteratorOptions, IteratorSetting, Mutation, MutationBatch, Range, Result,
-    Scanner, SortedKeyValueIterator, Source, Table, TableOptions,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, CompactOptions, Entry, ErrorKind,
+    IteratorClass, IteratorEnvironment, IteratorOptions, IteratorSetting, Mutation, MutationBatch,
+    Range, Result, Scanner, SortedKeyValueIterator, Source, Table, TableOptions,
 };
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -126,10 +126,13 @@ fn other_tablets_are_left_alone() {
     assert_eq!((files(&table), all(&table)), (vec![2, 1, 2], before));
 }
 
-/// Gives nothing, and does not end, until it is let go.
+/// Gives nothing, and does not end, until it is let go. One that returns asks its caller to come again;
+/// the other one goes on reading, as a combiner does that makes one entry of all.
 struct Endless {
     source: BoxedIterator,
     class: Arc<EndlessClass>,
+    returns: bool,
+    range: Range,
 }
 
 #[derive(Default)]
@@ -141,13 +144,19 @@ struct EndlessClass {
 impl SortedKeyValueIterator for Endless {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
         self.class.started.fetch_add(1, Ordering::SeqCst);
+        self.range = range.clone();
         self.source.seek(range, columns)
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
-        if self.class.let_go.load(Ordering::SeqCst) == 0 {
+        while self.class.let_go.load(Ordering::SeqCst) == 0 {
             std::thread::sleep(Duration::from_millis(1));
-            return Ok(true);
+            if self.returns {
+                return Ok(true);
+            }
+            self.source.seek(&self.range, &ColumnSelection::all())?;
+            self.source.next_batch(&mut Batch::new(), limit)?;
+            self.source.seek(&self.range, &ColumnSelection::all())?;
         }
         self.source.next_batch(out, limit)
     }
@@ -156,15 +165,20 @@ impl SortedKeyValueIterator for Endless {
         Box::new(Self {
             source: self.source.deep_copy(),
             class: self.class.clone(),
+            returns: self.returns,
+            range: self.range.clone(),
         })
     }
 }
+
+const ENDLESS: &str = "test.Endless";
+const READS_ON: &str = "readsOn";
 
 struct Registered(Arc<EndlessClass>);
 
 impl IteratorClass for Registered {
     fn names(&self) -> &[&str] {
-        &["test.Endless"]
+        &[ENDLESS]
     }
 
     fn describe(&self) -> &'static str {
@@ -178,103 +192,165 @@ impl IteratorClass for Registered {
     fn init(
         &self,
         source: BoxedIterator,
-        _: &IteratorOptions,
+        options: &IteratorOptions,
         _: &IteratorEnvironment,
     ) -> Result<BoxedIterator> {
-        let class = self.0.clone();
-        Ok(Box::new(Endless { source, class }))
+        Ok(Box::new(Endless {
+            source,
+            class: self.0.clone(),
+            returns: !options.contains_key(READS_ON),
+            range: Range::all(),
+        }))
     }
 }
 
-/// A store with something in memory and a compaction of it that does not end by itself.
-fn with_endless_compaction(
-    meanwhile: impl FnOnce(&Store, &Arc<dyn Table>, &CompactOptions),
-) -> Arc<Store> {
-    let class = Arc::new(EndlessClass::default());
-    let mut components = components();
-    components
-        .iterators
-        .register(Arc::new(Registered(class.clone())));
-    let store = open(&components);
-    let table = table(&store);
-    write(&table, 0..100, Some("value"));
-    let options = CompactOptions {
-        iterators: vec![IteratorSetting::new(30, "endless", "test.Endless")],
-        ..CompactOptions::default()
-    };
-    std::thread::scope(|scope| {
-        let compaction = scope.spawn(|| table.compact(&options));
-        let begun = Instant::now();
-        while class.started.load(Ordering::SeqCst) == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(60), "nothing started");
-            std::thread::sleep(Duration::from_millis(1));
+/// A table with something in memory, and compactions of it that do not end by themselves.
+struct Rig {
+    class: Arc<EndlessClass>,
+    store: Arc<Store>,
+    table: Arc<dyn Table>,
+    options: CompactOptions,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let class = Arc::new(EndlessClass::default());
+        let mut components = components();
+        components
+            .iterators
+            .register(Arc::new(Registered(class.clone())));
+        let store = open(&components);
+        let table = table(&store);
+        write(&table, 0..100, Some("value"));
+        let options = CompactOptions {
+            iterators: vec![IteratorSetting::new(30, "endless", ENDLESS)],
+            ..CompactOptions::default()
+        };
+        Self {
+            class,
+            store,
+            table,
+            options,
         }
-        // Whatever happens, the test ends.
-        let (done, is_done) = std::sync::mpsc::channel::<()>();
-        let rescuer = scope.spawn({
-            let class = class.clone();
-            move || {
-                let rescued = is_done.recv_timeout(Duration::from_secs(30)).is_err();
-                class.let_go.store(1, Ordering::SeqCst);
-                rescued
+    }
+
+    fn reads_on(mut self) -> Self {
+        for iterator in &mut self.options.iterators {
+            iterator.options.insert(READS_ON.into(), "true".into());
+        }
+        self
+    }
+
+    /// What a compaction says that runs while `meanwhile` happens, and has to end then.
+    fn compact(&self, meanwhile: impl FnOnce(&Self)) -> Result<()> {
+        std::thread::scope(|scope| {
+            let compaction = scope.spawn(|| self.table.compact(&self.options));
+            let begun = Instant::now();
+            while self.class.started.load(Ordering::SeqCst) == 0 {
+                assert!(begun.elapsed() < Duration::from_secs(60), "nothing started");
+                std::thread::sleep(Duration::from_millis(1));
             }
-        });
-        meanwhile(&store, &table, &options);
-        let _ = done.send(());
-        assert!(!rescuer.join().unwrap(), "somebody waited for a compaction");
-        compaction.join().unwrap().unwrap();
-    });
-    assert_eq!(files(&table), [1, 1, 1]);
-    assert_eq!(all(&table).len(), 100);
-    store
+            // Whatever happens, the test ends.
+            let (done, is_done) = std::sync::mpsc::channel::<()>();
+            let rescuer = scope.spawn(move || {
+                let rescued = is_done.recv_timeout(Duration::from_secs(10)).is_err();
+                self.class.let_go.store(1, Ordering::SeqCst);
+                rescued
+            });
+            meanwhile(self);
+            let _ = done.send(());
+            assert!(!rescuer.join().unwrap(), "somebody waited for a compaction");
+            compaction.join().unwrap()
+        })
+    }
+
+    /// As [`compact`](Self::compact), of which all comes to a good end.
+    fn compact_well(&self, meanwhile: impl FnOnce(&Self)) {
+        self.compact(meanwhile).unwrap();
+        assert_eq!(files(&self.table), [1, 1, 1]);
+        assert_eq!(all(&self.table).len(), 100);
+    }
 }
 
 #[test]
 fn a_flush_does_not_wait() {
-    let store = with_endless_compaction(|store, table, _| {
-        assert_eq!(store.metrics().flush_bytes, 0);
-        table.flush(true).unwrap();
-        assert!(store.metrics().flush_bytes > 0);
-    });
-    assert!(store.metrics().memtable_bytes == 0);
+    for rig in [Rig::new(), Rig::new().reads_on()] {
+        rig.compact_well(|rig| {
+            assert_eq!(rig.store.metrics().flush_bytes, 0);
+            rig.table.flush(true).unwrap();
+            assert!(rig.store.metrics().flush_bytes > 0);
+        });
+        assert!(rig.store.metrics().memtable_bytes == 0);
+    }
 }
 
 #[test]
 fn what_changes_meanwhile_is_not_lost() {
-    with_endless_compaction(|store, table, _| {
+    Rig::new().compact_well(|rig| {
+        let table = &rig.table;
         table.add_splits(&[b"9".to_vec()]).unwrap();
         table.merge(None, None).unwrap();
         table.add_splits(&[b"3".to_vec(), b"6".to_vec()]).unwrap();
-        assert_eq!(store.metrics().flush_bytes, 0);
+        assert_eq!(rig.store.metrics().flush_bytes, 0);
     });
+}
+
+/// Waits until all compactions ended.
+fn wait_for_the_end(rig: &Rig) {
+    let begun = Instant::now();
+    while rig.store.metrics().compactions_running > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(9), "it goes on");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
 fn it_can_be_cancelled() {
-    let class = Arc::new(EndlessClass::default());
-    let mut components = components();
-    components
-        .iterators
-        .register(Arc::new(Registered(class.clone())));
-    let store = open(&components);
-    let table = table(&store);
-    write(&table, 0..100, Some("value"));
-    let options = CompactOptions {
-        iterators: vec![IteratorSetting::new(30, "endless", "test.Endless")],
-        ..CompactOptions::default()
-    };
+    for rig in [Rig::new(), Rig::new().reads_on()] {
+        let error = rig
+            .compact(|rig| {
+                rig.table.cancel_compaction().unwrap();
+                wait_for_the_end(rig);
+            })
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        assert_eq!(all(&rig.table).len(), 100);
+        rig.table.flush(true).unwrap();
+        assert_eq!(all(&rig.table).len(), 100);
+    }
+}
+
+#[test]
+fn it_ends_with_its_table() {
+    let rig = Rig::new();
+    let error = rig
+        .compact(|rig| {
+            rig.store.delete_table("t").unwrap();
+            // Its memory counts for nobody any more, so it must not hold it for long.
+            wait_for_the_end(rig);
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+}
+
+#[test]
+fn what_was_cancelled_before_its_turn_does_nothing() {
+    let rig = Rig::new();
     std::thread::scope(|scope| {
-        let compaction = scope.spawn(|| table.compact(&options));
-        while class.started.load(Ordering::SeqCst) == 0 && !compaction.is_finished() {
-            std::thread::sleep(Duration::from_millis(1));
+        let (sender, second) = std::sync::mpsc::channel();
+        let outcome = rig.compact(|_| {
+            let waiting = scope.spawn(|| rig.table.compact(&CompactOptions::default()));
+            // It waits for the tablets that the first one has; nobody shows that.
+            std::thread::sleep(Duration::from_millis(200));
+            rig.table.cancel_compaction().unwrap();
+            sender.send(waiting.join().unwrap()).unwrap();
+        });
+        for outcome in [outcome, second.recv().unwrap()] {
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
         }
-        table.cancel_compaction().unwrap();
-        let error = compaction.join().unwrap().unwrap_err();
-        assert_eq!(error.kind(), ostrakon_cell::ErrorKind::Cancelled);
     });
-    assert_eq!(all(&table).len(), 100);
-    table.flush(true).unwrap();
-    assert_eq!(all(&table).len(), 100);
+    assert_eq!(rig.store.metrics().compactions, 0);
+    assert_eq!(files(&rig.table), [0, 0, 0]);
 }
 
 #[test]

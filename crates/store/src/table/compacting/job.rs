@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ostrakon_cell::{BoxedIterator, IteratorScope, IteratorSetting};
 
 use crate::catalog::{FileId, FileRecord, FileReference};
-use crate::compaction::{Cancel, rewrite, rewrite_on_two_threads};
+use crate::compaction::{Cancel, StoppableIterator, rewrite, rewrite_on_two_threads};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::sorted_file::SortedFileWriter;
@@ -159,12 +159,16 @@ impl TableCore {
 impl Job {
     /// What is merged, newest first. What comes from memory has gone through the iterators of a flush.
     fn sources(&self, stacker: &Stacker) -> StoreResult<Vec<BoxedIterator>> {
+        let stoppable = |source| -> BoxedIterator {
+            Box::new(StoppableIterator::new(source, self.cancel.clone()))
+        };
         let mut sources = Vec::with_capacity(self.memory.len() + self.files.len());
         for memtable in &self.memory {
-            let source = Box::new(MemtableIterator::new(memtable.clone()));
+            let source = stoppable(Box::new(MemtableIterator::new(memtable.clone())));
             sources.push(stacker.minc(vec![source])?);
         }
-        sources.extend(file_sources(&self.files, false));
+        let files = file_sources(&self.files, false).into_iter();
+        sources.extend(files.map(stoppable));
         Ok(sources)
     }
 

@@ -36,7 +36,8 @@ impl TableCore {
             busy.wanted.swap_remove(at);
         }
         drop(busy);
-        outcome
+        // Deleting the table stops this too.
+        outcome.or_else(|error| self.check_exists().and(Err(error)))
     }
 
     fn compact_now(
@@ -77,8 +78,8 @@ impl TableCore {
         })
     }
 
-    /// Does `work` for each of the tablets, several at once. The last one is told that threads
-    /// beside it find nothing more to do.
+    /// Does `work` for each of the tablets, several at once; begins no more after a failure. The last
+    /// one is told that threads beside it find nothing more to do.
     pub(super) fn on_all_threads<T: Sync>(
         &self,
         tablets: &[T],
@@ -92,7 +93,8 @@ impl TableCore {
                 let Some(tablet) = tablets.get(at) else {
                     return Ok(());
                 };
-                work(tablet, threads_most > 1 && at + 1 == tablets.len())?;
+                work(tablet, threads_most > 1 && at + 1 == tablets.len())
+                    .inspect_err(|_| next.store(tablets.len(), Ordering::Relaxed))?;
             }
         };
         let count = threads_most.clamp(1, tablets.len().max(1));
@@ -143,6 +145,14 @@ impl TableCore {
     pub(crate) fn cancel_user_compactions(&self) {
         for cancel in &self.busy.lock().cancels {
             cancel.cancel();
+        }
+    }
+
+    /// Stops all compactions.
+    pub(in crate::table) fn cancel_compactions(&self) {
+        self.cancel_user_compactions();
+        for (_, chosen) in &self.busy.lock().chosen {
+            chosen.cancel();
         }
     }
 }

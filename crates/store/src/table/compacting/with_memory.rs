@@ -10,7 +10,7 @@ use super::job::Job;
 use super::request::bytes_of;
 use crate::catalog::{Fence, FileRecord, FileReference};
 use crate::compaction::Cancel;
-use crate::error::{ErrorKind, StoreResult};
+use crate::error::StoreResult;
 use crate::memtable::{Memtable, MemtableSnapshot};
 use crate::table::core::TableCore;
 use crate::tablet::{Layout, TabletView};
@@ -58,15 +58,18 @@ impl TableCore {
         let stop = Cancel::default();
         // Stopping what users asked for stops this too.
         self.busy.lock().cancels.push(stop.clone());
-        let outcome = self.measured(|| self.compact_claimed(&ends, options, &stop));
+        // What was stopped before that, while this waited for tablets, does not begin.
+        let outcome = cancel
+            .check()
+            .and_then(|()| self.measured(|| self.compact_claimed(&ends, options, &stop)));
         self.busy.lock().cancels.retain(|other| !other.is(&stop));
         for end in &ends {
             self.release(end);
         }
-        cancel.check()?;
         match outcome {
-            // Somebody wanted to flush.
-            Err(error) if error.kind() == ErrorKind::Cancelled => Ok(false),
+            // Somebody wanted to flush, unless it was to stop altogether. An iterator may have made an
+            // error of its own of it.
+            Err(_) if stop.is_cancelled() => cancel.check().map(|()| false),
             outcome => outcome,
         }
     }

@@ -1,0 +1,39 @@
+//! A source that ends with its compaction.
+
+use ostrakon_cell::{
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, Range, SortedKeyValueIterator,
+};
+
+use super::run::Cancel;
+use crate::error::StoreResult;
+
+/// Fails once its compaction is to stop. Under all other iterators, because one of them, a combiner that
+/// makes one entry of millions, may read for long before it hands out anything.
+pub struct StoppableIterator {
+    source: BoxedIterator,
+    cancel: Cancel,
+}
+
+impl StoppableIterator {
+    /// Reads `source` until `cancel` is set off.
+    #[must_use]
+    pub fn new(source: BoxedIterator, cancel: Cancel) -> Self {
+        Self { source, cancel }
+    }
+}
+
+impl SortedKeyValueIterator for StoppableIterator {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
+        self.cancel.check()?;
+        self.source.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
+        self.cancel.check()?;
+        self.source.next_batch(out, limit)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self::new(self.source.deep_copy(), self.cancel.clone()))
+    }
+}
