@@ -92,7 +92,6 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
         let log_bytes = kept * context.options.segment_bytes();
         if log_bytes > 2 * context.options.memtable_bytes() {
             table.flush_memtables()?;
-            delete_old_segments(context, tables)?;
             return Ok(true);
         }
         let waiting = table.waiting_to_flush();
@@ -109,7 +108,6 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
         return Ok(false);
     }
     table.flush_memtables()?;
-    delete_old_segments(context, tables)?;
     Ok(true)
 }
 
@@ -129,13 +127,16 @@ fn compact(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     Ok(worked)
 }
 
-/// Merges memtable runs, deletes files that nobody needs, and lends memory that nobody writes to.
+/// Merges memtable runs, deletes what nobody needs of log and files, and lends memory that nobody writes to.
 fn keep(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     for table in all(tables) {
         table.merge_runs();
     }
     context.pressure.lend(&*context.clock);
-    context.files.collect().map(|_| false)
+    // Here, not behind a flush: compactions that took memory along and users' flushes free segments too.
+    let log = delete_old_segments(context, tables);
+    let files = context.files.collect();
+    log.and(files).map(|_| false)
 }
 
 /// Deletes log segments of which every batch is in files.
@@ -147,14 +148,18 @@ pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> St
         .filter_map(|table| table.unflushed().1)
         .min();
     let needed = oldest.unwrap_or(current).min(current);
+    if needed <= context.oldest_segment.load(Ordering::SeqCst) {
+        return Ok(());
+    }
     for (number, path) in list_segments(&*context.vfs, &context.dir.join("wal"))? {
         if number < needed {
             match context.vfs.remove(&path) {
-                // A flush that somebody waits for and one in the background may both come here.
+                // The background and whoever closes the store may both come here.
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
     }
+    context.oldest_segment.fetch_max(needed, Ordering::SeqCst);
     Ok(())
 }

@@ -175,6 +175,7 @@ impl Store {
             health: Health::default(),
             wakeups: crate::table::Wakeups::default(),
             segment: AtomicU64::new(0),
+            oldest_segment: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
             requests: Mutex::new(Vec::new()),
         });

@@ -57,6 +57,8 @@ pub(crate) struct StoreContext {
     pub(crate) pressure: Pressure,
     /// Number of the log segment that is written now.
     pub(crate) segment: AtomicU64,
+    /// Log segments below this were deleted.
+    pub(crate) oldest_segment: AtomicU64,
     /// Sequence of the last batch.
     pub(crate) sequence: AtomicU64,
     /// Compactions that users asked for and do not wait for. Closing does.

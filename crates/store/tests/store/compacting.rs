@@ -379,3 +379,31 @@ fn a_table_may_go_while_it_is_flushed() {
     assert_eq!(store.metrics().memtable_bytes, 0);
     assert!(store.check(&mut |_, _| true).unwrap().problems.is_empty());
 }
+
+/// Whoever compacts or flushes by hand leaves nothing to the thread that flushes, and the log has to
+/// shrink all the same.
+#[test]
+fn the_log_does_not_grow() {
+    let components = components();
+    let options = StoreOptions {
+        memory_budget_bytes: 64 << 20,
+        wal_segment_bytes: 10_000,
+        ..StoreOptions::default()
+    };
+    let store = Store::open_with(components.clone(), Path::new("/store"), options).unwrap();
+    let table = table(&store);
+    let segments = || components.vfs.list(Path::new("/store/wal")).unwrap().len();
+    for round in 0..40 {
+        write(&table, 0..1000, Some("value"));
+        if round % 2 == 0 {
+            table.compact(&CompactOptions::default()).unwrap();
+        } else {
+            table.flush(true).unwrap();
+        }
+    }
+    let begun = Instant::now();
+    while segments() > 2 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{}", segments());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
