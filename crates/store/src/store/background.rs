@@ -83,6 +83,7 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     let flush_bytes = context.options.flush_bytes();
     let tables_now = all(tables);
     let mut largest: Option<(u64, Arc<TableCore>)> = None;
+    let mut taken_along = 0;
     for table in &tables_now {
         let (_, segment) = table.unflushed();
         // A table that is written rarely must not keep old log segments for ever.
@@ -94,7 +95,8 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
             table.flush_memtables()?;
             return Ok(true);
         }
-        let waiting = table.waiting_to_flush();
+        let (waiting, held) = table.waiting_to_flush();
+        taken_along += held;
         if largest.as_ref().is_none_or(|(most, _)| waiting > *most) {
             largest = Some((waiting, table.clone()));
         }
@@ -102,8 +104,9 @@ fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
     let Some((waiting, table)) = largest else {
         return Ok(false);
     };
-    // Many small tables may fill memory together without one being large.
-    let crowded = context.pressure.used() >= 2 * flush_bytes;
+    // Many small tables may fill memory together without one being large. What compactions take along
+    // frees no room yet, however often others are flushed.
+    let crowded = context.pressure.used().saturating_sub(taken_along) >= 2 * flush_bytes;
     if waiting < flush_bytes && !(crowded && waiting > 0) {
         return Ok(false);
     }

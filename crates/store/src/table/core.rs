@@ -222,22 +222,21 @@ impl TableCore {
     }
 
     /// Bytes that wait to be flushed: everything in memory, and as many as there can be if some of it
-    /// is frozen. What a compaction takes along does not wait, unless writers need the room.
+    /// is frozen; and bytes that do not wait because a compaction takes them along, which it does
+    /// until writers need the room.
     #[must_use]
-    pub(crate) fn waiting_to_flush(&self) -> u64 {
+    pub(crate) fn waiting_to_flush(&self) -> (u64, u64) {
         let context = &self.context;
-        let taken_along = self.flushing.is_yielding();
+        let is_taken_along = self.flushing.is_yielding() && !context.pressure.is_waited_for();
         let data = self.data.read();
         let active = data.active.memory() as u64;
-        if taken_along && !context.pressure.is_waited_for() {
+        if is_taken_along {
             let is_large = active >= context.options.flush_bytes();
-            return if is_large { active } else { 0 };
+            let frozen = data.frozen.iter().map(|memtable| memtable.memory() as u64);
+            return (if is_large { active } else { 0 }, frozen.sum());
         }
-        if data.frozen.is_empty() {
-            active
-        } else {
-            u64::MAX
-        }
+        let is_frozen = !data.frozen.is_empty();
+        (if is_frozen { u64::MAX } else { active }, 0)
     }
 
     /// Deletes the table in the catalog by `change`, and from memory. Returns the files that

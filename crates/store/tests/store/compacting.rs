@@ -407,3 +407,56 @@ fn the_log_does_not_grow() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// Memory that compactions take along is not free, but flushing others again and again frees it no sooner.
+#[test]
+fn others_are_not_flushed_for_what_is_taken_along() {
+    let class = Arc::new(EndlessClass::default());
+    let mut components = components();
+    components
+        .iterators
+        .register(Arc::new(Registered(class.clone())));
+    let options = StoreOptions {
+        memory_budget_bytes: 64 << 20,
+        ..StoreOptions::default()
+    };
+    let flush_bytes = options.flush_bytes();
+    let store = Store::open_with(components, Path::new("/store"), options).unwrap();
+    let compact = CompactOptions {
+        iterators: vec![IteratorSetting::new(30, "endless", ENDLESS)],
+        wait: false,
+        ..CompactOptions::default()
+    };
+    let value = "x".repeat(1000);
+    let make = |name: &str| {
+        store.create_table(name, &TableOptions::default()).unwrap();
+        store.table(name).unwrap()
+    };
+    for (number, name) in ["one", "other", "third"].into_iter().enumerate() {
+        let table = make(name);
+        let before = store.metrics().memtable_bytes;
+        for part in 0.. {
+            if store.metrics().memtable_bytes - before > flush_bytes * 7 / 10 {
+                break;
+            }
+            write(&table, part * 100..part * 100 + 100, Some(&value));
+        }
+        table.compact(&compact).unwrap();
+        let begun = Instant::now();
+        while class.started.load(Ordering::SeqCst) <= number {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing started");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(store.metrics().flushes, 0);
+    assert!(store.metrics().memtable_bytes > 2 * flush_bytes);
+    let table = make("small");
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(3) {
+        write(&table, 0..1, Some("value"));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let flushes = store.metrics().flushes;
+    assert_eq!(flushes, 0);
+    class.let_go.store(1, Ordering::SeqCst);
+}
