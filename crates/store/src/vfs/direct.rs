@@ -23,14 +23,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crossbeam_channel::{Sender, unbounded};
+use parking_lot::{Condvar, Mutex};
+
 use super::contract::{Job, SequentialFile, StreamingFile};
 use super::fault::{Operation, io_error, poisoned, short_file};
 use super::system;
 use super::window::{ALIGN, Window, go_buffered, refuses_direct};
 use crate::error::{Error, StoreResult};
 use crate::threads;
-use crossbeam_channel::{Sender, unbounded};
-use parking_lot::{Condvar, Mutex};
 
 /// Bytes of a window. A file that is written holds three; what is read at once is mostly less, and
 /// if it is more it gets a window for itself.
