@@ -290,7 +290,7 @@ impl Store {
     /// first.
     ///
     /// # Errors
-    /// When the log could not be synced.
+    /// When the log could not be synced, or a table not be flushed; what is in the log is safe then.
     pub fn close(&self) -> StoreResult<()> {
         // First: a writer that it submits for may wait for room that only the other threads make.
         self.context.timer.close();
@@ -340,13 +340,16 @@ impl Store {
             }
         }
         let long_log = log_bytes > KEPT_IN_LOG_BYTES;
+        let mut flushed = Ok(());
         for table in tables {
             let unflushed = table.unflushed().0;
             if table.has_unlogged() || unflushed > KEPT_IN_LOG_BYTES || (long_log && unflushed > 0)
             {
-                table.flush_memtables()?;
+                // The others too if one fails: what is in no log would be lost.
+                flushed = flushed.and(table.flush_memtables());
             }
         }
+        flushed?;
         if long_log {
             // The current segment may go only when another stands behind it: numbers never repeat.
             WalWriter::create(&context.vfs, &self.wal_dir(), current + 1)?;

@@ -100,6 +100,34 @@ fn what_is_written_is_read_from_memory_files_and_after_reopening() {
 }
 
 #[test]
+fn closing_flushes_the_tables_beside_one_that_fails() {
+    let components = in_memory();
+    {
+        let store = on(&components, manual());
+        for name in ["bad", "good"] {
+            store.create_table(name, &TableOptions::default()).unwrap();
+            let table = store.table(name).unwrap();
+            let unlogged = ("table.durability".to_owned(), Some("none".to_owned()));
+            table.modify_properties(&[unlogged]).unwrap();
+            fill(&table, 0, 10, b"no number");
+        }
+        let sum = "table.iterator.minc.sum";
+        let set = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+        let class = set(
+            sum,
+            "10,org.apache.accumulo.core.iterators.user.SummingCombiner",
+        );
+        let (kind, all) = (format!("{sum}.opt.type"), format!("{sum}.opt.all"));
+        let properties = [class, set(&kind, "STRING"), set(&all, "true")];
+        let bad = store.table("bad").unwrap();
+        bad.modify_properties(&properties).unwrap();
+        store.close().unwrap_err();
+    }
+    let store = on(&components, manual());
+    check_all(&store.table("good").unwrap(), 10, b"no number");
+}
+
+#[test]
 fn closing_leaves_no_long_log_to_read() {
     leaves_no_long_log(4096);
     // One segment that is longer than segments should be.
