@@ -1,13 +1,15 @@
 //! Iterators are code of other people: what panics in the background must not hang the store.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, BoxedIterator, ColumnUpdate, ErrorKind, IteratorClass,
-    IteratorEnvironment, IteratorOptions, Result, Scanner, Source, TableOptions,
+    Batch, BatchLimit, BatchWriter, BatchWriterConfig, BoxedIterator, ColumnSelection,
+    ColumnUpdate, CompactOptions, ErrorKind, IteratorClass, IteratorEnvironment, IteratorOptions,
+    IteratorSetting, Range, Result, Scanner, SortedKeyValueIterator, Source, TableOptions,
 };
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -36,8 +38,33 @@ impl IteratorClass for Panicking {
         _: &IteratorOptions,
         _: &IteratorEnvironment,
     ) -> Result<BoxedIterator> {
+        Ok(Box::new(PanickingIterator {
+            source,
+            panics: self.panics.clone(),
+        }))
+    }
+}
+
+struct PanickingIterator {
+    source: BoxedIterator,
+    panics: Arc<AtomicBool>,
+}
+
+impl SortedKeyValueIterator for PanickingIterator {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
         assert!(!self.panics.load(Ordering::SeqCst), "told to panic");
-        Ok(source)
+        self.source.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        self.source.next_batch(out, limit)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self {
+            source: self.source.deep_copy(),
+            panics: self.panics.clone(),
+        })
     }
 }
 
@@ -94,4 +121,54 @@ fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
     let rows = Scanner::new(table.clone()).entries().unwrap().len();
     assert!(rows >= 20_000, "{rows}");
     store.close().unwrap();
+}
+
+/// Whether the compaction takes memory along or not.
+#[test]
+fn a_compaction_that_panics_leaves_the_table_to_the_next_one() {
+    for flush in [true, false] {
+        let panics = Arc::new(AtomicBool::new(true));
+        let mut components = Components {
+            vfs: MemoryVfs::shared(),
+            ..Components::default()
+        };
+        components.iterators.register(Arc::new(Panicking {
+            panics: panics.clone(),
+        }));
+        let options = StoreOptions {
+            background: false,
+            ..StoreOptions::default()
+        };
+        let store = Store::open_with(components, Path::new("/store"), options).unwrap();
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let table = store.table("t").unwrap();
+        let mut writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
+        let update = ColumnUpdate {
+            family: b"f",
+            qualifier: b"q",
+            value: Some(b"value"),
+            ..ColumnUpdate::default()
+        };
+        writer.put(b"row", update).unwrap();
+        writer.close().unwrap();
+        if !flush {
+            table.flush(true).unwrap();
+        }
+        let compact = CompactOptions {
+            flush,
+            iterators: vec![IteratorSetting::new(30, "panicking", "test.Panicking")],
+            ..CompactOptions::default()
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| table.compact(&compact)));
+        assert!(!matches!(outcome, Ok(Ok(()))), "nothing panicked");
+        assert_eq!(store.metrics().compactions_running, 0);
+        panics.store(false, Ordering::SeqCst);
+        let (done, is_done) = std::sync::mpsc::channel();
+        let again = table.clone();
+        // Not joined: it would wait for ever.
+        std::thread::spawn(move || done.send(again.compact(&compact)));
+        let outcome = is_done.recv_timeout(Duration::from_secs(30));
+        outcome.expect("the tablet is still claimed").unwrap();
+        assert_eq!(Scanner::new(table).entries().unwrap().len(), 1);
+    }
 }

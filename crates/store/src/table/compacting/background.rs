@@ -1,5 +1,6 @@
 //! Compactions and splits that a table starts by itself.
 
+use super::at_end::AtEnd;
 use super::job::Job;
 use crate::catalog::Fence;
 use crate::compaction::{Cancel, ChooseOptions, choose};
@@ -72,13 +73,14 @@ impl TableCore {
             }
             busy.chosen.push((extent.clone(), job.cancel.clone()));
         }
-        let outcome = self.run_measured(&job);
-        self.busy
-            .lock()
-            .chosen
-            .retain(|(_, cancel)| !cancel.is(&job.cancel));
-        self.release(&job.tablet.extent.through);
-        match outcome {
+        let _ended = AtEnd(|| {
+            self.busy
+                .lock()
+                .chosen
+                .retain(|(_, cancel)| !cancel.is(&job.cancel));
+            self.release(&job.tablet.extent.through);
+        });
+        match self.run_measured(&job) {
             // Somebody wanted all files of the tablet merged.
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(true),
             outcome => outcome.map(|_| true),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{BoxedIterator, IteratorScope, IteratorSetting};
 
+use super::at_end::AtEnd;
 use crate::catalog::{FileId, FileRecord, FileReference};
 use crate::compaction::{Cancel, StoppableIterator, rewrite, rewrite_on_two_threads};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -41,12 +42,13 @@ impl TableCore {
         let (metrics, clock) = (&self.context.metrics, &self.context.clock);
         let begun = clock.monotonic_nanos();
         metrics.compactions_running.add(1);
-        let outcome = work();
-        metrics.compactions_running.subtract(1);
-        metrics
-            .compaction_nanos
-            .add(clock.monotonic_nanos() - begun);
-        outcome
+        let _ended = AtEnd(|| {
+            metrics.compactions_running.subtract(1);
+            metrics
+                .compaction_nanos
+                .add(clock.monotonic_nanos() - begun);
+        });
+        work()
     }
 
     /// Writes what comes out of the job's sources to a new file; `None` if nothing does. Nothing is

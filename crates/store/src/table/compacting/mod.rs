@@ -1,5 +1,6 @@
 //! Major compaction and splitting of a table's tablets.
 
+mod at_end;
 mod background;
 mod job;
 mod request;

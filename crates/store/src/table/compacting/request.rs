@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_cell::CompactOptions;
 
+use super::at_end::AtEnd;
 use super::job::Job;
 use crate::catalog::Fence;
 use crate::compaction::Cancel;
@@ -29,13 +30,14 @@ impl TableCore {
                 }
             }
         }
+        let _ended = AtEnd(|| {
+            let mut busy = self.busy.lock();
+            busy.cancels.retain(|other| !other.is(&cancel));
+            if let Some(at) = busy.wanted.iter().position(|other| *other == wanted) {
+                busy.wanted.swap_remove(at);
+            }
+        });
         let outcome = self.compact_now(&wanted, options, &cancel);
-        let mut busy = self.busy.lock();
-        busy.cancels.retain(|other| !other.is(&cancel));
-        if let Some(at) = busy.wanted.iter().position(|other| *other == wanted) {
-            busy.wanted.swap_remove(at);
-        }
-        drop(busy);
         // Deleting the table stops this too.
         outcome.or_else(|error| self.check_exists().and(Err(error)))
     }
@@ -115,12 +117,11 @@ impl TableCore {
             cancel.check()?;
             self.check_exists()?;
             self.claim(end);
+            let _ended = AtEnd(|| self.release(end));
             let Some(tablet) = self.layout().ending_with(end.as_deref()).cloned() else {
-                self.release(end);
                 return Ok(());
             };
             if tablet.files.is_empty() {
-                self.release(end);
                 return Ok(());
             }
             let job = Job {
@@ -133,9 +134,7 @@ impl TableCore {
                 cancel: cancel.clone(),
                 helped,
             };
-            let outcome = self.run_measured(&job);
-            self.release(end);
-            if outcome? {
+            if self.run_measured(&job)? {
                 return Ok(());
             }
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::CompactOptions;
 use parking_lot::Mutex;
 
+use super::at_end::AtEnd;
 use super::job::Job;
 use super::request::bytes_of;
 use crate::catalog::{Fence, FileRecord, FileReference};
@@ -56,16 +57,18 @@ impl TableCore {
             self.claim(end);
         }
         let stop = Cancel::default();
+        let _ended = AtEnd(|| {
+            self.busy.lock().cancels.retain(|other| !other.is(&stop));
+            for end in &ends {
+                self.release(end);
+            }
+        });
         // Stopping what users asked for stops this too.
         self.busy.lock().cancels.push(stop.clone());
         // What was stopped before that, while this waited for tablets, does not begin.
         let outcome = cancel
             .check()
             .and_then(|()| self.measured(|| self.compact_claimed(&ends, options, &stop)));
-        self.busy.lock().cancels.retain(|other| !other.is(&stop));
-        for end in &ends {
-            self.release(end);
-        }
         match outcome {
             // Somebody wanted to flush, unless it was to stop altogether. An iterator may have made an
             // error of its own of it.
