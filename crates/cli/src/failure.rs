@@ -98,6 +98,13 @@ impl Failure {
         self.kind == Kind::Store(kind)
     }
 
+    /// Whether its context has this name with a value that `fits`.
+    pub(crate) fn names(&self, name: &str, fits: impl Fn(&str) -> bool) -> bool {
+        self.context
+            .iter()
+            .any(|(own, value)| own == name && fits(value))
+    }
+
     /// The message alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -210,7 +217,7 @@ impl From<Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::from_io(&error)
+        Self::io("stdin or stdout failed", &error)
     }
 }
 

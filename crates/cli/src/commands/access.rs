@@ -46,7 +46,13 @@ impl Access {
         let store = self.open(absent)?;
         let outcome = work(Arc::<Store>::clone(&store));
         let closed = store.close();
-        let outcome = outcome?;
+        let outcome = outcome.map_err(|failure| {
+            if self.read_only && failure.is_kind(ErrorKind::ReadOnly) {
+                failure.next("leave out --read-only")
+            } else {
+                failure
+            }
+        })?;
         closed?;
         Ok(outcome)
     }
@@ -58,12 +64,37 @@ impl Access {
         let store = open_directory(directory, create, self);
         store.map_err(|error| {
             let failure = Failure::from(error);
-            if !create && failure.is_kind(ErrorKind::NotFound) {
-                failure.next("`ostrakon table create NAME` makes a store in a new directory")
-            } else {
-                failure
+            match self.next_step(&failure) {
+                Some(step) if !create || !failure.is_kind(ErrorKind::NotFound) => {
+                    failure.next(step)
+                }
+                _ => failure,
             }
         })
+    }
+
+    /// What to do about a store that does not open.
+    fn next_step(&self, failure: &Failure) -> Option<&'static str> {
+        if failure.is_kind(ErrorKind::NotFound) {
+            return Some("`ostrakon table create NAME` makes a store in a new directory");
+        }
+        if failure.is_kind(ErrorKind::ReadOnly) && !self.read_only {
+            return Some("--read-only reads a store that you may not write");
+        }
+        if failure.is_kind(ErrorKind::Corruption) {
+            // Nothing is found without the catalog; without a piece of the log, all the rest is.
+            let in_catalog = failure.names("file", |file| file.ends_with("catalog"));
+            return Some(match (in_catalog, self.read_only) {
+                (true, _) => {
+                    "a checkpoint is the way back: without its catalog a store has no names"
+                }
+                (false, false) => {
+                    "`ostrakon --read-only check` names every damaged file; --read-only reads the rest"
+                }
+                (false, true) => return None,
+            });
+        }
+        None
     }
 }
 

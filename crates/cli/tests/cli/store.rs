@@ -18,6 +18,60 @@ fn a_directory_without_a_store_is_told_and_left_alone() {
 }
 
 #[test]
+fn a_directory_of_somebody_else_gets_no_lock_file() {
+    let folder = Folder::new();
+    let other = folder.path("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("letter.txt"), "dear").unwrap();
+    let text = other.display().to_string();
+    let err = folder.fails(2, &["--data", &text, "table", "create", "t"]);
+    assert!(err.contains("letter.txt"), "{err}");
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+}
+
+#[test]
+fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "first"]);
+    folder.ok(&["put", "t", "b", "f", "q", "last"]);
+    let wal = folder.path("store/wal");
+    let mut segments: Vec<_> = std::fs::read_dir(&wal)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.metadata().unwrap().len() > 24)
+        .collect();
+    segments.sort();
+    let last = segments.pop().unwrap();
+    let whole = std::fs::read(&last).unwrap();
+    // In the header of the segment, and in its only batch, which nothing of the store stands behind.
+    for at in [3, 40, 75] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        std::fs::write(&last, bytes).unwrap();
+        let err = folder.fails(1, &["scan", "t"]);
+        let name = last.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(err.contains(&name) && err.contains("--read-only"), "{err}");
+        let ran = folder.run(&["--read-only", "check", "--json"]);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
+        assert_eq!(problems.len(), 1, "byte {at}: {problems:?}");
+        assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
+        let rest = folder.ok(&["--read-only", "scan", "t", "--values-only"]);
+        assert_eq!(rest, "first\n", "byte {at}");
+    }
+    std::fs::write(&last, whole).unwrap();
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+}
+
+#[test]
+fn a_store_opened_for_reading_says_why_it_is_not_written() {
+    let folder = Folder::with_table();
+    let err = folder.fails(1, &["--read-only", "put", "t", "a", "f", "q", "v"]);
+    assert!(err.contains("opened read-only"), "{err}");
+    assert!(!err.contains("disk"), "{err}");
+}
+
+#[test]
 fn a_checkpoint_is_a_store_and_check_finds_what_is_damaged() {
     let folder = Folder::with_table();
     let lines: String = (0..3000)

@@ -91,16 +91,8 @@ impl Catalog {
         vfs.exists(&dir.join(FILE_NAME))
     }
 
-    /// Makes the catalog of a new store in `dir`, which must exist and hold nothing else (but a
-    /// lock file).
-    ///
-    /// A crash leaves either a complete catalog or none.
-    pub fn create(
-        vfs: &Arc<dyn Vfs>,
-        dir: &Path,
-        identity: CatalogIdentity,
-        cache_bytes: usize,
-    ) -> StoreResult<Self> {
+    /// An error unless a store may be made in `dir`, which must exist and hold nothing (but a lock file).
+    pub fn check_empty(vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
         for entry in vfs.list(dir)? {
             if entry.name == FILE_NAME {
                 return Err(Error::new(
@@ -118,6 +110,20 @@ impl Catalog {
                 .with("holds", entry.name.display()));
             }
         }
+        Ok(())
+    }
+
+    /// Makes the catalog of a new store in `dir`, which must exist and hold nothing else (but a
+    /// lock file).
+    ///
+    /// A crash leaves either a complete catalog or none.
+    pub fn create(
+        vfs: &Arc<dyn Vfs>,
+        dir: &Path,
+        identity: CatalogIdentity,
+        cache_bytes: usize,
+    ) -> StoreResult<Self> {
+        Self::check_empty(vfs.as_ref(), dir)?;
         let store = StoreRecord {
             instance: identity.instance.clone(),
             created_millis: identity.created_millis,

@@ -20,14 +20,6 @@ impl Store {
                 .problems
                 .push(problem("catalog".into(), None, message));
         }
-        for damage in &self.damages {
-            let file = self.relative(&damage.path);
-            report.problems.push(problem(
-                file,
-                None,
-                format!("{} (offset {})", damage.message, damage.offset),
-            ));
-        }
         let segments = list_segments(&*context.vfs, &self.wal_dir())?;
         let last = segments.last().map(|(number, _)| *number);
         for (number, path) in segments {

@@ -37,7 +37,7 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
     }
     // Levels below `sync` were written without being synced: do it now that there is time.
     if context.health.check_writable().is_ok() {
-        writer.sync()?;
+        writer.seal()?;
     }
     Ok(())
 }

@@ -131,6 +131,13 @@ impl Store {
         }
         if is_new {
             vfs.create_dir_durably(&dir)?;
+            // Before the lock, whose file would be left in a directory of somebody else. What another
+            // process makes a store of in this moment is decided by the lock.
+            if let Err(error) = Catalog::check_empty(&*vfs, &dir)
+                && !Catalog::is_present(&*vfs, &dir)?
+            {
+                return Err(error);
+            }
         }
         let lock = match vfs.lock(&dir.join(LOCK_FILE)) {
             Ok(lock) => Some(lock),
@@ -205,10 +212,7 @@ impl Store {
             _lock: lock,
         };
         if store.context.options.read_only {
-            store.context.health.fail(Error::new(
-                ErrorKind::ReadOnly,
-                "the store was opened read-only",
-            ));
+            store.context.health.open_read_only();
             store.context.commits.close();
         } else {
             store.start(next_segment)?;

@@ -53,7 +53,18 @@ pub(super) fn recover(
     let last = segments.last().map(|(number, _)| *number);
     for (number, path) in segments {
         recovered.next_segment = number + 1;
-        let mut reader = SegmentReader::open(&*context.vfs, &path, Some(number) == last)?;
+        let mut reader = match SegmentReader::open(&*context.vfs, &path, Some(number) == last) {
+            Ok(reader) => reader,
+            Err(error) if read_only && error.kind() == ErrorKind::Corruption => {
+                recovered.damages.push(Damage {
+                    path,
+                    offset: 0,
+                    message: error.message().to_owned(),
+                });
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
         while let Some((header, payload)) = reader.next_record() {
             context
                 .sequence

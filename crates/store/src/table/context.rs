@@ -151,6 +151,14 @@ impl Health {
         }
     }
 
+    /// Lets nobody write because the store was opened for reading only.
+    pub(crate) fn open_read_only(&self) {
+        *self.failed.lock() = Some(Error::new(
+            ErrorKind::ReadOnly,
+            "the store was opened read-only: open it for writing to change it",
+        ));
+    }
+
     /// Stops writing for good because the store is closing.
     pub(crate) fn close(&self) {
         *self.failed.lock() = Some(Error::new(ErrorKind::Closed, "the store is closed"));

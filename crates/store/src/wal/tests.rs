@@ -113,6 +113,45 @@ fn a_flipped_bit_before_synced_records_is_damage() {
 }
 
 #[test]
+fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
+    let vfs = MemoryVfs::shared();
+    let dir = Path::new("/wal");
+    vfs.create_dir_all(dir).unwrap();
+    let mut writer = WalWriter::create(&vfs, dir, 7).unwrap();
+    let header = RecordHeader {
+        sequence: 1,
+        table: 3,
+        ..RecordHeader::default()
+    };
+    writer
+        .append([(header, &b"only"[..])].into_iter(), false)
+        .unwrap();
+    writer.seal().unwrap();
+    let path = list_segments(&*vfs, dir).unwrap().pop().unwrap().1;
+    let whole = vfs.read_to_vec(&path, u64::MAX).unwrap();
+    for at in SEGMENT_HEADER_BYTES..SEGMENT_HEADER_BYTES + RECORD_HEADER_BYTES + 4 {
+        vfs.replace(&path, &whole).unwrap();
+        rewrite(&*vfs, &path, |bytes| bytes[at] ^= 0x10);
+        let (payloads, damage) = read(&*vfs, &path, true);
+        assert!(payloads.is_empty() && damage.is_some(), "byte {at}");
+    }
+    // The seal itself may be torn: nothing was promised of it.
+    vfs.replace(&path, &whole).unwrap();
+    rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - 1));
+    let (payloads, damage) = read(&*vfs, &path, true);
+    assert_eq!((payloads.len(), damage), (1, None));
+}
+
+#[test]
+fn a_seal_leaves_an_empty_segment_empty() {
+    let (vfs, path) = written(&[], 0);
+    let before = vfs.len(&path).unwrap();
+    let mut writer = WalWriter::create(&vfs, Path::new("/wal"), 8).unwrap();
+    writer.seal().unwrap();
+    assert_eq!(writer.segment_bytes(), before);
+}
+
+#[test]
 fn a_segment_of_a_newer_version_is_refused_by_name() {
     let (vfs, path) = written(&[b"x"], 1);
     rewrite(&*vfs, &path, |bytes| {
