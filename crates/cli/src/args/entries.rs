@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
-use super::values::{Bytes, authorizations, column, durability, iterator, label};
+use super::values::{Bytes, authorizations, column, count, durability, iterator, label};
 
 /// Which cell, and how its change is written: shared by `put` and `delete`.
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ Rows after --begin up to and including --end go, with every label. Their files a
 cut, so that millions of rows cost no more than one.
 
 Examples:
-  ostrakon delete-rows events --end 2025\\xff --yes
+  ostrakon delete-rows events --end '2025\\xff' --yes
   ostrakon delete-rows events --all --yes                the table stays, empty")]
 pub(crate) struct DeleteRowsArgs {
     /// The table
@@ -185,7 +185,14 @@ pub(crate) struct ScanArgs {
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Stop after this many entries
-    #[arg(short = 'n', long, value_name = "N", help_heading = "What to show")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        value_parser = count,
+        allow_negative_numbers = true,
+        help_heading = "What to show"
+    )]
     pub(crate) limit: Option<u64>,
     /// Show only how many entries there are, and how fast they were read
     #[arg(

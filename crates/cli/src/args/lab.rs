@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::{Authorizations, Durability};
 
-use super::values::{Property, authorizations, count, durability, size};
+use super::values::{Property, authorizations, count, durability, seconds, size};
 
 /// One variant a verb.
 #[derive(Debug, Subcommand)]
@@ -198,16 +198,16 @@ pub(crate) struct IngestArgs {
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
     /// Entries to write, all writers together, such as 100M [default: until stopped]
-    #[arg(short = 'n', long, value_name = "N", value_parser = count)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) entries: Option<u64>,
     /// End after so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
     /// What to do after the last entry
     #[arg(long, value_name = "WHAT", default_value = "compact")]
     pub(crate) settle: SettleChoice,
     /// Show a line of statistics every so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) stats: Option<f64>,
     /// Tell on stdout what is acknowledged: this is the child of `agitate`
     #[arg(long, hide = true, conflicts_with = "json")]
@@ -218,7 +218,7 @@ pub(crate) struct IngestArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReaderArgs {
     /// End after so many seconds [default: until stopped]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
     /// Milliseconds to pause after each step [default: the suite's in a run without end, else none]
     #[arg(long, value_name = "MILLIS")]

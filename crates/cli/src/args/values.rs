@@ -131,6 +131,14 @@ pub(crate) fn count(text: &str) -> Result<u64, Refusal> {
         .ok_or_else(|| "a count is a whole number, such as 1000, 20M or 1B".into())
 }
 
+/// A time in seconds, at least 0.
+pub(crate) fn seconds(text: &str) -> Result<f64, Refusal> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
+        _ => Err("a time is a number of seconds, such as 10 or 0.5".into()),
+    }
+}
+
 /// Parser of the durability levels, which also lists them in help and completions.
 pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(["none", "log", "flush", "sync"])
@@ -176,6 +184,10 @@ mod tests {
         assert_eq!(size("2 GiB"), Ok(2 << 30));
         assert_eq!(count("20M"), Ok(20_000_000));
         assert_eq!(count("1_000"), Ok(1000));
+        assert_eq!(seconds("0.5"), Ok(0.5));
+        for bad in ["", "-1", "inf", "NaN", "1s"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
         for bad in ["", "M", "-1", "1.5G", "99999999999T", "ä"] {
             assert!(size(bad).is_err() && count(bad).is_err(), "{bad}");
         }

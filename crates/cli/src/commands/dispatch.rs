@@ -30,6 +30,9 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
             import::dry_run(&args, out)
         }
         Command::Store(command) => {
+            if let StoreCommand::Import(args) = &command {
+                import::look(args)?;
+            }
             access.with_store(absent(&command), |source| on_source(&*source, command, out))
         }
         Command::Lab(command) => lab::run(access, command, out),

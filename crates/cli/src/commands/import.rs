@@ -26,6 +26,11 @@ pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> R
     import::run(args, (!args.dry_run).then_some(table), out)
 }
 
+/// Looks at the files before the store is opened, or made.
+pub(super) fn look(args: &ImportArgs) -> Result<()> {
+    import::look(args)
+}
+
 /// Checks the files without any store.
 pub(super) fn dry_run(args: &ImportArgs, out: &mut Output) -> Result<()> {
     import::run(args, None, out)

@@ -35,8 +35,11 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
             let summary = write_report(&args.directory, args.output.as_deref())?;
             out.object(&summary, || {
                 format!(
-                    "{} records are on {}",
-                    summary.records,
+                    "{} on {}",
+                    match summary.records {
+                        1 => "1 record is".to_owned(),
+                        more => format!("{more} records are"),
+                    },
                     summary.file.display()
                 )
             })

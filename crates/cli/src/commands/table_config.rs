@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::access::find_table;
 use crate::args::ConfigCommand;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, nearest};
 use crate::output::{Columns, Output};
 
 /// Shows or changes properties.
@@ -38,6 +38,17 @@ pub(super) fn run(source: &dyn Source, command: ConfigCommand, out: &mut Output)
             change(source, &table, &changes, out)
         }
         ConfigCommand::Delete { table, names } => {
+            let known = find_table(source, &table)?.properties()?;
+            for name in &names {
+                if !known.contains_key(name) {
+                    let failure = Failure::from(Error::not_found("the table has no such property"))
+                        .with("property", name);
+                    return Err(match nearest(name, known.keys().map(String::as_str)) {
+                        Some(near) => failure.next(format!("did you mean `{near}`?")),
+                        None => failure.next(all_of(&table)),
+                    });
+                }
+            }
             let changes: Vec<_> = names.into_iter().map(|name| (name, None)).collect();
             change(source, &table, &changes, out)
         }
@@ -64,9 +75,13 @@ fn change(
 fn explain(table: &str, error: Error) -> Failure {
     let unknown = error.kind() == ErrorKind::NotFound;
     let failure = Failure::from(error);
-    if unknown {
-        failure.next(format!("`ostrakon table config get {table}` shows all"))
+    if unknown && failure.names("property", |_| true) {
+        failure.next(all_of(table))
     } else {
         failure
     }
+}
+
+fn all_of(table: &str) -> String {
+    format!("`ostrakon table config get {table}` shows all")
 }

@@ -245,7 +245,13 @@ impl Delimited {
         if !self.named || (found <= wanted && found + self.dialect.optional >= wanted) {
             return None;
         }
-        Some(format!("{found} fields where {wanted} are expected"))
+        let least = wanted - self.dialect.optional.min(wanted);
+        let wanted = match least {
+            _ if least == wanted => wanted.to_string(),
+            least => format!("{least} or {wanted}"),
+        };
+        let plural = if found == 1 { "" } else { "s" };
+        Some(format!("{found} field{plural} where {wanted} are expected"))
     }
 
     /// Takes the names from the head line, or numbers from the first record.

@@ -17,4 +17,4 @@ mod timestamp;
 mod types;
 mod zeek;
 
-pub(crate) use run::run;
+pub(crate) use run::{look, run};

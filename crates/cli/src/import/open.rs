@@ -83,6 +83,7 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
         "jsonl" | "ndjson" => Ok(ImportFormat::Jsonl),
         "edges" | "edgelist" => Ok(ImportFormat::Edges),
         _ if start.starts_with(b"{") => Ok(ImportFormat::Jsonl),
+        _ if Pattern::is_weblog(start) => Ok(ImportFormat::Weblog),
         _ => Err(
             Failure::usage("neither the file's ending nor its first line tells the format")
                 .with("file", shown_name(path))

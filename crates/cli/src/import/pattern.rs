@@ -56,6 +56,12 @@ impl Pattern {
         })
     }
 
+    /// Whether the first line is one of a web server's log.
+    pub(super) fn is_weblog(start: &[u8]) -> bool {
+        let line = start.split(|byte| *byte == b'\n').next();
+        line.is_some_and(|line| Regex::new(WEBLOG).is_ok_and(|regex| regex.is_match(line)))
+    }
+
     /// Web server logs.
     pub(super) fn weblog(lines: Lines) -> Result<Self> {
         let mut reader = Self::new(lines, WEBLOG)?;

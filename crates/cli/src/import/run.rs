@@ -33,6 +33,20 @@ struct Summary {
     entries_per_second: f64,
 }
 
+/// Looks whether the first file can be opened and its format and the options go together, before a
+/// store or a table is made for it. What can be read but once (a pipe) is left alone.
+pub(crate) fn look(args: &ImportArgs) -> Result<()> {
+    let Some(path) = args.files.first().filter(|path| *path != Path::new("-")) else {
+        return Ok(());
+    };
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Ok(());
+    }
+    let Opened { format, .. } = open(path, args)?;
+    Plan::new(args, format, shown_name(path))?;
+    Ok(())
+}
+
 /// Reads the files of `args` into `table`; `None` only checks them.
 pub(crate) fn run(
     args: &ImportArgs,
@@ -111,8 +125,11 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
         return Ok(());
     }
     let mut failure = Failure::outcome(format!(
-        "{} of the lines were rejected; all others are imported",
-        grouped(rejects.count())
+        "{} rejected; all others are imported",
+        match rejects.count() {
+            1 => "1 line was".to_owned(),
+            more => format!("{} lines were", grouped(more)),
+        }
     ));
     for (at, line) in rejects.first().iter().enumerate() {
         failure = failure.with(&format!("rejected {}", at + 1), line.clone());

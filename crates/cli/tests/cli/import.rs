@@ -169,3 +169,24 @@ fn a_web_log_and_zeek_logs_are_imported_without_a_reject() {
         );
     }
 }
+
+#[test]
+fn an_import_that_cannot_begin_makes_neither_table_nor_store() {
+    let folder = Folder::new();
+    let file = folder.write("what.dat", "1,2\n");
+    let err = folder.fails(2, &["import", "t", &file, "--create", "--row", "1"]);
+    assert!(err.contains("--format"), "{err}");
+    folder.fails(1, &["import", "t", "absent.csv", "--create", "--row", "1"]);
+    folder.fails(2, &["import", "t", &file, "--create", "--format", "csv"]);
+    assert!(!folder.path("store").exists());
+}
+
+#[test]
+fn a_web_log_is_known_by_its_first_line() {
+    let folder = Folder::new();
+    let line = r#"10.0.0.1 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 12 "-" "x""#;
+    let file = folder.write("access.log", format!("{line}\n"));
+    folder.ok(&["import", "t", &file, "--create", "--row", "host,@line"]);
+    let found = folder.ok(&["scan", "t", "--column", ":path", "--values-only"]);
+    assert_eq!(found, "/a\n");
+}

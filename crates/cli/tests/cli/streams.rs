@@ -53,6 +53,13 @@ fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
             .fails(2, &["scan", "t", "--iterator", "RegExFilter"])
             .contains("PRIORITY,CLASS")
     );
+    assert!(
+        folder
+            .fails(2, &["scan", "t", "--limit", "-1"])
+            .contains("whole number")
+    );
+    let seconds = ["lab", "continuous", "walk", "--seconds", "-1"];
+    assert!(folder.fails(2, &seconds).contains("number of seconds"));
     folder.fails(2, &[]);
     let mut command = program();
     command.args(["scan", "t"]);

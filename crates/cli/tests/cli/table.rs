@@ -241,3 +241,11 @@ fn a_directory_of_sorted_files_is_taken_over_whole() {
     folder.fails(2, &["table", "import-directory", "t", directory]);
     folder.ok(&["table", "import-directory", "t", directory, "--allow-empty"]);
 }
+
+#[test]
+fn a_property_that_is_not_there_cannot_be_taken_back() {
+    let folder = Folder::with_table();
+    let err = folder.fails(1, &["table", "config", "delete", "t", "table.durabilty"]);
+    assert!(err.contains("`table.durability`"), "{err}");
+    folder.ok(&["table", "config", "delete", "t", "table.durability"]);
+}
