@@ -24,7 +24,7 @@ use crate::options::StoreOptions;
 use crate::table::{Health, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, Layout};
 use crate::timer::Timer;
-use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs};
+use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
 use crate::wal::{CommitGroup, Damage, WalWriter, list_segments};
 
 /// Where the parts of a store stand in its directory.
@@ -122,6 +122,7 @@ impl Store {
             iterators,
             constraints,
         } = components;
+        let vfs = WatchedNames::on(vfs);
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
         if is_new && (!options.create || options.read_only) {
             return Err(Error::not_found(

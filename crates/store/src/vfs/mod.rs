@@ -9,6 +9,7 @@ mod contract;
 mod direct;
 mod fault;
 mod memory;
+mod names;
 mod real;
 mod system;
 mod window;
@@ -19,4 +20,5 @@ pub use contract::{
 };
 pub use fault::{Operation, io_error, poisoned, short_file};
 pub use memory::MemoryVfs;
+pub use names::WatchedNames;
 pub use real::{RealVfs, machine_memory_bytes};

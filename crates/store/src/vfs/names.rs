@@ -1,0 +1,280 @@
+//! A disk on which a failed sync of a directory is not forgotten.
+//!
+//! A system may let go of names together with a sync of their directory that fails, and say of the next
+//! sync that all is well. Whoever asked first knows; a thread that made a name beside it and syncs a moment
+//! later does not, and would publish a file that is gone after the next loss of power. So every name that
+//! was new when a sync failed is doubtful until it is removed or made again, and as long as there is one, syncs
+//! of its directory fail. The files of those names are given up, which removes them.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::contract::{
+    DirectoryEntry, FileLock, Job, RandomAccessFile, ReadableFile, SequentialFile, StreamingFile,
+    Vfs, WritableFile,
+};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// Remembers what happened to names; everything else is the business of the disk underneath.
+#[derive(Debug)]
+pub struct WatchedNames {
+    disk: Arc<dyn Vfs>,
+    directories: Mutex<HashMap<PathBuf, Arc<Directory>>>,
+}
+
+#[derive(Debug, Default)]
+struct Directory {
+    /// One sync at a time, so that each knows how the one before ended.
+    syncing: Mutex<()>,
+    names: Mutex<Names>,
+}
+
+#[derive(Debug, Default)]
+struct Names {
+    /// Made since the last sync began.
+    fresh: HashSet<OsString>,
+    doubtful: HashSet<OsString>,
+}
+
+impl WatchedNames {
+    /// Watches over `disk`.
+    #[must_use]
+    pub fn on(disk: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
+        Arc::new(Self {
+            disk,
+            directories: Mutex::default(),
+        })
+    }
+
+    fn directory(&self, dir: &Path) -> Arc<Directory> {
+        let mut directories = self.directories.lock();
+        if let Some(known) = directories.get(dir) {
+            return known.clone();
+        }
+        let new = Arc::<Directory>::default();
+        directories.insert(dir.to_owned(), new.clone());
+        new
+    }
+
+    fn with_name(&self, path: &Path, change: impl FnOnce(&mut Names, &OsStr)) {
+        if let (Some(dir), Some(name)) = (path.parent(), path.file_name()) {
+            change(&mut self.directory(dir).names.lock(), name);
+        }
+    }
+
+    /// Does what makes the name `path`. It is known before: a sync in between may lose it.
+    fn making<T>(&self, path: &Path, make: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
+        let mut was_doubtful = false;
+        self.with_name(path, |names, name| {
+            was_doubtful = names.doubtful.remove(name);
+            names.fresh.insert(name.to_owned());
+        });
+        make().inspect_err(|_| {
+            self.with_name(path, |names, name| {
+                names.fresh.remove(name);
+                if was_doubtful {
+                    names.doubtful.insert(name.to_owned());
+                }
+            });
+        })
+    }
+
+    /// The name is gone, and so is the doubt.
+    fn forget(&self, path: &Path) {
+        self.with_name(path, |names, name| {
+            names.fresh.remove(name);
+            names.doubtful.remove(name);
+        });
+    }
+}
+
+impl Vfs for WatchedNames {
+    fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>> {
+        self.making(path, || self.disk.create(path))
+    }
+
+    fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
+        self.making(path, || self.disk.create_streaming(path))
+    }
+
+    fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
+        self.disk.open_sequential(path)
+    }
+
+    fn beside(&self, job: Job) -> Result<(), Job> {
+        self.disk.beside(job)
+    }
+
+    fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {
+        self.disk.open(path)
+    }
+
+    fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {
+        if self.disk.exists(path)? {
+            return self.disk.open_random(path);
+        }
+        self.making(path, || self.disk.open_random(path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> StoreResult<()> {
+        self.making(to, || self.disk.rename(from, to))?;
+        self.forget(from);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> StoreResult<()> {
+        self.disk.remove(path)?;
+        self.forget(path);
+        Ok(())
+    }
+
+    fn hard_link(&self, from: &Path, to: &Path) -> StoreResult<()> {
+        self.making(to, || self.disk.hard_link(from, to))
+    }
+
+    fn list(&self, dir: &Path) -> StoreResult<Vec<DirectoryEntry>> {
+        self.disk.list(dir)
+    }
+
+    fn create_dir_all(&self, dir: &Path) -> StoreResult<()> {
+        self.disk.create_dir_all(dir)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> StoreResult<()> {
+        self.disk.remove_dir(dir)?;
+        self.directories.lock().remove(dir);
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> StoreResult<bool> {
+        self.disk.exists(path)
+    }
+
+    fn len(&self, path: &Path) -> StoreResult<u64> {
+        self.disk.len(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
+        let directory = self.directory(dir);
+        let _syncing = directory.syncing.lock();
+        let under_way = {
+            let mut names = directory.names.lock();
+            if let Some(name) = names.doubtful.iter().next() {
+                return Err(Error::new(
+                    ErrorKind::Io,
+                    "an earlier sync of this directory failed and may have lost names in it; files \
+                     that were new then are given up and written again",
+                )
+                .with("directory", dir.display())
+                .with("name", name.display()));
+            }
+            std::mem::take(&mut names.fresh)
+        };
+        self.disk.sync_dir(dir).inspect_err(|_| {
+            let mut names = directory.names.lock();
+            let fresh = std::mem::take(&mut names.fresh);
+            names.doubtful.extend(under_way);
+            names.doubtful.extend(fresh);
+        })
+    }
+
+    fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        self.disk.lock(path)
+    }
+
+    fn free_space(&self, dir: &Path) -> StoreResult<u64> {
+        self.disk.free_space(dir)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::super::MemoryVfs;
+    use super::*;
+
+    /// A disk of which the next sync of a directory fails.
+    #[derive(Debug)]
+    struct Failing(Arc<dyn Vfs>, AtomicBool);
+
+    fn watched() -> (Arc<Failing>, WatchedNames) {
+        let disk = Arc::new(Failing(MemoryVfs::shared(), AtomicBool::new(false)));
+        disk.create_dir_all(Path::new("/d")).unwrap();
+        let watched = WatchedNames {
+            disk: disk.clone(),
+            directories: Mutex::default(),
+        };
+        (disk, watched)
+    }
+
+    macro_rules! passed_on {
+        ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+            $(fn $name(&self, $($argument: $type),*) -> $result {
+                self.0.$name($($argument),*)
+            })*
+        };
+    }
+
+    impl Vfs for Failing {
+        passed_on! {
+            create(path: &Path) -> StoreResult<Box<dyn WritableFile>>;
+            open(path: &Path) -> StoreResult<Arc<dyn ReadableFile>>;
+            open_random(path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>>;
+            rename(from: &Path, to: &Path) -> StoreResult<()>;
+            remove(path: &Path) -> StoreResult<()>;
+            hard_link(from: &Path, to: &Path) -> StoreResult<()>;
+            list(dir: &Path) -> StoreResult<Vec<DirectoryEntry>>;
+            create_dir_all(dir: &Path) -> StoreResult<()>;
+            remove_dir(dir: &Path) -> StoreResult<()>;
+            exists(path: &Path) -> StoreResult<bool>;
+            len(path: &Path) -> StoreResult<u64>;
+            lock(path: &Path) -> StoreResult<Box<dyn FileLock>>;
+            free_space(dir: &Path) -> StoreResult<u64>;
+        }
+
+        fn sync_dir(&self, dir: &Path) -> StoreResult<()> {
+            if self.1.swap(false, Ordering::SeqCst) {
+                return Err(Error::new(ErrorKind::Io, "told to fail"));
+            }
+            self.0.sync_dir(dir)
+        }
+    }
+
+    #[test]
+    fn a_name_made_beside_a_failed_sync_is_doubtful_until_it_is_gone() {
+        let (disk, watched) = watched();
+        let (dir, old, one, other) = ("/d", "/d/old", "/d/one", "/d/other");
+        let [dir, old, one, other] = [dir, old, one, other].map(Path::new);
+        drop(watched.create(old).unwrap());
+        watched.sync_dir(dir).unwrap();
+        drop(watched.create(one).unwrap());
+        drop(watched.create_streaming(other).unwrap());
+        disk.1.store(true, Ordering::SeqCst);
+        assert!(watched.sync_dir(dir).is_err());
+        // The disk says that all is well, and it is not.
+        let error = watched.sync_dir(dir).unwrap_err();
+        assert!(error.to_string().contains("earlier sync"), "{error}");
+        watched.remove(one).unwrap();
+        assert!(watched.sync_dir(dir).is_err());
+        // Failing to make a name takes no doubt away.
+        assert!(watched.create(other).is_err());
+        assert!(watched.sync_dir(dir).is_err());
+        watched.rename(other, one).unwrap();
+        watched.sync_dir(dir).unwrap();
+        // Another directory has names of its own, and an old name is as good as before.
+        disk.1.store(true, Ordering::SeqCst);
+        assert!(watched.sync_dir(Path::new("/")).is_err());
+        watched.sync_dir(dir).unwrap();
+        disk.1.store(true, Ordering::SeqCst);
+        assert!(watched.sync_dir(dir).is_err());
+        watched.sync_dir(dir).unwrap();
+        assert!(watched.exists(old).unwrap());
+    }
+}
