@@ -142,6 +142,8 @@ impl TableCore {
             .compaction_bytes_written
             .add(given.iter().map(|file| file.bytes).sum());
         context.wakeups.keep.wake();
+        // What came together may be large enough to be split.
+        context.wakeups.compact.wake();
     }
 
     /// Takes a tablet for one compaction, when nobody else has it any more.

@@ -21,6 +21,10 @@ use crate::tablet::{Layout, TabletView};
 /// flush meanwhile makes all of it vain.
 const FILES_PER_MEMORY: u64 = 2;
 
+/// With more in memory than this, and fewer tablets than threads, a flush comes first: it cuts a tablet into pieces
+/// for all threads, which a compaction into one file cannot.
+const ONE_THREAD_BYTES: u64 = 32 << 20;
+
 /// What such a compaction reads.
 struct Inputs {
     layout: Arc<Layout>,
@@ -80,7 +84,10 @@ impl TableCore {
     fn is_memory_worth_it(&self, layout: &Layout) -> bool {
         let files: u64 = layout.tablets().iter().map(|tablet| tablet.bytes()).sum();
         let (memory, _) = self.unflushed();
-        memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
+        let side_by_side = layout.tablets().len() >= self.context.options.compaction_threads;
+        memory > 0
+            && files <= memory.saturating_mul(FILES_PER_MEMORY)
+            && (side_by_side || memory <= ONE_THREAD_BYTES)
     }
 
     fn compact_claimed(
