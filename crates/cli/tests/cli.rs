@@ -16,6 +16,8 @@ mod lab;
 mod lending;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/resident.rs"]
+mod resident;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/store.rs"]

@@ -1,8 +1,6 @@
 //! The promise about memory where the cache has what no writer uses, with the allocator of the program.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-use std::io::Write as _;
-use std::process::Command;
 use std::sync::Arc;
 
 // What is free and not given back yet counts, so the allocator is the one the program has.
@@ -13,7 +11,7 @@ use ostrakon_cell::{
 };
 use ostrakon_store::{Store, StoreOptions};
 
-use crate::run::Folder;
+use crate::resident::{most_of, report_most_resident};
 
 const BUDGET: u64 = 256 << 20;
 const VALUE: usize = 1000;
@@ -21,23 +19,11 @@ const VALUE: usize = 1000;
 const ROWS: u64 = 2 * BUDGET / VALUE as u64;
 const CHILD: &str = "lending::reads_and_then_writes_in_a_process_of_its_own";
 const CHILD_DIR: &str = "OSTRAKON_TEST_LENDING";
-const REPORT: &str = "resident bytes at most:";
 
 /// Look-ups fill the cache and all that is lent to it; then two writers want that back.
 #[test]
 fn writers_get_back_what_was_lent_and_the_budget_holds() {
-    let folder = Folder::new();
-    // A process's memory belongs to all its threads, so the store gets a process for itself.
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", CHILD, "--ignored", "--nocapture"])
-        .env(CHILD_DIR, folder.path("store"))
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{text}{errors}");
-    let report = text.split_once(REPORT).unwrap().1;
-    let most: u64 = report.split_whitespace().next().unwrap().parse().unwrap();
+    let most = most_of(CHILD, CHILD_DIR, "");
     assert!(
         most <= BUDGET + BUDGET / 4,
         "{most} bytes for a budget of {BUDGET}"
@@ -77,7 +63,7 @@ fn reads_and_then_writes_in_a_process_of_its_own() {
     });
     let cached = store.metrics().block_cache_bytes;
     assert!(cached < BUDGET * 7 / 10, "{cached} bytes cached");
-    writeln!(std::io::stdout(), "{REPORT} {}", most_resident()).unwrap();
+    report_most_resident();
     store.close().unwrap();
 }
 
@@ -128,14 +114,4 @@ fn row(number: u64) -> [u8; 8] {
     (number + 1)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
         .to_be_bytes()
-}
-
-fn most_resident() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
-    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
-    kib << 10
 }

@@ -1,8 +1,7 @@
 //! The promise about memory, of the program and of its allocator.
 #![cfg(target_os = "linux")]
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use ostrakon_cell::{
 };
 use ostrakon_store::{Store, StoreOptions};
 
+use crate::resident::{most_of, most_resident, report_most_resident};
 use crate::run::Folder;
 
 const BUDGET: u64 = 128 << 20;
@@ -49,7 +49,7 @@ fn ingest_stays_within_five_quarters_of_its_budget() {
     let mut most = 0;
     // The system keeps the highest value, so the last one read before the end has all that counts.
     while child.try_wait().unwrap().is_none() {
-        most = resident(&path).map_or(most, |bytes| bytes.max(most));
+        most = most_resident(&path).map_or(most, |bytes| bytes.max(most));
         std::thread::sleep(Duration::from_millis(5));
     }
     assert!(child.wait().unwrap().success());
@@ -58,14 +58,6 @@ fn ingest_stays_within_five_quarters_of_its_budget() {
         "{most} bytes for a budget of {BUDGET}"
     );
     assert!(most >= BUDGET / 4, "{most} bytes: was anything written?");
-}
-
-/// The most bytes a process was resident with; `None` when it has ended.
-fn resident(path: &str) -> Option<u64> {
-    let status = std::fs::read_to_string(path).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib << 10)
 }
 
 /// Budget of the mixed work; large against what compactions and the process itself hold.
@@ -77,7 +69,6 @@ const VALUE: usize = 200;
 const READS: u64 = 20_000;
 const CHILD: &str = "memory::reads_and_writes_in_a_process_of_its_own";
 const CHILD_DIR: &str = "OSTRAKON_TEST_MEMORY";
-const REPORT: &str = "resident bytes at most:";
 
 /// Caches are full and nobody writes; then two writers take all the memory they are given while
 /// reading goes on. Whatever the caches keep of what is meant for writers shows.
@@ -87,25 +78,10 @@ const REPORT: &str = "resident bytes at most:";
 /// tenths of the right budget and give nothing back, 271 to 283.
 #[test]
 fn full_caches_and_full_memtables_stay_within_five_quarters_of_the_budget() {
-    let folder = Folder::new();
-    // A process's memory belongs to all its threads, so the store gets a process for itself.
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", CHILD, "--ignored", "--nocapture"])
-        .env(CHILD_DIR, folder.path("store"))
-        // What is free is given back at once, so that only what the store holds is counted. What the
-        // programs keep for a while grows with the machine's load, not with the budget: 15 to 35 MiB
-        // alone and up to 60 among many. The test above has the programs' own settings.
-        .env("_RJEM_MALLOC_CONF", "dirty_decay_ms:0")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let report = text.split_once(REPORT).unwrap().1;
-    let most: u64 = report.split_whitespace().next().unwrap().parse().unwrap();
+    // What is free is given back at once, so that only what the store holds is counted. What the
+    // programs keep for a while grows with the machine's load, not with the budget: 15 to 35 MiB
+    // alone and up to 60 among many. The test above has the programs' own settings.
+    let most = most_of(CHILD, CHILD_DIR, "dirty_decay_ms:0");
     assert!(
         most <= MIXED_BUDGET + MIXED_BUDGET / 4,
         "{most} bytes for a budget of {MIXED_BUDGET}"
@@ -156,8 +132,7 @@ fn reads_and_writes_in_a_process_of_its_own() {
         scope.spawn(|| write(table, half..ROWS[0] + ROWS[1]));
         scope.spawn(|| look_up(table, 3, READS / 10));
     });
-    let most = resident("/proc/self/status").unwrap();
-    writeln!(std::io::stdout(), "{REPORT} {most}").unwrap();
+    report_most_resident();
     store.close().unwrap();
 }
 

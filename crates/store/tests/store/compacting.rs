@@ -204,6 +204,16 @@ impl IteratorClass for Registered {
     }
 }
 
+/// A disk in memory and the class of which iterators do not end by themselves.
+fn endless() -> (Arc<EndlessClass>, Components) {
+    let class = Arc::new(EndlessClass::default());
+    let mut components = components();
+    components
+        .iterators
+        .register(Arc::new(Registered(class.clone())));
+    (class, components)
+}
+
 /// A table with something in memory, and compactions of it that do not end by themselves.
 struct Rig {
     class: Arc<EndlessClass>,
@@ -214,11 +224,7 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
-        let class = Arc::new(EndlessClass::default());
-        let mut components = components();
-        components
-            .iterators
-            .register(Arc::new(Registered(class.clone())));
+        let (class, components) = endless();
         let store = open(&components);
         let table = table(&store);
         write(&table, 0..100, Some("value"));
@@ -355,18 +361,16 @@ fn what_was_cancelled_before_its_turn_does_nothing() {
 
 #[test]
 fn a_table_may_go_while_it_is_flushed() {
-    let class = Arc::new(EndlessClass::default());
-    let mut components = components();
-    components
-        .iterators
-        .register(Arc::new(Registered(class.clone())));
-    let store = open(&components);
-    let table = table(&store);
-    let endless = ("table.iterator.minc.endless", "30,test.Endless");
+    let Rig {
+        class,
+        store,
+        table,
+        ..
+    } = Rig::new();
+    let (name, value) = ("table.iterator.minc.endless", format!("30,{ENDLESS}"));
     table
-        .modify_properties(&[(endless.0.to_owned(), Some(endless.1.to_owned()))])
+        .modify_properties(&[(name.to_owned(), Some(value))])
         .unwrap();
-    write(&table, 0..100, Some("value"));
     std::thread::scope(|scope| {
         let flush = scope.spawn(|| table.flush(true));
         while class.started.load(Ordering::SeqCst) == 0 && !flush.is_finished() {
@@ -411,11 +415,7 @@ fn the_log_does_not_grow() {
 /// Memory that compactions take along is not free, but flushing others again and again frees it no sooner.
 #[test]
 fn others_are_not_flushed_for_what_is_taken_along() {
-    let class = Arc::new(EndlessClass::default());
-    let mut components = components();
-    components
-        .iterators
-        .register(Arc::new(Registered(class.clone())));
+    let (class, components) = endless();
     let options = StoreOptions {
         memory_budget_bytes: 64 << 20,
         ..StoreOptions::default()

@@ -68,8 +68,8 @@ impl SortedKeyValueIterator for PanickingIterator {
     }
 }
 
-#[test]
-fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
+/// A disk in memory and the switch of the class of which iterators panic; off.
+fn panicking() -> (Arc<AtomicBool>, Components) {
     let panics = Arc::new(AtomicBool::new(false));
     let mut components = Components {
         vfs: MemoryVfs::shared(),
@@ -78,6 +78,12 @@ fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
     components.iterators.register(Arc::new(Panicking {
         panics: panics.clone(),
     }));
+    (panics, components)
+}
+
+#[test]
+fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
+    let (panics, components) = panicking();
     let options = StoreOptions {
         memory_budget_bytes: 1 << 20,
         ..StoreOptions::default()
@@ -127,14 +133,8 @@ fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
 #[test]
 fn a_compaction_that_panics_leaves_the_table_to_the_next_one() {
     for flush in [true, false] {
-        let panics = Arc::new(AtomicBool::new(true));
-        let mut components = Components {
-            vfs: MemoryVfs::shared(),
-            ..Components::default()
-        };
-        components.iterators.register(Arc::new(Panicking {
-            panics: panics.clone(),
-        }));
+        let (panics, components) = panicking();
+        panics.store(true, Ordering::SeqCst);
         let options = StoreOptions {
             background: false,
             ..StoreOptions::default()
