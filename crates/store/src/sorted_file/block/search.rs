@@ -145,6 +145,7 @@ impl Block {
         prefetch(raw, layout.timestamps.place(at));
         layout.family.prefetch(raw, at, RESTART_INTERVAL);
         layout.qualifier.prefetch(raw, at, RESTART_INTERVAL);
+        layout.value.prefetch(raw, at, RESTART_INTERVAL);
     }
 
     fn restart_row(&self, restart: usize) -> Option<&[u8]> {
