@@ -1,7 +1,5 @@
 //! From a job to the work.
 
-use std::time::Instant;
-
 use super::{ingest, machine, memory, read, replay, unmerged, visibility};
 use crate::Outcome;
 use crate::children::{Job, Step};
@@ -34,38 +32,5 @@ pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
             machine::touch_memory(job.entries);
             Ok(Vec::new())
         }
-    }
-}
-
-/// Does something and says how many seconds it took.
-pub(super) fn timed<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<(f64, T)> {
-    let started = Instant::now();
-    let result = work()?;
-    Ok((started.elapsed().as_secs_f64().max(1e-9), result))
-}
-
-/// The value in the middle; the mean of the two in the middle of an even number; 0 of none.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match (
-        sorted.get((sorted.len().max(1) - 1) / 2),
-        sorted.get(sorted.len() / 2),
-    ) {
-        (Some(low), Some(high)) => f64::midpoint(*low, *high),
-        _ => 0.0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn medians() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
-        assert_eq!(median(&[7.0]), 7.0);
-        assert_eq!(median(&[]), 0.0);
     }
 }

@@ -6,15 +6,12 @@ use ostrakon_cell::Source;
 use ostrakon_lab::NoProgress;
 use ostrakon_lab::continuous::{VerifyOptions, run_verify};
 
-use super::dispatch::{median, timed};
+use super::measuring::{all_found, complete, rate, timed};
 use crate::Outcome;
 use crate::children::Job;
 use crate::figures::{Figure, Work};
-use crate::rivals::{Engine, EngineKind, Ostrakon, Scanned, Setting, open};
-use crate::workload::{KEY_BYTES, VALUE_BYTES};
+use crate::rivals::{Engine, EngineKind, Ostrakon, Setting, open};
 
-/// Timed passes after one that fills the cache.
-pub(super) const PASSES: usize = 3;
 /// Keys looked up one by one in a pass.
 const LOOK_UPS: u64 = 100_000;
 /// Keys looked up in one call.
@@ -71,40 +68,8 @@ fn read(engine: &dyn Engine, job: &Job) -> Outcome<Vec<Figure>> {
     ])
 }
 
-/// Units a second: the median of some passes after one that does not count.
-pub(super) fn rate(pass: impl Fn() -> Outcome<u64>) -> Outcome<f64> {
-    pass()?;
-    let mut rates = Vec::new();
-    for _ in 0..PASSES {
-        let (seconds, units) = timed(&pass)?;
-        rates.push(units as f64 / seconds);
-    }
-    Ok(median(&rates))
-}
-
 fn scan(engine: &dyn Engine, entries: u64) -> Outcome<u64> {
     complete(engine.scan()?, entries)
-}
-
-/// A fast wrong answer is none.
-pub(super) fn complete(scanned: Scanned, entries: u64) -> Outcome<u64> {
-    let values = entries * (VALUE_BYTES - 16)..=entries * VALUE_BYTES;
-    if scanned.entries == entries && values.contains(&scanned.value_bytes) {
-        return Ok(entries);
-    }
-    Err(format!(
-        "a scan met {} entries with {} bytes of values; {entries} entries of {KEY_BYTES} + up to \
-         {VALUE_BYTES} bytes were written",
-        scanned.entries, scanned.value_bytes
-    )
-    .into())
-}
-
-pub(super) fn all_found(found: u64, wanted: usize) -> Outcome<u64> {
-    if found == wanted as u64 {
-        return Ok(found);
-    }
-    Err(format!("{found} of {wanted} look-ups found what was written").into())
 }
 
 fn verify(engine: &Ostrakon, job: &Job) -> Outcome<Figure> {

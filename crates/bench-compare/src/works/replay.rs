@@ -2,8 +2,8 @@
 
 use ostrakon_store::StoreOptions;
 
-use super::dispatch::timed;
 use super::ingest::{SPLITS, ingest};
+use super::measuring::timed;
 use crate::Outcome;
 use crate::children::Job;
 use crate::figures::{Figure, Work};

@@ -2,7 +2,7 @@
 
 use ostrakon_store::StoreOptions;
 
-use super::read::{all_found, complete, rate};
+use super::measuring::{all_found, complete, rate};
 use crate::Outcome;
 use crate::children::Job;
 use crate::figures::{Figure, Work};

@@ -2,9 +2,8 @@
 
 use ostrakon_cell::Authorizations;
 
-use super::dispatch::{median, timed};
 use super::ingest::{SPLITS, ingest};
-use super::read::{PASSES, complete};
+use super::measuring::{PASSES, complete, median, timed};
 use crate::Outcome;
 use crate::children::Job;
 use crate::figures::{Figure, Work};
