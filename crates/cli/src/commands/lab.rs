@@ -19,6 +19,7 @@ use super::figures::show;
 use super::lab_progress::{LabProgress, Lines};
 use super::lab_rank;
 use super::lab_rig::StoreRig;
+use super::lab_summary;
 use crate::args::{
     AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
     ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
@@ -95,9 +96,8 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
     let rig = StoreRig::new(args.work.as_deref().unwrap_or(&args.out), access.memory)?;
     let progress = LabProgress::start(Lines::ToPeople);
     for name in names {
-        let (_, file) = run_experiment(&rig, name, &options, &progress)?;
-        let object = json!({"experiment": name, "record": file.display().to_string()});
-        out.object(&object, || format!("{name}: {}", file.display()))?;
+        let (record, file) = run_experiment(&rig, name, &options, &progress)?;
+        lab_summary::show(&record, &file, out)?;
         if progress.stopped() {
             return Err(Failure::interrupted(
                 "stopped by Ctrl-C; the records so far are kept",

@@ -12,6 +12,7 @@ mod lab;
 mod lab_progress;
 mod lab_rank;
 mod lab_rig;
+mod lab_summary;
 mod put;
 mod rows;
 mod scan;

@@ -6,15 +6,15 @@ use std::io::{self, Write};
 #[derive(Debug)]
 pub(crate) struct Columns {
     /// Names; one that begins with `>` stands for numbers and is aligned to the right.
-    head: Vec<&'static str>,
+    head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Columns {
     /// A table with these column names.
-    pub(crate) fn new(head: &[&'static str]) -> Self {
+    pub(crate) fn new(head: &[impl AsRef<str>]) -> Self {
         Self {
-            head: head.to_vec(),
+            head: head.iter().map(|name| name.as_ref().to_owned()).collect(),
             rows: Vec::new(),
         }
     }

@@ -184,9 +184,18 @@ fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
     ];
     let ran = folder.run(&run);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    let record = ran.json()[0]["record"].as_str().unwrap().to_owned();
-    assert!(folder.path(&record).exists());
+    let shown = &ran.json()[0];
+    let record = shown["record"].as_str().unwrap().to_owned();
+    // Machines get what is in the file, and where that is.
+    let mut written: serde_json::Value = serde_json::from_str(&folder.read(&record)).unwrap();
+    written["record"] = shown["record"].clone();
+    assert_eq!(shown, &written);
     folder.ok(&["lab", "report", "records"]);
+    let page = folder.read("records/report.html");
+    assert!(
+        page.contains("2000 entries by 1 thread"),
+        "the sizes of this run"
+    );
     assert!(
         folder
             .read("records/report.html")
@@ -201,6 +210,48 @@ fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
         "{left:?}"
     );
     assert!(!folder.path("store").exists(), "--data is not touched");
+}
+
+#[test]
+fn an_experiment_shows_its_rates_and_the_papers_to_people() {
+    let folder = Folder::new();
+    let run = [
+        "lab",
+        "run",
+        "sen2013-table-1",
+        "sen2013-table-12",
+        "--scale",
+        "0.001",
+        "--repeat",
+        "2",
+        "--out",
+        "records",
+    ];
+    let ran = folder.run(&run);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    for expected in [
+        "sen2013-table-1: Ingest into a pre-split table (scale 0.001, mean ± standard deviation of 2,",
+        "here                Max ingest/s  Average of samples/s  Entries / time",
+        "\n2 clients, longer  ",
+        "\nThe paper, Table I\n",
+        "\n1000, sustained  26.0 ",
+        "\nrecord: records/sen2013-table-1-",
+        "sen2013-table-12: Verification",
+        "0.98 B",
+    ] {
+        let columns = expected.split_whitespace().collect::<Vec<_>>().join(" ");
+        let squeezed = ran
+            .out
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let found = squeezed.into_iter().any(|line| line.contains(&columns));
+        assert!(found, "{expected:?} in {}", ran.out);
+    }
+    let longer = ran
+        .out
+        .lines()
+        .find(|line| line.starts_with("2 clients, longer"));
+    assert_eq!(longer.unwrap().matches(" ± ").count(), 4, "{}", ran.out);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::graphs::{
 use crate::measure::max_rate;
 
 /// Cells along a side of a spy picture.
-const SPY_SIDE: usize = 320;
+pub(super) const SPY_SIDE: usize = 320;
 
 /// One edge in so many is in a spy picture, as in the paper.
 const SPY_SHARE: u64 = 10;

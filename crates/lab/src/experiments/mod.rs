@@ -14,11 +14,14 @@ mod run;
 mod sen2013;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 pub use catalogue::{Experiment, experiment, experiments};
 pub use record::{
     Column, Conditions, LatencySeries, Paper, Plot, PlotSeries, RECORD_VERSION, RateSeries, Record,
-    Repetition, Row, Unit,
+    Repetition, Row,
 };
 pub use rig::{Rig, RigConditions, RigSettings};
 pub use run::{ExperimentOptions, run_experiment};
+pub use unit::Unit;
+pub(crate) use unit::short;

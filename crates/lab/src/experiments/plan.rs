@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ostrakon_cell::Durability;
 
-use super::record::{Plot, Row, Unit};
+use super::record::{Plot, Row};
+use super::unit::{Unit, short};
 use crate::continuous::{BatchWalkOptions, IngestOptions, VerifyOptions, WalkOptions};
 use crate::graphs::GraphWorkload;
 
@@ -13,11 +14,11 @@ pub(super) struct Plan {
     pub(super) title: &'static str,
     pub(super) paper: PaperTable,
     /// How ours is scaled.
-    pub(super) scaling: &'static str,
+    pub(super) scaling: String,
     /// What is inside the timers.
     pub(super) timed: &'static str,
     /// Steady state or burst.
-    pub(super) state: &'static str,
+    pub(super) state: String,
     /// Metric, head, unit.
     pub(super) columns: &'static [(&'static str, &'static str, Unit)],
     pub(super) rows: Vec<RowPlan>,
@@ -88,6 +89,16 @@ impl Sizes {
     /// So many seconds at scale 1.
     pub(super) fn seconds(self, seconds: f64) -> Duration {
         Duration::from_secs_f64((seconds * self.0).max(0.05))
+    }
+
+    /// How many [`entries`](Self::entries) are, for the text of an experiment.
+    pub(super) fn entries_shown(self, entries: u64) -> String {
+        short(self.entries(entries) as f64)
+    }
+
+    /// How long [`seconds`](Self::seconds) are, for the text of an experiment.
+    pub(super) fn seconds_shown(self, seconds: f64) -> String {
+        Unit::Seconds.show(self.seconds(seconds).as_secs_f64())
     }
 
     /// The scale of a base graph that has this one at scale 1: twice the factor, twice the vertices.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::rig::RigConditions;
+use super::unit::Unit;
 use crate::graphs::Spy;
 use crate::measure::{Host, HostSample, LatencySummary, RateSample, Spread};
 
@@ -132,28 +133,6 @@ pub struct Column {
     pub label: String,
     /// How to show it.
     pub unit: Unit,
-}
-
-/// Units of numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Unit {
-    /// A plain count.
-    #[default]
-    Count,
-    /// Units a second.
-    PerSecond,
-    /// Units a minute.
-    PerMinute,
-    /// Seconds.
-    Seconds,
-    /// Milliseconds.
-    Millis,
-    /// Microseconds.
-    Micros,
-    /// Bytes.
-    Bytes,
-    /// A count shown to its last digit.
-    Exact,
 }
 
 /// One row of ours.

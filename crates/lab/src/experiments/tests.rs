@@ -110,6 +110,40 @@ fn every_experiment_runs_and_leaves_a_record() {
     }
 }
 
+/// A page that says "2 M entries each" of a run of 2,000 would be believed.
+#[test]
+fn the_text_of_an_experiment_has_the_sizes_it_ran_with() {
+    let text = |name: &str, scale| {
+        let plan = (experiment(name).unwrap().plan)(plan::Sizes(scale));
+        format!("{} {}", plan.scaling, plan.state)
+    };
+    for one in experiments() {
+        let (whole, small) = (text(one.name, 1.0), text(one.name, 0.001));
+        assert_ne!(whole, small, "{}", one.name);
+        assert!(!small.contains(" M entries"), "{}: {small}", one.name);
+    }
+    assert!(text("sen2013-table-1", 1.0).contains("with 2 M entries each"));
+    assert!(text("sen2013-table-1", 0.001).contains("with 2000 entries each"));
+    let mixed = text("sen2013-table-7", 0.1);
+    assert!(mixed.contains("200 k entries at the start"), "{mixed}");
+    assert!(mixed.contains("of each for 0.5 s"), "{mixed}");
+    assert!(mixed.contains("a table of 200 k entries"), "{mixed}");
+    let graphs = |scale| text("kepner2014-figure-6", scale);
+    assert!(graphs(1.0).contains("SCALE 14 (16,384 vertices, 131,072 edges) instead of 17"));
+    assert!(graphs(8.0).contains("edges), as in the paper, stacked"));
+    assert!(
+        graphs(1.0).contains("4.19 M edges a writer"),
+        "{}",
+        graphs(1.0)
+    );
+    let picture = text("kepner2014-figure-3", 1.0);
+    assert!(
+        picture.starts_with("The paper's size: SCALE 17"),
+        "{picture}"
+    );
+    assert!(picture.contains("about 410 rows"), "{picture}");
+}
+
 #[test]
 fn bad_calls_are_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,8 @@
 use ostrakon_cell::{Error, ErrorKind, Result};
 use plotters::prelude::*;
 
-use super::text::{escape, short};
+use super::text::escape;
+use crate::experiments::short;
 
 /// A line, or points, of a chart.
 pub(super) struct Series {

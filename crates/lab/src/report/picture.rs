@@ -7,8 +7,9 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 
 use super::chart::{INK, colour, legend, series_colour, themed};
-use super::text::{escape, short};
+use super::text::escape;
 use crate::experiments::Plot;
+use crate::experiments::short;
 use crate::graphs::Spy;
 
 const SIZE: (u32, u32) = (560, 340);

@@ -3,8 +3,8 @@
 use ostrakon_cell::Result;
 
 use super::plots::plots;
-use super::text::{bytes, escape, moment, short, spread};
-use crate::experiments::{Conditions, Record};
+use super::text::{escape, moment, spread};
+use crate::experiments::{Conditions, Record, Unit, short};
 
 pub(super) fn section(record: &Record) -> Result<String> {
     let paper = &record.paper;
@@ -36,15 +36,12 @@ pub(super) fn section(record: &Record) -> Result<String> {
     ))
 }
 
-/// The text of an experiment names the sizes of scale 1.
+/// The text of an experiment names the sizes it ran with; the page says when they are not the usual ones.
 fn scale(conditions: &Conditions) -> String {
     if conditions.scale == 1.0 {
         return String::new();
     }
-    format!(
-        " · at scale {}: sizes and times named below, times this",
-        short(conditions.scale)
-    )
+    format!(" · at scale {}", short(conditions.scale))
 }
 
 /// Processors that others kept busy meanwhile: what a reader needs to believe the numbers.
@@ -128,12 +125,15 @@ fn conditions(record: &Record) -> String {
         ),
         ("On disk at the end", stored),
         ("Block compression", or_unknown(&conditions.codec)),
-        ("Memory budget", bytes(source.memory_budget_bytes as f64)),
+        (
+            "Memory budget",
+            Unit::Bytes.show(source.memory_budget_bytes as f64),
+        ),
         (
             "Largest table",
             format!(
                 "{}, {} of the memory budget",
-                bytes(conditions.data_bytes as f64),
+                Unit::Bytes.show(conditions.data_bytes as f64),
                 short(conditions.data_to_memory)
             ),
         ),
@@ -141,8 +141,8 @@ fn conditions(record: &Record) -> String {
             "Writers",
             format!(
                 "batches of {}, at most {} under way each",
-                bytes(conditions.batch_bytes as f64),
-                bytes(conditions.buffer_bytes as f64)
+                Unit::Bytes.show(conditions.batch_bytes as f64),
+                Unit::Bytes.show(conditions.buffer_bytes as f64)
             ),
         ),
         ("Inside the timer", escape(&conditions.timed)),
@@ -154,7 +154,7 @@ fn conditions(record: &Record) -> String {
                 host.processors,
                 or_unknown(&host.processor_model),
                 escape(&host.architecture),
-                bytes(host.memory_bytes as f64),
+                Unit::Bytes.show(host.memory_bytes as f64),
                 or_unknown(&host.kernel)
             ),
         ),

@@ -1,6 +1,6 @@
 //! Numbers and words as HTML.
 
-use crate::experiments::Unit;
+use crate::experiments::{Unit, short};
 use crate::measure::Spread;
 
 /// Text with what HTML would take for markup escaped.
@@ -18,89 +18,18 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// Three significant digits with a letter for thousands, as on axes and in tables.
-pub(super) fn short(value: f64) -> String {
-    let size = value.abs();
-    let (scaled, letter) = match size {
-        _ if size >= 1e12 => (value / 1e12, " T"),
-        _ if size >= 1e9 => (value / 1e9, " B"),
-        _ if size >= 1e6 => (value / 1e6, " M"),
-        _ if size >= 1e4 => (value / 1e3, " k"),
-        _ => (value, ""),
-    };
-    format!("{}{letter}", digits(scaled))
-}
-
-/// Three significant digits, without zeros that say nothing.
-fn digits(value: f64) -> String {
-    let size = value.abs();
-    if size == 0.0 || (size >= 1.0 && (value.fract() == 0.0 || size >= 100.0)) {
-        return format!("{value:.0}");
-    }
-    let places = (2 - size.log10().floor() as i64).clamp(0, 6) as usize;
-    let text = format!("{value:.places$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-/// Bytes with a binary unit.
-pub(super) fn bytes(value: f64) -> String {
-    let mut scaled = value;
-    let mut unit = "B";
-    for larger in ["KiB", "MiB", "GiB", "TiB"] {
-        if scaled < 1024.0 {
-            break;
-        }
-        scaled /= 1024.0;
-        unit = larger;
-    }
-    format!("{} {unit}", digits(scaled))
-}
-
-/// A value with its unit.
-pub(super) fn value(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Count | Unit::PerSecond | Unit::PerMinute => short(value),
-        Unit::Seconds => format!("{} s", digits(value)),
-        Unit::Millis => format!("{} ms", digits(value)),
-        Unit::Micros if value >= 1e6 => format!("{} s", digits(value / 1e6)),
-        Unit::Micros if value >= 1e3 => format!("{} ms", digits(value / 1e3)),
-        Unit::Micros => format!("{} µs", digits(value)),
-        Unit::Bytes => bytes(value),
-        Unit::Exact => grouped(value),
-    }
-}
-
-/// A whole number with a comma after every third digit.
-fn grouped(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
-    if value < 0.0 {
-        text.push('-');
-    }
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Mean and, where there is one, deviation.
 pub(super) fn spread(spread: &Spread, unit: Unit) -> String {
-    let mean = value(spread.mean, unit);
+    let mean = unit.show(spread.mean);
     if spread.deviation == 0.0 || spread.mean == 0.0 {
         return mean;
     }
     let percent = 100.0 * spread.deviation / spread.mean.abs();
     format!(
         "{mean} <small title=\"standard deviation {} over {} repetitions\">±{} %</small>",
-        value(spread.deviation, unit),
+        unit.show(spread.deviation),
         spread.count,
-        digits(percent)
+        short(percent)
     )
 }
 
@@ -131,28 +60,6 @@ pub(super) fn moment(millis: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short_and_honest() {
-        for (number, expected) in [
-            (0.0, "0"),
-            (7.0, "7"),
-            (1234.0, "1234"),
-            (12_345.0, "12.3 k"),
-            (2_005_000.0, "2 M"),
-            (2_050_000.0, "2.05 M"),
-            (0.012_345, "0.0123"),
-            (151.7, "152"),
-            (9.999, "10"),
-        ] {
-            assert_eq!(short(number), expected);
-        }
-        assert_eq!(bytes(1536.0), "1.5 KiB");
-        assert_eq!(value(1500.0, Unit::Micros), "1.5 ms");
-        assert_eq!(value(999_878.4, Unit::Exact), "999,878");
-        assert_eq!(value(-1_048_576.0, Unit::Exact), "-1,048,576");
-        assert_eq!(value(12.0, Unit::Exact), "12");
-    }
 
     #[test]
     fn moments_follow_the_calendar() {

@@ -3,13 +3,16 @@
 use ostrakon_cell::Durability;
 
 use super::super::plan::{Phase, Plan, RowPlan, Sizes};
-use super::super::record::{Plot, PlotSeries, Row, Unit};
+use super::super::record::{Plot, PlotSeries, Row};
+use super::super::unit::Unit;
 use super::paper;
 use crate::graphs::GraphWorkload;
 
 /// No tablet splits by itself: the split points are the workload's.
 const THRESHOLD_HIGH: (&str, &str) = ("table.split.threshold", "128G");
 
+/// The paper's base graphs.
+const PAPER_SCALE: u32 = 17;
 /// Tablets a writer, as in the paper.
 const TABLETS: usize = 32;
 
@@ -67,9 +70,24 @@ const TIMED: &str = "from the start of the writers or processes, generating and 
      the last acknowledgement, or to the end of the import; flushed: until everything is in files. Split points are \
      made before, as in the paper";
 const BURST: &str = "an empty table, split as the paper splits it, filled from nothing; a burst, smaller than memory";
-const SCALED: &str = "One machine. A base graph of SCALE 14 (16,384 vertices, 131,072 edges) instead of 17, stacked 32 \
-     times for each writer, blocks of 500 kB: 4.2 M edges a writer. A factor of 8 is the paper's size. Rows are numbers \
-     of ten digits, columns of five or six, in the qualifier; the value is how often the edge was generated.";
+
+/// The sizes of a run, against the paper's.
+fn scaled(sizes: Sizes) -> String {
+    let graph = graph(sizes, 1, TABLETS);
+    let against = match graph.scale {
+        PAPER_SCALE => ", as in the paper",
+        _ => " instead of 17",
+    };
+    format!(
+        "One machine. A base graph of SCALE {} ({} vertices, {} edges){against}, stacked {TABLETS} times for each \
+         writer, blocks of 500 kB: {} edges a writer. A factor of 8 is the paper's size. Rows are numbers of ten \
+         digits, columns of five or six, in the qualifier; the value is how often the edge was generated.",
+        graph.scale,
+        Unit::Exact.show(graph.tablet_rows() as f64),
+        Unit::Exact.show(graph.base_edges() as f64),
+        Unit::Count.show((graph.base_edges() * TABLETS as u64) as f64)
+    )
+}
 
 /// Figure 5: ingest against time.
 pub(in super::super) fn figure_5(sizes: Sizes) -> Plan {
@@ -82,9 +100,13 @@ pub(in super::super) fn figure_5(sizes: Sizes) -> Plan {
     Plan {
         title: "Ingest of graphs against time",
         paper: paper::FIGURE_5,
-        scaling: "One machine, 2 writers, base graphs of SCALE 15 stacked 32 times for each: 16.8 M edges.",
+        scaling: format!(
+            "One machine, 2 writers, base graphs of SCALE {} stacked {TABLETS} times for each: {} edges.",
+            workload.scale,
+            Unit::Count.show((workload.base_edges() * 2 * TABLETS as u64) as f64)
+        ),
         timed: TIMED,
-        state: BURST,
+        state: BURST.to_owned(),
         columns: COLUMNS,
         rows: vec![row("2 writers".to_owned(), 2, Phase::Graph(workload, None))],
         plots: |_| Vec::new(),
@@ -101,9 +123,9 @@ pub(in super::super) fn figure_6(sizes: Sizes) -> Plan {
     Plan {
         title: "Ingest of graphs against writers, tablets and ranks",
         paper: paper::FIGURE_6,
-        scaling: SCALED,
+        scaling: scaled(sizes),
         timed: TIMED,
-        state: BURST,
+        state: BURST.to_owned(),
         columns: COLUMNS,
         rows,
         plots: rate_plot,
@@ -115,9 +137,9 @@ pub(in super::super) fn figure_7(sizes: Sizes) -> Plan {
     Plan {
         title: "Published maxima, and ours",
         paper: paper::FIGURE_7,
-        scaling: SCALED,
+        scaling: scaled(sizes),
         timed: TIMED,
-        state: BURST,
+        state: BURST.to_owned(),
         columns: COLUMNS,
         rows: vec![writers(sizes, 2, TABLETS), ranks(sizes, 2)],
         plots: maxima_plot,
@@ -133,9 +155,9 @@ pub(in super::super) fn write_ahead_log(sizes: Sizes) -> Plan {
     Plan {
         title: "The write-ahead log, on and off",
         paper: paper::WRITE_AHEAD_LOG,
-        scaling: SCALED,
+        scaling: scaled(sizes),
         timed: TIMED,
-        state: BURST,
+        state: BURST.to_owned(),
         columns: COLUMNS,
         rows: vec![
             level("sync: on the disk when acknowledged", Durability::Sync),

@@ -1,7 +1,8 @@
 //! Figures 3 and 4: what the graph looks like.
 
+use super::super::graph_phases::SPY_SIDE;
 use super::super::plan::{Phase, Picture, Plan, RowPlan, Sizes};
-use super::super::record::Unit;
+use super::super::unit::{Unit, short};
 use super::paper;
 use crate::graphs::GraphWorkload;
 
@@ -25,15 +26,27 @@ fn row(name: &str, workload: GraphWorkload, picture: Picture) -> RowPlan {
     }
 }
 
+/// The size of the graph against the paper's.
+fn against(sizes: Sizes) -> String {
+    match graph(sizes, false).scale {
+        17 => "The paper's size: SCALE 17".to_owned(),
+        scale => format!("SCALE {scale} instead of the paper's 17"),
+    }
+}
+
 /// Figure 3: the matrix.
 pub(in super::super) fn figure_3(sizes: Sizes) -> Plan {
     Plan {
         title: "The adjacency matrix of a Kronecker graph",
         paper: paper::FIGURE_3,
-        scaling: "The paper's size: SCALE 17, 8 edges a vertex, one edge in ten shown. Every cell of the picture holds \
-                  the edges of 400 rows and columns; darker ones hold more.",
+        scaling: format!(
+            "{}, 8 edges a vertex, one edge in ten shown. Every cell of the picture holds the edges of about {} rows and \
+             columns; darker ones hold more.",
+            against(sizes),
+            short(graph(sizes, false).tablet_rows() as f64 / SPY_SIDE as f64)
+        ),
         timed: "generating, sorting and summing up equal edges, one thread",
-        state: "no table",
+        state: "no table".to_owned(),
         columns: &[
             ("graph.vertices", "Vertices", Unit::Exact),
             ("graph.edges", "Edges", Unit::Exact),
@@ -64,11 +77,13 @@ pub(in super::super) fn figure_4(sizes: Sizes) -> Plan {
     Plan {
         title: "Degrees of a Kronecker graph",
         paper: paper::FIGURE_4,
-        scaling: "The paper's size: SCALE 17, 8 edges a vertex. Degrees are outgoing edges of vertices that have any, \
-                  counted in four ways: every generated edge, different neighbours, one edge in ten (the part that \
-                  Figure 3 shows), one in twenty.",
+        scaling: format!(
+            "{}, 8 edges a vertex. Degrees are outgoing edges of vertices that have any, counted in four ways: every \
+             generated edge, different neighbours, one edge in ten (the part that Figure 3 shows), one in twenty.",
+            against(sizes)
+        ),
         timed: "nothing",
-        state: "no table",
+        state: "no table".to_owned(),
         columns: &[
             ("degree.vertices", "Vertices with edges", Unit::Exact),
             ("degree.one", "Of degree 1", Unit::Exact),

@@ -1,7 +1,7 @@
 //! Tables I and II, Figure 5.
 
 use super::super::plan::{Phase, Plan, RowPlan, Sizes};
-use super::super::record::Unit;
+use super::super::unit::Unit;
 use super::paper;
 use super::query::walk;
 use crate::continuous::{IngestOptions, Settle};
@@ -66,10 +66,14 @@ pub(in super::super) fn table_1(sizes: Sizes) -> Plan {
     Plan {
         title: "Ingest into a pre-split table",
         paper: paper::TABLE_1,
-        scaling: "One machine: 32 tablets, 1, 2 and 4 clients with 2 M entries each, and a longer run of 16 M \
-                  entries with 2. Values without checksum, as in the paper.",
+        scaling: format!(
+            "One machine: 32 tablets, 1, 2 and 4 clients with {} entries each, and a longer run of {} entries \
+             with 2. Values without checksum, as in the paper.",
+            sizes.entries_shown(2_000_000),
+            sizes.entries_shown(16_000_000)
+        ),
         timed: TIMED,
-        state: BURST,
+        state: BURST.to_owned(),
         columns: INGEST_COLUMNS,
         rows: vec![
             row("1 client", 1, 2_000_000),
@@ -87,10 +91,14 @@ pub(in super::super) fn table_2(sizes: Sizes) -> Plan {
     Plan {
         title: "Ingest into a table that splits",
         paper: paper::TABLE_2,
-        scaling: "One machine: 5 M entries from 2 clients into one tablet with a threshold of 16M; the same \
-                  again into that table with a threshold of 128G; and, for comparison, into 32 tablets.",
+        scaling: format!(
+            "One machine: {} entries from 2 clients into one tablet with a threshold of 16M; the same again into \
+             that table with a threshold of 128G; and, for comparison, into 32 tablets.",
+            sizes.entries_shown(5_000_000)
+        ),
         timed: TIMED,
-        state: "the first and third row begin with an empty table, the second with the first's",
+        state: "the first and third row begin with an empty table, the second with the first's"
+            .to_owned(),
         columns: INGEST_COLUMNS,
         rows: vec![
             RowPlan {
@@ -144,11 +152,15 @@ pub(in super::super) fn figure_5(sizes: Sizes) -> Plan {
     Plan {
         title: "Rates against clients, pre-split",
         paper: paper::FIGURE_5,
-        scaling: "One machine: 1, 2, 3 and 4 clients with 1.5 M entries each, then as many walkers for 2 s on \
-                  the table they wrote.",
+        scaling: format!(
+            "One machine: 1, 2, 3 and 4 clients with {} entries each, then as many walkers for {} on the table \
+             they wrote.",
+            sizes.entries_shown(1_500_000),
+            sizes.seconds_shown(2.0)
+        ),
         timed: "ingest to the last acknowledgement (and settled, as in Table I); walkers by the clock, \
                 without pauses",
-        state: "ingest from nothing; walkers on the flushed and compacted table",
+        state: "ingest from nothing; walkers on the flushed and compacted table".to_owned(),
         columns: &[
             ("ingest.entries", "Entries", Unit::Count),
             ("ingest.rate", "Ingest/s", Unit::PerSecond),

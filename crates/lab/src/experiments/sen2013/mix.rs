@@ -1,7 +1,7 @@
 //! Tables VII to X: ingest and walkers at the same time.
 
 use super::super::plan::{PaperTable, Phase, Plan, RowPlan, Sizes};
-use super::super::record::Unit;
+use super::super::unit::Unit;
 use super::ingest::{SPLITS, THRESHOLD_HIGH, THRESHOLD_LOW, ingest};
 use super::paper;
 use super::query::walk;
@@ -22,10 +22,15 @@ const COLUMNS: &[(&str, &str, Unit)] = &[
     ("query.missing", "Missing rows", Unit::Count),
 ];
 
+/// Entries at the start, and how long a mix goes on, at scale 1.
+const ENTRIES: u64 = 2_000_000;
+const SECONDS: f64 = 5.0;
+
 struct Mix {
     title: &'static str,
     paper: PaperTable,
-    scaling: &'static str,
+    /// What stands between the size at the start and the time.
+    clients_here: &'static str,
     splits: usize,
     properties: &'static [(&'static str, &'static str)],
     /// Ingest clients and walkers of each row.
@@ -36,7 +41,7 @@ fn plan(mix: Mix, sizes: Sizes) -> Plan {
     let rows = mix.clients.iter().map(|&(writers, walkers)| {
         let load = IngestOptions {
             settle: Settle::Flush,
-            ..ingest(2, sizes.entries(2_000_000))
+            ..ingest(2, sizes.entries(ENTRIES))
         };
         // It ends with the walkers; the flush interval is one a short run completes.
         let running = IngestOptions {
@@ -52,17 +57,25 @@ fn plan(mix: Mix, sizes: Sizes) -> Plan {
             properties: mix.properties,
             phases: vec![
                 Phase::Load(load),
-                Phase::Mix(running, walk(walkers, sizes.seconds(5.0))),
+                Phase::Mix(running, walk(walkers, sizes.seconds(SECONDS))),
             ],
         }
     });
     Plan {
         title: mix.title,
         paper: mix.paper,
-        scaling: mix.scaling,
+        scaling: format!(
+            "One machine: {} entries at the start, {} for {}, without pauses.",
+            sizes.entries_shown(ENTRIES),
+            mix.clients_here,
+            sizes.seconds_shown(SECONDS)
+        ),
         timed: "both by the clock while both run; flushes and compactions that the store does on its \
                 own fall inside",
-        state: "a table of 2 M entries, flushed, that goes on growing",
+        state: format!(
+            "a table of {} entries, flushed, that goes on growing",
+            sizes.entries_shown(ENTRIES)
+        ),
         columns: COLUMNS,
         rows: rows.collect(),
         plots: |_| Vec::new(),
@@ -77,7 +90,7 @@ pub(in super::super) fn table_7(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "As many ingest clients as walkers, pre-split",
         paper: paper::TABLE_7,
-        scaling: "One machine: 2 M entries at the start, then 1, 2 and 4 of each for 5 s, without pauses.",
+        clients_here: "then 1, 2 and 4 of each",
         splits: SPLITS,
         properties: &[THRESHOLD_HIGH],
         clients: FULL,
@@ -90,8 +103,7 @@ pub(in super::super) fn table_8(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "A third as many ingest clients as walkers, pre-split",
         paper: paper::TABLE_8,
-        scaling: "One machine: 2 M entries at the start, then 1 ingest client with 3 walkers, and 2 with 6, for 5 s, \
-                  without pauses.",
+        clients_here: "then 1 ingest client with 3 walkers, and 2 with 6,",
         splits: SPLITS,
         properties: &[THRESHOLD_HIGH],
         clients: PARTIAL,
@@ -104,8 +116,7 @@ pub(in super::super) fn table_9(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "As many ingest clients as walkers, on a table that splits",
         paper: paper::TABLE_9,
-        scaling: "One machine: 2 M entries at the start, threshold 16M, then 1, 2 and 4 of each for 5 s, without \
-                  pauses.",
+        clients_here: "threshold 16M, then 1, 2 and 4 of each",
         splits: 0,
         properties: &[THRESHOLD_LOW],
         clients: FULL,
@@ -118,8 +129,7 @@ pub(in super::super) fn table_10(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "A third as many ingest clients as walkers, on a table that splits",
         paper: paper::TABLE_10,
-        scaling: "One machine: 2 M entries at the start, threshold 16M, then 1 ingest client with 3 walkers, and 2 \
-                  with 6, for 5 s, without pauses.",
+        clients_here: "threshold 16M, then 1 ingest client with 3 walkers, and 2 with 6,",
         splits: 0,
         properties: &[THRESHOLD_LOW],
         clients: PARTIAL,

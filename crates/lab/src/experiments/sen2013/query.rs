@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::plan::{Phase, Plan, RowPlan, Sizes};
-use super::super::record::Unit;
+use super::super::unit::Unit;
 use super::ingest::{SPLITS, THRESHOLD_HIGH, THRESHOLD_LOW, ingest};
 use super::paper;
 use crate::continuous::{BatchWalkOptions, IngestOptions, Settle, WalkOptions};
@@ -93,7 +93,7 @@ fn row(kind: &Kind, sizes: Sizes, name: &str, clients: usize, phase: Phase) -> R
 }
 
 fn walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
-    let seconds = sizes.seconds(3.0);
+    let seconds = sizes.seconds(SECONDS);
     let mut rows: Vec<RowPlan> = [(1, "1 walker"), (2, "2 walkers"), (4, "4 walkers")]
         .into_iter()
         .map(|(count, name)| row(kind, sizes, name, count, Phase::Walk(walk(count, seconds))))
@@ -113,7 +113,7 @@ fn walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
 }
 
 fn batch_walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
-    let seconds = sizes.seconds(3.0);
+    let seconds = sizes.seconds(SECONDS);
     [
         (1, "1 batch walker"),
         (2, "2 batch walkers"),
@@ -127,19 +127,35 @@ fn batch_walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
     .collect()
 }
 
-const WALKERS: &str = "One machine: a table of 2 M entries without checksums; 1, 2 and 4 walkers for 3 s without \
-     pause, and 2 that pause as in the paper.";
-const BATCH_WALKERS: &str = "One machine: a table of 2 M entries without checksums; 1, 2 and 4 batch walkers for \
-     3 s without pause, 10,000 rows a batch, 16 threads asked for.";
+/// How long walkers go on at scale 1.
+const SECONDS: f64 = 3.0;
+
+fn walkers_here(sizes: Sizes) -> String {
+    format!(
+        "One machine: a table of {} entries without checksums; 1, 2 and 4 walkers for {} without pause, and 2 that \
+         pause as in the paper.",
+        sizes.entries_shown(ENTRIES),
+        sizes.seconds_shown(SECONDS)
+    )
+}
+
+fn batch_walkers_here(sizes: Sizes) -> String {
+    format!(
+        "One machine: a table of {} entries without checksums; 1, 2 and 4 batch walkers for {} without pause, \
+         10,000 rows a batch, 16 threads asked for.",
+        sizes.entries_shown(ENTRIES),
+        sizes.seconds_shown(SECONDS)
+    )
+}
 
 /// Table III: walkers, pre-split.
 pub(in super::super) fn table_3(sizes: Sizes) -> Plan {
     Plan {
         title: "Walkers on a pre-split table",
         paper: paper::TABLE_3,
-        scaling: WALKERS,
+        scaling: walkers_here(sizes),
         timed: TIMED,
-        state: SETTLED,
+        state: SETTLED.to_owned(),
         columns: COLUMNS,
         rows: walkers(&PRE_SPLIT, sizes),
         plots: |_| Vec::new(),
@@ -151,9 +167,9 @@ pub(in super::super) fn table_4(sizes: Sizes) -> Plan {
     Plan {
         title: "Batch walkers on a pre-split table",
         paper: paper::TABLE_4,
-        scaling: BATCH_WALKERS,
+        scaling: batch_walkers_here(sizes),
         timed: TIMED,
-        state: SETTLED,
+        state: SETTLED.to_owned(),
         columns: BATCH_COLUMNS,
         rows: batch_walkers(&PRE_SPLIT, sizes),
         plots: |_| Vec::new(),
@@ -165,9 +181,9 @@ pub(in super::super) fn table_5(sizes: Sizes) -> Plan {
     Plan {
         title: "Walkers on a table that split while it grew",
         paper: paper::TABLE_5,
-        scaling: WALKERS,
+        scaling: walkers_here(sizes),
         timed: TIMED,
-        state: UNSETTLED,
+        state: UNSETTLED.to_owned(),
         columns: COLUMNS,
         rows: walkers(&SPLITTING, sizes),
         plots: |_| Vec::new(),
@@ -179,9 +195,9 @@ pub(in super::super) fn table_6(sizes: Sizes) -> Plan {
     Plan {
         title: "Batch walkers on a table that split while it grew",
         paper: paper::TABLE_6,
-        scaling: BATCH_WALKERS,
+        scaling: batch_walkers_here(sizes),
         timed: TIMED,
-        state: UNSETTLED,
+        state: UNSETTLED.to_owned(),
         columns: BATCH_COLUMNS,
         rows: batch_walkers(&SPLITTING, sizes),
         plots: |_| Vec::new(),

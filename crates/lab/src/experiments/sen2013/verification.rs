@@ -1,7 +1,7 @@
 //! Table XII.
 
 use super::super::plan::{Phase, Plan, RowPlan, Sizes};
-use super::super::record::Unit;
+use super::super::unit::Unit;
 use super::ingest::{SPLITS, THRESHOLD_HIGH, ingest};
 use super::paper;
 use crate::continuous::{IngestOptions, VerifyOptions};
@@ -29,10 +29,14 @@ pub(in super::super) fn table_12(sizes: Sizes) -> Plan {
     Plan {
         title: "Verification of the whole table",
         paper: paper::TABLE_12,
-        scaling: "One machine: 2 M entries by 1 thread, 6 M by 2; the same with 16 MiB of memory, so that nearly all \
-                  links go through the scratch file; the same with a checksum in each value.",
+        scaling: format!(
+            "One machine: {} entries by 1 thread, {} by 2; the same with 16 MiB of memory, where links that do not \
+             fit go through the scratch file; the same with a checksum in each value.",
+            sizes.entries_shown(2_000_000),
+            sizes.entries_shown(6_000_000)
+        ),
         timed: "the whole verification: scan, sort, count",
-        state: "steady state: the table is flushed and compacted, nobody writes",
+        state: "steady state: the table is flushed and compacted, nobody writes".to_owned(),
         columns: &[
             ("verify.entries", "Entries", Unit::Count),
             ("verify.seconds", "Time", Unit::Seconds),

@@ -1,0 +1,78 @@
+//! What `lab run` says of an experiment: ours in short, the paper's rows below.
+
+use std::path::Path;
+
+use ostrakon_lab::experiments::{Column, Record, Row, Unit};
+use serde_json::json;
+
+use crate::failure::{Failure, Result};
+use crate::output::{Columns, Output};
+
+/// Shows the record for machines, a summary for people.
+pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()> {
+    let refuse = |error: serde_json::Error| {
+        Failure::outcome("the record cannot be shown").with("reason", error.to_string())
+    };
+    if out.is_json() {
+        let mut object = serde_json::to_value(record).map_err(refuse)?;
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("record".into(), json!(file.display().to_string()));
+        }
+        return out.object(&object, String::new);
+    }
+    let stream = out.stream();
+    let times = match record.conditions.repetitions {
+        1 => "once".to_owned(),
+        more => format!("mean ± standard deviation of {more}"),
+    };
+    writeln!(
+        stream,
+        "{}: {} (scale {}, {times}, durability {})\n",
+        record.experiment, record.title, record.conditions.scale, record.conditions.durability,
+    )?;
+    ours(record).write(stream)?;
+    writeln!(stream, "\nThe paper, {}", record.paper.label)?;
+    let mut theirs = Columns::new(&record.paper.columns);
+    for row in &record.paper.rows {
+        theirs.row(row.clone());
+    }
+    theirs.write(stream)?;
+    let directory = file.parent().unwrap_or(Path::new("."));
+    writeln!(
+        stream,
+        "\nrecord: {}\n`ostrakon lab report {}` shows all of it, and what to know before comparing\n",
+        file.display(),
+        directory.display()
+    )?;
+    // A run of all experiments takes long: each is shown when it is done.
+    Ok(stream.flush()?)
+}
+
+/// A row a row, with its rates; with all numbers where the experiment has no rates.
+fn ours(record: &Record) -> Columns {
+    let is_rate = |column: &&Column| matches!(column.unit, Unit::PerSecond | Unit::PerMinute);
+    let mut shown: Vec<&Column> = record.columns.iter().filter(is_rate).collect();
+    if shown.is_empty() {
+        shown = record.columns.iter().collect();
+    }
+    let heads = shown.iter().map(|column| format!(">{}", column.label));
+    let heads: Vec<String> = std::iter::once("here".to_owned()).chain(heads).collect();
+    let mut columns = Columns::new(&heads);
+    for row in &record.rows {
+        let cells = shown.iter().map(|column| cell(row, column));
+        columns.row(std::iter::once(row.name.clone()).chain(cells).collect());
+    }
+    columns
+}
+
+fn cell(row: &Row, column: &Column) -> String {
+    let Some(spread) = row.metrics.get(&column.key) else {
+        return "–".to_owned();
+    };
+    let mean = column.unit.show(spread.mean);
+    match spread.count {
+        0 | 1 => mean,
+        _ if spread.deviation == 0.0 => mean,
+        _ => format!("{mean} ± {}", column.unit.show(spread.deviation)),
+    }
+}
