@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::run::Folder;
+use crate::run::{Folder, IMPORT_CSV};
 
 #[test]
 fn a_directory_without_a_store_is_told_and_left_alone() {
@@ -107,6 +107,37 @@ fn a_checkpoint_is_a_store_and_check_finds_what_is_damaged() {
     }
     let sound = folder.ok(&["--data", &copy, "check"]);
     assert!(sound.contains(": 0 problems"), "{sound}");
+}
+
+/// A compaction that meets a damaged block is tried again five times a second. One line says it all.
+#[test]
+fn what_background_work_fails_of_is_said_once_a_command() {
+    let folder = Folder::new();
+    let ratio = "table.compaction.major.ratio";
+    let never = format!("{ratio}=100");
+    folder.ok(&["table", "create", "t", "--property", &never]);
+    for part in 0..4 {
+        let lines: String = (0..1000).map(|n| format!("{part}{n:04},v{n}\n")).collect();
+        folder.import_csv(&lines);
+        folder.ok(&["table", "flush", "t"]);
+    }
+    let damaged = damage_largest_file(&folder.path("store"));
+    folder.run(&["table", "config", "set", "t", &format!("{ratio}=1")]);
+    let mut command = folder.command(IMPORT_CSV);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // Time for half a dozen attempts.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let told = err.lines().filter(|line| line.contains("WARN")).count();
+    assert_eq!(told, 1, "{err}");
+    assert!(err.contains(&damaged), "{err}");
 }
 
 /// Flips bytes in the middle of the largest table file; its name.

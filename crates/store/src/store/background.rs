@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::open::Tables;
+use super::said::Said;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::{StoreContext, TableCore};
 use crate::threads;
@@ -25,10 +26,12 @@ pub(super) fn start(
     stop: &Arc<AtomicBool>,
 ) -> StoreResult<Vec<JoinHandle<()>>> {
     let mut started = Vec::new();
+    let said = Arc::new(Said::default());
     let mut spawn = |name: &str,
                      work: fn(&StoreContext, &Tables) -> StoreResult<bool>,
                      wait: fn(&StoreContext)| {
         let (context, tables, stop) = (context.clone(), tables.clone(), stop.clone());
+        let said = said.clone();
         threads::spawn(name, move || {
             while !stop.load(Ordering::SeqCst) {
                 match caught(|| work(&context, &tables)) {
@@ -36,7 +39,17 @@ pub(super) fn start(
                     Ok(false) => wait(&context),
                     Err(error) => {
                         context.metrics.background_errors.increment();
-                        tracing::warn!(%error, "background work failed; it is tried again");
+                        match said.tell(&error, context.clock.monotonic_nanos()) {
+                            None => {
+                                tracing::debug!(%error, "background work failed again");
+                            }
+                            Some(0) => {
+                                tracing::warn!(%error, "background work failed; it is tried again");
+                            }
+                            Some(times) => {
+                                tracing::warn!(%error, times, "background work still fails");
+                            }
+                        }
                         context.clock.sleep(AFTER_FAILURE);
                     }
                 }

@@ -8,5 +8,6 @@ mod log;
 mod names;
 mod open;
 mod recovery;
+mod said;
 
 pub use open::{Components, Store};

@@ -1,0 +1,99 @@
+//! What the log was told of failures already.
+//!
+//! Background work that fails is tried again several times a second, by several threads, and mostly
+//! fails for the same reason. The first time counts; the others would bury everything else.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::error::{Error, ErrorKind};
+
+/// A failure that lasts is told again after this time: a process may run for months.
+const AGAIN: Duration = Duration::from_secs(3600);
+
+/// Different failures remembered; with more of them all are forgotten, and told again.
+const REMEMBERED: usize = 256;
+
+/// The failures told so far.
+#[derive(Debug, Default)]
+pub(super) struct Said(Mutex<HashMap<String, Told>>);
+
+#[derive(Debug)]
+struct Told {
+    /// When, by the store's monotonic clock, in nanoseconds.
+    at: u64,
+    /// How often it was kept back since.
+    kept_back: u64,
+}
+
+impl Said {
+    /// Whether to tell this failure, and then how often it was kept back since it was told last.
+    pub(super) fn tell(&self, error: &Error, now_nanos: u64) -> Option<u64> {
+        let mut told = self.0.lock();
+        let cause = cause(error);
+        if let Some(known) = told.get_mut(&cause) {
+            let age = Duration::from_nanos(now_nanos.saturating_sub(known.at));
+            if age < AGAIN {
+                known.kept_back += 1;
+                return None;
+            }
+            let kept_back = known.kept_back;
+            *known = Told {
+                at: now_nanos,
+                kept_back: 0,
+            };
+            return Some(kept_back);
+        }
+        if told.len() >= REMEMBERED {
+            told.clear();
+        }
+        let first = Told {
+            at: now_nanos,
+            kept_back: 0,
+        };
+        told.insert(cause, first);
+        Some(0)
+    }
+}
+
+/// What two failures have in common that need not both be told. Each damaged place is worth a line;
+/// a full disk names another new file at every attempt.
+fn cause(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Corruption | ErrorKind::NotFound => error.to_string(),
+        kind => format!("{} {}", kind.as_str(), error.message()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once_an_hour_and_each_damaged_file_by_itself() {
+        let said = Said::default();
+        let damage = |file: &str| Error::corruption("a block is damaged").with("file", file);
+        let second = 1_000_000_000;
+        assert_eq!(said.tell(&damage("a"), second), Some(0));
+        assert_eq!(said.tell(&damage("a"), 2 * second), None);
+        assert_eq!(said.tell(&damage("b"), 2 * second), Some(0));
+        assert_eq!(said.tell(&damage("a"), 3 * second), None);
+        assert_eq!(said.tell(&damage("a"), 3601 * second), Some(2));
+        assert_eq!(said.tell(&damage("a"), 3602 * second), None);
+        let full = |file: &str| Error::new(ErrorKind::OutOfSpace, "disk full").with("file", file);
+        assert_eq!(said.tell(&full("1"), second), Some(0));
+        assert_eq!(said.tell(&full("2"), second), None, "another new file");
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let said = Said::default();
+        for number in 0..10 * REMEMBERED {
+            let error = Error::corruption("damaged").with("file", number);
+            assert_eq!(said.tell(&error, 1), Some(0));
+            assert!(said.0.lock().len() <= REMEMBERED);
+        }
+    }
+}
