@@ -24,15 +24,15 @@ pub(crate) struct Failure {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The command line is wrong: exit code 2.
+    /// The command line is wrong.
     Usage,
-    /// The work failed: exit code 1.
+    /// The store refused, or failed.
     Store(ErrorKind),
-    /// A file or stream outside the store refused: exit code 1.
+    /// A file or stream outside the store refused.
     Io,
-    /// The work was done and its outcome is bad (problems found, lines rejected): exit code 1.
+    /// The work was done and its outcome is bad (problems found, lines rejected).
     Outcome,
-    /// Somebody pressed Ctrl-C: exit code 1.
+    /// Somebody pressed Ctrl-C.
     Interrupted,
     /// The reader of our output has gone (`| head`): nothing is wrong, nothing is said.
     ReaderGone,
@@ -105,17 +105,31 @@ impl Failure {
             .any(|(own, value)| own == name && fits(value))
     }
 
+    /// What its context has under this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&str> {
+        let found = self.context.iter().find(|(own, _)| own == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
     /// The message alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
+    /// 2 where the command itself is wrong, so that it would fail on any store; 1 where another
+    /// store, another moment or another disk would have done. What the program itself knows by name
+    /// (properties, classes) belongs to the first, what a store holds by name (tables) to the second.
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
-            Kind::Usage | Kind::Store(ErrorKind::InvalidArgument) => 2,
-            _ => 1,
+            Kind::Usage | Kind::Store(ErrorKind::InvalidArgument | ErrorKind::Unsupported) => 2,
+            Kind::Store(ErrorKind::NotFound) if self.names_what_no_store_has() => 2,
+            Kind::Store(_) | Kind::Io | Kind::Outcome | Kind::Interrupted => 1,
         }
+    }
+
+    fn names_what_no_store_has(&self) -> bool {
+        self.named("property").is_some() || self.named("class").is_some()
     }
 
     fn kind_name(&self) -> &'static str {
@@ -192,8 +206,9 @@ fn next_step(kind: ErrorKind) -> Option<&'static str> {
 /// The name most like `wanted`, if one is like it at all.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
+    let wanted = wanted.to_lowercase();
     names
-        .map(|name| (strsim::jaro_winkler(wanted, name), name))
+        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
         .filter(|(likeness, _)| *likeness >= ALIKE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
@@ -227,10 +242,38 @@ mod tests {
 
     #[test]
     fn the_exit_code_tells_a_wrong_command_line_from_failed_work() {
+        let of = |kind| Failure::from(Error::new(kind, "x")).exit_code();
+        for (kind, code) in [
+            (ErrorKind::InvalidArgument, 2),
+            (ErrorKind::NotFound, 1),
+            (ErrorKind::AlreadyExists, 1),
+            (ErrorKind::PermissionDenied, 1),
+            (ErrorKind::ConstraintViolation, 1),
+            (ErrorKind::Corruption, 1),
+            (ErrorKind::Io, 1),
+            (ErrorKind::OutOfSpace, 1),
+            (ErrorKind::Locked, 1),
+            (ErrorKind::ReadOnly, 1),
+            (ErrorKind::Unsupported, 2),
+            (ErrorKind::NewerFormat, 1),
+            (ErrorKind::Closed, 1),
+            (ErrorKind::Cancelled, 1),
+            (ErrorKind::Unavailable, 1),
+            (ErrorKind::Internal, 1),
+        ] {
+            assert_eq!(of(kind), code, "{}", kind.as_str());
+        }
+        for known_to_the_program in ["property", "class"] {
+            let unknown = Error::not_found("x").with(known_to_the_program, "y");
+            assert_eq!(Failure::from(unknown).exit_code(), 2);
+        }
+        let table = Error::not_found("x").with("table", "y");
+        assert_eq!(Failure::from(table).exit_code(), 1);
         assert_eq!(Failure::usage("x").exit_code(), 2);
-        assert_eq!(Failure::from(Error::invalid("x")).exit_code(), 2);
-        assert_eq!(Failure::from(Error::not_found("x")).exit_code(), 1);
         assert_eq!(Failure::outcome("x").exit_code(), 1);
+        assert_eq!(Failure::interrupted("x").exit_code(), 1);
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert_eq!(Failure::io("cannot write", &full).exit_code(), 1);
         let gone = io::Error::from(io::ErrorKind::BrokenPipe);
         assert_eq!(Failure::io("cannot write", &gone).exit_code(), 0);
     }

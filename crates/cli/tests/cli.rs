@@ -6,6 +6,8 @@
     reason = "tests fail by panicking, say what they skip, and need no manual"
 )]
 
+#[path = "cli/codes.rs"]
+mod codes;
 #[path = "cli/entries.rs"]
 mod entries;
 #[path = "cli/import.rs"]

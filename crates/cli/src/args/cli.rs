@@ -30,8 +30,17 @@ A first table:
 Rows, columns and values are bytes: write \\xNN for a byte and \\\\ for a backslash. Output uses the
 same escapes, so that what is shown can be typed again. `-` names stdin or stdout.
 
-Exit codes: 0 done, 1 failed (or done with a result a script must notice: problems found, lines
-rejected), 2 the command line is wrong.
+Exit codes:
+  0  Done.
+  1  The command is right, and failed or found something: no such table or file, a name that is
+     taken, a store that is damaged or in use, a full disk, lines rejected, data lost, Ctrl-C.
+  2  The command is wrong, on whatever store: an option, property, iterator class or experiment that
+     nobody knows, a value, label or range that is none, options that do not go together or do not
+     fit the file.
+
+Errors go to stderr; with --json the last line there is one object,
+{\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
+Warnings of a store's background work stand above it.
 
 `ostrakon help COMMAND` explains a command with examples.";
 
@@ -63,7 +72,7 @@ pub(crate) struct Cli {
     )]
     pub(crate) data: Option<PathBuf>,
 
-    /// Write results as JSON: one object, or one object a line
+    /// Write results as JSON, one object or one object a line, and errors as an object on stderr
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
@@ -134,6 +143,13 @@ pub(crate) enum StoreCommand {
     /// Copy the whole store to a new directory while it runs
     Checkpoint(CheckpointArgs),
     /// Verify every checksum, order and reference of the store
+    #[command(after_help = "\
+Every file is read. The exit code is 0 if the store is sound and 1 if not; then each damaged file is
+named with its table and what is wrong. All the rest can still be read.
+
+Examples:
+  ostrakon check
+  ostrakon --read-only check --json | jq '.problems[].file'   also while the log is damaged")]
     Check,
 }
 

@@ -79,11 +79,11 @@ Only what the authorizations let you see is deleted.")]
 pub(crate) struct DeleteManyArgs {
     /// The table
     pub(crate) table: String,
-    #[command(flatten)]
-    pub(crate) selection: Selection,
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
 }
 
 /// `delete-rows`
@@ -232,6 +232,7 @@ pub(crate) enum ExportFormat {
 #[command(after_help = "Examples:
   ostrakon export people people.csv
   ostrakon export people - --format jsonl --auths hr | gzip > people.jsonl.gz
+  ostrakon export people sample.tsv --prefix al --limit 1000
   ostrakon import copy people.csv --entries --create     and back
 
 The columns are row, family, qualifier, visibility, timestamp and value, with \\xNN for bytes that
@@ -248,6 +249,9 @@ pub(crate) struct ExportArgs {
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
+    /// Stop after this many entries
+    #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) limit: Option<u64>,
     #[command(flatten)]
     pub(crate) selection: Selection,
 }

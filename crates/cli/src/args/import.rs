@@ -19,7 +19,7 @@ pub(crate) enum ImportFormat {
     Jsonl,
     /// Zeek's log files with their #fields and #types lines
     Zeek,
-    /// Edge lists: FROM TO [WEIGHT] between blanks, # for comments
+    /// Edge lists: FROM TO [WEIGHT] between blanks or commas, quoted where needed, # for comments
     Edges,
     /// Web server logs in the common or combined format
     Weblog,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::{Authorizations, Durability};
 
-use super::values::{Property, authorizations, count, durability, seconds, size};
+use super::values::{ExperimentNames, Property, authorizations, count, durability, seconds, size};
 
 /// One variant a verb.
 #[derive(Debug, Subcommand)]
@@ -69,7 +69,12 @@ pub(crate) struct RankArgs {
 Experiments make stores of their own below --work and delete them; --data is not touched.")]
 pub(crate) struct RunArgs {
     /// Names of experiments (see `ostrakon lab list`), or all
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(
+        required = true,
+        value_name = "NAME",
+        value_parser = ExperimentNames,
+        hide_possible_values = true
+    )]
     pub(crate) names: Vec<String>,
     /// Factor on entries and seconds; 1 takes a minute or two on two processors
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]

@@ -30,7 +30,8 @@ pub(crate) enum TableCommand {
     },
     /// List the tables
     List {
-        /// Show id, state and tablets too, and the entries and bytes in files (not those in memory)
+        /// Show id, state, time type, tablets and files too, entries and bytes in files, and entries in
+        /// memory
         #[arg(short, long)]
         long: bool,
     },
@@ -47,16 +48,17 @@ pub(crate) enum TableCommand {
     /// Split a table at more rows
     #[command(after_help = "Examples:
   ostrakon table add-splits people g n t
-  ostrakon table add-splits people --file splits.txt     one row a line, \\xNN for bytes")]
+  ostrakon table add-splits people --splits-file splits.txt   one row a line, \\xNN for bytes
+  ostrakon table splits people | ostrakon --data other table add-splits people --splits-file -")]
     AddSplits {
         /// The table
         table: String,
         /// The rows; each becomes the last row of a tablet
-        #[arg(value_name = "ROW", required_unless_present = "file")]
+        #[arg(value_name = "ROW", required_unless_present = "splits_file")]
         rows: Vec<Bytes>,
-        /// A file with one row a line; - for stdin
-        #[arg(long, value_name = "FILE")]
-        file: Option<PathBuf>,
+        /// A file with one row to split at a line, as `table splits` prints them; - for stdin
+        #[arg(long, value_name = "FILE", alias = "file")]
+        splits_file: Option<PathBuf>,
     },
     /// Make one tablet of several
     #[command(after_help = "Examples:
@@ -115,7 +117,7 @@ pub(crate) struct CreateArgs {
     /// Rows to split at, between commas; a comma inside a row is \x2c
     #[arg(long, value_name = "ROWS", value_delimiter = ',')]
     pub(crate) splits: Vec<Bytes>,
-    /// A file with one row to split at a line; - for stdin
+    /// A file with one row to split at a line, as `table splits` prints them; - for stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) splits_file: Option<PathBuf>,
     /// Where timestamps come from that a writer does not give

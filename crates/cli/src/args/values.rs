@@ -1,11 +1,13 @@
 //! What single arguments mean: bytes with escapes, columns, properties, iterators, sizes.
 
+use std::ffi::OsStr;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use ostrakon_cell::{
     Authorizations, Column, Durability, IteratorSetting, TimeType, VisibilityExpression,
 };
+use ostrakon_lab::experiments::experiments;
 
 use crate::output::unescape;
 
@@ -148,6 +150,32 @@ pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
 /// Parser of the time types.
 pub(crate) fn time_type() -> impl TypedValueParser<Value = TimeType> {
     PossibleValuesParser::new(["millis", "logical"]).try_map(|text| text.parse::<TimeType>())
+}
+
+/// Any text; help and completions know the experiments. That a name is none of them is found where
+/// the nearest can be told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExperimentNames;
+
+impl TypedValueParser for ExperimentNames {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let experiments = experiments()
+            .iter()
+            .map(|one| PossibleValue::new(one.name).help(one.description));
+        let all = PossibleValue::new("all").help("every experiment, one after the other");
+        Some(Box::new(experiments.chain([all])))
+    }
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Access {
         let store = self.open(absent)?;
         let outcome = work(Arc::<Store>::clone(&store));
         let closed = store.close();
-        let outcome = outcome.map_err(|failure| {
+        let outcome = outcome.map_err(suggest_class).map_err(|failure| {
             if self.read_only && failure.is_kind(ErrorKind::ReadOnly) {
                 failure.next("leave out --read-only")
             } else {
@@ -129,6 +129,31 @@ pub(super) fn find_table(source: &dyn Source, name: &str) -> Result<Arc<dyn Tabl
     source
         .table(name)
         .map_err(|error| suggest_table(source, name, error.into()))
+}
+
+/// Adds a class of a similar name to a failure that says there is none; the message has them all.
+fn suggest_class(failure: Failure) -> Failure {
+    if !failure.is_kind(ErrorKind::NotFound) {
+        return failure;
+    }
+    let Some(wanted) = failure.named("class") else {
+        return failure;
+    };
+    // People write a package or leave it out.
+    let wanted = wanted.rsplit('.').next().unwrap_or_default();
+    let Components {
+        iterators,
+        constraints,
+        ..
+    } = components();
+    let known = match failure.message().contains("constraint") {
+        true => constraints.short_names(),
+        false => iterators.short_names(),
+    };
+    match nearest(wanted, known.into_iter()).map(|near| format!("did you mean `{near}`?")) {
+        Some(step) => failure.next(step),
+        None => failure,
+    }
 }
 
 /// Adds a table of a similar name to a failure that says there is none, unless the source did.

@@ -30,14 +30,15 @@ const HEAD: [&str; 6] = [
 pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
     let format = args.format.unwrap_or_else(|| by_ending(&args.file));
-    let asked = asked(args.selection)?;
+    let limit = args.limit.unwrap_or(u64::MAX);
+    let asked = asked(args.selection)?.limited(args.limit);
     if args.file == Path::new("-") {
         // The entries are the output; a summary would stand among them.
-        return write_entries(&*table, &asked, format, out.stream()).map(drop);
+        return write_entries(&*table, &asked, limit, format, out.stream()).map(drop);
     }
     let started = Instant::now();
     let entries = Target::create(&args.file, args.force)?
-        .fill(|file| write_entries(&*table, &asked, format, file))?;
+        .fill(|file| write_entries(&*table, &asked, limit, format, file))?;
     let elapsed = started.elapsed().as_secs_f64();
     let object = json!({
         "table": args.table,
@@ -66,17 +67,26 @@ fn by_ending(file: &Path) -> ExportFormat {
 fn write_entries(
     table: &dyn Table,
     asked: &Asked,
+    limit: u64,
     format: ExportFormat,
     out: &mut dyn Write,
 ) -> Result<u64> {
     let watch = Watch::start();
     let progress = Progress::count("entries written");
     let mut form = Form::new(format, out)?;
+    if asked.ranges.is_empty() || limit == 0 {
+        form.finish()?;
+        return Ok(0);
+    }
     let mut scan = table.scan(&asked.ranges, &asked.options)?;
     let (mut batch, mut entries) = (Batch::new(), 0_u64);
-    while scan.next_batch(&mut batch)? {
-        batch.iter().try_for_each(|entry| form.entry(entry))?;
-        entries += batch.len() as u64;
+    while entries < limit && scan.next_batch(&mut batch)? {
+        let wanted = usize::try_from(limit - entries).unwrap_or(usize::MAX);
+        batch
+            .iter()
+            .take(wanted)
+            .try_for_each(|entry| form.entry(entry))?;
+        entries += batch.len().min(wanted) as u64;
         progress.set(entries);
         watch.check("nothing was exported")?;
     }

@@ -1,6 +1,10 @@
 //! Completions and manual pages: the command line about itself.
 
-use clap::CommandFactory as _;
+use std::io::Write as _;
+
+use clap::{Command, CommandFactory as _};
+use clap_complete::Shell;
+use ostrakon_lab::experiments::experiments;
 use serde_json::json;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
@@ -11,8 +15,36 @@ use crate::output::Output;
 pub(super) fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<()> {
     // Into memory first: the generator panics when its stream fails.
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ostrakon", &mut text);
+    let mut command = visible(&Cli::command()).version("").propagate_version(true);
+    clap_complete::generate(args.shell, &mut command, "ostrakon", &mut text);
+    if args.shell == Shell::Fish {
+        // Its generator passes over the values of arguments that are no options.
+        for one in experiments() {
+            writeln!(
+                text,
+                "complete -c ostrakon -n \"__fish_ostrakon_using_subcommand lab; and \
+                 __fish_seen_subcommand_from run\" -f -a \"{}\" -d '{}'",
+                one.name,
+                one.description.replace('\'', "\\'")
+            )?;
+        }
+    }
     Ok(out.stream().write_all(&text)?)
+}
+
+/// The command without what is hidden from help: the generators of completions show all they find.
+fn visible(of: &Command) -> Command {
+    let arguments = of
+        .get_arguments()
+        .filter(|argument| !argument.is_hide_set());
+    let commands = of.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let command = Command::new(of.get_name().to_owned())
+        .args(arguments.cloned())
+        .subcommands(commands.map(visible));
+    match of.get_about() {
+        Some(about) => command.about(about.clone()),
+        None => command,
+    }
 }
 
 /// Writes the manual pages.

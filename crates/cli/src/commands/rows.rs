@@ -18,6 +18,19 @@ pub(super) struct Asked {
     pub(super) options: ScanOptions,
 }
 
+impl Asked {
+    /// For a reader that takes at most so many entries: a source need not read on for batches that
+    /// nobody takes.
+    pub(super) fn limited(mut self, limit: Option<u64>) -> Self {
+        if let Some(limit) = limit {
+            let batch = &mut self.options.batch;
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            batch.entries = batch.entries.min(limit).max(1);
+        }
+        self
+    }
+}
+
 /// Ranges and options of a selection; reads the file of `--batch`.
 pub(super) fn asked(selection: Selection) -> Result<Asked> {
     let mut ranges: Vec<Range> = selection

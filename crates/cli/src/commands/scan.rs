@@ -16,16 +16,8 @@ use crate::progress::Progress;
 /// Shows entries, or counts them.
 pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
-    let mut asked = asked(args.selection)?;
+    let asked = asked(args.selection)?.limited(args.limit);
     let limit = args.limit.unwrap_or(u64::MAX);
-    if let Some(limit) = args.limit {
-        // A source need not read on for batches nobody takes.
-        let batch = &mut asked.options.batch;
-        batch.entries = batch
-            .entries
-            .min(usize::try_from(limit).unwrap_or(usize::MAX))
-            .max(1);
-    }
     if asked.ranges.is_empty() || limit == 0 {
         return match args.count {
             true => show_count(out, &args.table, 0, 0.0),

@@ -35,9 +35,9 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
         TableCommand::AddSplits {
             table,
             rows: given,
-            file,
+            splits_file,
         } => {
-            let added = rows(given, file.as_deref())?;
+            let added = rows(given, splits_file.as_deref())?;
             find_table(source, &table)?.add_splits(&added)?;
             out.object(&json!({"table": table, "rows": added.len()}), String::new)
         }

@@ -75,7 +75,7 @@ fn change(
 fn explain(table: &str, error: Error) -> Failure {
     let unknown = error.kind() == ErrorKind::NotFound;
     let failure = Failure::from(error);
-    if unknown && failure.names("property", |_| true) {
+    if unknown && failure.named("property").is_some() && failure.named("class").is_none() {
         failure.next(all_of(table))
     } else {
         failure

@@ -6,6 +6,7 @@
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
+use super::blanks::{self, Found, Quotes};
 use super::fields::Fields;
 use super::lines::{Got, Line, Lines, too_long};
 use super::record::{Presence, Record, RecordReader, Step};
@@ -20,7 +21,7 @@ const MAX_RECORD_BYTES: usize = 4 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
     Byte(u8),
-    /// Any run of blanks, tabs and commas, as edge lists have it.
+    /// Any run of blanks, tabs and commas, as edge lists have it: [`blanks`].
     Blanks,
 }
 
@@ -57,12 +58,8 @@ pub(super) struct Delimited {
 
 impl Delimited {
     pub(super) fn new(lines: Lines, dialect: Dialect, zeek: Option<Zeek>) -> Self {
-        let delimiter = match dialect.separator {
-            Separator::Byte(byte) => byte,
-            Separator::Blanks => b' ',
-        };
         let quoted = ReaderBuilder::new()
-            .delimiter(delimiter)
+            .delimiter(delimiter(&dialect))
             .escape(dialect.escape)
             .double_quote(dialect.escape.is_none())
             .build();
@@ -85,6 +82,9 @@ impl Delimited {
     }
 
     fn split(&mut self, record: &mut Record) -> Option<String> {
+        if self.dialect.separator == Separator::Blanks {
+            return self.split_blanks(record);
+        }
         let quoted = self.dialect.quotes && memchr::memchr(b'"', record.text()).is_some();
         if quoted {
             return self.split_quoted(record);
@@ -101,34 +101,30 @@ impl Delimited {
             text: &line.text,
             id: 0,
         };
-        match dialect.separator {
-            Separator::Byte(byte) => {
-                let mut start = 0;
-                for end in memchr::memchr_iter(byte, &line.text) {
-                    cut.field(start, end);
-                    start = end + 1;
-                }
-                cut.field(start, line.text.len());
-            }
-            Separator::Blanks => {
-                let mut start = None;
-                for (at, byte) in line.text.iter().enumerate() {
-                    let blank = matches!(byte, b' ' | b'\t' | b',');
-                    match (blank, start) {
-                        (true, Some(from)) => {
-                            cut.field(from, at);
-                            start = None;
-                        }
-                        (false, None) => start = Some(at),
-                        _ => {}
-                    }
-                }
-                if let Some(from) = start {
-                    cut.field(from, line.text.len());
-                }
-            }
+        let delimiter = delimiter(dialect);
+        let mut start = 0;
+        for end in memchr::memchr_iter(delimiter, &line.text) {
+            cut.field(start, end);
+            start = end + 1;
         }
+        cut.field(start, line.text.len());
         None
+    }
+
+    /// Edge lists: a quoted name ends on its line.
+    fn split_blanks(&mut self, record: &mut Record) -> Option<String> {
+        let quotes = self.dialect.quotes.then_some(Quotes {
+            escape: self.dialect.escape,
+        });
+        let mut id = 0;
+        let cut = blanks::split(&self.line.text, quotes, |found| {
+            match found {
+                Found::Slice(start, end) => record.add_slice(id, start, end, Presence::ByText),
+                Found::Quoted(text) => record.add_decoded(id, &text, Presence::ByText),
+            }
+            id += 1;
+        });
+        cut.err()
     }
 
     /// Reads a record with quotes, over several lines if need be; the reason if it is none.
@@ -212,10 +208,7 @@ impl Delimited {
     /// Whether every closing quote stands at the end of its field. A quote that was opened by
     /// mistake meets the next field's opening quote instead, which then has text behind it.
     fn is_well_quoted(&self, text: &[u8]) -> bool {
-        let delimiter = match self.dialect.separator {
-            Separator::Byte(byte) => byte,
-            Separator::Blanks => b' ',
-        };
+        let delimiter = delimiter(&self.dialect);
         let ends_field = |byte: Option<&u8>| {
             byte.is_none_or(|byte| *byte == delimiter || matches!(byte, b'\n' | b'\r'))
         };
@@ -273,6 +266,14 @@ impl Delimited {
                 .collect()
         };
         self.fields.reset(names);
+    }
+}
+
+/// The byte between fields; edge lists are cut otherwise.
+fn delimiter(dialect: &Dialect) -> u8 {
+    match dialect.separator {
+        Separator::Byte(byte) => byte,
+        Separator::Blanks => b' ',
     }
 }
 
@@ -443,8 +444,16 @@ mod tests {
             ..dialect(Separator::Blanks)
         };
         assert_eq!(
-            read("# c\na b\n c\t d  0.5 \ne\nf,g,1,2\n", edges),
+            read("# c\na b\n c\t d  0.5 \ne\nf,g,1,2\n", edges.clone()),
             ["2:a|b", "3:c|d|0.5", "4! e", "5! f,g,1,2"]
+        );
+        let quoted = Dialect {
+            quotes: true,
+            ..edges
+        };
+        assert_eq!(
+            read("\"New York\" \"San José\" 7\n\"open b\nc d\n", quoted),
+            ["1:New York|San José|7", "2! \"open b", "3:c|d"]
         );
     }
 

@@ -3,6 +3,7 @@
 //!
 //! Bad lines never stop or take away good ones: every reader goes on with the next line.
 
+mod blanks;
 mod delimited;
 mod fields;
 mod json;

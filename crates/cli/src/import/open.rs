@@ -121,7 +121,7 @@ fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
             (None, ImportFormat::Csv) => Separator::Byte(b','),
             (None, _) => Separator::Byte(b'\t'),
         },
-        quotes: format == ImportFormat::Csv && !args.no_quotes,
+        quotes: matches!(format, ImportFormat::Csv | ImportFormat::Edges) && !args.no_quotes,
         escape: one_byte(&args.escape, "--escape")?,
         comment: mark
             .filter(|mark| !mark.is_empty())

@@ -120,6 +120,18 @@ impl<'a> Plan<'a> {
                  what `ostrakon export` wrote",
             ));
         }
+        for (option, name) in [
+            ("--visibility-field", &args.visibility_field),
+            ("--timestamp-field", &args.timestamp_field),
+            ("--family-field", &args.family_field),
+            ("--value-field", &args.value_field),
+        ] {
+            if let Some(name @ ("@line" | "@file")) = name.as_deref() {
+                return Err(Failure::usage(format!(
+                    "{option} takes a field; {name} goes with --row and --qualifier-field"
+                )));
+            }
+        }
         let one_entry = edges || !args.qualifier_field.is_empty();
         if !one_entry
             && (args.both_ways || args.family_field.is_some() || args.value_field.is_some())
@@ -287,7 +299,7 @@ impl<'a> Plan<'a> {
             return self.make_entry(record, parts);
         }
         let mut row = std::mem::take(&mut self.row);
-        let built = self.join(record, &plan.row, "row", &mut row);
+        let built = self.join(record, fields, &plan.row, "row", &mut row);
         let outcome = built.and_then(|()| self.make_columns(record, fields, plan, &row));
         self.row = row;
         outcome
@@ -305,16 +317,24 @@ impl<'a> Plan<'a> {
             && let Some(found) = self.text(record, id)
         {
             label = found;
-            check_label(&mut self.known_labels, found)?;
+            check_label(&mut self.known_labels, found)
+                .map_err(|reason| format!("field `{}`: {reason}", fields.name(id)))?;
         }
         let timestamp = match &plan.timestamp {
             Some(Place::Field(id)) => {
-                let text = self.text(record, *id).ok_or("the timestamp is missing")?;
+                let name = fields.name(*id);
+                let text = self
+                    .text(record, *id)
+                    .ok_or_else(|| format!("field `{name}` of the timestamp is missing"))?;
                 let time = self.time.as_ref().ok_or("no timestamp format")?;
-                Some(time.millis(text)?)
+                let millis = time.millis(text);
+                Some(millis.map_err(|reason| format!("field `{name}`: {reason}"))?)
             }
-            Some(_) => return Err("the timestamp is missing".into()),
-            None => None,
+            Some(Place::Unseen(name)) => {
+                return Err(format!("field `{name}` of the timestamp is missing"));
+            }
+            // `new` refuses the others.
+            _ => None,
         };
         let update = ColumnUpdate {
             visibility: label,
@@ -358,13 +378,17 @@ impl<'a> Plan<'a> {
                 both_ways,
             } => {
                 let mut joined = std::mem::take(&mut self.qualifier);
-                self.join(record, qualifier, "qualifier", &mut joined)?;
+                self.join(record, fields, qualifier, "qualifier", &mut joined)?;
                 let family = match family {
                     None => self.family.as_slice(),
-                    Some(Place::Field(id)) => self
-                        .text(record, *id)
-                        .ok_or_else(|| format!("the family `{}` is missing", fields.name(*id)))?,
-                    Some(_) => return Err("the field of the family is missing".into()),
+                    Some(Place::Field(id)) => self.text(record, *id).ok_or_else(|| {
+                        format!("field `{}` of the family is missing", fields.name(*id))
+                    })?,
+                    Some(Place::Unseen(name)) => {
+                        return Err(format!("field `{name}` of the family is missing"));
+                    }
+                    // `new` refuses the others.
+                    Some(_) => b"",
                 };
                 let value = match value {
                     Some(Place::Field(id)) => self.text(record, *id),
@@ -411,7 +435,11 @@ impl<'a> Plan<'a> {
         check_label(&mut self.known_labels, visibility)?;
         let timestamp = match timestamp.as_ref() {
             b"" => None,
-            text => Some(TimestampFormat::Millis.millis(text)?),
+            text => Some(
+                TimestampFormat::Millis
+                    .millis(text)
+                    .map_err(|reason| format!("timestamp: {reason}"))?,
+            ),
         };
         self.mutation.reset(row);
         self.mirror = None;
@@ -429,6 +457,7 @@ impl<'a> Plan<'a> {
     fn join(
         &self,
         record: &Record,
+        fields: &Fields,
         places: &[Place],
         what: &str,
         out: &mut Vec<u8>,
@@ -446,7 +475,10 @@ impl<'a> Plan<'a> {
                 }
                 Place::Field(id) => match self.text(record, *id) {
                     Some(text) => out.extend_from_slice(text),
-                    None => return Err(format!("field {} of the {what} is missing", at + 1)),
+                    None => {
+                        let name = fields.name(*id);
+                        return Err(format!("field `{name}` of the {what} is missing"));
+                    }
                 },
             }
         }

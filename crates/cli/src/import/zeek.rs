@@ -30,11 +30,11 @@ impl Zeek {
     pub(super) fn directive(&mut self, line: &[u8], fields: &mut Fields) -> Result<Option<u8>> {
         if let Some(separator) = line.strip_prefix(b"#separator ") {
             let bytes = unescape(separator).map_err(|error| {
-                Failure::outcome("the #separator line of the Zeek log makes no sense")
+                Failure::usage("the #separator line of the Zeek log makes no sense")
                     .with("reason", error.to_string())
             })?;
             let &[byte] = bytes.as_ref() else {
-                return Err(Failure::outcome(
+                return Err(Failure::usage(
                     "the separator of a Zeek log must be one byte",
                 ));
             };
@@ -60,7 +60,7 @@ impl Zeek {
             return Ok(());
         }
         Err(
-            Failure::outcome("records come before a #fields line: this is no whole Zeek log")
+            Failure::usage("records come before a #fields line: this is no whole Zeek log")
                 .next("import it as --format tsv with --no-header or --fields"),
         )
     }

@@ -97,7 +97,7 @@ fn iterators_of_a_scan_filter_and_unknown_ones_are_named() {
         "--keys-only",
     ]);
     assert_eq!(found, "a f:q []\nc f:q []\n");
-    let err = folder.fails(1, &["scan", "t", "--iterator", "30,RegexFilter"]);
+    let err = folder.fails(2, &["scan", "t", "--iterator", "30,RegexFilter"]);
     assert!(err.contains("RegExFilter"), "{err}");
 }
 
@@ -123,6 +123,13 @@ fn an_export_comes_back_and_never_replaces_a_file_unasked() {
             "{ending}"
         );
     }
+    let limited = folder.ok(&["export", "t", "-", "-s", "a", "--limit", "1"]);
+    assert_eq!(limited.lines().count(), 1);
+    assert_eq!(folder.ok(&["export", "t", "-", "-n", "0"]), "");
+    let file = folder.text("head.csv");
+    let told = folder.run(&["export", "t", &file, "-s", "a", "-n", "1", "--json"]);
+    assert_eq!(told.json()[0]["entries"], 1);
+    assert_eq!(folder.read("head.csv").lines().count(), 2, "head and entry");
     let piped = folder.ok(&["export", "t", "-", "-s", "a"]);
     let ran = folder.run_with(
         &["import", "piped", "-", "--entries", "--create"],

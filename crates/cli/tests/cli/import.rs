@@ -60,6 +60,87 @@ fn bad_lines_are_collected_and_good_ones_kept() {
     );
 }
 
+/// A line number and the number of a field help little in lines of twenty names.
+#[test]
+fn rejected_lines_name_the_field() {
+    let folder = Folder::with_table();
+    let lines = concat!(
+        "{\"user\":{\"id\":\"a\"},\"at\":1,\"n\":1,\"who\":\"x\"}\n",
+        "{\"user\":{\"name\":\"b\"},\"at\":1,\"n\":1}\n",
+        "{\"user\":{\"id\":null},\"at\":1,\"n\":1}\n",
+        "{\"user\":{\"id\":\"c\"},\"n\":1}\n",
+        "{\"user\":{\"id\":\"d\"},\"at\":\"noon\",\"n\":1}\n",
+        "{\"user\":{\"id\":\"e\"},\"at\":1,\"n\":\"one\"}\n",
+        "{\"user\":{\"id\":\"f\"},\"at\":1,\"n\":1,\"who\":\"a&&b\"}\n",
+    );
+    let file = folder.write("in.jsonl", lines);
+    let err = folder.fails(
+        1,
+        &[
+            "import",
+            "t",
+            &file,
+            "--row",
+            "user.id,@line",
+            "--timestamp-field",
+            "at",
+            "--timestamp-format",
+            "seconds",
+            "--type",
+            "n=int",
+            "--visibility-field",
+            "who",
+            "--rejects",
+            "rejects.tsv",
+        ],
+    );
+    assert!(err.contains("field `user.id` of the row"), "{err}");
+    let rejects = folder.read("rejects.tsv");
+    let fields: Vec<&str> = rejects
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split('`').nth(1))
+        .collect();
+    assert_eq!(fields, ["user.id", "user.id", "at", "at", "n", "who"]);
+    // Without names it is the field's number in the line, not in --row.
+    let file = folder.write("in.csv", "a,b,c\nd,,f\n");
+    let arguments = ["import", "t", &file, "--no-header", "--row", "1,2"];
+    let err = folder.fails(1, &arguments);
+    assert!(err.contains("in.csv:2: field `2` of the row"), "{err}");
+}
+
+#[test]
+fn quoted_names_of_an_edge_list_are_names() {
+    let folder = Folder::new();
+    let file = folder.write(
+        "cities.edges",
+        "# a comment\n\"New York\" Boston 7\nBoston,\"San \"\"F\"\"\"\n\"open x\nO'Hare 3\" 1\n",
+    );
+    let import = ["import", "t", &file, "--create"];
+    let err = folder.fails(1, &import);
+    assert!(
+        err.contains("cities.edges:4") && err.contains("--no-quotes"),
+        "{err}"
+    );
+    let found = folder.ok(&["scan", "t"]);
+    assert_eq!(
+        found,
+        "Boston edge:San \"F\" []\t1\nNew York edge:Boston []\t7\nO'Hare edge:3\" []\t1\n"
+    );
+    folder.ok(&[
+        "import",
+        "raw",
+        &file,
+        "--create",
+        "--no-quotes",
+        "--accept-rejects",
+    ]);
+    assert!(folder.ok(&["scan", "raw"]).contains("\"open edge:x"));
+    let file = folder.write("semi.edges", "\"a;b\";c;\"1\"\n");
+    folder.ok(&["import", "semi", &file, "--create", "--delimiter", ";"]);
+    assert_eq!(folder.ok(&["scan", "semi"]), "a;b edge:c []\t1\n");
+}
+
 #[test]
 fn an_oversized_row_is_rejected_and_the_next_line_imported() {
     let folder = Folder::with_table();

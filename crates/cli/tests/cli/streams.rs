@@ -150,12 +150,23 @@ fn ctrl_c_stops_an_import_and_keeps_what_was_read() {
 fn completions_and_manual_pages_cover_the_commands() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(
-            folder.ok(&["completions", shell]).contains("add-splits"),
-            "{shell}"
-        );
+        let text = folder.ok(&["completions", shell]);
+        for name in ["add-splits", "batch-walk", "splits-file"] {
+            assert!(text.contains(name), "{shell} {name}");
+        }
+        // Those of elvish and powershell know no values.
+        if matches!(shell, "bash" | "zsh" | "fish") {
+            assert!(text.contains("kepner2014-figure-6"), "{shell}");
+        }
+        // What only our own children are asked for.
+        for hidden in ["agitated", "graph-scale"] {
+            assert!(!text.contains(hidden), "{shell} {hidden}");
+        }
     }
     folder.ok(&["man", "pages"]);
     assert!(folder.read("pages/ostrakon-scan.1").contains("limit"));
     assert!(folder.path("pages/ostrakon-table-compact.1").exists());
+    assert!(!folder.path("pages/ostrakon-lab-rank.1").exists());
+    let first = folder.read("pages/ostrakon.1");
+    assert!(first.contains("Exit codes"), "{first}");
 }

@@ -53,6 +53,34 @@ fn tables_are_made_listed_renamed_cloned_and_deleted() {
     folder.fails(2, &["table", "create", "no/name"]);
 }
 
+/// What one table prints another takes, whatever bytes are in it.
+#[test]
+fn splits_come_from_a_file_or_from_stdin_as_they_are_printed() {
+    let folder = Folder::with_table();
+    let rows = "\\x0a\\\\\nm\nt\\xff\\x00\n";
+    let file = folder.write("splits", format!("\r\n{rows}"));
+    folder.ok(&["table", "add-splits", "t", "--splits-file", &file]);
+    let printed = folder.ok(&["table", "splits", "t"]);
+    assert_eq!(printed, rows);
+    folder.ok(&["table", "create", "u", "--splits", "b"]);
+    let ran = folder.run_with(
+        &["table", "add-splits", "u", "c", "--splits-file", "-"],
+        printed.as_bytes(),
+    );
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let all = folder.ok(&["table", "splits", "u"]);
+    assert_eq!(all, rows.replace('m', "b\nc\nm"));
+    let ran = folder.run_with(
+        &["table", "create", "v", "--splits-file", "-"],
+        printed.as_bytes(),
+    );
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(folder.ok(&["table", "splits", "v"]), printed);
+    let bad = folder.write("bad", "a\nb\\q\n");
+    let err = folder.fails(2, &["table", "add-splits", "t", "--splits-file", &bad]);
+    assert!(err.contains("bad:2"), "{err}");
+}
+
 #[test]
 fn tablets_split_merge_flush_compact_and_are_measured() {
     let folder = Folder::with_table();
@@ -124,14 +152,14 @@ fn properties_are_read_set_and_taken_back_and_unknown_ones_refused() {
     folder.ok(&["table", "config", "delete", "t", "table.durability"]);
     assert_eq!(get("table.durability"), "sync");
     assert!(folder.ok(&["table", "config", "get", "t"]).lines().count() > 5);
-    let err = folder.fails(1, &["table", "config", "set", "t", "table.durabilty=none"]);
+    let err = folder.fails(2, &["table", "config", "set", "t", "table.durabilty=none"]);
     assert!(err.contains("table.durability"), "{err}");
     folder.fails(
         2,
         &["table", "config", "set", "t", "table.durability=always"],
     );
     folder.fails(
-        1,
+        2,
         &[
             "table",
             "create",
@@ -245,7 +273,7 @@ fn a_directory_of_sorted_files_is_taken_over_whole() {
 #[test]
 fn a_property_that_is_not_there_cannot_be_taken_back() {
     let folder = Folder::with_table();
-    let err = folder.fails(1, &["table", "config", "delete", "t", "table.durabilty"]);
+    let err = folder.fails(2, &["table", "config", "delete", "t", "table.durabilty"]);
     assert!(err.contains("`table.durability`"), "{err}");
     folder.ok(&["table", "config", "delete", "t", "table.durability"]);
 }
