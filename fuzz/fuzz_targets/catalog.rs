@@ -21,6 +21,7 @@ fuzz_target!(|input: Input<'_>| {
     let _ = format::decode_name(key, input.fields);
     let _ = format::decode_store(input.fields);
     let _ = format::decode_format(input.fields);
+    let _ = format::decode_commit(input.fields);
     let _ = format::decode_reference_key(key);
     if let Ok((table, end)) = format::decode_tablet_key(key) {
         assert_eq!(format::tablet_key(table, end), key);
@@ -44,6 +45,10 @@ fuzz_target!(|input: Input<'_>| {
     let sealed = seal(format::STORE_KEY, input.fields);
     if let Ok(store) = format::decode_store(&sealed) {
         assert_eq!(format::encode_store(&store), sealed);
+    }
+    let sealed = seal(format::COMMIT_KEY, input.fields);
+    if let Ok(commits) = format::decode_commit(&sealed) {
+        assert_eq!(format::encode_commit(commits), sealed);
     }
 });
 

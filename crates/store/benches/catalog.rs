@@ -106,19 +106,21 @@ fn on_disk(criterion: &mut Criterion) {
         bencher.iter(|| Catalog::open(&vfs, dir, Catalog::CACHE_BYTES_DEFAULT).unwrap());
     });
 
-    // What a killed process leaves: the file as it is while open.
+    // What a killed process leaves: the file as it is while open, and its mirror.
     let catalog = Catalog::open(&vfs, dir, Catalog::CACHE_BYTES_DEFAULT).unwrap();
     let killed = vfs.read_to_vec(catalog.path(), u64::MAX).unwrap();
     let copy = dir.join("killed");
     vfs.create_dir_all(&copy).unwrap();
-    let path = copy.join("catalog");
+    let paths = ["catalog", "catalog.mirror"].map(|name| copy.join(name));
     group.bench_function("opened after a kill", |bencher| {
         bencher.iter_with_setup(
             || {
-                if vfs.exists(&path).unwrap() {
-                    vfs.remove(&path).unwrap();
+                for path in &paths {
+                    if vfs.exists(path).unwrap() {
+                        vfs.remove(path).unwrap();
+                    }
+                    vfs.create(path).unwrap().write_all(&killed).unwrap();
                 }
-                vfs.create(&path).unwrap().write_all(&killed).unwrap();
             },
             |()| Catalog::open(&vfs, &copy, Catalog::CACHE_BYTES_DEFAULT).unwrap(),
         );

@@ -83,10 +83,12 @@ impl Access {
         }
         if failure.is_kind(ErrorKind::Corruption) {
             // Nothing is found without the catalog; without a piece of the log, all the rest is.
-            let in_catalog = failure.names("file", |file| file.ends_with("catalog"));
+            let in_catalog = failure.names("file", |file| {
+                file.ends_with("catalog") || file.ends_with("catalog.mirror")
+            });
             return Some(match (in_catalog, self.read_only) {
                 (true, _) => {
-                    "a checkpoint is the way back: without its catalog a store has no names"
+                    "no sound copy of the catalog is left, and without one a store has no names: a checkpoint is the way back"
                 }
                 (false, false) => {
                     "`ostrakon --read-only check` names every damaged file; --read-only reads the rest"

@@ -64,6 +64,52 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
 }
 
 #[test]
+fn a_damaged_catalog_is_restored_from_its_mirror_and_it_is_said() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    let catalog = folder.path("store/catalog");
+    let mirror = folder.path("store/catalog.mirror");
+    let flip = |path: &std::path::Path| {
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[100] ^= 1;
+        bytes[3] ^= 1;
+        std::fs::write(path, bytes).unwrap();
+    };
+    let problems = || -> Vec<String> {
+        let ran = folder.run(&["--read-only", "check", "--json"]);
+        let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
+        assert_eq!(ran.code, i32::from(!problems.is_empty()), "{}", ran.err);
+        let files = problems
+            .iter()
+            .map(|p| p["file"].as_str().unwrap().to_owned());
+        files.collect()
+    };
+    assert_eq!(problems(), Vec::<String>::new());
+    for (path, name) in [(&catalog, "catalog"), (&mirror, "catalog.mirror")] {
+        flip(path);
+        assert_eq!(problems(), [name]);
+        let ran = folder.run(&["--read-only", "scan", "t", "--values-only"]);
+        assert_eq!((ran.code, &*ran.out), (0, "v\n"), "{}", ran.err);
+        let ran = folder.run(&["scan", "t", "--values-only"]);
+        assert_eq!((ran.code, &*ran.out), (0, "v\n"), "{}", ran.err);
+        assert!(
+            ran.err.contains("WARN") && ran.err.contains(name),
+            "{}",
+            ran.err
+        );
+        assert!(folder.run(&["scan", "t"]).err.is_empty(), "said once");
+        assert_eq!(problems(), Vec::<String>::new());
+    }
+    flip(&catalog);
+    flip(&mirror);
+    let err = folder.fails(1, &["scan", "t"]);
+    assert!(
+        err.contains("catalog") && err.contains("checkpoint"),
+        "{err}"
+    );
+}
+
+#[test]
 fn a_store_opened_for_reading_says_why_it_is_not_written() {
     let folder = Folder::with_table();
     let err = folder.fails(1, &["--read-only", "put", "t", "a", "f", "q", "v"]);

@@ -1,8 +1,8 @@
-//! Lends a file of the store's disk to redb, and carries the disk's errors through it.
+//! Lends the catalog's two files to redb, and carries the disk's errors through it.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use redb::StorageBackend;
@@ -10,48 +10,115 @@ use redb::StorageBackend;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::RandomAccessFile;
 
-/// redb's view of a file. The store's own lock keeps others out, so redb needs none.
+/// The catalog's file and its mirror. Both get every write, in the same order, and both are synced
+/// before a commit returns; only the first is read.
 #[derive(Debug)]
-pub(super) struct Backend(pub(super) Arc<dyn RandomAccessFile>);
-
-impl StorageBackend for Backend {
-    fn len(&self) -> io::Result<u64> {
-        self.0.len().map_err(io::Error::other)
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset, out).map_err(io::Error::other)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.0.set_len(len).map_err(io::Error::other)
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data().map_err(io::Error::other)
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.0.write_at(offset, data).map_err(io::Error::other)
-    }
+pub(super) struct Pair {
+    first: Arc<dyn RandomAccessFile>,
+    /// Missing only while a catalog is made.
+    mirror: OnceLock<Arc<dyn RandomAccessFile>>,
+    /// Held while the two differ. redb lets one transaction write at a time, so nobody waits here
+    /// but for [`at_rest`](Self::at_rest).
+    writing: Mutex<()>,
 }
 
-impl Backend {
-    /// Writes the file's bytes over themselves and syncs them. A sync that failed before the store
-    /// was reopened may have left pages in the operating system's hands that it takes for written:
-    /// a later power loss would take them, and the catalog with them.
+impl Pair {
+    /// A file without a mirror.
+    pub(super) fn alone(first: Arc<dyn RandomAccessFile>) -> Arc<Self> {
+        Arc::new(Self {
+            first,
+            mirror: OnceLock::new(),
+            writing: Mutex::new(()),
+        })
+    }
+
+    /// Both files, which have the same bytes.
+    pub(super) fn of(
+        first: Arc<dyn RandomAccessFile>,
+        mirror: Arc<dyn RandomAccessFile>,
+    ) -> Arc<Self> {
+        let pair = Self::alone(first);
+        let _ = pair.mirror.set(mirror);
+        pair
+    }
+
+    pub(super) fn is_empty(&self) -> StoreResult<bool> {
+        Ok(self.first.len()? == 0)
+    }
+
+    /// Lets `make` make a mirror of the first file's bytes, and writes to both from then on.
+    pub(super) fn attach(
+        &self,
+        make: impl FnOnce(&[u8]) -> StoreResult<Arc<dyn RandomAccessFile>>,
+    ) -> StoreResult<()> {
+        self.at_rest(|| {
+            let mut bytes = vec![0; self.first.len()? as usize];
+            self.first.read_at(0, &mut bytes)?;
+            let _ = self.mirror.set(make(&bytes)?);
+            Ok(())
+        })
+    }
+
+    /// Does something while neither file is written to. What is in them is what a killed process
+    /// would leave.
+    pub(super) fn at_rest<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _writing = self.writing.lock();
+        work()
+    }
+
+    /// The same change of both files.
+    fn both(&self, change: impl Fn(&dyn RandomAccessFile) -> StoreResult<()>) -> io::Result<()> {
+        let _writing = self.writing.lock();
+        change(&*self.first).map_err(io::Error::other)?;
+        match self.mirror.get() {
+            Some(mirror) => change(&**mirror).map_err(io::Error::other),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the first file's bytes over themselves and syncs them. A sync that failed before the
+    /// store was reopened may have left pages in the operating system's hands that it takes for
+    /// written: a later power loss would take them, and the catalog with them. The mirror is left
+    /// as it is: the next opening makes one that lost pages anew.
     pub(super) fn refresh(&self) -> StoreResult<()> {
         const PIECE_BYTES: u64 = 1 << 20;
-        let len = self.0.len()?;
+        let len = self.first.len()?;
         let mut piece = vec![0; PIECE_BYTES.min(len) as usize];
         let mut at = 0;
         while at < len {
             piece.truncate((len - at) as usize);
-            self.0.read_at(at, &mut piece)?;
-            self.0.write_at(at, &piece)?;
+            self.first.read_at(at, &mut piece)?;
+            self.first.write_at(at, &piece)?;
             at += piece.len() as u64;
         }
-        self.0.sync_data()
+        self.first.sync_data()
+    }
+}
+
+/// redb's view of the files. The store's own lock keeps others out, so redb needs none.
+#[derive(Debug)]
+pub(super) struct Backend(pub(super) Arc<Pair>);
+
+impl StorageBackend for Backend {
+    fn len(&self) -> io::Result<u64> {
+        self.0.first.len().map_err(io::Error::other)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.first.read_at(offset, out).map_err(io::Error::other)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.both(|file| file.set_len(len))
+    }
+
+    /// The first file first: the mirror is never ahead of it by more than what nobody was promised.
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.both(|file| file.sync_data())
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.both(|file| file.write_at(offset, data))
     }
 }
 
@@ -131,8 +198,13 @@ impl Failing {
                 match io.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
                     // Ours, from below redb: its kind tells what to do.
                     Some(ours) => Error::new(ours.kind(), "the catalog cannot be read or written"),
-                    // redb's own: it found no database in the file.
-                    None if io.kind() == io::ErrorKind::InvalidData => {
+                    // redb's own: it found no database in the file. Or that of a copy in memory,
+                    // which ends before what it says it holds.
+                    None if matches!(
+                        io.kind(),
+                        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+                    ) =>
+                    {
                         Error::new(ErrorKind::Corruption, RESTORE)
                     }
                     None => Error::new(ErrorKind::Io, "the catalog cannot be read or written"),

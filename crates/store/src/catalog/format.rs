@@ -10,6 +10,7 @@
 //! meta       "format"         -> format:u32
 //! meta       "store"          -> instance:text created_millis:i64 next_table:u32 next_file:u64
 //!                                wal_low_water:u64
+//! meta       "commit"         -> commits:u64             (absent before the first commit)
 //! tables     table            -> name:text time_type:u8 state:u8 flushed_sequence:u64
 //!                                flushed_time:i64 created_millis:i64
 //!                                count:varint { name:text value:text }
@@ -50,6 +51,8 @@ const RECORD_VERSION: u8 = 1;
 pub const FORMAT_KEY: &[u8] = b"format";
 /// Key of the store's own record in the table `meta`.
 pub const STORE_KEY: &[u8] = b"store";
+/// Key of the number of commits in the table `meta`: tells which of two copies is newer.
+pub const COMMIT_KEY: &[u8] = b"commit";
 
 /// What the catalog knows about the store as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +159,21 @@ pub fn decode_store(value: &[u8]) -> StoreResult<StoreRecord> {
     };
     let store = read();
     finish(what, fields, store)
+}
+
+/// The value under [`COMMIT_KEY`].
+pub fn encode_commit(commits: u64) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    out.extend_from_slice(&commits.to_le_bytes());
+    seal(COMMIT_KEY, out)
+}
+
+/// How often a change was committed to the catalog.
+pub fn decode_commit(value: &[u8]) -> StoreResult<u64> {
+    let what = "the number of commits";
+    let mut fields = unseal(what, COMMIT_KEY, value)?;
+    let commits = fields.u64();
+    finish(what, fields, commits)
 }
 
 /// Key of a table in `tables`.
@@ -510,6 +528,7 @@ mod tests {
     fn changed_values_are_found() {
         every_change_is_found(&encode_format(CATALOG_FORMAT), decode_format);
         every_change_is_found(&encode_store(&store(99)), decode_store);
+        every_change_is_found(&encode_commit(99), decode_commit);
         every_change_is_found(&encode_file(&file(99)), |value| {
             decode_file(&file_key(FileId(99)), value)
         });
@@ -571,6 +590,7 @@ mod tests {
             prop_assert_eq!(decode_file(&file_key(FileId(seed)), &value).unwrap(), file(seed));
             prop_assert_eq!(decode_store(&encode_store(&store(seed))).unwrap(), store(seed));
             prop_assert_eq!(decode_format(&encode_format(seed as u32)).unwrap(), seed as u32);
+            prop_assert_eq!(decode_commit(&encode_commit(seed)).unwrap(), seed);
         }
 
         #[test]
@@ -596,6 +616,7 @@ mod tests {
             let _ = decode_name(&key, &value);
             let _ = decode_store(&value);
             let _ = decode_format(&value);
+            let _ = decode_commit(&value);
             let _ = decode_tablet_key(&key);
             let _ = decode_reference_key(&key);
         }

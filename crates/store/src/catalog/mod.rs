@@ -1,11 +1,12 @@
-//! What a store knows about its tables, tablets and files: kept by redb in one file, changed by
-//! atomic transactions.
+//! What a store knows about its tables, tablets and files: kept by redb in one file and its mirror,
+//! changed by atomic transactions.
 //!
 //! This room decides nothing. Splitting, merging, cloning and deleting rows are changes of records
 //! here, since a reference to a file carries the rows it stands for; no file is rewritten.
 
 mod backend;
 mod check;
+mod copies;
 mod fence;
 pub mod format;
 mod open;
@@ -23,5 +24,7 @@ pub use records::{
 pub use transaction::{CatalogTransaction, Committed};
 pub use view::CatalogView;
 
+#[cfg(test)]
+mod copies_tests;
 #[cfg(test)]
 mod tests;

@@ -7,20 +7,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend};
 
-use super::backend::{Backend, Copied, Failing};
+use super::backend::{Backend, Copied, Failing, Pair};
+use super::copies::Copies;
 use super::format::{
     self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, STORE_KEY, StoreRecord,
 };
 use super::records::FileId;
 use super::transaction::{self, CatalogTransaction, Committed};
-use super::view::CatalogView;
+use super::view::{self, CatalogView};
 use crate::clock::Random;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
 /// Name of the catalog's file in the store's directory.
-const FILE_NAME: &str = "catalog";
-/// Its name until it is complete.
+pub(super) const FILE_NAME: &str = "catalog";
+/// Name of its second copy.
+pub(super) const MIRROR_NAME: &str = "catalog.mirror";
+/// The first one's name until it is complete.
 const FILE_NAME_NEW: &str = "catalog.new";
 
 /// Every table of the catalog maps bytes to bytes; `format.rs` gives them meaning.
@@ -75,6 +78,8 @@ pub struct Catalog {
     /// `None` once it is closed. Taken before the database's own locks.
     database: RwLock<Option<Database>>,
     failing: Failing,
+    /// `None` if the store is opened read-only.
+    pair: Option<Arc<Pair>>,
     identity: CatalogIdentity,
     /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
     next_file: AtomicU64,
@@ -86,15 +91,15 @@ impl Catalog {
     /// Memory for redb's pages that serves any store of usual size, in bytes.
     pub const CACHE_BYTES_DEFAULT: usize = 8 << 20;
 
-    /// Whether `dir` holds a catalog, and so a store.
+    /// Whether `dir` holds a catalog, or its mirror, and so a store.
     pub fn is_present(vfs: &dyn Vfs, dir: &Path) -> StoreResult<bool> {
-        vfs.exists(&dir.join(FILE_NAME))
+        Ok(vfs.exists(&dir.join(FILE_NAME))? || vfs.exists(&dir.join(MIRROR_NAME))?)
     }
 
     /// An error unless a store may be made in `dir`, which must exist and hold nothing (but a lock file).
     pub fn check_empty(vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
         for entry in vfs.list(dir)? {
-            if entry.name == FILE_NAME {
+            if entry.name == FILE_NAME || entry.name == MIRROR_NAME {
                 return Err(Error::new(
                     ErrorKind::AlreadyExists,
                     "there is a store in this directory",
@@ -131,7 +136,7 @@ impl Catalog {
             next_file: 1,
             wal_low_water: 0,
         };
-        let (database, failing) = build(vfs, dir, cache_bytes, |failing, transaction| {
+        let (database, failing, pair) = build(vfs, dir, cache_bytes, |failing, transaction| {
             let mut meta = transaction.open_table(META).map_err(|e| failing.error(e))?;
             meta.insert(STORE_KEY, &*format::encode_store(&store))
                 .map_err(|e| failing.error(e))?;
@@ -140,6 +145,7 @@ impl Catalog {
         Ok(Self {
             database: RwLock::new(Some(database)),
             failing,
+            pair: Some(pair),
             identity,
             next_file: AtomicU64::new(store.next_file),
             uncertain: AtomicBool::new(false),
@@ -147,15 +153,20 @@ impl Catalog {
     }
 
     /// Opens the catalog in `dir`, verifying the checksum of every page. After a crash the last
-    /// commit is found again.
+    /// commit is found again. Of a damaged or missing file and a sound mirror, or the other way
+    /// round, the sound one replaces the other, and the log says so.
     ///
     /// `NotFound` if there is no directory or it is empty, `InvalidArgument` if it is not a store,
-    /// `NewerFormat` if a newer version wrote it, `Corruption` if the file was altered.
+    /// `NewerFormat` if a newer version wrote it, `Corruption` if both copies were altered.
     pub fn open(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
-        let failing = find(vfs, dir)?;
-        let backend = Backend(vfs.open_random(failing.path())?);
-        backend.refresh()?;
-        Self::open_in(failing, backend, cache_bytes)
+        let pair = Copies::of(&**vfs, dir).open()?;
+        let failing = Failing::new(&dir.join(FILE_NAME));
+        if pair.is_empty()? {
+            return Err(empty(&failing));
+        }
+        pair.refresh()?;
+        let backend = Backend(pair.clone());
+        Self::open_in(failing, backend, Some(pair), cache_bytes)
     }
 
     /// Opens a copy in memory of the catalog in `dir`: for reading only, and without changing
@@ -163,27 +174,24 @@ impl Catalog {
     ///
     /// As [`open`](Self::open).
     pub fn open_read_only(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
-        let failing = find(vfs, dir)?;
-        let bytes = vfs.read_to_vec(failing.path(), u64::MAX)?;
-        Self::open_in(failing, Copied(Mutex::new(bytes)), cache_bytes)
+        let chosen = Copies::of(&**vfs, dir).choose()?;
+        chosen.warn_of_damage();
+        let failing = Failing::new(&chosen.path);
+        Self::open_in(failing, Copied(Mutex::new(chosen.bytes)), None, cache_bytes)
     }
 
     fn open_in(
         failing: Failing,
         backend: impl StorageBackend,
+        pair: Option<Arc<Pair>>,
         cache_bytes: usize,
     ) -> StoreResult<Self> {
-        // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps
-        // redb from trusting pages that were altered.
-        let database = Builder::new()
-            .set_cache_size(cache_bytes)
-            .set_check_integrity_on_open(true)
-            .create_with_backend(backend)
-            .map_err(|e| failing.error(e))?;
-        let store = read_store(&database, &failing)?;
+        let database = open_database(&failing, backend, cache_bytes)?;
+        let Meta { store, .. } = read_meta(&database, &failing)?;
         Ok(Self {
             database: RwLock::new(Some(database)),
             failing,
+            pair,
             identity: CatalogIdentity {
                 instance: store.instance,
                 created_millis: store.created_millis,
@@ -193,13 +201,19 @@ impl Catalog {
         })
     }
 
+    /// Reads both copies from the disk; answers which are damaged and what to do. Commits wait
+    /// meanwhile.
+    pub fn check_copies(&self, vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(PathBuf, String)>> {
+        Copies::of(vfs, dir).check(self.pair.as_deref())
+    }
+
     /// Which store this is.
     #[must_use]
     pub fn identity(&self) -> &CatalogIdentity {
         &self.identity
     }
 
-    /// The catalog's file.
+    /// The catalog's file, or its mirror if a store that is opened read-only has only that.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.failing.path()
@@ -332,22 +346,24 @@ impl Catalog {
 /// Name of the file that carries the lock of a store's directory.
 const LOCK_FILE_NAME: &str = "LOCK";
 
-/// Builds a catalog under a temporary name and gives it its own once it is durable.
+/// Builds a catalog under a temporary name and gives it its own once it is durable; then its mirror,
+/// which thus never stands without it unless somebody took it away.
 fn build(
     vfs: &Arc<dyn Vfs>,
     dir: &Path,
     cache_bytes: usize,
     fill: impl FnOnce(&Failing, &redb::WriteTransaction) -> StoreResult<()>,
-) -> StoreResult<(Database, Failing)> {
-    let path: PathBuf = dir.join(FILE_NAME);
+) -> StoreResult<(Database, Failing, Arc<Pair>)> {
+    let path = dir.join(FILE_NAME);
     let temporary = dir.join(FILE_NAME_NEW);
     if vfs.exists(&temporary)? {
         vfs.remove(&temporary)?;
     }
     let failing = Failing::new(&path);
+    let pair = Pair::alone(vfs.open_random(&temporary)?);
     let database = Builder::new()
         .set_cache_size(cache_bytes)
-        .create_with_backend(Backend(vfs.open_random(&temporary)?))
+        .create_with_backend(Backend(pair.clone()))
         .map_err(|e| failing.error(e))?;
     let transaction = database.begin_write().map_err(|e| failing.error(e))?;
     for definition in EVERY_TABLE {
@@ -360,7 +376,23 @@ fn build(
     transaction.commit().map_err(|e| failing.error(e))?;
     vfs.rename(&temporary, &path)?;
     vfs.sync_dir(dir)?;
-    Ok((database, failing))
+    pair.attach(|bytes| Copies::of(&**vfs, dir).make_mirror(bytes))?;
+    Ok((database, failing, pair))
+}
+
+/// Opens what `backend` holds, verifying every page.
+pub(super) fn open_database(
+    failing: &Failing,
+    backend: impl StorageBackend,
+    cache_bytes: usize,
+) -> StoreResult<Database> {
+    // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps
+    // redb from trusting pages that were altered.
+    Builder::new()
+        .set_cache_size(cache_bytes)
+        .set_check_integrity_on_open(true)
+        .create_with_backend(backend)
+        .map_err(|e| failing.error(e))
 }
 
 fn write_format(failing: &Failing, transaction: &redb::WriteTransaction) -> StoreResult<()> {
@@ -371,24 +403,15 @@ fn write_format(failing: &Failing, transaction: &redb::WriteTransaction) -> Stor
     Ok(())
 }
 
-/// The catalog's file, if there is something in it.
-fn find(vfs: &Arc<dyn Vfs>, dir: &Path) -> StoreResult<Failing> {
-    let path = dir.join(FILE_NAME);
-    if !vfs.exists(&path)? {
-        return Err(not_a_store(vfs.as_ref(), dir));
-    }
-    let failing = Failing::new(&path);
-    if vfs.len(&path)? == 0 {
-        // redb would make a new database of it.
-        return Err(failing.record(Error::new(
-            ErrorKind::Corruption,
-            "the catalog is empty; restore the store from a checkpoint",
-        )));
-    }
-    Ok(failing)
+/// redb would make a new database of a file without bytes.
+pub(super) fn empty(failing: &Failing) -> Error {
+    failing.record(Error::new(
+        ErrorKind::Corruption,
+        "the catalog is empty; restore the store from a checkpoint",
+    ))
 }
 
-fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
+pub(super) fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
     match vfs.list(dir) {
         Err(error) => error,
         Ok(entries) => match entries
@@ -409,7 +432,13 @@ fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
     }
 }
 
-fn read_store(database: &Database, failing: &Failing) -> StoreResult<StoreRecord> {
+/// What the table `meta` says.
+pub(super) struct Meta {
+    store: StoreRecord,
+    pub(super) commits: u64,
+}
+
+pub(super) fn read_meta(database: &Database, failing: &Failing) -> StoreResult<Meta> {
     let transaction = database.begin_read().map_err(|e| failing.error(e))?;
     let meta = transaction.open_table(META).map_err(|e| match e {
         redb::TableError::TableDoesNotExist(_) => failing.record(Error::new(
@@ -448,5 +477,8 @@ fn read_store(database: &Database, failing: &Failing) -> StoreResult<StoreRecord
             ),
         )));
     }
-    format::decode_store(value_of(STORE_KEY)?.value()).map_err(|e| failing.record(e))
+    let store =
+        format::decode_store(value_of(STORE_KEY)?.value()).map_err(|e| failing.record(e))?;
+    let commits = view::commits(&meta, failing)?;
+    Ok(Meta { store, commits })
 }

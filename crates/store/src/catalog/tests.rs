@@ -15,23 +15,23 @@ use crate::clock::{Clock, Random, SystemClock};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{MemoryVfs, RealVfs, Vfs};
 
-const DIR: &str = "/store";
+pub(super) const DIR: &str = "/store";
 
-fn identity() -> CatalogIdentity {
+pub(super) fn identity() -> CatalogIdentity {
     CatalogIdentity::new(&mut Random::from_seed(7), 1_000)
 }
 
-fn memory() -> Arc<dyn Vfs> {
+pub(super) fn memory() -> Arc<dyn Vfs> {
     let vfs = MemoryVfs::shared();
     vfs.create_dir_all(Path::new(DIR)).unwrap();
     vfs
 }
 
-fn create(vfs: &Arc<dyn Vfs>) -> Catalog {
+pub(super) fn create(vfs: &Arc<dyn Vfs>) -> Catalog {
     Catalog::create(vfs, Path::new(DIR), identity(), 1 << 20).unwrap()
 }
 
-fn open(vfs: &Arc<dyn Vfs>) -> StoreResult<Catalog> {
+pub(super) fn open(vfs: &Arc<dyn Vfs>) -> StoreResult<Catalog> {
     Catalog::open(vfs, Path::new(DIR), 1 << 20)
 }
 
@@ -60,7 +60,7 @@ fn file(id: FileId, first: &str, last: &str) -> FileRecord {
 
 /// A table with these splits, and one file over `a` to `z` in its only tablet or in the tablet that
 /// ends with the first split.
-fn table_with_file(catalog: &Catalog, name: &str) -> (TableId, FileId) {
+pub(super) fn table_with_file(catalog: &Catalog, name: &str) -> (TableId, FileId) {
     let id = catalog.new_file_id();
     let made = catalog.transaction(|tx| {
         let table = tx.create_table(name, NewTable::default())?;
@@ -78,21 +78,21 @@ fn extents(catalog: &Catalog, table: TableId) -> Vec<Fence> {
 }
 
 /// Runs a change that must succeed.
-fn apply<T>(
+pub(super) fn apply<T>(
     catalog: &Catalog,
     change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
 ) -> T {
     catalog.transaction(change).unwrap().value
 }
 
-fn assert_sound(catalog: &Catalog) {
+pub(super) fn assert_sound(catalog: &Catalog) {
     assert_eq!(
         catalog.view().unwrap().check().unwrap(),
         Vec::<String>::new()
     );
 }
 
-fn kind<T>(result: StoreResult<T>) -> ErrorKind {
+pub(super) fn kind<T>(result: StoreResult<T>) -> ErrorKind {
     match result {
         Ok(_) => panic!("an error was expected"),
         Err(error) => error.kind(),
@@ -424,7 +424,7 @@ fn places_that_are_no_store_are_told_apart() {
 fn another_programs_database_is_refused() {
     let vfs = memory();
     let path = Path::new(DIR).join("catalog");
-    let backend = backend::Backend(vfs.open_random(&path).unwrap());
+    let backend = backend::Backend(backend::Pair::alone(vfs.open_random(&path).unwrap()));
     let database = redb::Builder::new().create_with_backend(backend).unwrap();
     drop(database);
     let error = open(&vfs).unwrap_err();
@@ -469,7 +469,7 @@ fn fill_fixture(catalog: &Catalog) {
     });
 }
 
-fn everything(catalog: &Catalog) -> String {
+pub(super) fn everything(catalog: &Catalog) -> String {
     let view = catalog.view().unwrap();
     let tables = view.tables().unwrap();
     let tablets: Vec<_> = tables.iter().map(|t| view.tablets(t.id).unwrap()).collect();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::backend::Failing;
-use super::format::{self, STORE_KEY, StoreRecord};
+use super::format::{self, COMMIT_KEY, STORE_KEY, StoreRecord};
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, Tablet};
 use super::view;
@@ -121,6 +121,10 @@ impl<'a> CatalogTransaction<'a> {
             self.store.next_file = next_file;
             self.store_changed = true;
         }
+        let commits = view::commits(&self.meta, self.failing)? + 1;
+        self.meta
+            .insert(COMMIT_KEY, &*format::encode_commit(commits))
+            .map_err(|e| self.failing.error(e))?;
         if self.store_changed {
             let value = format::encode_store(&self.store);
             self.meta

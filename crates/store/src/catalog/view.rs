@@ -5,7 +5,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::backend::Failing;
 use super::fence::Fence;
-use super::format::{self, STORE_KEY};
+use super::format::{self, COMMIT_KEY, STORE_KEY};
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, TableId, TableRecord, Tablet};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -95,6 +95,14 @@ pub(super) fn store(meta: &impl Bytes, failing: &Failing) -> StoreResult<format:
         ))
     })?;
     format::decode_store(value.value()).map_err(|e| failing.record(e))
+}
+
+/// How many changes were committed.
+pub(super) fn commits(meta: &impl Bytes, failing: &Failing) -> StoreResult<u64> {
+    match meta.get(COMMIT_KEY).map_err(|e| failing.error(e))? {
+        None => Ok(0),
+        Some(value) => format::decode_commit(value.value()).map_err(|e| failing.record(e)),
+    }
 }
 
 pub(super) fn tables(tables: &impl Bytes, failing: &Failing) -> StoreResult<Vec<TableRecord>> {

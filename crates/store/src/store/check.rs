@@ -15,6 +15,11 @@ impl Store {
             table,
             message,
         };
+        for (path, message) in context.catalog.check_copies(&*context.vfs, &context.dir)? {
+            report
+                .problems
+                .push(problem(self.relative(&path), None, message));
+        }
         for message in context.catalog.view()?.check()? {
             report
                 .problems

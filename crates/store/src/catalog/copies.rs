@@ -1,0 +1,277 @@
+//! The catalog's two copies: which of them a store is opened from, and how the other is mended.
+//!
+//! The first copy is the truth as long as it is sound. A mirror that is sound is never behind it by a
+//! commit that returned: what it names is still there, since files and log segments that a commit
+//! made unneeded are deleted after it returned.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::backend::{Copied, Failing, Pair};
+use super::open::{self, FILE_NAME, MIRROR_NAME};
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::vfs::{RandomAccessFile, Vfs};
+
+/// What a copy is looked at with: it is read once and then forgotten, in bytes.
+const CACHE_BYTES: usize = 1 << 20;
+
+/// The two files of a store's directory.
+pub(super) struct Copies<'a> {
+    vfs: &'a dyn Vfs,
+    dir: &'a Path,
+    first: PathBuf,
+    mirror: PathBuf,
+}
+
+/// A copy that a store can be opened from.
+struct Sound {
+    bytes: Vec<u8>,
+    /// How many commits are in it.
+    commits: u64,
+}
+
+/// The copy to open.
+pub(super) struct Chosen {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
+    /// Why it is not the first.
+    instead: Option<Error>,
+    /// What is wrong with the mirror, if the first is chosen.
+    mirror: Option<Error>,
+}
+
+impl<'a> Copies<'a> {
+    pub(super) fn of(vfs: &'a dyn Vfs, dir: &'a Path) -> Self {
+        Self {
+            vfs,
+            dir,
+            first: dir.join(FILE_NAME),
+            mirror: dir.join(MIRROR_NAME),
+        }
+    }
+
+    /// Opens both files, equal and at least one of them sound if any was: after a damage, and after a
+    /// loss of power between the writes to the one and the other, they are made equal first.
+    pub(super) fn open(&self) -> StoreResult<Arc<Pair>> {
+        // The usual case by far, and not worth a second look: the first is verified when it is
+        // opened, and its equal would be no better.
+        if !self.are_equal()? {
+            self.mend()?;
+        }
+        let open = |path: &Path| self.vfs.open_random(path);
+        Ok(Pair::of(open(&self.first)?, open(&self.mirror)?))
+    }
+
+    /// Makes a mirror of a first file with these bytes.
+    pub(super) fn make_mirror(&self, first: &[u8]) -> StoreResult<Arc<dyn RandomAccessFile>> {
+        self.vfs.replace(&self.mirror, first)?;
+        self.vfs.open_random(&self.mirror)
+    }
+
+    fn are_equal(&self) -> StoreResult<bool> {
+        const PIECE_BYTES: u64 = 256 << 10;
+        let (Ok(first), Ok(mirror)) = (self.vfs.open(&self.first), self.vfs.open(&self.mirror))
+        else {
+            // Whoever looks at each of them finds the reason.
+            return Ok(false);
+        };
+        let len = first.len()?;
+        if len != mirror.len()? {
+            return Ok(false);
+        }
+        let mut pieces = [vec![0; PIECE_BYTES as usize], vec![0; PIECE_BYTES as usize]];
+        let mut at = 0;
+        while at < len {
+            let [one, other] = &mut pieces;
+            one.truncate((len - at) as usize);
+            other.truncate((len - at) as usize);
+            let read = first
+                .read_at(at, one)
+                .and_then(|()| mirror.read_at(at, other));
+            if read.is_err() || one != other {
+                return Ok(false);
+            }
+            at += one.len() as u64;
+        }
+        Ok(true)
+    }
+
+    /// Makes the copies equal, from the one to be trusted.
+    fn mend(&self) -> StoreResult<()> {
+        let chosen = self.choose()?;
+        if let Some(error) = chosen.instead {
+            self.vfs.replace(&self.first, &chosen.bytes)?;
+            tracing::warn!(
+                file = %self.first.display(),
+                found = %error,
+                "the catalog was damaged or missing and was restored from its mirror; nothing is lost"
+            );
+            return Ok(());
+        }
+        self.vfs.replace(&self.mirror, &chosen.bytes)?;
+        match chosen.mirror {
+            Some(error) if error.kind() != ErrorKind::NotFound => tracing::warn!(
+                file = %self.mirror.display(),
+                found = %error,
+                "the mirror of the catalog was damaged and was made anew"
+            ),
+            _ => tracing::info!(
+                file = %self.mirror.display(),
+                "the mirror of the catalog was missing or behind and was made anew"
+            ),
+        }
+        Ok(())
+    }
+
+    /// The copy to trust, and its bytes: the first, unless it is damaged or missing, or lacks commits
+    /// that are in the mirror. That may be damage too: after a crash redb takes an unreadable commit
+    /// for one that was under way.
+    pub(super) fn choose(&self) -> StoreResult<Chosen> {
+        let first = self.look_at(&self.first)?;
+        let mirror = self.look_at(&self.mirror)?;
+        let from_mirror = |bytes, instead| {
+            Ok(Chosen {
+                path: self.mirror.clone(),
+                bytes,
+                instead: Some(instead),
+                mirror: None,
+            })
+        };
+        match (first, mirror) {
+            (Ok(first), Ok(mirror)) if first.commits < mirror.commits => from_mirror(
+                mirror.bytes,
+                Error::new(ErrorKind::Corruption, "its last commit cannot be read"),
+            ),
+            (Err(error), Ok(mirror)) => from_mirror(mirror.bytes, error),
+            (Ok(first), mirror) => Ok(Chosen {
+                path: self.first.clone(),
+                bytes: first.bytes,
+                instead: None,
+                mirror: mirror.err(),
+            }),
+            (Err(first), Err(mirror)) => Err(match (first.kind(), mirror.kind()) {
+                (ErrorKind::NotFound, ErrorKind::NotFound) => open::not_a_store(self.vfs, self.dir),
+                (ErrorKind::NotFound, _) => mirror,
+                (_, ErrorKind::NotFound) => first,
+                _ => first.with("its mirror", "damaged as well"),
+            }),
+        }
+    }
+
+    /// What is wrong with each copy, as sentences that say what to do: nothing for two that are sound.
+    pub(super) fn check(&self, pair: Option<&Pair>) -> StoreResult<Vec<(PathBuf, String)>> {
+        let look = || Ok((self.look_at(&self.first)?, self.look_at(&self.mirror)?));
+        let (first, mirror) = pair.map_or_else(look, |pair| pair.at_rest(look))?;
+        let is_open = pair.is_some();
+        let mut problems = Vec::new();
+        match (first, mirror) {
+            (Ok(first), Ok(mirror)) if first.commits < mirror.commits => {
+                problems.push((
+                    self.first.clone(),
+                    format!("the catalog lacks the last commit; {RESTORED}"),
+                ));
+            }
+            (Ok(first), Ok(mirror)) if is_open && mirror.commits < first.commits => {
+                problems.push((
+                    self.mirror.clone(),
+                    format!("the mirror of the catalog is behind; {MADE_ANEW}"),
+                ));
+            }
+            (Ok(_), Ok(_)) => {}
+            // A store that was made by an earlier version and not written since has no mirror yet.
+            (Ok(_), Err(error)) if error.kind() == ErrorKind::NotFound && !is_open => {}
+            (Ok(_), Err(error)) => problems.push((
+                self.mirror.clone(),
+                format!("the mirror of the catalog: {}; {MADE_ANEW}", reason(&error)),
+            )),
+            (Err(error), Ok(_)) => problems.push((
+                self.first.clone(),
+                format!("the catalog: {}; {RESTORED}", reason(&error)),
+            )),
+            (Err(first), Err(mirror)) => {
+                for (path, error) in [(&self.first, first), (&self.mirror, mirror)] {
+                    problems.push((
+                        path.clone(),
+                        format!("{}; export what can be read, or {BACK}", reason(&error)),
+                    ));
+                }
+            }
+        }
+        Ok(problems)
+    }
+
+    /// Reads a copy as redb would, without changing it. The outer error is none of the copy's.
+    fn look_at(&self, path: &Path) -> StoreResult<StoreResult<Sound>> {
+        let bytes = match self.vfs.read_to_vec(path, u64::MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if is_damage(&error) || error.kind() == ErrorKind::NotFound => {
+                return Ok(Err(error));
+            }
+            Err(error) => return Err(error),
+        };
+        let failing = Failing::new(path);
+        if bytes.is_empty() {
+            return Ok(Err(open::empty(&failing)));
+        }
+        let copied = Copied(Mutex::new(bytes.clone()));
+        let database = match open::open_database(&failing, copied, CACHE_BYTES) {
+            Ok(database) => database,
+            Err(error) if is_damage(&error) => return Ok(Err(error)),
+            Err(error) => return Err(error),
+        };
+        match open::read_meta(&database, &failing) {
+            Ok(meta) => Ok(Ok(Sound {
+                bytes,
+                commits: meta.commits,
+            })),
+            // Its checksum is right: no damage, and not ours to replace.
+            Err(error) if error.kind() == ErrorKind::NewerFormat => Err(error),
+            Err(error) if is_damage(&error) => Ok(Err(error)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Chosen {
+    /// Says so if the first copy was passed over and stays as it is.
+    pub(super) fn warn_of_damage(&self) {
+        if let Some(error) = &self.instead {
+            tracing::warn!(
+                file = %self.path.display(),
+                found = %error,
+                "the catalog is damaged or missing and is read from its mirror; opening the store for \
+                 writing restores it"
+            );
+        }
+    }
+}
+
+/// Whether this is what a damaged file may answer; not what a busy or full machine does.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Corruption
+            | ErrorKind::NewerFormat
+            | ErrorKind::InvalidArgument
+            | ErrorKind::Io
+            | ErrorKind::Internal
+    )
+}
+
+/// What is wrong, without what to do about a copy that has no other.
+fn reason(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "the file is missing".to_owned(),
+        ErrorKind::Corruption => match std::error::Error::source(error) {
+            Some(source) => format!("the file is damaged ({source})"),
+            None => "the file is damaged".to_owned(),
+        },
+        _ => error.message().to_owned(),
+    }
+}
+
+const BACK: &str = "restore the store from a checkpoint";
+const RESTORED: &str = "the next opening for writing restores it from its mirror";
+const MADE_ANEW: &str = "the next opening for writing makes it anew";
