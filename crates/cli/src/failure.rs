@@ -4,6 +4,7 @@
 use std::error::Error as StdError;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use ostrakon_cell::{Error, ErrorKind};
@@ -85,6 +86,15 @@ impl Failure {
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.context.push((name.to_owned(), value.into()));
         self
+    }
+
+    /// Says of which file a failure of the system was, unless it was something else that failed.
+    pub(crate) fn about_file(mut self, message: &str, file: &Path) -> Self {
+        if matches!(self.kind, Kind::Io | Kind::ReaderGone) {
+            self.kind = Kind::Io;
+            message.clone_into(&mut self.message);
+        }
+        self.with("file", file.display().to_string())
     }
 
     /// Adds what to do about it.
@@ -230,9 +240,10 @@ impl From<Error> for Failure {
     }
 }
 
+/// What fails without more words is our own output: everything else names its file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::io("stdin or stdout failed", &error)
+        Self::io("stdout cannot be written", &error)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
 use super::entries::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, PutArgs, ScanArgs};
@@ -68,6 +69,7 @@ pub(crate) struct Cli {
         value_name = "DIR",
         env = "OSTRAKON_DATA",
         hide_env_values = true,
+        value_parser = OsStringValueParser::new().map(PathBuf::from),
         help_heading = "Global options"
     )]
     pub(crate) data: Option<PathBuf>,

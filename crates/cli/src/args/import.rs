@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Column, Durability, VisibilityExpression};
 
-use super::values::{Bytes, column, durability, label};
+use super::values::{Bytes, byte, column, durability, label};
 
 /// The formats of `import`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -182,21 +182,22 @@ pub(crate) struct ImportArgs {
         help_heading = "Reading"
     )]
     pub(crate) fields: Vec<String>,
-    /// One byte between fields of CSV [default: a comma]
-    #[arg(short, long, value_name = "BYTE", help_heading = "Reading")]
-    pub(crate) delimiter: Option<Bytes>,
+    /// One byte between fields of CSV, such as ';' or '\t' [default: a comma]
+    #[arg(short, long, value_name = "BYTE", value_parser = byte, help_heading = "Reading")]
+    pub(crate) delimiter: Option<u8>,
     /// Quotes are ordinary bytes (as in TSV)
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_quotes: bool,
-    /// A byte that takes the meaning from the quote behind it, inside quotes [default: quotes are
-    /// doubled]
+    /// A byte that takes the meaning from the quote behind it, inside quotes, such as '\'
+    /// [default: quotes are doubled]
     #[arg(
         long,
         value_name = "BYTE",
+        value_parser = byte,
         conflicts_with = "no_quotes",
         help_heading = "Reading"
     )]
-    pub(crate) escape: Option<Bytes>,
+    pub(crate) escape: Option<u8>,
     /// Lines that begin with this are passed over
     #[arg(long, value_name = "TEXT", help_heading = "Reading")]
     pub(crate) comment: Option<Bytes>,

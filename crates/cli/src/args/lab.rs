@@ -77,7 +77,12 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) names: Vec<String>,
     /// Factor on entries and seconds; 1 takes a minute or two on two processors
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) scale: f64,
     /// Times each row is measured
     #[arg(long, value_name = "N", default_value_t = 3)]

@@ -19,7 +19,8 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let json = asks_for_json(std::env::args_os().skip(1));
-    if json {
+    // What clap says of bytes that are no text has no way out in it.
+    if json || error.kind() == ErrorKind::InvalidUtf8 {
         return failure(error.kind(), &error.render().to_string()).report(json);
     }
     let _ = error.print();
@@ -58,6 +59,9 @@ fn failure(kind: ErrorKind, text: &str) -> Failure {
         true => "a command or its arguments are missing".to_owned(),
         false => one_line(text),
     });
+    if kind == ErrorKind::InvalidUtf8 {
+        steps.push("write \\xNN for a byte that is no text".to_owned());
+    }
     if steps.is_empty() {
         steps.push("--help behind the command explains it".to_owned());
     }

@@ -29,6 +29,19 @@ impl FromStr for Bytes {
     }
 }
 
+/// One byte: as it is, as `\xNN`, or `\t` for a tab; a backslash alone is itself.
+pub(crate) fn byte(text: &str) -> Result<u8, Refusal> {
+    match text {
+        "\\" => return Ok(b'\\'),
+        "\\t" => return Ok(b'\t'),
+        _ => {}
+    }
+    match text.parse::<Bytes>()?.0.as_slice() {
+        &[byte] => Ok(byte),
+        _ => Err("this takes one byte; a tab is \\t or \\x09".into()),
+    }
+}
+
 /// `NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Property {
@@ -203,6 +216,17 @@ mod tests {
         );
         for bad in ["RegExFilter", "0,X", "30", "30,", "30,X,option"] {
             assert!(iterator(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_byte_is_written_in_several_ways() {
+        for (text, expected) in [(";", b';'), ("\\", b'\\'), ("\\\\", b'\\'), ("\\t", b'\t')] {
+            assert_eq!(byte(text), Ok(expected), "{text}");
+        }
+        assert_eq!(byte("\\x1f"), Ok(0x1f));
+        for bad in ["", ";;", "ü", "\\n", "\\x1"] {
+            assert!(byte(bad).is_err(), "{bad}");
         }
     }
 

@@ -29,12 +29,16 @@ pub(super) struct Access {
 impl Access {
     /// The directory of the store.
     pub(super) fn directory(&self) -> Result<&Path> {
-        self.data.as_deref().ok_or_else(|| {
-            Failure::usage("which store?").next(
+        // A variable that is set to nothing names no directory.
+        let named = self.data.as_deref();
+        named
+            .filter(|name| !name.as_os_str().is_empty())
+            .ok_or_else(|| {
+                Failure::usage("which store?").next(
                 "say --data DIR, or set OSTRAKON_DATA; `ostrakon --data ./store table create NAME` \
                  makes a new one",
             )
-        })
+            })
     }
 
     /// Opens the store, does the work, and closes it whatever became of the work.

@@ -15,11 +15,17 @@ pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
                 .next("say --yes if you mean it"),
         );
     }
-    let mut err = io::stderr();
-    write!(err, "{question} [y/N] ")?;
-    err.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
+    let ask = || -> io::Result<String> {
+        let mut err = io::stderr();
+        write!(err, "{question} [y/N] ")?;
+        err.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().read_line(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = ask().map_err(|error| {
+        Failure::io("the answer cannot be read", &error).next("say --yes if you mean it")
+    })?;
     if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use super::rows::asked;
 use crate::args::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, escape, grouped};
+use crate::output::{Output, counted, escape, grouped};
 use crate::progress::Progress;
 
 /// Deletes one cell.
@@ -55,7 +55,9 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
     watch.check(&format!("{} entries are deleted already", grouped(deleted)))?;
     drop(progress);
     let object = json!({"table": args.table, "deleted": deleted});
-    out.object(&object, || format!("deleted {} entries", grouped(deleted)))
+    out.object(&object, || {
+        format!("deleted {}", counted(deleted, "entry", "entries"))
+    })
 }
 
 /// Deletes a range of rows.

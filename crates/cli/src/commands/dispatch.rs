@@ -26,7 +26,9 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
 
 fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
     match command {
-        Command::Store(StoreCommand::Import(args)) if args.dry_run && access.data.is_none() => {
+        Command::Store(StoreCommand::Import(args))
+            if args.dry_run && access.directory().is_err() =>
+        {
             import::dry_run(&args, out)
         }
         Command::Store(command) => {

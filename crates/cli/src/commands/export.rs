@@ -14,7 +14,7 @@ use super::rows::{Asked, asked};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, escape, grouped, seconds, write_entry_json};
+use crate::output::{Output, counted, escape, seconds, write_entry_json};
 use crate::progress::Progress;
 
 const HEAD: [&str; 6] = [
@@ -48,8 +48,8 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
     });
     out.object(&object, || {
         format!(
-            "wrote {} entries to {} in {}",
-            grouped(entries),
+            "wrote {} to {} in {}",
+            counted(entries, "entry", "entries"),
             args.file.display(),
             seconds(elapsed)
         )
@@ -106,7 +106,7 @@ impl<'a> Form<'a> {
         Ok(match format {
             ExportFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(out);
-                writer.write_record(HEAD)?;
+                writer.write_record(HEAD).map_err(of_stream)?;
                 Self::Csv(Box::new(writer))
             }
             ExportFormat::Tsv => {
@@ -134,9 +134,9 @@ impl<'a> Form<'a> {
         match self {
             Self::Csv(writer) => {
                 for field in fields() {
-                    writer.write_field(field.as_bytes())?;
+                    writer.write_field(field.as_bytes()).map_err(of_stream)?;
                 }
-                Ok(writer.write_record(None::<&[u8]>)?)
+                writer.write_record(None::<&[u8]>).map_err(of_stream)
             }
             Self::Tsv(out) => {
                 for (at, field) in fields().iter().enumerate() {
@@ -156,6 +156,14 @@ impl<'a> Form<'a> {
             Self::Csv(mut writer) => writer.flush(),
             Self::Tsv(_) | Self::Jsonl(_) => Ok(()),
         }
+    }
+}
+
+/// The stream's own error: a reader that is gone must be told from a full disk.
+fn of_stream(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
@@ -197,6 +205,6 @@ impl Target {
             // What is left of it helps nobody; that it cannot be removed changes nothing.
             let _ = fs::remove_file(&self.partial);
         }
-        written.map_err(|failure| failure.with("file", self.path.display().to_string()))
+        written.map_err(|failure| failure.about_file("the file cannot be written", &self.path))
     }
 }

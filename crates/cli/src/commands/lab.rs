@@ -25,7 +25,7 @@ use crate::args::{
     ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
 };
 use crate::failure::{Failure, Result, nearest};
-use crate::output::{Columns, Output};
+use crate::output::{Columns, Output, counted};
 
 /// Runs one of the commands.
 pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Result<()> {
@@ -37,10 +37,7 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
             out.object(&summary, || {
                 format!(
                     "{} on {}",
-                    match summary.records {
-                        1 => "1 record is".to_owned(),
-                        more => format!("{more} records are"),
-                    },
+                    counted(summary.records as u64, "record is", "records are"),
                     summary.file.display()
                 )
             })

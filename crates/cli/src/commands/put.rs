@@ -56,6 +56,7 @@ fn value(argument: &str) -> Result<Vec<u8>> {
     std::io::stdin()
         .lock()
         .take(limit)
-        .read_to_end(&mut value)?;
+        .read_to_end(&mut value)
+        .map_err(|error| Failure::io("stdin cannot be read", &error))?;
     Ok(value)
 }

@@ -10,7 +10,9 @@ use super::rows::{Asked, asked};
 use crate::args::ScanArgs;
 use crate::failure::Result;
 use crate::interrupt::Watch;
-use crate::output::{EntryFields, Output, grouped, seconds, write_entry_json, write_entry_text};
+use crate::output::{
+    EntryFields, Output, counted, grouped, seconds, write_entry_json, write_entry_text,
+};
 use crate::progress::Progress;
 
 /// Shows entries, or counts them.
@@ -81,8 +83,8 @@ fn show_count(out: &mut Output, table: &str, entries: u64, elapsed: f64) -> Resu
     });
     out.object(&object, || {
         format!(
-            "{} entries in {} ({} entries/s)",
-            grouped(entries),
+            "{} in {} ({} entries/s)",
+            counted(entries, "entry", "entries"),
             seconds(elapsed),
             grouped(rate as u64)
         )

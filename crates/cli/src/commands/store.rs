@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::args::CheckpointArgs;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, bytes, grouped};
+use crate::output::{Output, bytes, counted};
 use crate::progress::Progress;
 
 /// Copies the store.
@@ -45,11 +45,11 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
     });
     out.object(&object, || {
         let mut text = format!(
-            "read {} files, {}, {} entries: {} problems",
-            grouped(report.files),
+            "read {}, {}, {}: {}",
+            counted(report.files, "file", "files"),
             bytes(report.bytes),
-            grouped(report.entries),
-            grouped(report.problems.len() as u64),
+            counted(report.entries, "entry", "entries"),
+            counted(report.problems.len() as u64, "problem", "problems"),
         );
         for one in &report.problems {
             let table = one

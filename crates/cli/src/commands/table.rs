@@ -17,7 +17,7 @@ use crate::args::{
 };
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, escape, grouped};
+use crate::output::{Output, counted, escape};
 
 /// Runs one of the commands.
 pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) -> Result<()> {
@@ -170,11 +170,8 @@ fn import_directory(
         "files_left": report.files_left,
     });
     out.object(&object, || {
-        let files = match report.files {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
-        format!("{} entries in {files}", grouped(report.entries))
+        let entries = counted(report.entries, "entry", "entries");
+        format!("{entries} in {}", counted(report.files, "file", "files"))
     })
 }
 

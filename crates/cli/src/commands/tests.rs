@@ -113,7 +113,7 @@ fn what_is_put_is_scanned_and_deleted() {
     let count = session.run(&["scan", "t", "--count", "--json"]);
     assert!(count.contains("\"entries\":0"), "{count}");
     let text = session.run(&["delete-many", "t", "--auths", "x", "--yes"]);
-    assert_eq!(text, "deleted 1 entries\n");
+    assert_eq!(text, "deleted 1 entry\n");
     assert_eq!(session.scan("t"), Vec::<String>::new());
 }
 
@@ -457,7 +457,7 @@ fn mistakes_in_an_import_are_told_before_anything_is_written() {
             .contains("--format")
     );
     let (text, _) = session.try_run(&["import", "t", &file, "--row", "id", "--dry-run"]);
-    assert!(text.starts_with("checked 1 records, 1 entries"), "{text}");
+    assert!(text.starts_with("checked 1 record, 1 entry"), "{text}");
     assert_eq!(session.scan("t"), Vec::<String>::new());
 }
 

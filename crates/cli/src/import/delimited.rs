@@ -244,7 +244,13 @@ impl Delimited {
             least => format!("{least} or {wanted}"),
         };
         let plural = if found == 1 { "" } else { "s" };
-        Some(format!("{found} field{plural} where {wanted} are expected"))
+        let hint = match self.dialect.separator {
+            Separator::Blanks => "; --format csv takes tables that are no edge lists",
+            Separator::Byte(_) => "",
+        };
+        Some(format!(
+            "{found} field{plural} where {wanted} are expected{hint}"
+        ))
     }
 
     /// Takes the names from the head line, or numbers from the first record.

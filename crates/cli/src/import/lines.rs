@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead};
 
 use super::record::Record;
+use crate::failure::{Failure, Result};
 
 /// Longest line, in bytes. Longer ones are rejected, and passed over without keeping them.
 pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
@@ -49,7 +50,15 @@ impl Lines {
     }
 
     /// The next line, in place of what `line` holds.
-    pub(super) fn next(&mut self, line: &mut Line) -> io::Result<Got> {
+    ///
+    /// # Errors
+    /// The file cannot be read on.
+    pub(super) fn next(&mut self, line: &mut Line) -> Result<Got> {
+        self.read(line)
+            .map_err(|error| Failure::io("the file cannot be read", &error))
+    }
+
+    fn read(&mut self, line: &mut Line) -> io::Result<Got> {
         if let Some(again) = self.again.pop_front() {
             *line = again;
             return Ok(Got::Line);
@@ -108,7 +117,7 @@ pub(super) fn line_into(
     lines: &mut Lines,
     line: &mut Line,
     record: &mut Record,
-) -> io::Result<Option<super::record::Step>> {
+) -> Result<Option<super::record::Step>> {
     use super::record::Step;
     Ok(match lines.next(line)? {
         Got::End => Some(Step::End),

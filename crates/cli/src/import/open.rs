@@ -10,7 +10,7 @@ use super::lines::Lines;
 use super::pattern::Pattern;
 use super::record::RecordReader;
 use super::zeek::Zeek;
-use crate::args::{Bytes, ImportArgs, ImportFormat};
+use crate::args::{ImportArgs, ImportFormat};
 use crate::failure::{Failure, Result};
 
 const BUFFER_BYTES: usize = 256 << 10;
@@ -44,6 +44,9 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
         Some(format) => format,
         None => detect(path, &mut *input)?,
     };
+    if args.pattern.is_some() && format != ImportFormat::Regex {
+        return Err(Failure::usage("--pattern goes with --format regex"));
+    }
     let lines = Lines::new(input);
     let reader: Box<dyn RecordReader> = match format {
         ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Zeek | ImportFormat::Edges => {
@@ -93,15 +96,7 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
 }
 
 fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
-    let one_byte =
-        |given: &Option<Bytes>, option: &str| match given.as_ref().map(|b| b.0.as_slice()) {
-            None => Ok(None),
-            Some(&[byte]) => Ok(Some(byte)),
-            Some(_) => Err(Failure::usage(format!(
-                "{option} takes one byte; a tab is \\x09"
-            ))),
-        };
-    let delimiter = one_byte(&args.delimiter, "--delimiter")?;
+    let delimiter = args.delimiter;
     if matches!(delimiter, Some(b'"' | b'\n' | b'\r')) {
         return Err(Failure::usage(
             "a quote or a line end cannot stand between fields",
@@ -122,7 +117,7 @@ fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
             (None, _) => Separator::Byte(b'\t'),
         },
         quotes: matches!(format, ImportFormat::Csv | ImportFormat::Edges) && !args.no_quotes,
-        escape: one_byte(&args.escape, "--escape")?,
+        escape: args.escape,
         comment: mark
             .filter(|mark| !mark.is_empty())
             .or_else(|| edges.then(|| b"#".to_vec())),

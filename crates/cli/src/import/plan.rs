@@ -180,6 +180,17 @@ impl<'a> Plan<'a> {
         Ok(outcome)
     }
 
+    /// Whether the fields of a file without records are those the plan names.
+    ///
+    /// # Errors
+    /// A name that the head line does not have.
+    pub(super) fn check(&self, fields: &Fields) -> Result<()> {
+        if self.compiled.is_none() && fields.is_complete() && fields.len() > 0 {
+            self.compile(fields, None)?;
+        }
+        Ok(())
+    }
+
     /// `before` is the plan for fewer fields: where names only come in addition, what it says of the
     /// known ones stays, so that a file that brings a name a line costs no more than its lines.
     fn compile(&self, fields: &Fields, before: Option<Compiled>) -> Result<Compiled> {

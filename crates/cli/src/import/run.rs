@@ -14,7 +14,7 @@ use super::rejects::Rejects;
 use crate::args::ImportArgs;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, grouped, seconds};
+use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
 
 /// Records between two looks at Ctrl-C and the progress bar.
@@ -105,14 +105,14 @@ pub(crate) fn run(
 
 fn describe(summary: &Summary) -> String {
     format!(
-        "{} {} records, {} entries, {} rejected in {} ({} entries/s)",
+        "{} {}, {}, {} rejected in {} ({} entries/s)",
         if summary.dry_run {
             "checked"
         } else {
             "imported"
         },
-        grouped(summary.records),
-        grouped(summary.entries),
+        counted(summary.records, "record", "records"),
+        counted(summary.entries, "entry", "entries"),
         grouped(summary.rejected),
         seconds(summary.seconds),
         grouped(summary.entries_per_second as u64),
@@ -126,10 +126,7 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
     }
     let mut failure = Failure::outcome(format!(
         "{} rejected; all others are imported",
-        match rejects.count() {
-            1 => "1 line was".to_owned(),
-            more => format!("{} lines were", grouped(more)),
-        }
+        counted(rejects.count(), "line was", "lines were")
     ));
     for (at, line) in rejects.first().iter().enumerate() {
         failure = failure.with(&format!("rejected {}", at + 1), line.clone());
@@ -184,7 +181,7 @@ impl Job<'_> {
             }
             steps += 1;
             match reader.next(&mut record).map_err(of_file)? {
-                Step::End => return Ok(()),
+                Step::End => return plan.check(reader.fields()).map_err(of_file),
                 Step::Reject(reason) => {
                     self.rejects
                         .add(&name, record.line(), &reason, record.text())?;

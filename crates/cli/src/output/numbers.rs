@@ -13,6 +13,14 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 line`, `1,234 lines`.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        _ => format!("{} {many}", grouped(number)),
+    }
+}
+
 /// A number of bytes with a binary unit.
 pub(crate) fn bytes(number: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -48,6 +56,9 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(counted(0, "entry", "entries"), "0 entries");
+        assert_eq!(counted(1, "entry", "entries"), "1 entry");
+        assert_eq!(counted(1234, "entry", "entries"), "1,234 entries");
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1 << 20), "1.0 MiB");
         assert_eq!(bytes((1 << 20) - 1), "1.0 MiB");

@@ -259,7 +259,55 @@ fn an_import_that_cannot_begin_makes_neither_table_nor_store() {
     assert!(err.contains("--format"), "{err}");
     folder.fails(1, &["import", "t", "absent.csv", "--create", "--row", "1"]);
     folder.fails(2, &["import", "t", &file, "--create", "--format", "csv"]);
+    let pattern = [
+        "import",
+        "t",
+        &file,
+        "--create",
+        "--row",
+        "1",
+        "--pattern",
+        "x",
+    ];
+    let err = folder.fails(2, &[&pattern[..], &["--format", "csv"]].concat());
+    assert!(err.contains("--format regex"), "{err}");
     assert!(!folder.path("store").exists());
+}
+
+#[test]
+fn files_without_lines_and_folders_are_told_apart() {
+    let folder = Folder::with_table();
+    for (name, text) in [
+        ("empty.csv", ""),
+        ("blank.csv", "\n\n"),
+        ("head.csv", "id,n\n"),
+    ] {
+        let file = folder.write(name, text);
+        let told = folder.ok(&["import", "t", &file, "--row", "id"]);
+        assert!(told.starts_with("imported 0 records"), "{name}: {told}");
+    }
+    let err = folder.fails(2, &["import", "t", "head.csv", "--row", "idd"]);
+    assert!(err.contains("did you mean `id`?"), "{err}");
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    let err = folder.fails(
+        1,
+        &["import", "t", "parts", "--row", "1", "--format", "csv"],
+    );
+    assert!(
+        err.contains("the file cannot be read") && err.contains("parts"),
+        "{err}"
+    );
+}
+
+#[test]
+fn bytes_between_fields_and_before_quotes_are_written_as_people_write_them() {
+    let folder = Folder::with_table();
+    let file = folder.write("in.csv", "a\t\"say \\\"b\\\"\"\n");
+    let arguments = ["import", "t", &file, "--no-header", "--row", "1"];
+    folder.ok(&[&arguments[..], &["--delimiter", "\\t", "--escape", "\\"]].concat());
+    assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "say \"b\"\n");
+    let err = folder.fails(2, &[&arguments[..], &["--delimiter", "::"]].concat());
+    assert!(err.contains("one byte"), "{err}");
 }
 
 #[test]

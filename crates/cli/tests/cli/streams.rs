@@ -61,6 +61,19 @@ fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
     let seconds = ["lab", "continuous", "walk", "--seconds", "-1"];
     assert!(folder.fails(2, &seconds).contains("number of seconds"));
     folder.fails(2, &[]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut command = program();
+        command.args(["scan", "t", "--row"]);
+        command.arg(std::ffi::OsStr::from_bytes(b"r\xff"));
+        let ran = finish(command, b"");
+        assert!(ran.code == 2 && ran.err.contains("\\xNN"), "{}", ran.err);
+    }
+    let mut command = program();
+    command.env("OSTRAKON_DATA", "").args(["scan", "t"]);
+    let ran = finish(command, b"");
+    assert!(ran.err.contains("which store?"), "{}", ran.err);
     let mut command = program();
     command.args(["scan", "t"]);
     let ran = finish(command, b"");
@@ -88,9 +101,14 @@ fn a_reader_that_goes_away_ends_a_scan_quietly() {
         .collect();
     let file = folder.write("many.csv", lines);
     folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
-    for more in [&[][..], &["--json"]] {
-        let arguments = [&["scan", "t"], more].concat();
-        let mut command = folder.command(&arguments);
+    for arguments in [
+        &["scan", "t"][..],
+        &["scan", "t", "--json"],
+        &["export", "t", "-"],
+        &["export", "t", "-", "--format", "csv"],
+        &["export", "t", "-", "--format", "tsv"],
+    ] {
+        let mut command = folder.command(arguments);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -99,7 +117,7 @@ fn a_reader_that_goes_away_ends_a_scan_quietly() {
         let mut first = [0; 100];
         child.stdout.take().unwrap().read_exact(&mut first).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
 }
