@@ -1,9 +1,12 @@
 //! Progress on stderr, only where a person looks at it.
 
+use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::output::grouped;
 
 /// A bar, a spinner, or nothing at all when stderr is no terminal.
 #[derive(Debug)]
@@ -22,6 +25,11 @@ impl Progress {
         Self::styled(bar, template)
     }
 
+    /// Nothing to see, until there is something to show progress of.
+    pub(crate) fn none() -> Self {
+        Self(ProgressBar::hidden())
+    }
+
     /// Things done; `total` may come later.
     pub(crate) fn count(what: &'static str) -> Self {
         Self::styled(Self::bar(None), "{spinner} {human_pos} {msg}").message(what)
@@ -30,7 +38,7 @@ impl Progress {
     /// A phase of longer work, with units of its own.
     pub(crate) fn phase(what: &str, total: Option<u64>) -> Self {
         let template = if total.is_some() {
-            "{msg}  {bar:32} {human_pos} of {human_len}  {per_sec}  {eta} left"
+            "{msg}  {bar:32} {human_pos} of {human_len}  {rate}  {eta} left"
         } else {
             "{msg}  {spinner} {human_pos}"
         };
@@ -62,7 +70,7 @@ impl Progress {
 
     fn styled(bar: ProgressBar, template: &str) -> Self {
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("rate", write_rate));
         }
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
@@ -91,6 +99,16 @@ impl Progress {
             self.0.set_message(text());
         }
     }
+}
+
+/// Units a second: whole ones, but where there are few.
+fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let rate = state.per_sec();
+    // The line is made in memory.
+    let _ = match rate < 10.0 {
+        true => write!(out, "{rate:.1}/s"),
+        false => write!(out, "{}/s", grouped(rate as u64)),
+    };
 }
 
 impl Drop for Progress {

@@ -94,6 +94,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
     let progress = LabProgress::start(Lines::ToPeople);
     for name in names {
         let (record, file) = run_experiment(&rig, name, &options, &progress)?;
+        progress.clear();
         lab_summary::show(&record, &file, out)?;
         if progress.stopped() {
             return Err(Failure::interrupted(

@@ -30,11 +30,11 @@ pub(super) struct LabProgress {
 }
 
 impl LabProgress {
-    /// Starts watching for Ctrl-C, with a bar if a person looks at stderr.
+    /// Starts watching for Ctrl-C; a bar comes with the first phase if a person looks at stderr.
     pub(super) fn start(lines: Lines) -> Self {
         Self {
             watch: Watch::start(),
-            bar: Mutex::new(Progress::count("")),
+            bar: Mutex::new(Progress::none()),
             lines,
             agitated: false,
         }
@@ -46,6 +46,11 @@ impl LabProgress {
             agitated: true,
             ..Self::start(Lines::Hidden)
         }
+    }
+
+    /// Takes the bar away, so that results do not stand behind it. The next phase brings another.
+    pub(super) fn clear(&self) {
+        *self.bar() = Progress::none();
     }
 
     /// Whether the user stopped the run.

@@ -66,13 +66,8 @@ fn ours(record: &Record) -> Columns {
 }
 
 fn cell(row: &Row, column: &Column) -> String {
-    let Some(spread) = row.metrics.get(&column.key) else {
-        return "–".to_owned();
-    };
-    let mean = column.unit.show(spread.mean);
-    match spread.count {
-        0 | 1 => mean,
-        _ if spread.deviation == 0.0 => mean,
-        _ => format!("{mean} ± {}", column.unit.show(spread.deviation)),
+    match row.metrics.get(&column.key) {
+        Some(spread) => column.unit.show_spread(spread),
+        None => "–".to_owned(),
     }
 }

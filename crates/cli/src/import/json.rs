@@ -44,8 +44,8 @@ fn flatten(
     fields: &mut Fields,
     record: &mut Record,
 ) -> Result<(), String> {
-    let pairs: Pairs<'_> =
-        serde_json::from_str(object).map_err(|error| format!("no JSON object: {error}"))?;
+    let pairs: Pairs<'_> = serde_json::from_str(object)
+        .map_err(|error| format!("no JSON object: {}", reason(&error)))?;
     let outer = name.len();
     for (key, value) in pairs.0 {
         if outer > 0 {
@@ -64,7 +64,7 @@ fn flatten(
             }
             if text.starts_with('"') {
                 let text: Text<'_> = serde_json::from_str(text)
-                    .map_err(|error| format!("the field `{name}`: {error}"))?;
+                    .map_err(|error| format!("field `{name}`: {}", reason(&error)))?;
                 record.add_decoded(id, text.0.as_bytes(), Presence::ByText);
             } else if text == "null" {
                 record.add_decoded(id, b"", Presence::Missing);
@@ -75,6 +75,16 @@ fn flatten(
         name.truncate(outer);
     }
     Ok(())
+}
+
+/// What is wrong, without the place: every line is line 1 of its own text, and an inner object begins
+/// in the middle of it.
+fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((reason, _)) => reason.to_owned(),
+        None => text,
+    }
 }
 
 impl RecordReader for JsonLines {

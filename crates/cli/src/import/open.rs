@@ -47,6 +47,7 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
     if args.pattern.is_some() && format != ImportFormat::Regex {
         return Err(Failure::usage("--pattern goes with --format regex"));
     }
+    refuse_idle_options(format, args)?;
     let lines = Lines::new(input);
     let reader: Box<dyn RecordReader> = match format {
         ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Zeek | ImportFormat::Edges => {
@@ -65,6 +66,29 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
         }
     };
     Ok(Opened { reader, format })
+}
+
+/// Options about fields between delimiters would be passed over in silence by the other formats.
+fn refuse_idle_options(format: ImportFormat, args: &ImportArgs) -> Result<()> {
+    if matches!(
+        format,
+        ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Edges
+    ) {
+        return Ok(());
+    }
+    let given = [
+        ("--fields", !args.fields.is_empty()),
+        ("--no-header", args.no_header),
+        ("--delimiter", args.delimiter.is_some()),
+        ("--escape", args.escape.is_some()),
+        ("--no-quotes", args.no_quotes),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} goes with --format csv, tsv and edges"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {

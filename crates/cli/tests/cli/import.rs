@@ -72,6 +72,7 @@ fn rejected_lines_name_the_field() {
         "{\"user\":{\"id\":\"d\"},\"at\":\"noon\",\"n\":1}\n",
         "{\"user\":{\"id\":\"e\"},\"at\":1,\"n\":\"one\"}\n",
         "{\"user\":{\"id\":\"f\"},\"at\":1,\"n\":1,\"who\":\"a&&b\"}\n",
+        "{\"user\":}\n",
     );
     let file = folder.write("in.jsonl", lines);
     let err = folder.fails(
@@ -96,6 +97,8 @@ fn rejected_lines_name_the_field() {
     );
     assert!(err.contains("field `user.id` of the row"), "{err}");
     let rejects = folder.read("rejects.tsv");
+    assert!(rejects.contains("\t8\tno JSON object"), "{rejects}");
+    assert!(!rejects.contains("at line 1"), "it is another: {rejects}");
     let fields: Vec<&str> = rejects
         .lines()
         .skip(1)
@@ -271,6 +274,19 @@ fn an_import_that_cannot_begin_makes_neither_table_nor_store() {
     ];
     let err = folder.fails(2, &[&pattern[..], &["--format", "csv"]].concat());
     assert!(err.contains("--format regex"), "{err}");
+    let lines = folder.write("in.jsonl", "{\"a\":1}\n{\"a\":}\n");
+    for idle in [
+        &["--fields", "x"][..],
+        &["--no-header"],
+        &["--escape", "\\"],
+    ] {
+        let arguments = [&["import", "t", &lines, "--create", "--row", "a"], idle].concat();
+        let err = folder.fails(2, &arguments);
+        assert!(
+            err.contains(idle[0]) && err.contains("--format csv"),
+            "{err}"
+        );
+    }
     assert!(!folder.path("store").exists());
 }
 

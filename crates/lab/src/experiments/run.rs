@@ -161,11 +161,15 @@ fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
 
 /// The rates of a row, for whoever watches.
 fn line(plan: &Plan, row: &Row) -> String {
-    let numbers = plan.columns.iter().filter_map(|(key, label, _)| {
+    let numbers = plan.columns.iter().filter_map(|(key, label, unit)| {
         let of = row.metrics.get(*key).filter(|_| key.ends_with("rate"))?;
-        Some(format!("{label} {:.0} ± {:.0}", of.mean, of.deviation))
+        Some(format!("{label} {}", unit.show_spread(of)))
     });
-    format!("{}: {}", row.name, numbers.collect::<Vec<_>>().join(", "))
+    let numbers = numbers.collect::<Vec<_>>();
+    match numbers.is_empty() {
+        true => row.name.clone(),
+        false => format!("{}: {}", row.name, numbers.join(", ")),
+    }
 }
 
 fn paper(plan: &Plan, citation: &str) -> Paper {

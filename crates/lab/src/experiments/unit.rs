@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::Spread;
+
 /// Units of numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
@@ -38,6 +40,16 @@ impl Unit {
             Self::Bytes => bytes(value),
             Self::Exact => grouped(value),
         }
+    }
+
+    /// Mean and, where there is one, deviation, in plain text.
+    #[must_use]
+    pub fn show_spread(self, spread: &Spread) -> String {
+        let mean = self.show(spread.mean);
+        if spread.deviation == 0.0 {
+            return mean;
+        }
+        format!("{mean} ± {}", self.show(spread.deviation))
     }
 }
 
