@@ -22,6 +22,7 @@ fuzz_target!(|input: Input<'_>| {
     let _ = format::decode_store(input.fields);
     let _ = format::decode_format(input.fields);
     let _ = format::decode_commit(input.fields);
+    let _ = format::decode_log(input.fields);
     let _ = format::decode_reference_key(key);
     if let Ok((table, end)) = format::decode_tablet_key(key) {
         assert_eq!(format::tablet_key(table, end), key);
@@ -49,6 +50,10 @@ fuzz_target!(|input: Input<'_>| {
     let sealed = seal(format::COMMIT_KEY, input.fields);
     if let Ok(commits) = format::decode_commit(&sealed) {
         assert_eq!(format::encode_commit(commits), sealed);
+    }
+    let sealed = seal(format::LOG_KEY, input.fields);
+    if let Ok(segment) = format::decode_log(&sealed) {
+        assert_eq!(format::encode_log(segment), sealed);
     }
 });
 

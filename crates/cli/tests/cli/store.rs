@@ -64,6 +64,48 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
 }
 
 #[test]
+fn a_log_segment_that_somebody_deleted_is_missed() {
+    let folder = Folder::with_table();
+    for row in ["a", "b", "c"] {
+        folder.ok(&["put", "t", row, "f", "q", row]);
+    }
+    // Reading, and a session that writes nothing, leave nothing to be missed.
+    folder.ok(&["table", "list"]);
+    let wal = folder.path("store/wal");
+    let mut segments: Vec<_> = std::fs::read_dir(&wal)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.metadata().unwrap().len() > 24)
+        .collect();
+    segments.sort();
+    assert_eq!(segments.len(), 3);
+    for (path, rest) in segments.iter().zip(["b\nc\n", "a\nc\n", "a\nb\n"]) {
+        let bytes = std::fs::read(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let err = folder.fails(1, &["scan", "t"]);
+        for word in [&*name, "missing", "--read-only"] {
+            assert!(err.contains(word), "{word}: {err}");
+        }
+        let ran = folder.run(&["--read-only", "check", "--json"]);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
+        assert_eq!(
+            folder.ok(&["--read-only", "scan", "t", "--values-only"]),
+            rest
+        );
+        std::fs::write(path, bytes).unwrap();
+    }
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+    folder.ok(&["table", "flush", "t"]);
+    folder.ok(&["put", "t", "d", "f", "q", "d"]);
+    assert!(!segments[0].exists(), "flushed and deleted");
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+}
+
+#[test]
 fn a_damaged_catalog_is_restored_from_its_mirror_and_it_is_said() {
     let folder = Folder::with_table();
     folder.ok(&["put", "t", "a", "f", "q", "v"]);

@@ -11,6 +11,7 @@
 //! meta       "store"          -> instance:text created_millis:i64 next_table:u32 next_file:u64
 //!                                wal_low_water:u64
 //! meta       "commit"         -> commits:u64             (absent before the first commit)
+//! meta       "log"            -> segment:u64             (absent before the first closing)
 //! tables     table            -> name:text time_type:u8 state:u8 flushed_sequence:u64
 //!                                flushed_time:i64 created_millis:i64
 //!                                count:varint { name:text value:text }
@@ -39,11 +40,11 @@ use crate::codec::{ByteReader, Checksum, put_length_prefixed, varint};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// The format this software writes. Raise it for any change that an older version would misread.
-pub const CATALOG_FORMAT: u32 = 1;
+pub const CATALOG_FORMAT: u32 = 2;
 /// The oldest format this software reads.
 pub const CATALOG_FORMAT_OLDEST: u32 = 1;
 
-/// The version that each record of format 1 begins with.
+/// The version that each record begins with.
 const RECORD_VERSION: u8 = 1;
 
 /// Key of the format number in the table `meta`. Its value never changes its form: four bytes, then
@@ -53,6 +54,8 @@ pub const FORMAT_KEY: &[u8] = b"format";
 pub const STORE_KEY: &[u8] = b"store";
 /// Key of the number of commits in the table `meta`: tells which of two copies is newer.
 pub const COMMIT_KEY: &[u8] = b"commit";
+/// Key of the last segment of the log at the last closing in the table `meta`.
+pub const LOG_KEY: &[u8] = b"log";
 
 /// What the catalog knows about the store as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +68,8 @@ pub struct StoreRecord {
     pub next_table: u32,
     /// No file has this id or a higher one.
     pub next_file: u64,
-    /// Write-ahead logs with lower numbers are not needed any more.
+    /// Of the log's segments from this number on none may be missing, up to the last there is; those
+    /// with lower numbers may be deleted if nobody needs them. 0: not known, as in format 1.
     pub wal_low_water: u64,
 }
 
@@ -163,17 +167,34 @@ pub fn decode_store(value: &[u8]) -> StoreResult<StoreRecord> {
 
 /// The value under [`COMMIT_KEY`].
 pub fn encode_commit(commits: u64) -> Vec<u8> {
-    let mut out = vec![RECORD_VERSION];
-    out.extend_from_slice(&commits.to_le_bytes());
-    seal(COMMIT_KEY, out)
+    encode_number(COMMIT_KEY, commits)
 }
 
 /// How often a change was committed to the catalog.
 pub fn decode_commit(value: &[u8]) -> StoreResult<u64> {
-    let what = "the number of commits";
-    let mut fields = unseal(what, COMMIT_KEY, value)?;
-    let commits = fields.u64();
-    finish(what, fields, commits)
+    decode_number("the number of commits", COMMIT_KEY, value)
+}
+
+/// The value under [`LOG_KEY`].
+pub fn encode_log(segment: u64) -> Vec<u8> {
+    encode_number(LOG_KEY, segment)
+}
+
+/// The last segment of the log that held something when the store was closed.
+pub fn decode_log(value: &[u8]) -> StoreResult<u64> {
+    decode_number("the last segment of the log", LOG_KEY, value)
+}
+
+fn encode_number(key: &[u8], number: u64) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    out.extend_from_slice(&number.to_le_bytes());
+    seal(key, out)
+}
+
+fn decode_number(what: &str, key: &[u8], value: &[u8]) -> StoreResult<u64> {
+    let mut fields = unseal(what, key, value)?;
+    let number = fields.u64();
+    finish(what, fields, number)
 }
 
 /// Key of a table in `tables`.
@@ -529,6 +550,7 @@ mod tests {
         every_change_is_found(&encode_format(CATALOG_FORMAT), decode_format);
         every_change_is_found(&encode_store(&store(99)), decode_store);
         every_change_is_found(&encode_commit(99), decode_commit);
+        every_change_is_found(&encode_log(99), decode_log);
         every_change_is_found(&encode_file(&file(99)), |value| {
             decode_file(&file_key(FileId(99)), value)
         });
@@ -591,6 +613,7 @@ mod tests {
             prop_assert_eq!(decode_store(&encode_store(&store(seed))).unwrap(), store(seed));
             prop_assert_eq!(decode_format(&encode_format(seed as u32)).unwrap(), seed as u32);
             prop_assert_eq!(decode_commit(&encode_commit(seed)).unwrap(), seed);
+            prop_assert_eq!(decode_log(&encode_log(seed)).unwrap(), seed);
         }
 
         #[test]
@@ -617,6 +640,7 @@ mod tests {
             let _ = decode_store(&value);
             let _ = decode_format(&value);
             let _ = decode_commit(&value);
+            let _ = decode_log(&value);
             let _ = decode_tablet_key(&key);
             let _ = decode_reference_key(&key);
         }

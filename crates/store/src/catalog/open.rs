@@ -10,7 +10,7 @@ use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend};
 use super::backend::{Backend, Copied, Failing, Pair};
 use super::copies::Copies;
 use super::format::{
-    self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, STORE_KEY, StoreRecord,
+    self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, LOG_KEY, STORE_KEY, StoreRecord,
 };
 use super::records::FileId;
 use super::transaction::{self, CatalogTransaction, Committed};
@@ -134,7 +134,7 @@ impl Catalog {
             created_millis: identity.created_millis,
             next_table: 1,
             next_file: 1,
-            wal_low_water: 0,
+            wal_low_water: 1,
         };
         let (database, failing, pair) = build(vfs, dir, cache_bytes, |failing, transaction| {
             let mut meta = transaction.open_table(META).map_err(|e| failing.error(e))?;
@@ -288,7 +288,7 @@ impl Catalog {
     }
 
     /// Writes a copy of the catalog, as of now, into another directory, which must exist and hold
-    /// no store.
+    /// no store. It says nothing of a log: that of the copy begins anew.
     pub fn copy_to(&self, vfs: &Arc<dyn Vfs>, dir: &Path) -> StoreResult<()> {
         if Self::is_present(vfs.as_ref(), dir)? {
             return Err(Error::new(
@@ -319,6 +319,8 @@ impl Catalog {
                             .map_err(|e| failing.error(e))?;
                     }
                 }
+                let mut meta = transaction.open_table(META).map_err(|e| failing.error(e))?;
+                meta.remove(LOG_KEY).map_err(|e| failing.error(e))?;
                 Ok(())
             },
         )?;
@@ -328,6 +330,28 @@ impl Catalog {
 
 #[cfg(test)]
 impl Catalog {
+    pub(super) fn format_for_test(&self) -> u32 {
+        let transaction = self.database().expect("open").begin_read().expect("begins");
+        let meta = transaction.open_table(META).expect("opens");
+        let value = meta.get(FORMAT_KEY).expect("reads").expect("is there");
+        format::decode_format(value.value()).expect("decodes")
+    }
+
+    /// Knows no more of the log than a catalog of format 1.
+    pub(crate) fn forget_log_for_test(&self) {
+        self.set_format_for_test(1);
+        let database = self.database().expect("open");
+        let mut store = read_meta(&database, &self.failing).expect("reads").store;
+        store.wal_low_water = 0;
+        let transaction = database.begin_write().expect("begins");
+        let mut meta = transaction.open_table(META).expect("opens");
+        meta.insert(STORE_KEY, &*format::encode_store(&store))
+            .expect("inserts");
+        meta.remove(LOG_KEY).expect("removes");
+        drop(meta);
+        transaction.commit().expect("commits");
+    }
+
     /// Pretends that another version wrote this catalog.
     pub(super) fn set_format_for_test(&self, format: u32) {
         let transaction = self

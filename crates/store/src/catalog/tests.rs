@@ -120,8 +120,8 @@ fn everything_is_there_after_reopening() {
             tx.replace_files(table, Some(b"m"), &[], &[FileReference::whole(&file)])?;
             tx.set_flushed(table, 30, 1234)?;
             tx.set_flushed(table, 29, 1233)?;
-            tx.set_wal_low_water(4);
-            tx.set_wal_low_water(3);
+            tx.set_wal_low_water(4)?;
+            tx.set_wal_low_water(3)?;
             Ok(())
         })
         .unwrap();
@@ -442,7 +442,7 @@ fn a_newer_format_is_refused_with_both_numbers() {
     assert_eq!(error.kind(), ErrorKind::NewerFormat);
     let text = error.to_string();
     assert!(
-        text.contains("format 2") && text.contains("reads 1 to 1"),
+        text.contains("format 3") && text.contains("reads 1 to 2"),
         "{text}"
     );
 }
@@ -464,8 +464,8 @@ fn fill_fixture(catalog: &Catalog) {
         tx.add_splits(graph, &[row("g"), row("p"), row("w")])?;
         tx.delete_rows(graph, &fence("i", "q"))?;
         tx.clone_table(graph, "clone", NewTable::default())?;
-        tx.set_wal_low_water(9);
-        Ok(())
+        tx.set_wal_low_water(9)?;
+        tx.set_wal_last(12)
     });
 }
 
@@ -499,6 +499,28 @@ fn the_fixture_of_this_format_still_reads_the_same() {
     let fresh = create(&memory());
     fill_fixture(&fresh);
     assert_eq!(everything(&fixture), everything(&fresh));
+    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), 12);
+}
+
+/// A catalog of format 1 is read, and stays one until it learns of the log.
+#[test]
+fn a_catalog_of_format_1_is_read() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let old = repository.join("fixtures/catalog-1/catalog");
+    let bytes = RealVfs.read_to_vec(&old, 1 << 20).unwrap();
+    let vfs = memory();
+    let path = Path::new(DIR).join("catalog");
+    vfs.create(&path).unwrap().write_all(&bytes).unwrap();
+    let fixture = open(&vfs).unwrap();
+    assert_sound(&fixture);
+    let fresh = create(&memory());
+    fill_fixture(&fresh);
+    assert_eq!(everything(&fixture), everything(&fresh));
+    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), 0);
+    apply(&fixture, |tx| tx.create_table("t", NewTable::default()));
+    assert_eq!(fixture.format_for_test(), 1);
+    apply(&fixture, |tx| tx.set_wal_low_water(10));
+    assert_eq!(fixture.format_for_test(), format::CATALOG_FORMAT);
 }
 
 #[test]
@@ -508,6 +530,7 @@ fn writes_the_fixture_of_this_format() {
     let dir = path.parent().unwrap();
     RealVfs.create_dir_all(dir).unwrap();
     fill_fixture(&Catalog::create(&RealVfs::shared(), dir, identity(), 1 << 20).unwrap());
+    RealVfs.remove(&dir.join("catalog.mirror")).unwrap();
 }
 
 #[test]

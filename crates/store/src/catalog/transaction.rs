@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::backend::Failing;
-use super::format::{self, COMMIT_KEY, STORE_KEY, StoreRecord};
+use super::format::{
+    self, CATALOG_FORMAT, COMMIT_KEY, FORMAT_KEY, LOG_KEY, STORE_KEY, StoreRecord,
+};
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, Tablet};
 use super::view;
@@ -193,18 +195,33 @@ impl<'a> CatalogTransaction<'a> {
         Ok(())
     }
 
-    /// Write-ahead logs with lower numbers are not needed any more.
+    /// As [`CatalogView::wal_low_water`](super::CatalogView::wal_low_water).
     #[must_use]
     pub fn wal_low_water(&self) -> u64 {
         self.store.wal_low_water
     }
 
-    /// Declares that write-ahead logs with lower numbers are not needed any more. Never goes back.
-    pub fn set_wal_low_water(&mut self, number: u64) {
-        if number > self.store.wal_low_water {
-            self.store.wal_low_water = number;
-            self.store_changed = true;
+    /// Declares that segments of the log with lower numbers are not needed any more, and that no later
+    /// one is missing. Never goes back. Call before deleting any.
+    pub fn set_wal_low_water(&mut self, number: u64) -> StoreResult<()> {
+        if number <= self.store.wal_low_water {
+            return Ok(());
         }
+        self.store.wal_low_water = number;
+        self.store_changed = true;
+        // Format 1 does not know of it, and would delete segments without a word.
+        self.meta
+            .insert(FORMAT_KEY, &*format::encode_format(CATALOG_FORMAT))
+            .map_err(|e| self.failing.error(e))?;
+        Ok(())
+    }
+
+    /// Declares that the log holds something up to the segment with this number, all on the disk.
+    pub fn set_wal_last(&mut self, number: u64) -> StoreResult<()> {
+        self.meta
+            .insert(LOG_KEY, &*format::encode_log(number))
+            .map_err(|e| self.failing.error(e))?;
+        Ok(())
     }
 
     pub(super) fn next_table_id(&mut self) -> StoreResult<TableId> {

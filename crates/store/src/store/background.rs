@@ -1,6 +1,7 @@
 //! Background work: flushing, compacting, splitting, tidying up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -11,7 +12,7 @@ use super::said::Said;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::{StoreContext, TableCore};
 use crate::threads;
-use crate::wal::list_segments;
+use crate::wal::{SEGMENT_HEADER_BYTES, list_segments};
 
 /// How long a thread sleeps when nobody wakes it.
 const IDLE: Duration = Duration::from_secs(1);
@@ -167,15 +168,62 @@ pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> St
     if needed <= context.oldest_segment.load(Ordering::SeqCst) {
         return Ok(());
     }
-    for (number, path) in list_segments(&*context.vfs, &context.dir.join("wal"))? {
-        if number < needed {
-            match context.vfs.remove(&path) {
-                // The background and whoever closes the store may both come here.
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+    let mut old = list_segments(&*context.vfs, &context.dir.join("wal"))?;
+    old.retain(|(number, _)| *number < needed);
+    if !old.is_empty() {
+        if context.catalog.is_uncertain() {
+            // Nothing is committed any more: the next opening deletes them.
+            return Ok(());
+        }
+        // First: of what is gone and was not given up, somebody will be told.
+        record_log(context, needed, None)?;
+    }
+    for (_, path) in old {
+        match context.vfs.remove(&path) {
+            // The background and whoever closes the store may both come here.
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
     }
     context.oldest_segment.fetch_max(needed, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Has the catalog say which is the last segment of the log that holds something, if it does not know.
+/// Call when the log is on the disk and nothing is added to it any more.
+pub(super) fn record_last_segment(context: &StoreContext, wal_dir: &Path) -> StoreResult<()> {
+    let current = context.segment.load(Ordering::SeqCst);
+    let mut last = current;
+    for (number, path) in list_segments(&*context.vfs, wal_dir)? {
+        // One without records may be gone after the next crash.
+        if number == current && context.vfs.len(&path)? <= SEGMENT_HEADER_BYTES as u64 {
+            last = current - 1;
+        }
+    }
+    let view = context.catalog.view()?;
+    let (low, known) = (view.wal_low_water()?, view.wal_last()?);
+    drop(view);
+    let gapless = context.gapless_from.load(Ordering::SeqCst).max(low);
+    if last < gapless || last <= known || context.catalog.is_uncertain() {
+        return Ok(());
+    }
+    record_log(context, 0, Some(last))
+}
+
+fn record_log(context: &StoreContext, needed: u64, last: Option<u64>) -> StoreResult<()> {
+    let first = needed.max(context.gapless_from.load(Ordering::SeqCst));
+    let recorded = context.catalog.transaction(|change| {
+        change.set_wal_low_water(first)?;
+        match last {
+            Some(last) => change.set_wal_last(last),
+            None => Ok(()),
+        }
+    });
+    if let Err(error) = recorded {
+        if context.catalog.is_uncertain() {
+            context.health.fail(error.duplicate());
+        }
+        return Err(error);
+    }
     Ok(())
 }

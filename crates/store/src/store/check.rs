@@ -1,10 +1,12 @@
 //! Check: verifies every checksum, order and reference of a store.
 
+use std::sync::atomic::Ordering;
+
 use ostrakon_cell::source::{CheckProblem, CheckReport, Progress};
 
 use super::open::Store;
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::wal::{SegmentReader, list_segments};
+use crate::wal::{SegmentReader, list_segments, missing_segments};
 
 impl Store {
     pub(super) fn verify(&self, progress: Progress<'_>) -> StoreResult<CheckReport> {
@@ -25,7 +27,17 @@ impl Store {
                 .problems
                 .push(problem("catalog".into(), None, message));
         }
+        // In this order: the current one is there, and what is deleted later was given up before.
+        let current = context.segment.load(Ordering::SeqCst);
         let segments = list_segments(&*context.vfs, &self.wal_dir())?;
+        let view = context.catalog.view()?;
+        let (first, last) = (view.wal_low_water()?, view.wal_last()?.max(current));
+        drop(view);
+        for damage in missing_segments(&self.wal_dir(), &segments, first, last) {
+            report
+                .problems
+                .push(problem(self.relative(&damage.path), None, damage.message));
+        }
         let last = segments.last().map(|(number, _)| *number);
         for (number, path) in segments {
             report.files += 1;

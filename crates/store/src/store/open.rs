@@ -183,6 +183,7 @@ impl Store {
             health: Health::default(),
             wakeups: crate::table::Wakeups::default(),
             segment: AtomicU64::new(0),
+            gapless_from: AtomicU64::new(0),
             oldest_segment: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
             requests: Mutex::new(Vec::new()),
@@ -200,8 +201,10 @@ impl Store {
         }
         let Recovered {
             next_segment,
+            gapless_from,
             damages,
         } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
+        context.gapless_from.store(gapless_from, Ordering::SeqCst);
         context.pressure.lend(&*context.clock);
         let store = Self {
             log: Mutex::new(None),
@@ -356,11 +359,17 @@ impl Store {
         }
         flushed?;
         if long_log {
-            // The current segment may go only when another stands behind it: numbers never repeat.
+            // The current segment may go only when another stands behind it: that of one with records
+            // never comes back.
             WalWriter::create(&context.vfs, &self.wal_dir(), current + 1)?;
             context.segment.store(current + 1, Ordering::SeqCst);
         }
-        background::delete_old_segments(context, &self.tables)
+        background::delete_old_segments(context, &self.tables)?;
+        // The writes are safe without it, and a disk may be full.
+        if let Err(error) = background::record_last_segment(context, &self.wal_dir()) {
+            tracing::warn!(%error, "the catalog does not know the last segment of the log");
+        }
+        Ok(())
     }
 }
 

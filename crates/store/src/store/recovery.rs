@@ -11,12 +11,14 @@ use crate::catalog::TableId;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, RowPrefix, Run};
 use crate::table::{StoreContext, TableCore};
-use crate::wal::{Damage, SegmentReader, list_segments};
+use crate::wal::{Damage, SegmentReader, list_segments, missing_segments};
 
 /// What recovery found.
 pub(super) struct Recovered {
     /// Number of the segment to begin.
     pub(super) next_segment: u64,
+    /// From this number on no segment is missing.
+    pub(super) gapless_from: u64,
     /// What could not be read; only ever filled when the store is opened read-only.
     pub(super) damages: Vec<Damage>,
 }
@@ -46,13 +48,29 @@ pub(super) fn recover(
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
+    let first = view.wal_low_water()?;
+    let missing = missing_segments(wal_dir, &segments, first, view.wal_last()?);
+    if let Some(damage) = missing.first()
+        && !read_only
+    {
+        return Err(Error::new(
+            ErrorKind::Corruption,
+            format!(
+                "{}; put it back if it was moved; everything else can be read by opening the store \
+                 read-only, or restore a checkpoint",
+                damage.message
+            ),
+        )
+        .with("file", damage.path.display()));
+    }
     let mut recovered = Recovered {
-        next_segment: 1,
-        damages: Vec::new(),
+        next_segment: first.max(1),
+        gapless_from: first,
+        damages: missing,
     };
     let last = segments.last().map(|(number, _)| *number);
     for (number, path) in segments {
-        recovered.next_segment = number + 1;
+        recovered.next_segment = recovered.next_segment.max(number + 1);
         let mut reader = match SegmentReader::open(&*context.vfs, &path, Some(number) == last) {
             Ok(reader) => reader,
             Err(error) if read_only && error.kind() == ErrorKind::Corruption => {
@@ -94,9 +112,14 @@ pub(super) fn recover(
                 .with("offset", damage.offset));
             }
             recovered.damages.push(damage.clone());
-        } else if Some(number) == last && !read_only {
-            reader.settle(&*context.vfs)?;
+        } else if Some(number) == last && !read_only && !reader.settle(&*context.vfs)? {
+            // A gap would look like a segment that somebody took away.
+            recovered.next_segment = number.max(first).max(1);
         }
+    }
+    if first == 0 {
+        // Written by a version that left gaps.
+        recovered.gapless_from = recovered.next_segment;
     }
     Ok(recovered)
 }
@@ -134,5 +157,104 @@ impl Replay {
             self.table.flush_if_large(context.options.flush_bytes())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use std::path::PathBuf;
+
+    use ostrakon_cell::{Mutation, MutationBatch, Source, TableOptions};
+
+    use crate::catalog::Catalog;
+    use crate::error::{ErrorKind, StoreResult};
+    use crate::vfs::{MemoryVfs, Vfs};
+    use crate::{Components, Store, StoreOptions};
+
+    use super::*;
+
+    const DIR: &str = "/store";
+
+    fn open(vfs: &Arc<dyn Vfs>) -> StoreResult<Arc<Store>> {
+        let options = StoreOptions {
+            background: false,
+            ..StoreOptions::default()
+        };
+        let components = Components {
+            vfs: vfs.clone(),
+            ..Components::default()
+        };
+        Store::open_with(components, DIR, options)
+    }
+
+    /// Opens the store, writes something and closes it: a segment.
+    fn write(vfs: &Arc<dyn Vfs>, row: &str) {
+        let store = open(vfs).unwrap();
+        if store.tables().unwrap().is_empty() {
+            store.create_table("t", &TableOptions::default()).unwrap();
+        }
+        let mut mutation = Mutation::new(row);
+        mutation.put("f", "q", "v").unwrap();
+        let mut batch = MutationBatch::new();
+        batch.push(&mutation).unwrap();
+        let table = store.table("t").unwrap();
+        table.submit(batch, None).unwrap().wait().unwrap();
+    }
+
+    fn segments(vfs: &Arc<dyn Vfs>) -> Vec<(u64, PathBuf)> {
+        list_segments(&**vfs, &Path::new(DIR).join("wal")).unwrap()
+    }
+
+    /// Versions of format 1 left gaps in the log and deleted segments without saying so.
+    #[test]
+    fn gaps_of_an_older_version_raise_no_alarm_and_later_ones_do() {
+        let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+        for row in ["a", "b", "c"] {
+            write(&vfs, row);
+        }
+        let numbers: Vec<u64> = segments(&vfs).iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 2, 3]);
+        let catalog = Catalog::open(&vfs, Path::new(DIR), 1 << 20).unwrap();
+        catalog.forget_log_for_test();
+        drop(catalog);
+        vfs.remove(&segments(&vfs)[1].1).unwrap();
+
+        for row in ["d", "e", "f"] {
+            write(&vfs, row);
+        }
+        let numbers: Vec<u64> = segments(&vfs).iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 3, 4, 5, 6]);
+        let old = &segments(&vfs)[1].1;
+        vfs.rename(old, Path::new("/kept")).unwrap();
+        drop(open(&vfs).unwrap());
+        for (_, path) in &segments(&vfs)[1..4] {
+            vfs.rename(path, Path::new("/away")).unwrap();
+            let error = open(&vfs).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption);
+            let name = path.file_name().unwrap().to_string_lossy();
+            assert!(error.to_string().contains(&*name), "{error}");
+            vfs.rename(Path::new("/away"), path).unwrap();
+        }
+        drop(open(&vfs).unwrap());
+    }
+
+    #[test]
+    fn openings_without_writes_leave_no_gaps() {
+        let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+        for round in 1..4 {
+            drop(open(&vfs).unwrap());
+            drop(open(&vfs).unwrap());
+            write(&vfs, "a");
+            let last = segments(&vfs).last().unwrap().0;
+            assert_eq!(last, round);
+        }
+        // The newest holds nothing: nobody misses it.
+        drop(open(&vfs).unwrap());
+        let (number, newest) = segments(&vfs).pop().unwrap();
+        assert_eq!(number, 4);
+        vfs.remove(&newest).unwrap();
+        drop(open(&vfs).unwrap());
     }
 }

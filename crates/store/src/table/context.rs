@@ -57,6 +57,8 @@ pub(crate) struct StoreContext {
     pub(crate) pressure: Pressure,
     /// Number of the log segment that is written now.
     pub(crate) segment: AtomicU64,
+    /// From this number on there are no gaps in the log.
+    pub(crate) gapless_from: AtomicU64,
     /// Log segments below this were deleted.
     pub(crate) oldest_segment: AtomicU64,
     /// Sequence of the last batch.

@@ -13,5 +13,5 @@ mod writer;
 
 pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES};
 pub use group::{Commit, CommitGroup, Ticket};
-pub use reader::{Damage, SegmentReader, list_segments};
+pub use reader::{Damage, SegmentReader, list_segments, missing_segments};
 pub use writer::WalWriter;

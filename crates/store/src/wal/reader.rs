@@ -6,6 +6,7 @@ use super::format::{
     RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, decode_record, decode_record_header,
     decode_segment_header,
 };
+use super::writer::segment_path;
 use crate::error::{Error, StoreResult};
 use crate::vfs::Vfs;
 
@@ -54,6 +55,37 @@ pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf
         .collect();
     segments.sort();
     Ok(segments)
+}
+
+/// The gaps among the segments in `dir` from number `first` on, up to `last` or the last of those that
+/// are `present`, which are sorted: the first missing segment of each. Nothing is known if `first` is 0.
+pub fn missing_segments(
+    dir: &Path,
+    present: &[(u64, PathBuf)],
+    first: u64,
+    last: u64,
+) -> Vec<Damage> {
+    let mut gaps = Vec::new();
+    let mut expected = first;
+    let end = (first > 0).then_some(last.saturating_add(1));
+    let numbers = present.iter().map(|(number, _)| *number);
+    for number in numbers.filter(|_| first > 0).chain(end) {
+        if number > expected {
+            let message = match number - expected {
+                1 => "a segment of the log that is needed is missing".to_owned(),
+                more => format!(
+                    "{more} segments of the log that are needed are missing, this one first"
+                ),
+            };
+            gaps.push(Damage {
+                path: segment_path(dir, expected),
+                offset: 0,
+                message,
+            });
+        }
+        expected = expected.max(number.saturating_add(1));
+    }
+    gaps
 }
 
 impl SegmentReader {
@@ -108,17 +140,18 @@ impl SegmentReader {
     /// off, and puts what was read on the disk, since a killed process may have left it in the
     /// operating system's hands. What no record knows to be on the disk is written once more: after
     /// a sync that failed, the next one may succeed without having written it. A segment without a
-    /// record is removed: its beginning may be just such bytes.
+    /// record is removed: its beginning may be just such bytes. Answers whether it is still there; its
+    /// number is free if not.
     ///
     /// # Errors
     /// The disk refuses.
-    pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<()> {
+    pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<bool> {
         if self.at <= SEGMENT_HEADER_BYTES {
             vfs.remove(&self.path)?;
-            return match self.path.parent() {
-                Some(dir) => vfs.sync_dir(dir),
-                None => Ok(()),
-            };
+            if let Some(dir) = self.path.parent() {
+                vfs.sync_dir(dir)?;
+            }
+            return Ok(false);
         }
         let file = vfs.open_random(&self.path)?;
         if self.at < self.bytes.len() {
@@ -127,7 +160,8 @@ impl SegmentReader {
         if let Some(unsure) = self.bytes.get(self.synced as usize..self.at) {
             file.write_at(self.synced, unsure)?;
         }
-        file.sync_data()
+        file.sync_data()?;
+        Ok(true)
     }
 
     /// Decides whether the unreadable record at the present place is the torn end of the log or

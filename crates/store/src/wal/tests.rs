@@ -55,9 +55,38 @@ fn a_segment_without_records_is_removed() {
         rewrite(&*vfs, &path, |bytes| bytes.extend_from_slice(tail));
         let mut reader = SegmentReader::open(&*vfs, &path, true).unwrap();
         assert!(reader.next_record().is_none() && reader.damage().is_none());
-        reader.settle(&*vfs).unwrap();
+        assert!(!reader.settle(&*vfs).unwrap());
         assert!(!vfs.exists(&path).unwrap());
     }
+}
+
+#[test]
+fn missing_segments_are_told_by_their_names() {
+    let missing = |present: &[u64], first, last| -> Vec<String> {
+        let present: Vec<_> = present.iter().map(|n| (*n, PathBuf::new())).collect();
+        let gaps = missing_segments(Path::new("/wal"), &present, first, last);
+        gaps.iter()
+            .map(|gap| {
+                let name = gap.path.file_stem().unwrap().to_string_lossy();
+                let number: u64 = name.parse().unwrap();
+                format!("{number}: {}", gap.message.split(' ').next().unwrap())
+            })
+            .collect()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(missing(&[], 0, 0), none);
+    assert_eq!(missing(&[3, 9], 0, 7), none, "nothing is known");
+    assert_eq!(missing(&[], 5, 0), none, "the newest may never have been");
+    assert_eq!(missing(&[], 5, 4), none);
+    assert_eq!(missing(&[1, 3, 5, 6], 5, 0), none, "older ones may be gone");
+    assert_eq!(missing(&[5, 6, 7], 5, 6), none, "later ones may be there");
+    assert_eq!(missing(&[6, 7], 5, 0), ["5: a"]);
+    assert_eq!(missing(&[5, 7], 5, 0), ["6: a"]);
+    assert_eq!(missing(&[5, 6], 5, 7), ["7: a"]);
+    assert_eq!(missing(&[], 5, 5), ["5: a"]);
+    assert_eq!(missing(&[2, 7, 11], 5, 12), ["5: 2", "8: 3", "12: a"]);
+    let far = u64::MAX - 1;
+    assert_eq!(missing(&[5, far], 5, 0), [format!("6: {}", far - 6)]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{ErrorKind, Mutation, MutationBatch, Scanner, Source, Table, TableOptions};
 use ostrakon_store::clock::Random;
-use ostrakon_store::{Store, StoreOptions};
+use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, FaultyVfs};
 
 use crate::harness::{DIRECTORY, open, tiny};
@@ -137,6 +137,127 @@ fn a_rotten_log_is_named_and_files_can_be_read() {
         }
     }
     assert!(found > 20, "only {found} of 60 flips were found");
+}
+
+fn large_batch(first: u32) -> MutationBatch {
+    let mut batch = MutationBatch::new();
+    for row in first..first + 40 {
+        let mut mutation = Mutation::new(format!("{row:03}"));
+        mutation.put("f", "q", "v".repeat(1000)).unwrap();
+        batch.push(&mutation).unwrap();
+    }
+    batch
+}
+
+/// A store with a table in a file, and one of 360 rows in several segments of the log; closed, or killed.
+fn store_with_a_long_log(closed: bool) -> FaultyVfs {
+    let disk = FaultyVfs::new(7);
+    let options = roomy(false);
+    let store = open(&disk, &options).unwrap();
+    for name in ["first", "logged"] {
+        store.create_table(name, &TableOptions::default()).unwrap();
+    }
+    fill(&store.table("first").unwrap());
+    store.table("first").unwrap().flush(true).unwrap();
+    let table = store.table("logged").unwrap();
+    for part in 0..9 {
+        table
+            .submit(large_batch(part * 40), None)
+            .unwrap()
+            .wait()
+            .unwrap();
+    }
+    if !closed {
+        disk.crash(Crash::Process);
+    }
+    disk
+}
+
+fn roomy(read_only: bool) -> StoreOptions {
+    StoreOptions {
+        memory_budget_bytes: 16 << 20,
+        read_only,
+        ..quiet()
+    }
+}
+
+#[test]
+fn a_missing_segment_of_the_log_is_named_and_the_rest_is_readable() {
+    for closed in [true, false] {
+        let disk = store_with_a_long_log(closed);
+        let vfs = disk.shared();
+        let mut segments = files_of(&disk, "/wal/");
+        segments.retain(|file| len(&disk, file) > 24);
+        assert!(segments.len() > 3, "{segments:?}");
+        let newest = segments.len() - 1;
+        for (at, path) in segments.iter().enumerate() {
+            let what = format!("closed {closed}, segment {at} of {newest}");
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let bytes = vfs.read_to_vec(path, u64::MAX).unwrap();
+            vfs.remove(path).unwrap();
+            // Nobody can know of the newest of a store that was killed.
+            if !closed && at == newest {
+                continue;
+            }
+            let error = open(&disk, &roomy(false)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{what}: {error:?}");
+            let text = error.to_string();
+            assert!(
+                text.contains(&name) && text.contains("missing"),
+                "{what}: {text}"
+            );
+            let store = open(&disk, &roomy(true)).unwrap();
+            read(&store, "first").unwrap();
+            let left = Scanner::new(store.table("logged").unwrap())
+                .entries()
+                .unwrap()
+                .len();
+            assert!((100..360).contains(&left), "{what}: {left}");
+            assert_eq!(store.damages().len(), 1, "{what}: {:?}", store.damages());
+            let report = store.check(&mut |_, _| true).unwrap();
+            let problems: Vec<_> = report.problems.iter().map(|p| p.file.clone()).collect();
+            assert_eq!(problems, [format!("wal/{name}")], "{what}");
+            drop(store);
+            vfs.create(path).unwrap().write_all(&bytes).unwrap();
+        }
+        let store = open(&disk, &roomy(false)).unwrap();
+        let rows = Scanner::new(store.table("logged").unwrap())
+            .entries()
+            .unwrap();
+        assert!(rows.len() == 360 || !closed, "{}", rows.len());
+        // While the store is open a check sees it too; what was flushed and deleted is not missed.
+        assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+        vfs.remove(&segments[1]).unwrap();
+        let report = store.check(&mut |_, _| true).unwrap();
+        assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
+        store.table("logged").unwrap().flush(true).unwrap();
+        drop(store);
+        let store = open(&disk, &roomy(false)).unwrap();
+        assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+    }
+}
+
+#[test]
+fn a_checkpoint_misses_no_segment_of_the_log_it_came_from() {
+    let disk = store_with_a_long_log(true);
+    let store = open(&disk, &roomy(false)).unwrap();
+    store.checkpoint(Path::new("/copy")).unwrap();
+    drop(store);
+    let components = Components {
+        vfs: disk.shared(),
+        ..Components::default()
+    };
+    for _ in 0..2 {
+        let copy = Store::open_with(components.clone(), "/copy", roomy(false)).unwrap();
+        read(&copy, "first").unwrap();
+        assert_eq!(copy.check(&mut |_, _| true).unwrap().problems, []);
+        copy.table("logged")
+            .unwrap()
+            .submit(large_batch(0), None)
+            .unwrap()
+            .wait()
+            .unwrap();
+    }
 }
 
 /// Whichever of the catalog's copies rots, of a store that was closed or killed: every table stays
