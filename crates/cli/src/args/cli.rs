@@ -114,7 +114,14 @@ pub(crate) enum Command {
     #[command(flatten)]
     Store(StoreCommand),
     /// Rerun published experiments; the continuous test suite
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ostrakon lab list
+  ostrakon lab run sen2013-table-1 --scale 0.1 --out records
+  ostrakon lab report records
+  ostrakon lab continuous ingest --entries 10M"
+    )]
     Lab(LabCommand),
     /// Print the completions of a shell
     Completions(CompletionsArgs),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
-use super::values::{Bytes, authorizations, column, count, durability, iterator, label};
+use super::values::{Bytes, authorizations, column, count, durability, iterator, label, timestamp};
 
 /// Which cell, and how its change is written: shared by `put` and `delete`.
 #[derive(Debug, Args)]
@@ -47,7 +47,13 @@ pub(crate) struct PutArgs {
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
     /// Its timestamp [default: set by the table]
-    #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "NUMBER",
+        value_parser = timestamp,
+        allow_negative_numbers = true
+    )]
     pub(crate) timestamp: Option<i64>,
 }
 
@@ -65,7 +71,13 @@ pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
     /// Delete versions up to this timestamp [default: all]
-    #[arg(short, long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(
+        short,
+        long,
+        value_name = "NUMBER",
+        value_parser = timestamp,
+        allow_negative_numbers = true
+    )]
     pub(crate) timestamp: Option<i64>,
 }
 

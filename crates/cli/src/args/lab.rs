@@ -17,7 +17,17 @@ pub(crate) enum LabCommand {
     /// Make one HTML page of the records in a directory
     Report(ReportArgs),
     /// The continuous test suite: linked lists that show any loss of data
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ostrakon lab continuous ingest --splits 16 --entries 10M
+  ostrakon lab continuous walk --seconds 10
+  ostrakon lab continuous verify                          undefined rows are lost data
+  ostrakon lab continuous agitate --kills 10
+
+Only ingest and agitate make a store or a table. The exit code of walk, batch-walk, verify and
+agitate is 1 if something is lost or damaged, and if nothing was there to prove anything."
+    )]
     Continuous(Box<ContinuousCommand>),
     /// Sort one rank's part of a graph into a file: this is a child of `run`
     #[command(hide = true)]

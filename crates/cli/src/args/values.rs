@@ -146,6 +146,12 @@ pub(crate) fn count(text: &str) -> Result<u64, Refusal> {
         .ok_or_else(|| "a count is a whole number, such as 1000, 20M or 1B".into())
 }
 
+/// A timestamp: milliseconds since 1970 in most tables, any number in those with logical time.
+pub(crate) fn timestamp(text: &str) -> Result<i64, Refusal> {
+    text.parse()
+        .map_err(|_| "a timestamp is a whole number, as a rule milliseconds since 1970".into())
+}
+
 /// A time in seconds, at least 0.
 pub(crate) fn seconds(text: &str) -> Result<f64, Refusal> {
     match text.parse::<f64>() {

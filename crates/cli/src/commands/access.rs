@@ -82,7 +82,8 @@ impl Access {
         if failure.is_kind(ErrorKind::NotFound) {
             return Some("`ostrakon table create NAME` makes a store in a new directory");
         }
-        if failure.is_kind(ErrorKind::ReadOnly) && !self.read_only {
+        let there = self.directory().is_ok_and(Path::exists);
+        if failure.is_kind(ErrorKind::ReadOnly) && !self.read_only && there {
             return Some("--read-only reads a store that you may not write");
         }
         if failure.is_kind(ErrorKind::Corruption) {

@@ -58,6 +58,12 @@ fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
             .fails(2, &["scan", "t", "--limit", "-1"])
             .contains("whole number")
     );
+    let timestamp = ["put", "t", "a", "f", "q", "v", "--timestamp", "now"];
+    assert!(
+        folder
+            .fails(2, &timestamp)
+            .contains("milliseconds since 1970")
+    );
     let seconds = ["lab", "continuous", "walk", "--seconds", "-1"];
     assert!(folder.fails(2, &seconds).contains("number of seconds"));
     folder.fails(2, &[]);
