@@ -110,15 +110,12 @@ impl Layout {
         })
     }
 
-    /// The tablet that ends with `end`.
+    /// The tablet with the last of these rows.
     #[must_use]
-    pub fn ending_with(&self, end: Option<&[u8]>) -> Option<&Arc<TabletView>> {
-        let at = match end {
-            Some(end) => self.position(end),
-            None => self.tablets.len().checked_sub(1)?,
-        };
-        self.tablets
-            .get(at)
-            .filter(|tablet| tablet.extent.through.as_deref() == end)
+    pub fn with_end_of(&self, rows: &Fence) -> Option<&Arc<TabletView>> {
+        match &rows.through {
+            Some(row) => self.tablets.get(self.position(row)),
+            None => self.tablets.last(),
+        }
     }
 }

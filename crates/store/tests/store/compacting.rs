@@ -14,7 +14,7 @@ use ostrakon_cell::{
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
 
-fn components() -> Components {
+pub(super) fn components() -> Components {
     Components {
         vfs: MemoryVfs::shared(),
         ..Components::default()
@@ -54,11 +54,11 @@ fn write(table: &Arc<dyn Table>, rows: impl Iterator<Item = u64>, value: Option<
     table.submit(batch, None).unwrap().wait().unwrap();
 }
 
-fn all(table: &Arc<dyn Table>) -> Vec<Entry> {
+pub(super) fn all(table: &Arc<dyn Table>) -> Vec<Entry> {
     Scanner::new(table.clone()).entries().unwrap()
 }
 
-fn files(table: &Arc<dyn Table>) -> Vec<u64> {
+pub(super) fn files(table: &Arc<dyn Table>) -> Vec<u64> {
     let tablets = table.tablets().unwrap().into_iter();
     tablets.map(|tablet| tablet.files).collect()
 }
@@ -215,19 +215,27 @@ fn endless() -> (Arc<EndlessClass>, Components) {
 }
 
 /// A table with something in memory, and compactions of it that do not end by themselves.
-struct Rig {
+pub(super) struct Rig {
     class: Arc<EndlessClass>,
-    store: Arc<Store>,
-    table: Arc<dyn Table>,
+    pub(super) store: Arc<Store>,
+    pub(super) table: Arc<dyn Table>,
     options: CompactOptions,
 }
 
 impl Rig {
     fn new() -> Self {
+        Self::of(|components| {
+            let store = open(&components);
+            let table = table(&store);
+            write(&table, 0..100, Some("value"));
+            (store, table)
+        })
+    }
+
+    /// With a table that `make` fills.
+    pub(super) fn of(make: impl FnOnce(Components) -> (Arc<Store>, Arc<dyn Table>)) -> Self {
         let (class, components) = endless();
-        let store = open(&components);
-        let table = table(&store);
-        write(&table, 0..100, Some("value"));
+        let (store, table) = make(components);
         let options = CompactOptions {
             iterators: vec![IteratorSetting::new(30, "endless", ENDLESS)],
             ..CompactOptions::default()
@@ -240,7 +248,7 @@ impl Rig {
         }
     }
 
-    fn reads_on(mut self) -> Self {
+    pub(super) fn reads_on(mut self) -> Self {
         for iterator in &mut self.options.iterators {
             iterator.options.insert(READS_ON.into(), "true".into());
         }
@@ -248,7 +256,7 @@ impl Rig {
     }
 
     /// What a compaction says that runs while `meanwhile` happens, and has to end then.
-    fn compact(&self, meanwhile: impl FnOnce(&Self)) -> Result<()> {
+    pub(super) fn compact(&self, meanwhile: impl FnOnce(&Self)) -> Result<()> {
         std::thread::scope(|scope| {
             let compaction = scope.spawn(|| self.table.compact(&self.options));
             let begun = Instant::now();
@@ -301,8 +309,46 @@ fn what_changes_meanwhile_is_not_lost() {
     });
 }
 
+/// What was split while the compaction waited for it is compacted as a whole, and so is what was merged.
+#[test]
+fn tablets_that_change_before_their_turn_are_compacted() {
+    let merge: fn(&Rig) = |rig| rig.table.merge(None, None).unwrap();
+    let split: fn(&Rig) = |rig| {
+        let rows = ["1", "2", "4", "9"].map(|row| row.as_bytes().to_vec());
+        rig.table.add_splits(&rows).unwrap();
+    };
+    for change in [split, merge] {
+        let rig = Rig::new();
+        rig.table.flush(true).unwrap();
+        let mut grep = IteratorSetting::new(
+            30,
+            "grep",
+            "org.apache.accumulo.core.iterators.user.GrepIterator",
+        );
+        grep.options
+            .insert("term".into(), "nowhere to be found".into());
+        let options = CompactOptions {
+            iterators: vec![grep],
+            ..CompactOptions::default()
+        };
+        std::thread::scope(|scope| {
+            let (sender, second) = std::sync::mpsc::channel();
+            rig.compact(|_| {
+                let waiting = scope.spawn(|| rig.table.compact(&options));
+                // It waits for the tablets that the first one has; nobody shows that.
+                std::thread::sleep(Duration::from_millis(200));
+                change(&rig);
+                sender.send(waiting).unwrap();
+            })
+            .unwrap();
+            second.recv().unwrap().join().unwrap().unwrap();
+        });
+        assert_eq!(all(&rig.table).len(), 0, "rows were left out");
+    }
+}
+
 /// Waits until all compactions ended.
-fn wait_for_the_end(rig: &Rig) {
+pub(super) fn wait_for_the_end(rig: &Rig) {
     let begun = Instant::now();
     while rig.store.metrics().compactions_running > 0 {
         assert!(begun.elapsed() < Duration::from_secs(9), "it goes on");

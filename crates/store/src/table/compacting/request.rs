@@ -10,7 +10,7 @@ use crate::catalog::Fence;
 use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::core::TableCore;
-use crate::tablet::TabletView;
+use crate::tablet::{Layout, TabletView};
 use crate::threads;
 
 impl TableCore {
@@ -71,12 +71,12 @@ impl TableCore {
             .collect();
         // The largest first, so that no thread is left alone with it in the end.
         tablets.sort_by_cached_key(|tablet| std::cmp::Reverse(bytes_of(tablet)));
-        let ends: Vec<Option<Vec<u8>>> = tablets
+        let extents: Vec<Fence> = tablets
             .into_iter()
-            .map(|tablet| tablet.extent.through.clone())
+            .map(|tablet| tablet.extent.clone())
             .collect();
-        self.on_all_threads(&ends, |end, helped| {
-            self.compact_whole(end, options, cancel, helped)
+        self.on_all_threads(&extents, |extent, helped| {
+            self.compact_whole(extent, options, cancel, helped)
         })
     }
 
@@ -104,29 +104,39 @@ impl TableCore {
         threads::run_on_all(count, panicked, work)
     }
 
-    /// Compacts all files of the tablet that ends with `end`. One that was split or merged away
-    /// meanwhile is passed over: its data was rewritten or is read with others.
+    /// Compacts all files of the tablet with these rows, or of the tablets that have them after splits and merges
+    /// meanwhile.
     fn compact_whole(
         &self,
-        end: &Option<Vec<u8>>,
+        extent: &Fence,
         options: &CompactOptions,
         cancel: &Cancel,
         helped: bool,
     ) -> StoreResult<()> {
-        loop {
+        // What is still to be done, from its end on.
+        let mut rest = extent.clone();
+        while !rest.is_empty() {
             cancel.check()?;
             self.check_exists()?;
-            self.claim(end);
-            let _ended = AtEnd(|| self.release(end));
-            let Some(tablet) = self.layout().ending_with(end.as_deref()).cloned() else {
-                return Ok(());
+            let last = |layout: &Layout| layout.with_end_of(&rest).cloned();
+            let Some(tablet) = last(&self.layout()) else {
+                // Deleted just now.
+                continue;
+            };
+            let end = tablet.extent.through.clone();
+            self.claim(&end);
+            let _ended = AtEnd(|| self.release(&end));
+            // As it is now that nobody else has it, if it is still there.
+            let Some(tablet) = last(&self.layout()).filter(|now| now.extent.through == end) else {
+                continue;
             };
             if tablet.files.is_empty() {
-                return Ok(());
+                rest = before(rest, &tablet);
+                continue;
             }
             let job = Job {
                 files: tablet.files.clone(),
-                tablet,
+                tablet: tablet.clone(),
                 memory: Vec::new(),
                 memory_sequence: 0,
                 user: true,
@@ -135,9 +145,10 @@ impl TableCore {
                 helped,
             };
             if self.run_measured(&job)? {
-                return Ok(());
+                rest = before(rest, &tablet);
             }
         }
+        Ok(())
     }
 
     /// Stops the compactions that users asked for.
@@ -153,6 +164,15 @@ impl TableCore {
         for (_, chosen) in &self.busy.lock().chosen {
             chosen.cancel();
         }
+    }
+}
+
+/// Those of the rows that come before the tablet.
+fn before(rows: Fence, tablet: &TabletView) -> Fence {
+    match &tablet.extent.after {
+        Some(row) => Fence::new(rows.after, Some(row.clone())),
+        // Nothing does.
+        None => Fence::new(Some(Vec::new()), Some(Vec::new())),
     }
 }
 
