@@ -172,6 +172,45 @@ impl MemtableSnapshot {
         self.runs.iter().map(|run| run.memory() as u64).sum()
     }
 
+    /// The row of every `step`th entry after row `after` and up to row `through` (`None`: from the beginning, to the
+    /// end), counted run by run, so that each stands for about `step` entries. In no order. A row is cut off where it
+    /// is larger than the one before it in its run, or than `after`, already.
+    pub fn every(
+        &self,
+        step: u64,
+        after: Option<&[u8]>,
+        through: Option<&[u8]>,
+    ) -> StoreResult<Vec<Vec<u8>>> {
+        let step = (step as usize).max(1);
+        let mut rows = Vec::new();
+        // How far the next one is, from the beginning of the next run on.
+        let mut ahead = step / 2;
+        for run in &self.runs {
+            let position = |row: &[u8]| run.lower_bound(row, |key| key.row <= row);
+            let begin = after.map_or(Ok(0), position)?;
+            let mut at = begin;
+            let end = through.map_or(Ok(run.len()), position)?;
+            while at < end {
+                if end - at <= ahead {
+                    ahead -= end - at;
+                    break;
+                }
+                at += ahead;
+                let row = run.entry(at)?.0.row;
+                let before = match after {
+                    _ if at > begin => run.entry(at - 1)?.0.row,
+                    Some(row) => row,
+                    None => b"",
+                };
+                let common = row.iter().zip(before).take_while(|(a, b)| a == b);
+                let needed = row.len().min(common.count() + 1);
+                rows.push(row[..needed].to_vec());
+                ahead = step;
+            }
+        }
+        Ok(rows)
+    }
+
     /// Rows that cut what is there into at most `pieces` pieces, as far as the longest run tells;
     /// ascending.
     #[must_use]

@@ -51,6 +51,11 @@ impl FlushTurn {
         }
     }
 
+    /// Whether somebody has the turn.
+    pub(super) fn is_taken(&self) -> bool {
+        self.turn.is_locked()
+    }
+
     /// Whether one that gives way has the turn.
     pub(super) fn is_yielding(&self) -> bool {
         self.yielding.lock().is_some()
@@ -75,7 +80,7 @@ mod tests {
         let turns = FlushTurn::default();
         let cancel = Cancel::default();
         let yielding = turns.take_yielding(&cancel);
-        assert!(turns.is_yielding() && !cancel.is_cancelled());
+        assert!(turns.is_taken() && turns.is_yielding() && !cancel.is_cancelled());
         std::thread::scope(|scope| {
             let other = scope.spawn(|| drop(turns.take()));
             while !cancel.is_cancelled() {
@@ -85,7 +90,7 @@ mod tests {
             drop(yielding);
             other.join().unwrap();
         });
-        assert!(!turns.is_yielding());
+        assert!(!turns.is_taken() && !turns.is_yielding());
         // The next one is not asked for what another was.
         let next = Cancel::default();
         let _turn = turns.take_yielding(&next);

@@ -13,4 +13,4 @@ pub use files::{FileRegistry, TableFile};
 pub use flush::{Flush, file_record};
 pub use layout::{Layout, TabletFile, TabletView};
 pub use sources::{Stacker, file_sources, tablet_sources, writer_options};
-pub use split::split_points;
+pub use split::{Spread, split_points};

@@ -7,4 +7,5 @@ mod constraints;
 mod lookups;
 mod memory;
 mod panics;
+mod splitting_first;
 mod writers;

@@ -1,12 +1,14 @@
 //! Compactions and splits that a table starts by itself.
 
+use std::sync::Arc;
+
 use super::at_end::AtEnd;
 use super::job::Job;
 use crate::catalog::Fence;
 use crate::compaction::{Cancel, ChooseOptions, choose};
 use crate::error::{ErrorKind, StoreResult};
 use crate::table::core::{Busy, TableCore};
-use crate::tablet::{TabletFile, TabletView, split_points};
+use crate::tablet::{Layout, TabletFile, TabletView, split_points};
 
 impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
@@ -124,6 +126,24 @@ impl TableCore {
 
     pub(in crate::table) fn split_at(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         let _structure = self.structure.lock();
+        self.split_under_structure(rows)
+    }
+
+    /// Splits if the tablets and their files are still those of `layout`.
+    pub(super) fn split_unless_changed(
+        &self,
+        layout: &Arc<Layout>,
+        rows: &[Vec<u8>],
+    ) -> StoreResult<()> {
+        let _structure = self.structure.lock();
+        if Arc::ptr_eq(&self.layout(), layout) {
+            self.split_under_structure(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Under `structure`.
+    fn split_under_structure(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         self.check_exists()?;
         let before = self.layout().tablets().len();
         let catalog = &self.context.catalog;

@@ -57,7 +57,12 @@ impl TableCore {
         let context = &self.context;
         let stacker = self.stacker();
         let full = job.files.len() == job.tablet.files.len();
-        let mut stack = stacker.majc(job.sources(&stacker)?, full, job.user, &job.iterators)?;
+        let mut stack = stacker.majc(
+            job.sources(&stacker, |source| source)?,
+            full,
+            job.user,
+            &job.iterators,
+        )?;
         let id = context.catalog.new_file_id();
         let options = writer_options(&stacker.config, IteratorScope::Majc);
         let mut writer = SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
@@ -161,10 +166,15 @@ impl TableCore {
 }
 
 impl Job {
-    /// What is merged, newest first. What comes from memory has gone through the iterators of a flush.
-    fn sources(&self, stacker: &Stacker) -> StoreResult<Vec<BoxedIterator>> {
+    /// What is merged, newest first, each wrapped by `wrap`. What comes from memory has gone through the iterators of
+    /// a flush then.
+    pub(super) fn sources(
+        &self,
+        stacker: &Stacker,
+        wrap: impl Fn(BoxedIterator) -> BoxedIterator,
+    ) -> StoreResult<Vec<BoxedIterator>> {
         let stoppable = |source| -> BoxedIterator {
-            Box::new(StoppableIterator::new(source, self.cancel.clone()))
+            Box::new(StoppableIterator::new(wrap(source), self.cancel.clone()))
         };
         let mut sources = Vec::with_capacity(self.memory.len() + self.files.len());
         for memtable in &self.memory {

@@ -4,4 +4,5 @@ mod at_end;
 mod background;
 mod job;
 mod request;
+mod split_first;
 mod with_memory;

@@ -49,6 +49,7 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<()> {
         if options.flush {
+            self.split_first(wanted, options, cancel)?;
             if self.compact_with_memory(wanted, options, cancel)? {
                 return Ok(());
             }

@@ -21,8 +21,8 @@ use crate::tablet::{Layout, TabletView};
 /// flush meanwhile makes all of it vain.
 const FILES_PER_MEMORY: u64 = 2;
 
-/// With more in memory than this, and fewer tablets than threads, a flush comes first: it cuts a tablet into pieces
-/// for all threads, which a compaction into one file cannot.
+/// With more in memory than this, and fewer tablets than threads, which a split could not change, a flush comes first:
+/// it cuts a tablet into pieces for all threads, which a compaction into one file cannot.
 const ONE_THREAD_BYTES: u64 = 32 << 20;
 
 /// What such a compaction reads.
@@ -47,19 +47,10 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<bool> {
         let layout = self.layout();
-        let all = |tablet: &Arc<TabletView>| tablet.extent.intersection(wanted).is_some();
-        if !layout.tablets().iter().all(all) || !self.is_memory_worth_it(&layout) {
+        if !is_whole(&layout, wanted) || !self.is_memory_worth_it(&layout) {
             return Ok(false);
         }
-        let ends: Vec<_> = layout
-            .tablets()
-            .iter()
-            .map(|tablet| tablet.extent.through.clone())
-            .collect();
-        // In row order, as every other that claims several.
-        for end in &ends {
-            self.claim(end);
-        }
+        let ends = self.claim_all(&layout);
         let stop = Cancel::default();
         let _ended = AtEnd(|| {
             self.busy.lock().cancels.retain(|other| !other.is(&stop));
@@ -82,12 +73,34 @@ impl TableCore {
     }
 
     fn is_memory_worth_it(&self, layout: &Layout) -> bool {
+        self.is_much_in_memory(layout) && !self.lacks_tablets(layout)
+    }
+
+    /// Whether enough is in memory, compared to the files.
+    pub(super) fn is_much_in_memory(&self, layout: &Layout) -> bool {
         let files: u64 = layout.tablets().iter().map(|tablet| tablet.bytes()).sum();
         let (memory, _) = self.unflushed();
-        let side_by_side = layout.tablets().len() >= self.context.options.compaction_threads;
-        memory > 0
-            && files <= memory.saturating_mul(FILES_PER_MEMORY)
-            && (side_by_side || memory <= ONE_THREAD_BYTES)
+        memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
+    }
+
+    /// Whether so much is in memory that all threads should have a tablet, and there are not as many.
+    pub(super) fn lacks_tablets(&self, layout: &Layout) -> bool {
+        let (memory, _) = self.unflushed();
+        layout.tablets().len() < self.context.options.compaction_threads
+            && memory > ONE_THREAD_BYTES
+    }
+
+    /// Claims all tablets; returns where they end.
+    pub(super) fn claim_all(&self, layout: &Layout) -> Vec<Option<Vec<u8>>> {
+        let tablets = layout.tablets().iter();
+        let ends: Vec<_> = tablets
+            .map(|tablet| tablet.extent.through.clone())
+            .collect();
+        // In row order, as every other that claims several.
+        for end in &ends {
+            self.claim(end);
+        }
+        ends
     }
 
     fn compact_claimed(
@@ -102,10 +115,7 @@ impl TableCore {
         self.freeze();
         let inputs = self.inputs();
         let tablets = inputs.layout.tablets();
-        let claimed =
-            |(end, tablet): (&Option<Vec<u8>>, &Arc<TabletView>)| *end == tablet.extent.through;
-        if tablets.len() != ends.len()
-            || !ends.iter().zip(tablets).all(claimed)
+        if !end_there(ends, &inputs.layout)
             || inputs.memory.is_empty()
             || !self.is_memory_worth_it(&inputs.layout)
         {
@@ -113,7 +123,7 @@ impl TableCore {
         }
         let mut jobs = Vec::with_capacity(tablets.len());
         for tablet in tablets {
-            let memory = inputs.entries_in_memory(&tablet.extent)?;
+            let (memory, _) = in_memory(&inputs.memory, &tablet.extent)?;
             if memory > 0 || !tablet.files.is_empty() {
                 jobs.push((memory, bytes_of(tablet), tablet.clone()));
             }
@@ -205,18 +215,29 @@ impl TableCore {
     }
 }
 
-impl Inputs {
-    /// Entries of these rows that are in memory.
-    fn entries_in_memory(&self, rows: &Fence) -> StoreResult<u64> {
-        let mut entries = 0;
-        for memtable in &self.memory {
-            let (through, _) = memtable.count_up_to(rows.through.as_deref())?;
-            let before = match &rows.after {
-                Some(row) => memtable.count_up_to(Some(row))?.0,
-                None => 0,
-            };
-            entries += through - before;
-        }
-        Ok(entries)
+/// Whether `wanted` has rows of every tablet.
+pub(super) fn is_whole(layout: &Layout, wanted: &Fence) -> bool {
+    let wants = |tablet: &Arc<TabletView>| tablet.extent.intersection(wanted).is_some();
+    layout.tablets().iter().all(wants)
+}
+
+/// Whether the tablets end where they did when they were claimed.
+pub(super) fn end_there(ends: &[Option<Vec<u8>>], layout: &Layout) -> bool {
+    let tablets = layout.tablets().iter();
+    tablets.map(|tablet| &tablet.extent.through).eq(ends)
+}
+
+/// Entries of these rows that are in memory, and an estimate of the bytes they hold there.
+pub(super) fn in_memory(memory: &[MemtableSnapshot], rows: &Fence) -> StoreResult<(u64, u64)> {
+    let (mut entries, mut bytes) = (0, 0);
+    for memtable in memory {
+        let through = memtable.count_up_to(rows.through.as_deref())?;
+        let before = match &rows.after {
+            Some(row) => memtable.count_up_to(Some(row))?,
+            None => (0, 0),
+        };
+        entries += through.0 - before.0;
+        bytes += through.1 - before.1;
     }
+    Ok((entries, bytes))
 }
