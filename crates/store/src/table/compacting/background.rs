@@ -104,10 +104,16 @@ impl TableCore {
 
     /// Splits tablets that have grown past the threshold. Returns whether some were.
     pub(crate) fn split_large(&self) -> StoreResult<bool> {
+        self.split_large_of(&Fence::ALL)
+    }
+
+    /// As [`split_large`](Self::split_large), of the tablets with some of these rows.
+    pub(super) fn split_large_of(&self, rows: &Fence) -> StoreResult<bool> {
         let config = self.config();
         let mut points = Vec::new();
         for tablet in self.layout().tablets() {
             if tablet.bytes() > config.split_threshold
+                && tablet.extent.intersection(rows).is_some()
                 && !self.busy.lock().tablets.contains(&tablet.extent.through)
             {
                 points.extend(split_points(

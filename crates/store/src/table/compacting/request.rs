@@ -64,6 +64,11 @@ impl TableCore {
         options: &CompactOptions,
         cancel: &Cancel,
     ) -> StoreResult<()> {
+        if self.context.options.background {
+            // What was flushed just now may have made tablets large. Split while they are compacted, all their pieces
+            // would be left to the thread that has the tablet.
+            self.split_large_of(wanted)?;
+        }
         let layout = self.layout();
         let mut tablets: Vec<_> = layout
             .tablets()
