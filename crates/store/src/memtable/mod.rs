@@ -15,4 +15,4 @@ mod tests;
 pub use buffers::BufferPool;
 pub use iterator::MemtableIterator;
 pub use run::{Chunk, RowPrefix, Run};
-pub use table::{Memtable, MemtableSnapshot};
+pub use table::{Memtable, MemtableSnapshot, entry_bytes};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ostrakon_cell::KeyRef;
 use parking_lot::Mutex;
 
 use super::run::Run;
@@ -173,15 +174,16 @@ impl MemtableSnapshot {
     }
 
     /// The row of every `step`th entry after row `after` and up to row `through` (`None`: from the beginning, to the
-    /// end), counted run by run, so that each stands for about `step` entries. In no order. A row is cut off where it
-    /// is larger than the one before it in its run, or than `after`, already.
-    pub fn every(
+    /// end), counted run by run, each with the bytes that the entries hold for which it stands, if they are as long
+    /// as it. In no order. A row is cut off where it is larger than the one before it in its run already.
+    pub fn sample(
         &self,
         step: u64,
         after: Option<&[u8]>,
         through: Option<&[u8]>,
-    ) -> StoreResult<Vec<Vec<u8>>> {
+    ) -> StoreResult<Vec<(Vec<u8>, u64)>> {
         let step = (step as usize).max(1);
+        let memory = self.memory();
         let mut rows = Vec::new();
         // How far the next one is, from the beginning of the next run on.
         let mut ahead = step / 2;
@@ -196,15 +198,19 @@ impl MemtableSnapshot {
                     break;
                 }
                 at += ahead;
-                let row = run.entry(at)?.0.row;
-                let before = match after {
-                    _ if at > begin => run.entry(at - 1)?.0.row,
-                    Some(row) => row,
-                    None => b"",
+                let (key, value) = run.entry(at)?;
+                let needed = if at > begin {
+                    let before = run.entry(at - 1)?.0.row;
+                    let common = key.row.iter().zip(before).take_while(|(a, b)| a == b);
+                    key.row.len().min(common.count() + 1)
+                } else {
+                    // Cut off, it might lie before all others.
+                    key.row.len()
                 };
-                let common = row.iter().zip(before).take_while(|(a, b)| a == b);
-                let needed = row.len().min(common.count() + 1);
-                rows.push(row[..needed].to_vec());
+                let stands_for = entry_bytes(&key, value).saturating_mul(step as u64);
+                // It may be a large one among small ones.
+                let bytes = stands_for.min(memory);
+                rows.push((key.row[..needed].to_vec(), bytes));
                 ahead = step;
             }
         }
@@ -225,4 +231,11 @@ impl MemtableSnapshot {
         rows.dedup();
         rows
     }
+}
+
+/// Bytes of an entry's key and value.
+#[must_use]
+pub fn entry_bytes(key: &KeyRef<'_>, value: &[u8]) -> u64 {
+    let column = key.family.len() + key.qualifier.len() + key.visibility.len();
+    (key.row.len() + column + size_of_val(&key.timestamp) + value.len()) as u64
 }

@@ -138,3 +138,45 @@ fn full_levels_are_merged_and_nothing_is_lost() {
     assert_eq!(entries.len(), 300);
     assert!(entries.is_sorted_by(|a, b| a.key < b.key));
 }
+
+/// A sample says where rows lie and how much; cut off, none lies before all rows.
+#[test]
+fn samples_stand_for_what_is_there() {
+    let memtable = Memtable::default();
+    let run = |rows: std::ops::Range<u32>, value: &[u8]| {
+        let mut batch = MutationBatch::new();
+        for row in rows {
+            let update = ColumnUpdate {
+                value: Some(value),
+                ..ColumnUpdate::default()
+            };
+            let row = format!("row-{row:04}-and-more");
+            batch.put(row.as_bytes(), update).unwrap();
+        }
+        let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
+        let run = Run::of_chunk(chunk, RowPrefix::default());
+        memtable.insert(Arc::new(run), 1, None);
+    };
+    run(0..1000, &[0; 100]);
+    run(1000..1010, &[0; 10_000]);
+    // Runs of one entry.
+    (1010..1013).for_each(|row| run(row..row + 1, b"small"));
+    let memtable = memtable.snapshot();
+    let all = memtable.sample(1, None, None).unwrap();
+    assert_eq!(all.len(), 1013);
+    assert!(all.iter().all(|(row, _)| row.as_slice() > b"row-0000"));
+    assert!(all.iter().any(|(row, _)| row == b"row-0034"));
+    let (sum, exact): (u64, u64) = (
+        all.iter().map(|(_, bytes)| bytes).sum(),
+        1013 * (17 + 8) + 1000 * 100 + 10 * 10_000 + 3 * 5,
+    );
+    assert_eq!(sum, exact);
+    let some = memtable.sample(5, None, None).unwrap();
+    let sum: u64 = some.iter().map(|(_, bytes)| bytes).sum();
+    assert!(sum.abs_diff(exact) < exact / 50, "{sum}, {exact}");
+    let some = memtable.sample(1, Some(b"row-0007"), Some(b"row-0009"));
+    assert_eq!(some.unwrap().len(), 2);
+    // One large entry of a few does not stand for more than there is.
+    let sum: u64 = memtable.sample(2020, None, None).unwrap()[0].1;
+    assert!(sum <= memtable.memory());
+}

@@ -64,22 +64,29 @@ impl Spread {
         self.0.last().map(|(row, _)| row.as_slice())
     }
 
-    fn total(&self) -> u64 {
+    /// How much there is.
+    #[must_use]
+    pub fn total(&self) -> u64 {
         self.0.last().map_or(0, |(_, up_to)| *up_to)
     }
 
-    /// Rows inside `extent`, none longer than `row_max`, that cut it into about `pieces` equal pieces.
+    /// Rows inside `extent`, none longer than `row_max`, that cut it into about `pieces` equal pieces; into fewer
+    /// where a row holds as much as several.
     #[must_use]
     pub fn points(&self, extent: &Fence, pieces: usize, row_max: usize) -> Vec<Vec<u8>> {
-        let total = self.total();
-        let mut points: Vec<Vec<u8>> = Vec::with_capacity(pieces.saturating_sub(1));
+        let (total, pieces) = (u128::from(self.total()), pieces as u128);
+        let mut points: Vec<Vec<u8>> = Vec::new();
+        // How many pieces there should be up to the next point.
+        let mut next = 1;
         for (row, seen) in &self.0 {
-            let wanted = total * (points.len() as u64 + 1) / pieces as u64;
             let fits = (1..=row_max).contains(&row.len())
                 && extent.contains(row)
                 && extent.through.as_ref() != Some(row);
-            if points.len() + 1 < pieces && *seen >= wanted && fits {
+            let parts = u128::from(*seen) * pieces;
+            if next < pieces && parts >= total * next && fits {
                 points.push(row.clone());
+                // The nearest one that leaves a piece of more than half the size.
+                next = (parts + total / 2) / total.max(1) + 1;
             }
         }
         points
@@ -136,10 +143,10 @@ mod tests {
             b"b"
         );
         // What one row holds stays together; what lies behind it does not make up for it.
-        assert_eq!(
-            points(&[(b'a', 1), (b'b', 90), (b'c', 1), (b'd', 28)], 4),
-            b"bcd"
-        );
+        let large = |behind| [(b'a', 1), (b'b', 84), (b'c', 1), (b'd', behind)];
+        assert_eq!(points(&large(34), 4), b"b");
+        assert_eq!(points(&large(28), 4), b"b");
+        assert_eq!(points(&[], 4), b"");
     }
 
     #[test]

@@ -347,6 +347,18 @@ fn tablets_that_change_before_their_turn_are_compacted() {
     }
 }
 
+/// One that was made of several is compacted once, not once for each of these.
+#[test]
+fn a_merged_tablet_is_compacted_once() {
+    let rig = Rig::new();
+    rig.table.flush(true).unwrap();
+    rig.compact(|rig| rig.table.merge(None, None).unwrap())
+        .unwrap();
+    assert_eq!(files(&rig.table), [1]);
+    assert_eq!(all(&rig.table).len(), 100);
+    assert_eq!(rig.store.metrics().compactions, 1);
+}
+
 /// Waits until all compactions ended.
 pub(super) fn wait_for_the_end(rig: &Rig) {
     let begun = Instant::now();

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, ErrorKind, IteratorSetting,
-    Source, Table, TableOptions,
+    Batch, BatchLimit, BatchWriter, BatchWriterConfig, BoxedIterator, ColumnSelection,
+    ColumnUpdate, CompactOptions, ErrorKind, IteratorClass, IteratorEnvironment, IteratorOptions,
+    IteratorSetting, Range, Result, SortedKeyValueIterator, Source, Table, TableOptions,
 };
 use ostrakon_store::{Components, Store, StoreOptions};
 
@@ -229,6 +230,101 @@ fn what_the_request_drops_does_not_count() {
     assert!(all(&table).is_empty());
 }
 
+/// Gives the first entry of each row, and does not read the others.
+struct FirstOfRow {
+    source: BoxedIterator,
+    range: Range,
+}
+
+impl SortedKeyValueIterator for FirstOfRow {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.range = range.clone();
+        self.source.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, _: BatchLimit) -> Result<bool> {
+        let (entries, bytes) = (1, 1);
+        let mut first = Batch::new();
+        while first.is_empty() {
+            if !self
+                .source
+                .next_batch(&mut first, BatchLimit { entries, bytes })?
+                && first.is_empty()
+            {
+                return Ok(false);
+            }
+        }
+        out.push(first.key(0), first.value(0))?;
+        let rest = Range::tablet(Some(first.row(0)), None).clip(&self.range);
+        if let Some(rest) = &rest {
+            self.source.seek(rest, &ColumnSelection::all())?;
+        }
+        Ok(rest.is_some())
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self {
+            source: self.source.deep_copy(),
+            range: self.range.clone(),
+        })
+    }
+}
+
+const FIRST_OF_ROW: &str = "test.FirstOfRow";
+const OF_COPY: &str = "ofCopy";
+
+struct Registered;
+
+impl IteratorClass for Registered {
+    fn names(&self) -> &[&str] {
+        &[FIRST_OF_ROW]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Skips."
+    }
+
+    fn validate(&self, _: &IteratorOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn init(
+        &self,
+        mut source: BoxedIterator,
+        options: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        let range = Range::all();
+        if options.contains_key(OF_COPY) {
+            source = source.deep_copy();
+        }
+        Ok(Box::new(FirstOfRow { source, range }))
+    }
+}
+
+#[test]
+fn what_iterators_skip_does_not_count() {
+    for of_copy in [false, true] {
+        let mut components = components();
+        components.iterators.register(Arc::new(Registered));
+        let store = open(&components, true);
+        let table = table(&store, 10_000_000, &ALL_VERSIONS);
+        write_noise(&table, (0..ROWS).map(|number| row(number % 1000)));
+        is_much(&store);
+        let mut first = IteratorSetting::new(30, "first", FIRST_OF_ROW);
+        if of_copy {
+            first.options.insert(OF_COPY.into(), "true".into());
+        }
+        let options = CompactOptions {
+            iterators: vec![first],
+            ..CompactOptions::default()
+        };
+        table.compact(&options).unwrap();
+        assert!(store.metrics().flush_bytes > 0, "memory was not flushed");
+        assert_eq!(all(&table).len(), 1000);
+    }
+}
+
 #[test]
 fn without_background_work_nothing_splits() {
     let store = open(&components(), false);
@@ -342,4 +438,32 @@ fn a_table_that_changed_meanwhile_is_not_split_first() {
     .unwrap();
     assert!(all(&rig.table).is_empty());
     assert_eq!(rig.store.metrics().splits, 0);
+}
+
+/// Rows may hold much in one part of a table and little in another: pieces are equal by bytes, not by entries.
+#[test]
+fn pieces_are_equal_whatever_the_size_of_rows() {
+    // A trial of equal parts of the entries would see the large ones once in eight, or not at all.
+    for small_before in [44_000, 600_000] {
+        let components = components();
+        let store = open(&components, true);
+        let threshold = 10_000_000;
+        let table = table(&store, threshold, &[]);
+        write_noise(&table, (0..ROWS).map(|number| format!("b{}", row(number))));
+        let small = |number| {
+            let part = if number < small_before { 'a' } else { 'c' };
+            format!("{part}{}", row(number))
+        };
+        write(&table, (0..960_000).map(small), |value| {
+            value.clear();
+            value.extend_from_slice(b"one");
+        });
+        table.compact(&CompactOptions::default()).unwrap();
+        assert_eq!(store.metrics().flush_bytes, 0, "memory was flushed");
+        let tablets = table.tablets().unwrap();
+        let sizes: Vec<u64> = tablets.iter().map(|tablet| tablet.bytes).collect();
+        // Not all compress as well.
+        let fits = |bytes: &u64| (threshold / 3..=threshold * 5 / 4).contains(bytes);
+        assert!(sizes.iter().all(fits), "{sizes:?}");
+    }
 }

@@ -58,7 +58,7 @@ impl TableCore {
         let stacker = self.stacker();
         let full = job.files.len() == job.tablet.files.len();
         let mut stack = stacker.majc(
-            job.sources(&stacker, |source| source)?,
+            job.sources(&stacker, |source, _| source)?,
             full,
             job.user,
             &job.iterators,
@@ -166,23 +166,24 @@ impl TableCore {
 }
 
 impl Job {
-    /// What is merged, newest first, each wrapped by `wrap`. What comes from memory has gone through the iterators of
-    /// a flush then.
+    /// What is merged, newest first, each wrapped by `wrap`, which is told whether it comes from memory. What does has
+    /// gone through the iterators of a flush then.
     pub(super) fn sources(
         &self,
         stacker: &Stacker,
-        wrap: impl Fn(BoxedIterator) -> BoxedIterator,
+        wrap: impl Fn(BoxedIterator, bool) -> BoxedIterator,
     ) -> StoreResult<Vec<BoxedIterator>> {
-        let stoppable = |source| -> BoxedIterator {
-            Box::new(StoppableIterator::new(wrap(source), self.cancel.clone()))
+        let stoppable = |source, in_memory| -> BoxedIterator {
+            let source = wrap(source, in_memory);
+            Box::new(StoppableIterator::new(source, self.cancel.clone()))
         };
         let mut sources = Vec::with_capacity(self.memory.len() + self.files.len());
         for memtable in &self.memory {
-            let source = stoppable(Box::new(MemtableIterator::new(memtable.clone())));
+            let source = stoppable(Box::new(MemtableIterator::new(memtable.clone())), true);
             sources.push(stacker.minc(vec![source])?);
         }
         let files = file_sources(&self.files, false).into_iter();
-        sources.extend(files.map(stoppable));
+        sources.extend(files.map(|source| stoppable(source, false)));
         Ok(sources)
     }
 

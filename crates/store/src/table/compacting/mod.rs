@@ -5,4 +5,5 @@ mod background;
 mod job;
 mod request;
 mod split_first;
+mod trial;
 mod with_memory;

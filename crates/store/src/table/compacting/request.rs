@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_cell::CompactOptions;
+use parking_lot::Mutex;
 
 use super::at_end::AtEnd;
 use super::job::Job;
@@ -81,8 +82,10 @@ impl TableCore {
             .into_iter()
             .map(|tablet| tablet.extent.clone())
             .collect();
+        // Tablets that were merged from several of these.
+        let merged = Mutex::new(Vec::new());
         self.on_all_threads(&extents, |extent, helped| {
-            self.compact_whole(extent, options, cancel, helped)
+            self.compact_whole(extent, &merged, options, cancel, helped)
         })
     }
 
@@ -111,10 +114,11 @@ impl TableCore {
     }
 
     /// Compacts all files of the tablet with these rows, or of the tablets that have them after splits and merges
-    /// meanwhile.
+    /// meanwhile. Those of other rows too go into `merged`, and what is there already is done.
     fn compact_whole(
         &self,
         extent: &Fence,
+        merged: &Mutex<Vec<Fence>>,
         options: &CompactOptions,
         cancel: &Cancel,
         helped: bool,
@@ -136,7 +140,8 @@ impl TableCore {
             let Some(tablet) = last(&self.layout()).filter(|now| now.extent.through == end) else {
                 continue;
             };
-            if tablet.files.is_empty() {
+            let is_done = |merged: &Fence| merged.encloses(&tablet.extent);
+            if tablet.files.is_empty() || merged.lock().iter().any(is_done) {
                 rest = before(rest, &tablet);
                 continue;
             }
@@ -151,6 +156,9 @@ impl TableCore {
                 helped,
             };
             if self.run_measured(&job)? {
+                if !extent.encloses(&tablet.extent) {
+                    merged.lock().push(tablet.extent.clone());
+                }
                 rest = before(rest, &tablet);
             }
         }
