@@ -27,7 +27,6 @@ pub(super) struct Copies<'a> {
 
 /// A copy that a store can be opened from.
 struct Sound {
-    bytes: Vec<u8>,
     /// How many commits are in it.
     commits: u64,
 }
@@ -35,9 +34,8 @@ struct Sound {
 /// The copy to open.
 pub(super) struct Chosen {
     pub(super) path: PathBuf,
-    pub(super) bytes: Vec<u8>,
     /// Why it is not the first.
-    instead: Option<Error>,
+    instead: Option<String>,
     /// What is wrong with the mirror, if the first is chosen.
     mirror: Option<Error>,
 }
@@ -101,20 +99,21 @@ impl<'a> Copies<'a> {
     /// Makes the copies equal, from the one to be trusted.
     fn mend(&self) -> StoreResult<()> {
         let chosen = self.choose()?;
-        if let Some(error) = chosen.instead {
-            self.vfs.replace(&self.first, &chosen.bytes)?;
+        let bytes = self.vfs.read_to_vec(&chosen.path, u64::MAX)?;
+        if let Some(found) = chosen.instead {
+            self.vfs.replace(&self.first, &bytes)?;
             tracing::warn!(
                 file = %self.first.display(),
-                found = %error,
-                "the catalog was damaged or missing and was restored from its mirror; nothing is lost"
+                found,
+                "the catalog was restored from its mirror; nothing is lost"
             );
             return Ok(());
         }
-        self.vfs.replace(&self.mirror, &chosen.bytes)?;
+        self.vfs.replace(&self.mirror, &bytes)?;
         match chosen.mirror {
             Some(error) if error.kind() != ErrorKind::NotFound => tracing::warn!(
                 file = %self.mirror.display(),
-                found = %error,
+                found = reason(&error),
                 "the mirror of the catalog was damaged and was made anew"
             ),
             _ => tracing::info!(
@@ -125,29 +124,38 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// The copy to trust, and its bytes: the first, unless it is damaged or missing, or lacks commits
-    /// that are in the mirror. That may be damage too: after a crash redb takes an unreadable commit
-    /// for one that was under way.
-    pub(super) fn choose(&self) -> StoreResult<Chosen> {
+    /// The copy to read without changing anything.
+    pub(super) fn readable(&self) -> StoreResult<Chosen> {
+        if !self.are_equal()? {
+            return self.choose();
+        }
+        Ok(Chosen {
+            path: self.first.clone(),
+            instead: None,
+            mirror: None,
+        })
+    }
+
+    /// The copy to trust: the first, unless it is damaged or missing, or lacks commits that are in the
+    /// mirror. That may be damage too: after a crash redb takes an unreadable commit for one that was
+    /// under way.
+    fn choose(&self) -> StoreResult<Chosen> {
         let first = self.look_at(&self.first)?;
         let mirror = self.look_at(&self.mirror)?;
-        let from_mirror = |bytes, instead| {
+        let from_mirror = |instead| {
             Ok(Chosen {
                 path: self.mirror.clone(),
-                bytes,
                 instead: Some(instead),
                 mirror: None,
             })
         };
         match (first, mirror) {
             (Ok(first), Ok(mirror)) if first.commits < mirror.commits => from_mirror(
-                mirror.bytes,
-                Error::new(ErrorKind::Corruption, "its last commit cannot be read"),
+                "its last commit is damaged, or was cut off by a loss of power".to_owned(),
             ),
-            (Err(error), Ok(mirror)) => from_mirror(mirror.bytes, error),
-            (Ok(first), mirror) => Ok(Chosen {
+            (Err(error), Ok(_)) => from_mirror(reason(&error)),
+            (Ok(_), mirror) => Ok(Chosen {
                 path: self.first.clone(),
-                bytes: first.bytes,
                 instead: None,
                 mirror: mirror.err(),
             }),
@@ -215,7 +223,9 @@ impl<'a> Copies<'a> {
         if bytes.is_empty() {
             return Ok(Err(open::empty(&failing)));
         }
-        let copied = Copied(Mutex::new(bytes.clone()));
+        // Not kept: whoever needs the bytes reads them once more, and a large catalog is in memory
+        // once.
+        let copied = Copied(Mutex::new(bytes));
         let database = match open::open_database(&failing, copied, CACHE_BYTES) {
             Ok(database) => database,
             Err(error) if is_damage(&error) => return Ok(Err(error)),
@@ -223,7 +233,6 @@ impl<'a> Copies<'a> {
         };
         match open::read_meta(&database, &failing) {
             Ok(meta) => Ok(Ok(Sound {
-                bytes,
                 commits: meta.commits,
             })),
             // Its checksum is right: no damage, and not ours to replace.
@@ -237,12 +246,11 @@ impl<'a> Copies<'a> {
 impl Chosen {
     /// Says so if the first copy was passed over and stays as it is.
     pub(super) fn warn_of_damage(&self) {
-        if let Some(error) = &self.instead {
+        if let Some(found) = &self.instead {
             tracing::warn!(
                 file = %self.path.display(),
-                found = %error,
-                "the catalog is damaged or missing and is read from its mirror; opening the store for \
-                 writing restores it"
+                found,
+                "the catalog is read from its mirror; opening the store for writing restores it"
             );
         }
     }

@@ -268,3 +268,27 @@ fn a_newer_format_is_not_replaced_by_an_older_mirror() {
     assert_eq!(kind(open(&disk)), ErrorKind::NewerFormat);
     assert_eq!(bytes(&disk, &first()), newer);
 }
+
+#[test]
+fn a_mirror_that_cannot_be_made_leaves_no_piece_of_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = directory.path();
+    let vfs = crate::vfs::RealVfs::shared();
+    let catalog = Catalog::create(&vfs, dir, identity(), 1 << 20).unwrap();
+    fill(&catalog, 2);
+    let content = everything(&catalog);
+    drop(catalog);
+    let mirror = dir.join("catalog.mirror");
+    vfs.remove(&mirror).unwrap();
+    vfs.create_dir_all(&mirror).unwrap();
+    assert_eq!(
+        kind(Catalog::open(&vfs, dir, 1 << 20)),
+        ErrorKind::InvalidArgument
+    );
+    assert!(!vfs.exists(&dir.join("catalog.mirror.new")).unwrap());
+    let reading = Catalog::open_read_only(&vfs, dir, 1 << 20).unwrap();
+    assert_eq!(everything(&reading), content);
+    vfs.remove_dir(&mirror).unwrap();
+    let catalog = Catalog::open(&vfs, dir, 1 << 20).unwrap();
+    assert_eq!(everything(&catalog), content);
+}

@@ -174,10 +174,14 @@ impl Catalog {
     ///
     /// As [`open`](Self::open).
     pub fn open_read_only(vfs: &Arc<dyn Vfs>, dir: &Path, cache_bytes: usize) -> StoreResult<Self> {
-        let chosen = Copies::of(&**vfs, dir).choose()?;
+        let chosen = Copies::of(&**vfs, dir).readable()?;
         chosen.warn_of_damage();
         let failing = Failing::new(&chosen.path);
-        Self::open_in(failing, Copied(Mutex::new(chosen.bytes)), None, cache_bytes)
+        let bytes = vfs.read_to_vec(&chosen.path, u64::MAX)?;
+        if bytes.is_empty() {
+            return Err(empty(&failing));
+        }
+        Self::open_in(failing, Copied(Mutex::new(bytes)), None, cache_bytes)
     }
 
     fn open_in(

@@ -132,10 +132,14 @@ pub trait Vfs: Send + Sync + Debug {
             self.remove(&temporary)?;
         }
         let mut file = self.create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
+        let written = file.write_all(bytes).and_then(|()| file.sync_data());
         drop(file);
-        self.rename(&temporary, path)?;
+        written
+            .and_then(|()| self.rename(&temporary, path))
+            .inspect_err(|_| {
+                // A full disk is no fuller than before.
+                let _ = self.remove(&temporary);
+            })?;
         match path.parent() {
             Some(dir) => self.sync_dir(dir),
             None => Ok(()),
