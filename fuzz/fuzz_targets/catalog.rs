@@ -52,8 +52,8 @@ fuzz_target!(|input: Input<'_>| {
         assert_eq!(format::encode_commit(commits), sealed);
     }
     let sealed = seal(format::LOG_KEY, input.fields);
-    if let Ok(segment) = format::decode_log(&sealed) {
-        assert_eq!(format::encode_log(segment), sealed);
+    if let Ok(end) = format::decode_log(&sealed) {
+        assert_eq!(format::encode_log(end), sealed);
     }
 });
 

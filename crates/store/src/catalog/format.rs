@@ -11,7 +11,7 @@
 //! meta       "store"          -> instance:text created_millis:i64 next_table:u32 next_file:u64
 //!                                wal_low_water:u64
 //! meta       "commit"         -> commits:u64             (absent before the first commit)
-//! meta       "log"            -> segment:u64             (absent before the first closing)
+//! meta       "log"            -> segment:u64 [bytes:u64] (absent before the first closing; bytes not 0)
 //! tables     table            -> name:text time_type:u8 state:u8 flushed_sequence:u64
 //!                                flushed_time:i64 created_millis:i64
 //!                                count:varint { name:text value:text }
@@ -71,6 +71,15 @@ pub struct StoreRecord {
     /// Of the log's segments from this number on none may be missing, up to the last there is; those
     /// with lower numbers may be deleted if nobody needs them. 0: not known, as in format 1.
     pub wal_low_water: u64,
+}
+
+/// Where the log ended when the store was last closed in order. There may be later segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The last segment that held something; 0 if the store never was closed.
+    pub segment: u64,
+    /// So many bytes of it were on the disk; 0: not known.
+    pub bytes: u64,
 }
 
 fn corrupt(what: &str, problem: &str) -> Error {
@@ -176,13 +185,29 @@ pub fn decode_commit(value: &[u8]) -> StoreResult<u64> {
 }
 
 /// The value under [`LOG_KEY`].
-pub fn encode_log(segment: u64) -> Vec<u8> {
-    encode_number(LOG_KEY, segment)
+pub fn encode_log(end: LogEnd) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    out.extend_from_slice(&end.segment.to_le_bytes());
+    if end.bytes > 0 {
+        out.extend_from_slice(&end.bytes.to_le_bytes());
+    }
+    seal(LOG_KEY, out)
 }
 
-/// The last segment of the log that held something when the store was closed.
-pub fn decode_log(value: &[u8]) -> StoreResult<u64> {
-    decode_number("the last segment of the log", LOG_KEY, value)
+/// The end of the log when the store was closed.
+pub fn decode_log(value: &[u8]) -> StoreResult<LogEnd> {
+    let what = "the end of the log";
+    let mut fields = unseal(what, LOG_KEY, value)?;
+    let mut read = || {
+        let segment = fields.u64()?;
+        let bytes = match fields.is_empty() {
+            true => 0,
+            false => fields.u64().filter(|bytes| *bytes > 0)?,
+        };
+        Some(LogEnd { segment, bytes })
+    };
+    let end = read();
+    finish(what, fields, end)
 }
 
 fn encode_number(key: &[u8], number: u64) -> Vec<u8> {
@@ -550,7 +575,12 @@ mod tests {
         every_change_is_found(&encode_format(CATALOG_FORMAT), decode_format);
         every_change_is_found(&encode_store(&store(99)), decode_store);
         every_change_is_found(&encode_commit(99), decode_commit);
-        every_change_is_found(&encode_log(99), decode_log);
+        let end = LogEnd {
+            segment: 99,
+            bytes: 100,
+        };
+        every_change_is_found(&encode_log(end), decode_log);
+        every_change_is_found(&encode_log(LogEnd { bytes: 0, ..end }), decode_log);
         every_change_is_found(&encode_file(&file(99)), |value| {
             decode_file(&file_key(FileId(99)), value)
         });
@@ -613,7 +643,10 @@ mod tests {
             prop_assert_eq!(decode_store(&encode_store(&store(seed))).unwrap(), store(seed));
             prop_assert_eq!(decode_format(&encode_format(seed as u32)).unwrap(), seed as u32);
             prop_assert_eq!(decode_commit(&encode_commit(seed)).unwrap(), seed);
-            prop_assert_eq!(decode_log(&encode_log(seed)).unwrap(), seed);
+            let end = LogEnd { segment: seed, bytes: seed ^ 1 };
+            prop_assert_eq!(decode_log(&encode_log(end)).unwrap(), end);
+            let unknown = LogEnd { segment: seed, bytes: 0 };
+            prop_assert_eq!(decode_log(&encode_log(unknown)).unwrap(), unknown);
         }
 
         #[test]

@@ -17,6 +17,7 @@ mod transaction;
 mod view;
 
 pub use fence::Fence;
+pub use format::LogEnd;
 pub use open::{Catalog, CatalogIdentity};
 pub use records::{
     FileId, FileRecord, FileReference, NewTable, TableId, TableRecord, TableState, Tablet,

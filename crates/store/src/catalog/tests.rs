@@ -465,7 +465,10 @@ fn fill_fixture(catalog: &Catalog) {
         tx.delete_rows(graph, &fence("i", "q"))?;
         tx.clone_table(graph, "clone", NewTable::default())?;
         tx.set_wal_low_water(9)?;
-        tx.set_wal_last(12)
+        tx.set_wal_last(LogEnd {
+            segment: 12,
+            bytes: 345,
+        })
     });
 }
 
@@ -499,7 +502,14 @@ fn the_fixture_of_this_format_still_reads_the_same() {
     let fresh = create(&memory());
     fill_fixture(&fresh);
     assert_eq!(everything(&fixture), everything(&fresh));
-    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), 12);
+    // It was made before lengths were kept.
+    let end = LogEnd {
+        segment: 12,
+        bytes: 0,
+    };
+    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
+    let end = LogEnd { bytes: 345, ..end };
+    assert_eq!(fresh.view().unwrap().wal_last().unwrap(), end);
 }
 
 /// A catalog of format 1 is read, and stays one until it learns of the log.
@@ -516,7 +526,8 @@ fn a_catalog_of_format_1_is_read() {
     let fresh = create(&memory());
     fill_fixture(&fresh);
     assert_eq!(everything(&fixture), everything(&fresh));
-    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), 0);
+    let unknown = LogEnd::default();
+    assert_eq!(fixture.view().unwrap().wal_last().unwrap(), unknown);
     apply(&fixture, |tx| tx.create_table("t", NewTable::default()));
     assert_eq!(fixture.format_for_test(), 1);
     apply(&fixture, |tx| tx.set_wal_low_water(10));

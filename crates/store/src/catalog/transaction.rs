@@ -7,7 +7,7 @@ use redb::{Database, ReadableTable, Table, WriteTransaction};
 
 use super::backend::Failing;
 use super::format::{
-    self, CATALOG_FORMAT, COMMIT_KEY, FORMAT_KEY, LOG_KEY, STORE_KEY, StoreRecord,
+    self, CATALOG_FORMAT, COMMIT_KEY, FORMAT_KEY, LOG_KEY, LogEnd, STORE_KEY, StoreRecord,
 };
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, Tablet};
@@ -216,10 +216,10 @@ impl<'a> CatalogTransaction<'a> {
         Ok(())
     }
 
-    /// Declares that the log holds something up to the segment with this number, all on the disk.
-    pub fn set_wal_last(&mut self, number: u64) -> StoreResult<()> {
+    /// Declares that the log holds something up to here, all on the disk.
+    pub fn set_wal_last(&mut self, end: LogEnd) -> StoreResult<()> {
         self.meta
-            .insert(LOG_KEY, &*format::encode_log(number))
+            .insert(LOG_KEY, &*format::encode_log(end))
             .map_err(|e| self.failing.error(e))?;
         Ok(())
     }

@@ -5,7 +5,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::backend::Failing;
 use super::fence::Fence;
-use super::format::{self, COMMIT_KEY, LOG_KEY, STORE_KEY};
+use super::format::{self, COMMIT_KEY, LOG_KEY, LogEnd, STORE_KEY};
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, TableId, TableRecord, Tablet};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -86,11 +86,10 @@ impl CatalogView {
         Ok(store(&self.meta, &self.failing)?.wal_low_water)
     }
 
-    /// The last segment of the log that held something when the store was last closed in order; 0
-    /// if it never was. There may be later ones.
-    pub fn wal_last(&self) -> StoreResult<u64> {
+    /// Where the log ended when the store was last closed in order.
+    pub fn wal_last(&self) -> StoreResult<LogEnd> {
         match self.meta.get(LOG_KEY).map_err(|e| self.failing.error(e))? {
-            None => Ok(0),
+            None => Ok(LogEnd::default()),
             Some(value) => format::decode_log(value.value()).map_err(|e| self.failing.record(e)),
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::open::Tables;
 use super::said::Said;
+use crate::catalog::LogEnd;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::{StoreContext, TableCore};
 use crate::threads;
@@ -192,26 +193,38 @@ pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> St
 /// Has the catalog say which is the last segment of the log that holds something, if it does not know.
 /// Call when the log is on the disk and nothing is added to it any more.
 pub(super) fn record_last_segment(context: &StoreContext, wal_dir: &Path) -> StoreResult<()> {
-    let current = context.segment.load(Ordering::SeqCst);
-    let mut last = current;
-    for (number, path) in list_segments(&*context.vfs, wal_dir)? {
-        // One without records may be gone after the next crash.
-        if number == current && context.vfs.len(&path)? <= SEGMENT_HEADER_BYTES as u64 {
-            last = current - 1;
-        }
+    let mut last = LogEnd {
+        segment: context.segment.load(Ordering::SeqCst),
+        bytes: context.log_end.load(Ordering::SeqCst),
+    };
+    if last.bytes <= SEGMENT_HEADER_BYTES as u64 {
+        // One without records may be gone after the next crash. That before it was synced when this was
+        // begun.
+        last.segment -= 1;
+        last.bytes = match list_segments(&*context.vfs, wal_dir)?
+            .into_iter()
+            .find(|(number, _)| *number == last.segment)
+        {
+            Some((_, path)) => context.vfs.len(&path)?,
+            None => 0,
+        };
     }
     let view = context.catalog.view()?;
     let (low, known) = (view.wal_low_water()?, view.wal_last()?);
     drop(view);
     let gapless = context.gapless_from.load(Ordering::SeqCst).max(low);
-    if last < gapless || last <= known || context.catalog.is_uncertain() {
+    if last.segment < gapless || last.segment <= known.segment || context.catalog.is_uncertain() {
         return Ok(());
     }
     record_log(context, 0, Some(last))
 }
 
-fn record_log(context: &StoreContext, needed: u64, last: Option<u64>) -> StoreResult<()> {
+fn record_log(context: &StoreContext, needed: u64, last: Option<LogEnd>) -> StoreResult<()> {
     let first = needed.max(context.gapless_from.load(Ordering::SeqCst));
+    // As when segments cannot be deleted: it is tried again and again.
+    if last.is_none() && context.catalog.view()?.wal_low_water()? >= first {
+        return Ok(());
+    }
     let recorded = context.catalog.transaction(|change| {
         change.set_wal_low_water(first)?;
         match last {

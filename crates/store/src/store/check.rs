@@ -31,9 +31,10 @@ impl Store {
         let current = context.segment.load(Ordering::SeqCst);
         let segments = list_segments(&*context.vfs, &self.wal_dir())?;
         let view = context.catalog.view()?;
-        let (first, last) = (view.wal_low_water()?, view.wal_last()?.max(current));
+        let (first, end) = (view.wal_low_water()?, view.wal_last()?);
         drop(view);
-        for damage in missing_segments(&self.wal_dir(), &segments, first, last) {
+        let begun = end.segment.max(current);
+        for damage in missing_segments(&self.wal_dir(), &segments, first, begun) {
             report
                 .problems
                 .push(problem(self.relative(&damage.path), None, damage.message));
@@ -41,12 +42,13 @@ impl Store {
         let last = segments.last().map(|(number, _)| *number);
         for (number, path) in segments {
             report.files += 1;
-            let outcome = SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(
-                |mut reader| {
+            let outcome =
+                SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(|reader| {
+                    let known = if number == end.segment { end.bytes } else { 0 };
+                    let mut reader = reader.written_to(known);
                     while reader.next_record().is_some() {}
                     reader.damage().map(crate::wal::Damage::to_error)
-                },
-            );
+                });
             match outcome {
                 Ok(None) => {}
                 // A segment that was flushed and deleted meanwhile.

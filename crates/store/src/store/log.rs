@@ -38,6 +38,9 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
     // Levels below `sync` were written without being synced: do it now that there is time.
     if context.health.check_writable().is_ok() {
         writer.sync()?;
+        context
+            .log_end
+            .store(writer.segment_bytes(), Ordering::SeqCst);
         // A disk that is full now has all that was promised: without the seal, the segment reads as
         // after a crash.
         let _ = writer.seal();

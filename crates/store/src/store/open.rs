@@ -183,6 +183,7 @@ impl Store {
             health: Health::default(),
             wakeups: crate::table::Wakeups::default(),
             segment: AtomicU64::new(0),
+            log_end: AtomicU64::new(0),
             gapless_from: AtomicU64::new(0),
             oldest_segment: AtomicU64::new(0),
             sequence: AtomicU64::new(0),
@@ -342,9 +343,13 @@ impl Store {
         let needed = oldest.unwrap_or(current).min(current);
         // As long as they are: a segment ends behind the group of commits that filled it.
         let mut log_bytes = 0;
+        let mut written = None;
         for (number, path) in list_segments(&*context.vfs, &self.wal_dir())? {
             if number >= needed {
                 log_bytes += context.vfs.len(&path)?;
+            }
+            if number == current {
+                written = Some(path);
             }
         }
         let long_log = log_bytes > KEPT_IN_LOG_BYTES;
@@ -360,9 +365,14 @@ impl Store {
         flushed?;
         if long_log {
             // The current segment may go only when another stands behind it: that of one with records
-            // never comes back.
+            // never comes back. Of one with another behind it all must be on the disk, also what says
+            // that it was closed.
+            if let Some(path) = written {
+                context.vfs.open_random(&path)?.sync_data()?;
+            }
             WalWriter::create(&context.vfs, &self.wal_dir(), current + 1)?;
             context.segment.store(current + 1, Ordering::SeqCst);
+            context.log_end.store(0, Ordering::SeqCst);
         }
         background::delete_old_segments(context, &self.tables)?;
         // The writes are safe without it, and a disk may be full.

@@ -49,7 +49,8 @@ pub(super) fn recover(
         Err(error) => return Err(error),
     };
     let first = view.wal_low_water()?;
-    let missing = missing_segments(wal_dir, &segments, first, view.wal_last()?);
+    let end = view.wal_last()?;
+    let missing = missing_segments(wal_dir, &segments, first, end.segment);
     if let Some(damage) = missing.first()
         && !read_only
     {
@@ -72,6 +73,7 @@ pub(super) fn recover(
     for (number, path) in segments {
         recovered.next_segment = recovered.next_segment.max(number + 1);
         let mut reader = match SegmentReader::open(&*context.vfs, &path, Some(number) == last) {
+            Ok(reader) if number == end.segment => reader.written_to(end.bytes),
             Ok(reader) => reader,
             Err(error) if read_only && error.kind() == ErrorKind::Corruption => {
                 recovered.damages.push(Damage {
@@ -238,6 +240,53 @@ mod tests {
             vfs.rename(Path::new("/away"), path).unwrap();
         }
         drop(open(&vfs).unwrap());
+    }
+
+    #[test]
+    fn a_segment_that_was_cut_after_closing_is_told() {
+        let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+        for row in ["a", "b", "c"] {
+            write(&vfs, row);
+        }
+        let (number, newest) = segments(&vfs).pop().unwrap();
+        assert_eq!(number, 3);
+        let whole = vfs.read_to_vec(&newest, u64::MAX).unwrap();
+        // What says that the store was closed is behind the records, and may be lost with the power.
+        let seal = crate::wal::RECORD_HEADER_BYTES;
+        for session in ["closed", "opened again"] {
+            for len in 0..whole.len() - seal {
+                let what = format!("{session}, cut to {len}");
+                vfs.replace(&newest, &whole[..len]).unwrap();
+                let error = open(&vfs).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corruption, "{what}: {error}");
+                assert!(error.to_string().contains("3.wal"), "{what}: {error}");
+                let options = StoreOptions {
+                    read_only: true,
+                    ..StoreOptions::default()
+                };
+                let components = Components {
+                    vfs: vfs.clone(),
+                    ..Components::default()
+                };
+                let store = Store::open_with(components, DIR, options).unwrap();
+                assert_eq!(store.damages().len(), 1, "{what}");
+                let problems = store.check(&mut |_, _| true).unwrap().problems;
+                assert_eq!(problems.len(), 1, "{what}: {problems:?}");
+            }
+            for len in whole.len() - seal..=whole.len() {
+                // Behind it nothing has begun.
+                if session == "closed" {
+                    for (_, later) in segments(&vfs).split_off(3) {
+                        vfs.remove(&later).unwrap();
+                    }
+                    vfs.replace(&newest, &whole[..len]).unwrap();
+                    drop(open(&vfs).unwrap());
+                }
+            }
+            vfs.replace(&newest, &whole).unwrap();
+            let store = open(&vfs).unwrap();
+            assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+        }
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub(crate) struct StoreContext {
     pub(crate) pressure: Pressure,
     /// Number of the log segment that is written now.
     pub(crate) segment: AtomicU64,
+    /// Bytes of that segment that were on the disk when the log ended; 0 before, and of a new one.
+    pub(crate) log_end: AtomicU64,
     /// From this number on there are no gaps in the log.
     pub(crate) gapless_from: AtomicU64,
     /// Log segments below this were deleted.

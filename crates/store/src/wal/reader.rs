@@ -7,7 +7,7 @@ use super::format::{
     decode_segment_header,
 };
 use super::writer::segment_path;
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
 /// Bytes that should hold records and do not.
@@ -38,6 +38,8 @@ pub struct SegmentReader {
     at: usize,
     is_last: bool,
     damage: Option<Damage>,
+    /// Up to here there are records, as somebody knows who saw them on the disk.
+    written: u64,
     /// What the records read so far say was on the disk.
     synced: u64,
 }
@@ -93,8 +95,8 @@ impl SegmentReader {
     /// record.
     ///
     /// # Errors
-    /// The file cannot be read or does not begin like a segment; a last segment that is shorter
-    /// than its header (a crash while it was begun) reads as empty.
+    /// The file cannot be read or does not begin like a segment; a last segment without a byte behind
+    /// its header reads as empty if that is not whole (a crash while it was begun).
     pub fn open(vfs: &dyn Vfs, path: &Path, is_last: bool) -> StoreResult<Self> {
         let bytes = vfs.read_to_vec(path, u64::MAX)?;
         let mut reader = Self {
@@ -103,21 +105,40 @@ impl SegmentReader {
             at: 0,
             is_last,
             damage: None,
+            written: 0,
             synced: SEGMENT_HEADER_BYTES as u64,
         };
-        if is_last && reader.bytes.len() < SEGMENT_HEADER_BYTES {
-            reader.bytes.clear();
-            return Ok(reader);
+        match decode_segment_header(&reader.bytes) {
+            Ok(_) => reader.at = SEGMENT_HEADER_BYTES,
+            Err(error)
+                if is_last
+                    && error.kind() == ErrorKind::Corruption
+                    && reader.bytes.len() <= SEGMENT_HEADER_BYTES =>
+            {
+                reader.bytes.clear();
+            }
+            Err(error) => return Err(error.with("file", path.display())),
         }
-        decode_segment_header(&reader.bytes).map_err(|error| error.with("file", path.display()))?;
-        reader.at = SEGMENT_HEADER_BYTES;
         Ok(reader)
+    }
+
+    /// The segment is known to hold records up to byte `end`: a place before that where reading stops
+    /// is damage. 0: nothing is known.
+    #[must_use]
+    pub fn written_to(mut self, end: u64) -> Self {
+        self.written = end;
+        self
     }
 
     /// The next record, or `None` at the end or at damage.
     pub fn next_record(&mut self) -> Option<(RecordHeader, &[u8])> {
         let rest = self.bytes.get(self.at..)?;
         if rest.is_empty() || self.damage.is_some() {
+            if self.damage.is_none() && (self.at as u64) < self.written {
+                self.damage = self.damage_here(
+                    "the log segment is shorter than it was when the store was closed",
+                );
+            }
             return None;
         }
         if decode_record(rest).is_none() {
@@ -167,15 +188,9 @@ impl SegmentReader {
     /// Decides whether the unreadable record at the present place is the torn end of the log or
     /// damage.
     fn judge_end(&self) -> Option<Damage> {
-        let damage = |message: &str| {
-            Some(Damage {
-                path: self.path.clone(),
-                offset: self.at as u64,
-                message: message.to_owned(),
-            })
-        };
-        if !self.is_last {
-            return damage("a log segment that was closed in order has an unreadable record");
+        if !self.is_last || (self.at as u64) < self.written {
+            return self
+                .damage_here("a log segment that was closed in order has an unreadable record");
         }
         // A later record that was written when this place was already on the disk proves that the
         // bytes here have changed since.
@@ -191,9 +206,17 @@ impl SegmentReader {
             }) && decode_record(rest).is_some()
         });
         if proof {
-            damage("the log has an unreadable record before others that were synced")
+            self.damage_here("the log has an unreadable record before others that were synced")
         } else {
             None
         }
+    }
+
+    fn damage_here(&self, message: &str) -> Option<Damage> {
+        Some(Damage {
+            path: self.path.clone(),
+            offset: self.at as u64,
+            message: message.to_owned(),
+        })
     }
 }

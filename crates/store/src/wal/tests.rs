@@ -61,6 +61,45 @@ fn a_segment_without_records_is_removed() {
 }
 
 #[test]
+fn a_segment_that_was_hardly_begun_holds_nothing() {
+    // A file may have its length before it has its bytes.
+    for begun in [vec![], vec![0; 7], vec![0; SEGMENT_HEADER_BYTES]] {
+        let (vfs, path) = written(&[], 0);
+        rewrite(&*vfs, &path, |bytes| *bytes = begun.clone());
+        assert_eq!(read(&*vfs, &path, true), (vec![], None), "{begun:?}");
+        assert!(SegmentReader::open(&*vfs, &path, false).is_err());
+    }
+    let (vfs, path) = written(&[b"x"], 1);
+    rewrite(&*vfs, &path, |bytes| bytes[..SEGMENT_HEADER_BYTES].fill(0));
+    assert!(SegmentReader::open(&*vfs, &path, true).is_err());
+}
+
+#[test]
+fn a_segment_that_is_shorter_than_it_was_is_damage() {
+    let payloads: [&[u8]; 3] = [b"one", b"two", b"three"];
+    let (vfs, path) = written(&payloads, 3);
+    let whole = vfs.read_to_vec(&path, u64::MAX).unwrap();
+    let damage = |len: usize, end: u64| {
+        rewrite(&*vfs, &path, |bytes| *bytes = whole[..len].to_vec());
+        let reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+        let mut reader = reader.written_to(end);
+        while reader.next_record().is_some() {}
+        reader.damage().cloned()
+    };
+    let last_begins = whole.len() as u64 - 45;
+    for len in 0..whole.len() {
+        assert_eq!(damage(len, 0), None, "cut to {len}: nothing is known");
+        let known = damage(len, whole.len() as u64).unwrap();
+        assert!(known.offset <= len as u64, "cut to {len}: {known:?}");
+        assert_eq!(
+            damage(len, last_begins).is_none(),
+            len as u64 >= last_begins
+        );
+    }
+    assert_eq!(damage(whole.len(), whole.len() as u64), None);
+}
+
+#[test]
 fn missing_segments_are_told_by_their_names() {
     let missing = |present: &[u64], first, last| -> Vec<String> {
         let present: Vec<_> = present.iter().map(|n| (*n, PathBuf::new())).collect();

@@ -4,6 +4,7 @@
 mod behaviour;
 mod compacting;
 mod constraints;
+mod log_order;
 mod lookups;
 mod memory;
 mod panics;
