@@ -1,8 +1,20 @@
 //! The store as a whole: opening, check, checkpoint.
 
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use crate::run::{Folder, IMPORT_CSV};
+
+/// The segments of the log that hold something, oldest first.
+fn log_segments(folder: &Folder) -> Vec<PathBuf> {
+    let mut segments: Vec<_> = std::fs::read_dir(folder.path("store/wal"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.metadata().unwrap().len() > 24)
+        .collect();
+    segments.sort();
+    segments
+}
 
 #[test]
 fn a_directory_without_a_store_is_told_and_left_alone() {
@@ -34,20 +46,14 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
     let folder = Folder::with_table();
     folder.ok(&["put", "t", "a", "f", "q", "first"]);
     folder.ok(&["put", "t", "b", "f", "q", "last"]);
-    let wal = folder.path("store/wal");
-    let mut segments: Vec<_> = std::fs::read_dir(&wal)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.metadata().unwrap().len() > 24)
-        .collect();
-    segments.sort();
-    let last = segments.pop().unwrap();
-    let whole = std::fs::read(&last).unwrap();
+    let segments = log_segments(&folder);
+    let last = segments.last().unwrap();
+    let whole = std::fs::read(last).unwrap();
     // In the header of the segment, and in its only batch, which nothing of the store stands behind.
     for at in [3, 40, 75] {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
-        std::fs::write(&last, bytes).unwrap();
+        std::fs::write(last, bytes).unwrap();
         let err = folder.fails(1, &["scan", "t"]);
         let name = last.file_name().unwrap().to_string_lossy().into_owned();
         assert!(err.contains(&name) && err.contains("--read-only"), "{err}");
@@ -59,7 +65,7 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
         let rest = folder.ok(&["--read-only", "scan", "t", "--values-only"]);
         assert_eq!(rest, "first\n", "byte {at}");
     }
-    std::fs::write(&last, whole).unwrap();
+    std::fs::write(last, whole).unwrap();
     assert!(folder.ok(&["check"]).contains(": 0 problems"));
 }
 
@@ -71,13 +77,7 @@ fn a_log_segment_that_somebody_deleted_is_missed() {
     }
     // Reading, and a session that writes nothing, leave nothing to be missed.
     folder.ok(&["table", "list"]);
-    let wal = folder.path("store/wal");
-    let mut segments: Vec<_> = std::fs::read_dir(&wal)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.metadata().unwrap().len() > 24)
-        .collect();
-    segments.sort();
+    let segments = log_segments(&folder);
     assert_eq!(segments.len(), 3);
     for (path, rest) in segments.iter().zip(["b\nc\n", "a\nc\n", "a\nb\n"]) {
         let bytes = std::fs::read(path).unwrap();
@@ -231,7 +231,7 @@ fn what_background_work_fails_of_is_said_once_a_command() {
 /// Flips bytes in the middle of the largest table file; its name.
 fn damage_largest_file(store: &std::path::Path) -> String {
     let mut folders = vec![store.to_owned()];
-    let mut largest = (0, std::path::PathBuf::new());
+    let mut largest = (0, PathBuf::new());
     while let Some(folder) = folders.pop() {
         for file in std::fs::read_dir(folder).unwrap().flatten() {
             let kind = file.file_type().unwrap();
