@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test conformance test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -39,6 +39,10 @@ test: ## everything a change must pass: format, lints, tests, benchmarks run tin
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
 	@$(MAKE) --no-print-directory test-python
+
+conformance: ## random scripts on a real Accumulo and here, answers compared (ARGS="--runs 1000"; ARGS=--help)
+	@scripts/setup java
+	$(CARGO) run -q -p ostrakon-testkit --example conformance -- $(ARGS)
 
 test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
 	@scripts/setup python

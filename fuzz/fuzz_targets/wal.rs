@@ -5,12 +5,17 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use ostrakon_store::vfs::MemoryVfs;
-use ostrakon_store::wal::{SegmentReader, WalWriter, list_segments};
+use ostrakon_store::wal::{
+    LogOrigin, SegmentEnd, SegmentPlace, SegmentReader, WalWriter, list_segments,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let vfs = MemoryVfs::shared();
     let dir = Path::new("/wal");
-    if vfs.create_dir_all(dir).is_err() || WalWriter::create(&vfs, dir, 1).is_err() {
+    let (origin, previous) = (LogOrigin::default(), SegmentEnd::default());
+    if vfs.create_dir_all(dir).is_err()
+        || WalWriter::create(&vfs, dir, 1, origin, previous).is_err()
+    {
         return;
     }
     let Some((_, path)) = list_segments(&*vfs, dir).ok().and_then(|mut all| all.pop()) else {
@@ -23,7 +28,12 @@ fuzz_target!(|bytes: &[u8]| {
             return;
         }
         for is_last in [false, true] {
-            if let Ok(mut reader) = SegmentReader::open(&*vfs, &path, is_last) {
+            let place = SegmentPlace {
+                number: 1,
+                is_last,
+                ..SegmentPlace::default()
+            };
+            if let Ok(mut reader) = SegmentReader::open(&*vfs, &path, place) {
                 while reader.next_record().is_some() {}
                 let _ = reader.damage();
             }

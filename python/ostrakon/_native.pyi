@@ -24,6 +24,8 @@ class NativeStore:
         auths: list[_Bytes] | None,
         create: bool,
         read_only: bool,
+        allow_damage: bool,
+        wait: float,
         memory_budget_bytes: int | None,
         compaction_threads: int | None,
     ) -> NativeStore: ...
@@ -47,6 +49,21 @@ class NativeStore:
     def clone_table(self, name: str, to: str, flush: bool, properties: dict[str, str]) -> None: ...
     def set_online(self, name: str, online: bool) -> None: ...
     def checkpoint(self, directory: str | PathLike[str]) -> None: ...
+    def problems(
+        self, table: str | None
+    ) -> list[
+        tuple[
+            str | None,
+            tuple[bytes | None, bytes | None] | None,
+            str,
+            str,
+            str,
+            str,
+            int,
+            bool,
+        ]
+    ]: ...
+    def restore_file(self, file: str | PathLike[str]) -> tuple[str, int, list[str]]: ...
     def check(
         self, progress: Callable[[int, int], object] | None
     ) -> tuple[int, int, int, list[tuple[str, str | None, str]]]: ...

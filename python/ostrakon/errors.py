@@ -24,10 +24,13 @@ __all__ = [
     "MissingExtraError",
     "NewerFormatError",
     "NotFoundError",
+    "OfflineError",
     "OutOfSpaceError",
     "PermissionDeniedError",
     "ReadOnlyError",
+    "TimedOutError",
     "TooLargeError",
+    "TooManyOpenFilesError",
     "UnavailableError",
     "UnsupportedError",
 ]
@@ -81,7 +84,11 @@ class IoError(Error):
 
 
 class OutOfSpaceError(Error):
-    """The disk, a quota or the file-descriptor table is full: make room and repeat."""
+    """The disk or a quota is full: make room and repeat."""
+
+
+class TooManyOpenFilesError(Error):
+    """No file descriptor is left: raise the limit, or close something, and repeat."""
 
 
 class LockedError(Error):
@@ -106,11 +113,19 @@ class NewerFormatError(Error):
 
 
 class ClosedError(Error):
-    """The store, table or writer was closed, or the table is off-line."""
+    """The store, writer or scan was closed: open another one."""
+
+
+class OfflineError(ClosedError):
+    """The table is off-line: bring it on-line and repeat. It is a `ClosedError` too."""
 
 
 class CancelledError(Error):
     """Somebody cancelled the operation."""
+
+
+class TimedOutError(Error, TimeoutError):
+    """The time that the caller gave was over. It is a `TimeoutError` too."""
 
 
 class UnavailableError(Error):

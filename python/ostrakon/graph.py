@@ -1,8 +1,9 @@
 """Graphs in tables: making them, writing them, computing on them where they are.
 
 Every function takes an open store and the names of tables. What is read is what `auths` may see;
-what is written carries the label `visibility`. Results say how much they wrote: `relative_io` is
-the number of entries written for each entry of the result.
+what is written carries the label `visibility`, together with the label of an entry that is
+copied. Results computed with authorizations need a label; `b""` makes them public. Results say how
+much they wrote: `relative_io` is the number of entries written for each entry of the result.
 
 >>> import ostrakon
 >>> from ostrakon import graph
@@ -198,7 +199,7 @@ def put_edges(
     *,
     form: str = "adjacency",
     first_edge: int = 0,
-    visibility: Bytes = b"",
+    visibility: Bytes | None = None,
 ) -> int:
     """Writes edges into the tables of a form, made where missing; returns the entries written.
 
@@ -230,7 +231,7 @@ def bfs(
     result_transpose: str | None = None,
     collect: bool = False,
     auths: Iterable[Bytes] | None = None,
-    visibility: Bytes = b"",
+    visibility: Bytes | None = None,
     memory_bytes: int | None = None,
 ) -> Bfs:
     """Searches breadth first, `steps` steps from the vertices `start`.
@@ -277,7 +278,7 @@ def table_mult(
     result_transpose: str | None = None,
     collect: bool | None = None,
     auths: Iterable[Bytes] | None = None,
-    visibility: Bytes = b"",
+    visibility: Bytes | None = None,
     memory_bytes: int | None = None,
     threads: int | None = None,
 ) -> Outcome:
@@ -328,7 +329,7 @@ def _elementwise(
     result_transpose: str | None = None,
     collect: bool | None = None,
     auths: Iterable[Bytes] | None = None,
-    visibility: Bytes = b"",
+    visibility: Bytes | None = None,
     memory_bytes: int | None = None,
 ) -> Outcome:
     context = _context(auths, visibility, memory_bytes, None)
@@ -496,7 +497,7 @@ def _compute(
     *,
     collect: bool | None = None,
     auths: Iterable[Bytes] | None = None,
-    visibility: Bytes = b"",
+    visibility: Bytes | None = None,
     memory_bytes: int | None = None,
     threads: int | None = None,
     **options: Any,
@@ -515,7 +516,7 @@ def _compute(
 
 def _context(
     auths: Iterable[Bytes] | None,
-    visibility: Bytes,
+    visibility: Bytes | None,
     memory_bytes: int | None,
     threads: int | None,
 ) -> dict[str, Any]:

@@ -12,7 +12,15 @@ from ostrakon.progress import Progress, told
 from ostrakon.ranges import Bytes
 from ostrakon.table import Table, _auths
 
-__all__ = ["CheckReport", "Problem", "Store", "TableInfo", "open"]
+__all__ = [
+    "CheckReport",
+    "Problem",
+    "RestoredFile",
+    "Store",
+    "TableInfo",
+    "TableProblem",
+    "open",
+]
 
 
 class TableInfo(NamedTuple):
@@ -32,6 +40,31 @@ class Problem(NamedTuple):
     message: str
 
 
+class TableProblem(NamedTuple):
+    """Something that fails now in one table or tablet, or in the whole store (`table` is `None`).
+
+    `tablet` is the last row of the tablet before and its own; `activity` what fails (`flush`,
+    `compaction`, `properties` ...), `kind` and `message` the cause, `way_out` what to do.
+    """
+
+    table: str | None
+    tablet: tuple[bytes | None, bytes | None] | None
+    activity: str
+    kind: str
+    message: str
+    way_out: str
+    times: int
+    refuses_writes: bool
+
+
+class RestoredFile(NamedTuple):
+    """A table file that `Store.restore_file` put back."""
+
+    file: str
+    bytes: int
+    tables: list[str]
+
+
 class CheckReport(NamedTuple):
     """The outcome of `Store.check`; `problems` is empty for a sound store."""
 
@@ -47,13 +80,19 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     auths: Bytes | Iterable[Bytes] | None = None,
     create: bool = True,
     read_only: bool = False,
+    allow_damage: bool = False,
+    wait: float = 0.0,
     memory_budget_bytes: int | None = None,
     compaction_threads: int | None = None,
 ) -> Store:
     """Opens the store in the directory `path`, making it one if it is empty or absent.
 
     Without a path the store lives in memory and is gone when closed. `auths` are the authorizations
-    held: scans have them by default and may ask for no others; `None` lets each scan name its own.
+    held: scans have them by default and may ask for no others, and what could show more than that
+    (compactions, clones, properties, tablets, checkpoints) is refused; `None` lets each scan name
+    its own and refuses nothing. One process writes a store at a time, or any number read it:
+    `read_only` opens it for reading, and `wait` is how many seconds to wait for a store that is in
+    use. `allow_damage`, with `read_only`, reads what is left of a store whose log is damaged.
     `memory_budget_bytes` is a quarter of the machine's memory, at most 4 GiB, unless given.
 
     >>> import ostrakon
@@ -68,6 +107,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
         auths=_auths(auths),
         create=create,
         read_only=read_only,
+        allow_damage=allow_damage,
+        wait=wait,
         memory_budget_bytes=memory_budget_bytes,
         compaction_threads=compaction_threads,
     )
@@ -77,7 +118,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
 class Store:
     """An open store: a directory of tables. Made by `ostrakon.open`, used as a context manager.
 
-    One process has a store open at a time; its threads share it. Every call lets other Python
+    One process writes a store at a time; its threads share it. A process that was forked opens the
+    store anew. Every call lets other Python
     threads run while the store works.
     """
 
@@ -170,6 +212,23 @@ class Store:
     def checkpoint(self, directory: str | PathLike[str]) -> None:
         """Copies the whole store to a new directory while it is in use; table files are linked."""
         self._native.checkpoint(directory)
+
+    def problems(self, table: str | None = None) -> list[TableProblem]:
+        """What fails now, of one table or of all; empty for a sound store. Other tables work.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     store.problems()
+        []
+        """
+        return [TableProblem(*found) for found in self._native.problems(table)]
+
+    def restore_file(self, file: str | PathLike[str]) -> RestoredFile:
+        """Puts a damaged or missing table file back, from a checkpoint's `files`.
+
+        The file is verified first: it must be sound, and the one the store knows under its name.
+        """
+        return RestoredFile(*self._native.restore_file(file))
 
     def check(self, *, progress: Progress = None) -> CheckReport:
         """Verifies every checksum, order and reference."""

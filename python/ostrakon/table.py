@@ -211,6 +211,7 @@ class Table:
         ordered: bool = True,
         limit: int | None = None,
         batch_entries: int = 1 << 16,
+        timeout: float | None = None,
     ) -> Scan:
         """A scan, run when it is read.
 
@@ -219,6 +220,8 @@ class Table:
         `auths`: what the reader may see; by default what the store was opened with. `fields`: the
         columns handed out; fewer are quicker. `text=False` hands out bytes instead of text.
         `ordered=False` reads in any order and with several threads. `limit`: entries at most.
+        `timeout`: seconds that one reading of the scan may take; after it `TimedOutError`. Ctrl-C
+        ends a scan that is being read.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -254,6 +257,7 @@ class Table:
             "ordered": ordered,
             "limit": limit,
             "batch_entries": batch_entries,
+            "timeout": timeout,
         }
         return Scan(self._native, argument)
 

@@ -16,7 +16,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Every kind there is today. A kind that is added later becomes `Error` until it has a class.
-const KINDS: [ErrorKind; 16] = [
+const KINDS: [ErrorKind; 19] = [
     ErrorKind::InvalidArgument,
     ErrorKind::NotFound,
     ErrorKind::AlreadyExists,
@@ -25,11 +25,14 @@ const KINDS: [ErrorKind; 16] = [
     ErrorKind::Corruption,
     ErrorKind::Io,
     ErrorKind::OutOfSpace,
+    ErrorKind::TooManyOpenFiles,
     ErrorKind::Locked,
     ErrorKind::ReadOnly,
     ErrorKind::Unsupported,
     ErrorKind::NewerFormat,
     ErrorKind::Closed,
+    ErrorKind::Offline,
+    ErrorKind::TimedOut,
     ErrorKind::Cancelled,
     ErrorKind::Unavailable,
     ErrorKind::Internal,
@@ -45,11 +48,14 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Corruption => "CorruptionError",
         ErrorKind::Io => "IoError",
         ErrorKind::OutOfSpace => "OutOfSpaceError",
+        ErrorKind::TooManyOpenFiles => "TooManyOpenFilesError",
         ErrorKind::Locked => "LockedError",
         ErrorKind::ReadOnly => "ReadOnlyError",
         ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::NewerFormat => "NewerFormatError",
         ErrorKind::Closed => "ClosedError",
+        ErrorKind::Offline => "OfflineError",
+        ErrorKind::TimedOut => "TimedOutError",
         ErrorKind::Cancelled => "CancelledError",
         ErrorKind::Unavailable => "UnavailableError",
         ErrorKind::Internal => "InternalError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,34 @@ def test_the_interpreter_runs_while_the_store_works(table: ostrakon.Table) -> No
         done.set()
         other.join()
     assert before < written < read
+
+
+def test_a_reader_administers_nothing(tmp_path: Path) -> None:
+    with ostrakon.open(auths=["a"]) as store:
+        table = store.create_table("t")
+        table.put("r", "q", 1, visibility="a")
+        scan = pa.table(table.scan())
+        assert scan.num_rows == 1
+        for refused in (
+            table.compact,
+            table.flush,
+            table.tablets,
+            lambda: table.add_splits(["m"]),
+            lambda: table.set_properties({"table.bloom.enabled": "true"}),
+            lambda: store.clone_table("t", "u"),
+            lambda: store.checkpoint(tmp_path / "copy"),
+            store.check,
+        ):
+            with pytest.raises(ostrakon.errors.PermissionDeniedError, match="administrators"):
+                refused()
+
+
+def test_no_label_of_a_hidden_entry_goes_out() -> None:
+    with ostrakon.open() as store:
+        table = store.create_table("t")
+        for at, label in enumerate(["", "a", "secret", "a&secret"]):
+            table.put(f"r{at}", "q", 1, visibility=label)
+        for auths, labels in (([], [""]), (["a"], ["", "a"])):
+            column = pa.table(table.scan(auths=auths)).column("visibility")
+            found = [label for chunk in column.chunks for label in chunk.dictionary.to_pylist()]
+            assert found == labels

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ import ostrakon
 from ostrakon import IteratorSetting, errors
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -187,6 +190,74 @@ def test_a_second_process_is_told_who_holds_the_store(tmp_path: Path) -> None:
         ostrakon.open(tmp_path / "absent", create=False)
 
 
+def test_processes_may_read_a_store_together(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_table("t").put("a", "b", 1)
+    with (
+        ostrakon.open(tmp_path / "db", read_only=True) as one,
+        ostrakon.open(tmp_path / "db", read_only=True) as other,
+    ):
+        assert one.tables() == other.tables() == ["t"]
+        with pytest.raises(errors.LockedError, match="waited"):
+            ostrakon.open(tmp_path / "db", wait=0.05)
+    with pytest.raises(ValueError, match="seconds"):
+        ostrakon.open(tmp_path / "db", wait=-1)
+
+
+def test_a_checkpoint_of_a_store_in_memory_is_a_directory(tmp_path: Path) -> None:
+    with ostrakon.open() as store:
+        store.create_table("t").put("a", "b", 1)
+        store.checkpoint(tmp_path / "copy")
+    with ostrakon.open(tmp_path / "copy") as copy:
+        assert copy.tables() == ["t"]
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """The exit code of a forked process that does `work`, within a minute."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(60)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_forked_process_is_refused_the_store_and_works_otherwise(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        table = store.create_table("t")
+        table.put("a", "b", 1)
+        table.flush()
+        ostrakon.write_sorted_file(tmp_path / "parent.sorted", ["a"], "b", "1")
+
+        def work() -> None:
+            # The helper threads of the disk are the parent's: the child starts its own.
+            ostrakon.write_sorted_file(tmp_path / "child.sorted", ["a"], "b", "1")
+            for call in (
+                lambda: table.put("c", "d", 1),
+                lambda: table.flush(),
+                lambda: table.scan().count(),
+                lambda: store.create_table("u"),
+                lambda: store.close(),
+            ):
+                with pytest.raises(errors.Error, match="fork"):
+                    call()
+            with pytest.raises(errors.LockedError):
+                ostrakon.open(tmp_path / "db")
+            with ostrakon.open(tmp_path / "own") as own:
+                own.create_table("t").put("a", "b", 1)
+                own.table("t").flush()
+
+        assert in_child(work) == 0
+        table.put("e", "f", 1)
+        assert table.scan().count() == 2
+    with ostrakon.open(tmp_path / "db") as store:
+        assert store.table("t").scan().count() == 2
+
+
 def test_an_open_store_is_not_pickled(store: ostrakon.Store) -> None:
     with pytest.raises(TypeError, match="open it where it is needed"):
         pickle.dumps(store)
@@ -199,3 +270,43 @@ def test_offline_tables_answer_no_more(store: ostrakon.Store, table: ostrakon.Ta
         table.scan().count()
     store.set_online("t", True)
     assert table.scan().count() == 1
+
+
+def test_a_table_that_fails_is_a_problem_and_others_work(store: ostrakon.Store) -> None:
+    sums = {
+        "table.iterator.minc.sum": "10,SummingCombiner",
+        "table.iterator.minc.sum.opt.type": "STRING",
+        "table.iterator.minc.sum.opt.all": "true",
+    }
+    table = store.create_table("sums", properties=sums, versioning=False)
+    other = store.create_table("other")
+    table.put(["secret", "secret"], "q", ["one", "two"])
+    assert store.problems() == []
+    with pytest.raises(errors.Error):
+        table.flush()
+    (problem,) = store.problems()
+    assert (problem.table, problem.activity) == ("sums", "flush")
+    assert store.problems("sums") == [problem]
+    assert store.problems("other") == []
+    assert "secret" not in problem.message
+    other.put("row")
+    other.flush()
+    table.set_properties({"table.iterator.minc.sum.opt.lossy": "true"})
+    table.flush()
+    assert store.problems() == []
+
+
+def test_a_lost_file_is_put_back_from_a_checkpoint(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        table = store.create_table("t")
+        table.put(["a", "b"], "q", "v")
+        table.flush()
+        store.checkpoint(tmp_path / "copy")
+    (lost,) = (tmp_path / "db" / "files").iterdir()
+    lost.unlink()
+    with ostrakon.open(tmp_path / "db") as store:
+        with pytest.raises(errors.Error):
+            store.table("t").scan().count()
+        restored = store.restore_file(tmp_path / "copy" / "files" / lost.name)
+        assert restored.tables == ["t"]
+        assert store.table("t").scan().count() == 2

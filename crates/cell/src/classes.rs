@@ -7,12 +7,15 @@ use std::sync::Arc;
 pub(crate) struct Classes<C: ?Sized>(BTreeMap<String, Arc<C>>);
 
 impl<C: ?Sized> Classes<C> {
-    /// Adds a class under all its names; a later class of the same name replaces an earlier one.
-    pub(crate) fn add(&mut self, names: &[&str], class: &Arc<C>) {
-        for name in names {
-            self.0.insert((*name).to_owned(), class.clone());
-            self.0.insert(short_name(name).to_owned(), class.clone());
+    /// Adds a class under all its names. A name that another class has stays with that class: whoever
+    /// uses it must not get other code because something was added. Whether all names were free.
+    pub(crate) fn add(&mut self, names: &[&str], class: &Arc<C>) -> bool {
+        let mut free = true;
+        for name in names.iter().flat_map(|name| [name, short_name(name)]) {
+            let known = self.0.entry(name.to_owned());
+            free &= Arc::ptr_eq(known.or_insert_with(|| class.clone()), class);
         }
+        free
     }
 
     /// The class of that name.

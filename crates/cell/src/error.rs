@@ -28,8 +28,10 @@ pub enum ErrorKind {
     Corruption,
     /// The operating system refused an operation.
     Io,
-    /// The disk, a quota or the file-descriptor table is full: make room and repeat.
+    /// The disk or a quota is full: make room and repeat.
     OutOfSpace,
+    /// The process or the machine has no file descriptor left: raise the limit, or close something, and repeat.
+    TooManyOpenFiles,
     /// Another process holds the store.
     Locked,
     /// The store accepts no writes (read-only directory, or a failed sync): reopen to go on.
@@ -38,10 +40,14 @@ pub enum ErrorKind {
     Unsupported,
     /// Written by a newer version of the software: use that one.
     NewerFormat,
-    /// The store, table or writer was closed, or the table is offline.
+    /// The store, writer or scan was closed: open another one.
     Closed,
+    /// The table is off-line: bring it on-line and repeat.
+    Offline,
     /// Somebody cancelled the operation.
     Cancelled,
+    /// The time that the caller gave was over: repeat with more, or for less.
+    TimedOut,
     /// A remote source did not answer; repeating may help.
     Unavailable,
     /// We are wrong. Please report it.
@@ -61,12 +67,15 @@ impl ErrorKind {
             Self::Corruption => "corruption",
             Self::Io => "i/o failure",
             Self::OutOfSpace => "out of space",
+            Self::TooManyOpenFiles => "too many open files",
             Self::Locked => "locked",
             Self::ReadOnly => "read-only",
             Self::Unsupported => "unsupported",
             Self::NewerFormat => "newer format",
             Self::Closed => "closed",
+            Self::Offline => "off-line",
             Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed out",
             Self::Unavailable => "unavailable",
             Self::Internal => "internal error",
         }

@@ -35,7 +35,7 @@ mod range;
 pub mod source;
 pub mod visibility;
 
-pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Slot, Span};
+pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Mark, Slot, Span};
 pub use bytes::same_bytes;
 pub use columns::{Column, ColumnSelection};
 pub use constraint::{Constraint, ConstraintEnvironment, ConstraintRegistry, ConstraintSet};
@@ -43,16 +43,16 @@ pub use durability::Durability;
 pub use entry::{Entry, EntryRef};
 pub use error::{Error, ErrorKind, Result};
 pub use iterator::{
-    BoxedIterator, EntryAdapter, EntryIterator, IteratorClass, IteratorEnvironment,
+    BoxedIterator, EntryAdapter, EntryIterator, Interrupt, IteratorClass, IteratorEnvironment,
     IteratorOptions, IteratorRegistry, IteratorScope, IteratorSetting, SortedKeyValueIterator,
 };
 pub use key::{Escaped, Key, KeyPart, KeyRef, MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use mutation::{ColumnUpdate, Mutation, MutationBatch, MutationRef, UpdateRef};
 pub use range::{Range, following_prefix};
 pub use source::{
-    BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
+    Activity, BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
     CompactOptions, Condition, ConditionalMutation, ConditionalStatus, ImportDirectoryOptions,
-    ImportReport, ImportTransfer, PendingWrite, Properties, Scan, ScanOptions, Scanner, Source,
-    Table, TableInfo, TableOptions, TabletInfo, TimeType,
+    ImportReport, ImportTransfer, PendingWrite, Problem, Properties, ReaderSource, Scan,
+    ScanOptions, Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType,
 };
 pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

@@ -320,9 +320,13 @@ impl Range {
         (!clipped.is_empty()).then_some(clipped)
     }
 
-    /// The part of the range behind `key` (exclusive): where a scan goes on after a pause.
+    /// The part of the range behind `key` (exclusive): where a scan goes on after a pause. All of it for a key that lies
+    /// before its start.
     #[must_use]
     pub fn after(&self, key: KeyRef<'_>) -> Option<Self> {
+        if self.before_start(key) {
+            return Some(self.clone());
+        }
         let rest = Self {
             start: Some(key.to_key()),
             start_inclusive: false,

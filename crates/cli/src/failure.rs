@@ -203,7 +203,12 @@ fn next_step(kind: ErrorKind) -> Option<&'static str> {
             "`ostrakon check` names every damaged file; the rest stays readable"
         }
         ErrorKind::OutOfSpace => "make room and run the command again",
-        ErrorKind::Locked => "wait for that process to end, or end it; then run the command again",
+        ErrorKind::TooManyOpenFiles => {
+            "raise the limit (`ulimit -n`) and run the command again; nothing is damaged"
+        }
+        ErrorKind::Locked => {
+            "--wait SECONDS waits for it; beside a process that writes, read a checkpoint it made"
+        }
         ErrorKind::ReadOnly => "see that the directory may be written and the disk is sound",
         ErrorKind::NewerFormat => {
             "use the version of ostrakon that wrote the store, or a newer one"
@@ -263,11 +268,14 @@ mod tests {
             (ErrorKind::Corruption, 1),
             (ErrorKind::Io, 1),
             (ErrorKind::OutOfSpace, 1),
+            (ErrorKind::TooManyOpenFiles, 1),
             (ErrorKind::Locked, 1),
             (ErrorKind::ReadOnly, 1),
             (ErrorKind::Unsupported, 2),
             (ErrorKind::NewerFormat, 1),
             (ErrorKind::Closed, 1),
+            (ErrorKind::Offline, 1),
+            (ErrorKind::TimedOut, 1),
             (ErrorKind::Cancelled, 1),
             (ErrorKind::Unavailable, 1),
             (ErrorKind::Internal, 1),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use ostrakon_store::catalog::{
-    Catalog, CatalogIdentity, FileRecord, FileReference, NewTable, TableId,
+    AgeRange, Catalog, CatalogIdentity, FileRecord, FileReference, NewTable, TableId,
 };
 use ostrakon_store::clock::Random;
 use ostrakon_store::vfs::{MemoryVfs, RealVfs, Vfs};
@@ -36,7 +36,7 @@ fn file(catalog: &Catalog) -> FileRecord {
         first_row: b"0000000000000000".to_vec(),
         last_row: b"ffffffffffffffff".to_vec(),
         generation: 1,
-        sequence: 1,
+        ages: AgeRange::at(1),
         created_millis: 0,
     }
 }

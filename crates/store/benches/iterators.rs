@@ -59,7 +59,7 @@ impl SortedKeyValueIterator for BatchSource {
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool, Error> {
         let room = limit.entries.saturating_sub(out.len());
-        let bytes = limit.bytes.saturating_sub(out.byte_len());
+        let bytes = limit.bytes.saturating_sub(out.content_len());
         let slots = self.batch.slots();
         let rest = &slots[self.at..self.end.min(self.at + room.min(bytes / 95 + 1))];
         let (Some(first), Some(last)) = (rest.first(), rest.last()) else {

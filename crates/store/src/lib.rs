@@ -39,14 +39,16 @@ pub mod memtable;
 pub mod metrics;
 mod options;
 pub mod properties;
+mod read;
 pub mod sorted_file;
 mod store;
 mod table;
 pub mod tablet;
 pub mod threads;
 pub mod timer;
+pub mod version;
 pub mod vfs;
 pub mod wal;
 
-pub use options::StoreOptions;
+pub use options::{FileCuts, StoreOptions};
 pub use store::{Components, Store};

@@ -213,6 +213,9 @@ metrics! {
     files_deleted: Counter = "Table files deleted because nothing refers to them.",
     catalog_commits: Counter = "Catalog transactions committed.",
     background_errors: Counter = "Background tasks that failed.",
+    tables_degraded: Gauge = "Tables in which something fails; `problems` says what.",
+    flushes_without_iterators: Counter = "Memtables written without the table's flush iterators because these failed.",
+    threads_left_behind: Counter = "Threads given up because an iterator neither ended nor looked at its interrupt.",
 }
 
 #[cfg(test)]

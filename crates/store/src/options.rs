@@ -1,6 +1,8 @@
 //! Settings of a store: plain numbers. What does work (disk, clock, iterator classes) is handed over
 //! as [`Components`](crate::Components).
 
+use std::time::Duration;
+
 use crate::vfs::machine_memory_bytes;
 
 /// How a store is opened. Properties of tables are set on the tables, by Accumulo's names.
@@ -13,9 +15,17 @@ pub struct StoreOptions {
     pub memory_budget_bytes: u64,
     /// Makes the directory a store when it is empty or absent. Default: yes.
     pub create: bool,
-    /// Accepts no writes and changes nothing on the disk. Damaged logs are read as far as they go.
-    /// Default: no.
+    /// Accepts no writes and changes nothing on the disk. Any number of processes may have a store open
+    /// like this at a time, as long as none has it open for writing. Default: no.
     pub read_only: bool,
+    /// With [`read_only`](Self::read_only): opens a store whose log is damaged or incomplete. A table
+    /// that may have lost writes ends where the log is damaged, so that no lost delete brings back
+    /// what it deleted; [`Store::damages`](crate::Store::damages) says what was lost. Without it such a store does not open.
+    /// Default: no.
+    pub allow_damage: bool,
+    /// How long to wait for a store that is in use before [`Locked`](ostrakon_cell::ErrorKind::Locked)
+    /// is answered. Default: not at all.
+    pub lock_wait: Duration,
     /// Lets the block cache use what memtables leave of their six tenths. A writer takes it back at
     /// once; three seconds after the last write it is lent again. Blocks that leave the cache leave
     /// holes of some 32 KiB, so this is only for processes whose allocator gives such memory back to
@@ -24,6 +34,9 @@ pub struct StoreOptions {
     pub lend_unused: bool,
     /// Compactions that may run at once. Default: the number of cores, at most 4.
     pub compaction_threads: usize,
+    /// Threads that read for unordered scans, of all scans together. A scan that finds too few of them free reads on
+    /// its caller's thread alone. Default: twice the number of cores, at least 4.
+    pub scan_threads: usize,
     /// Runs flushes, compactions and splits by itself. Tests turn it off to decide the moment.
     /// Default: yes.
     pub background: bool,
@@ -33,6 +46,34 @@ pub struct StoreOptions {
     pub wal_segment_bytes: u64,
     /// Table files kept open. Default: 512. Above it the least used are closed and reopened.
     pub max_open_files: usize,
+    /// Where flushes and imports end one file and begin the next. The defaults fit every machine;
+    /// tests make them small, so that little data takes the paths of much.
+    pub file_cuts: FileCuts,
+}
+
+/// Sizes at which a flush or an import goes on in another file. They decide how many files there
+/// are, never what a scan shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileCuts {
+    /// A flush ends a file at the end of a tablet once the file holds this many bytes: a table of a
+    /// thousand small tablets is not flushed to a thousand small files. Default: 8 MiB.
+    pub flush_bytes: u64,
+    /// Memtables of at least this many bytes are flushed by several threads, each to files of its
+    /// own. Default: 32 MiB.
+    pub parallel_flush_bytes: u64,
+    /// A bulk import ends a file, between rows, once it holds this many bytes, so that no file is
+    /// too large to compact. Default: 1 GiB.
+    pub import_bytes: u64,
+}
+
+impl Default for FileCuts {
+    fn default() -> Self {
+        Self {
+            flush_bytes: 8 << 20,
+            parallel_flush_bytes: 32 << 20,
+            import_bytes: 1 << 30,
+        }
+    }
 }
 
 impl Default for StoreOptions {
@@ -42,11 +83,15 @@ impl Default for StoreOptions {
             memory_budget_bytes: default_memory_budget(),
             create: true,
             read_only: false,
+            allow_damage: false,
+            lock_wait: Duration::ZERO,
             lend_unused: false,
             compaction_threads: cores.min(4),
+            scan_threads: (2 * cores).max(4),
             background: true,
             wal_segment_bytes: 256 << 20,
             max_open_files: 512,
+            file_cuts: FileCuts::default(),
         }
     }
 }
@@ -65,10 +110,24 @@ impl StoreOptions {
         self.memtable_bytes() * 3 / 10
     }
 
+    /// Bytes that a table may hold in memory while it cannot be flushed: half of what memtables may hold. Up to
+    /// that its flush is only tried again; above it, it is written without its iterators, and if that fails too
+    /// the table takes no more writes.
+    #[must_use]
+    pub fn failing_share_bytes(&self) -> u64 {
+        self.memtable_bytes() / 2
+    }
+
     /// Bytes of a log segment before the next begins.
     #[must_use]
     pub fn segment_bytes(&self) -> u64 {
         self.wal_segment_bytes.min(self.memory_budget_bytes / 8)
+    }
+
+    /// Bytes open scans may read ahead together; many open scans read ahead less each.
+    #[must_use]
+    pub fn scan_bytes(&self) -> u64 {
+        self.memory_budget_bytes / 16
     }
 
     /// Bytes the block and index caches may hold, beside what is lent to them.

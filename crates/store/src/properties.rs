@@ -40,7 +40,16 @@ pub struct TableConfig {
     pub constraints: ConstraintSet,
     /// `table.cache.block.enable`: whether scans leave blocks in the cache.
     pub cache_blocks: bool,
-    iterators: [Arc<[IteratorSetting]>; 3],
+    /// What could not be read of the properties; the defaults are in force there.
+    pub problems: Arc<[Error]>,
+    iterators: [Stack; 3],
+}
+
+/// The iterators of a scope, or why they cannot be used.
+#[derive(Debug, Clone)]
+enum Stack {
+    Known(Arc<[IteratorSetting]>),
+    Unusable(Arc<Error>),
 }
 
 /// What a bloom filter is made of.
@@ -140,7 +149,7 @@ const PREFIXES: &[&str] = &[
 ];
 
 impl TableConfig {
-    /// Reads the properties that differ from the defaults.
+    /// Reads the properties that differ from the defaults, as somebody sets them.
     ///
     /// # Errors
     /// Those of [`check_property`], and iterators that are unknown or clash. An unknown constraint
@@ -150,35 +159,53 @@ impl TableConfig {
         registry: &IteratorRegistry,
         constraints: &ConstraintRegistry,
     ) -> StoreResult<Self> {
+        let config = Self::stored(changed, registry, constraints);
+        match config.problems.first() {
+            Some(problem) => Err(problem.duplicate()),
+            None => Ok(config),
+        }
+    }
+
+    /// Reads the properties that differ from the defaults, as they were stored, perhaps by a program with other
+    /// iterator classes or by another version. What cannot be read is among the [`problems`](Self::problems), and
+    /// harms only what needs it: a scope whose iterators are unknown or clash cannot be used, an unreadable default
+    /// label lets nobody read, and every other property has its default.
+    #[must_use]
+    pub fn stored(
+        changed: &Properties,
+        registry: &IteratorRegistry,
+        constraints: &ConstraintRegistry,
+    ) -> Self {
+        let mut problems = Vec::new();
+        let mut readable = changed.clone();
         for (name, value) in changed {
-            check_property(name, value)?;
+            if let Err(error) = check_property(name, value) {
+                problems.push(error);
+                readable.remove(name);
+            }
         }
         let text = |name: &str| {
-            changed
+            readable
                 .get(name)
                 .map(String::as_str)
                 .or_else(|| default_of(name))
                 .unwrap_or_default()
         };
-        let iterators = IteratorScope::ALL.map(|scope| {
-            let settings = IteratorSetting::from_properties(changed, scope)?;
-            for setting in &settings {
-                registry
-                    .get(&setting.class)
-                    .and_then(|class| class.validate(&setting.options))
-                    .map_err(|error| {
-                        error
-                            .with("scope", scope.as_str())
-                            .with("iterator", &setting.name)
-                    })?;
-            }
-            Ok::<_, Error>(Arc::<[IteratorSetting]>::from(settings))
-        });
-        let [scan, minc, majc] = iterators;
+        let mut iterators =
+            IteratorScope::ALL.map(|scope| Stack::read(changed, scope, registry, &mut problems));
+        let label = "table.security.scan.visibility.default";
+        if changed.contains_key(label) && !readable.contains_key(label) {
+            let unreadable = Error::invalid(
+                "the default visibility cannot be read, so that entries without a label are shown to nobody: correct \
+                 the property (`table config`)",
+            );
+            iterators[IteratorScope::Scan as usize] =
+                Stack::Unusable(Arc::new(unreadable.with("property", label)));
+        }
         let durability = if text("table.walog.enabled") == "false" {
             Durability::None
         } else {
-            text("table.durability").parse()?
+            text("table.durability").parse().unwrap_or(Durability::Sync)
         };
         let bloom = if text("table.bloom.enabled") == "true" {
             Some(BloomConfig {
@@ -189,12 +216,16 @@ impl TableConfig {
         } else {
             None
         };
-        let default_visibility = match text("table.security.scan.visibility.default") {
+        let default_visibility = match text(label) {
             "" => None,
-            label => Some(parse_visibility(label)?),
+            label => parse_visibility(label).ok(),
         };
+        let groups = locality_groups(&readable).unwrap_or_else(|error| {
+            problems.push(error);
+            Vec::new()
+        });
         let bytes = |name: &str| parse_bytes(text(name)).unwrap_or_default();
-        Ok(Self {
+        Self {
             split_threshold: bytes("table.split.threshold").max(1),
             split_row_max: bytes("table.split.endrow.size.max") as usize,
             file_max: text("table.file.max").parse::<usize>().unwrap_or(15).max(2),
@@ -204,19 +235,78 @@ impl TableConfig {
                 .unwrap_or(Compression::Lz4),
             block_bytes: (bytes("table.file.compress.blocksize") as usize).clamp(1 << 10, 4 << 20),
             bloom,
-            locality_groups: locality_groups(changed)?,
+            locality_groups: groups,
             default_visibility,
             constraints: ConstraintSet::from_properties(changed, constraints),
             deletes_fail: text("table.delete.behavior") == "fail",
             cache_blocks: text("table.cache.block.enable") == "true",
-            iterators: [scan?, minc?, majc?],
-        })
+            problems: problems.into(),
+            iterators,
+        }
+    }
+
+    /// An error if these properties have a problem that `before` did not have. A table with several can be repaired
+    /// one by one.
+    ///
+    /// # Errors
+    /// The first new problem.
+    pub fn check_no_worse_than(&self, before: &Self) -> StoreResult<()> {
+        let known: Vec<String> = before.problems.iter().map(Error::to_string).collect();
+        let mut problems = self.problems.iter();
+        match problems.find(|problem| !known.contains(&problem.to_string())) {
+            Some(problem) => Err(problem.duplicate()),
+            None => Ok(()),
+        }
     }
 
     /// The iterator stack of a scope.
+    ///
+    /// # Errors
+    /// When the table's properties for it cannot be read.
+    pub fn iterators(&self, scope: IteratorScope) -> StoreResult<&[IteratorSetting]> {
+        match &self.iterators[scope as usize] {
+            Stack::Known(settings) => Ok(settings),
+            Stack::Unusable(error) => Err(error.duplicate()),
+        }
+    }
+
+    /// The same properties without the iterators of flushes.
     #[must_use]
-    pub fn iterators(&self, scope: IteratorScope) -> &[IteratorSetting] {
-        &self.iterators[scope as usize]
+    pub fn without_flush_iterators(&self) -> Self {
+        let mut config = self.clone();
+        config.iterators[IteratorScope::Minc as usize] = Stack::Known(Arc::default());
+        config
+    }
+}
+
+impl Stack {
+    fn read(
+        properties: &Properties,
+        scope: IteratorScope,
+        registry: &IteratorRegistry,
+        problems: &mut Vec<Error>,
+    ) -> Self {
+        let settings = match IteratorSetting::from_properties(properties, scope) {
+            Ok(settings) => settings,
+            Err(error) => {
+                problems.push(error.duplicate());
+                return Self::Unusable(Arc::new(error));
+            }
+        };
+        let mut unusable = None;
+        for setting in &settings {
+            if let Err(error) = registry.validate(setting, scope) {
+                let error = error
+                    .with("scope", scope.as_str())
+                    .with("iterator", &setting.name);
+                problems.push(error.duplicate());
+                unusable.get_or_insert(error);
+            }
+        }
+        match unusable {
+            Some(error) => Self::Unusable(Arc::new(error)),
+            None => Self::Known(settings.into()),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Calls somebody from time to time: one thread for all, begun with the first that asks.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -111,7 +112,14 @@ impl Timer {
             }
             // Without the lock: a call may take long, or drop the last of a writer.
             for tick in due.drain(..) {
-                tick.tick();
+                // One that panics is not called again, and the others are: who made it learns of it
+                // from what it calls next.
+                if catch_unwind(AssertUnwindSafe(|| tick.tick())).is_err() {
+                    tracing::error!("a call of the timer panicked; it is not called again");
+                    let panicked = Arc::downgrade(&tick);
+                    let mut state = self.state.lock();
+                    state.calls.retain(|call| !call.tick.ptr_eq(&panicked));
+                }
             }
         }
     }
@@ -136,6 +144,42 @@ mod tests {
     fn shared(counted: &Arc<Counted>) -> Weak<dyn Tick> {
         let tick: Arc<dyn Tick> = counted.clone();
         Arc::downgrade(&tick)
+    }
+
+    struct Panics(AtomicU64);
+
+    impl Tick for Panics {
+        fn tick(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            panic!("told to panic");
+        }
+    }
+
+    #[test]
+    fn a_call_that_panics_ends_for_itself_alone() {
+        let timer = Timer::new(SystemClock::shared());
+        let (panics, counted) = (
+            Arc::new(Panics(AtomicU64::new(0))),
+            Arc::new(Counted::default()),
+        );
+        let tick: Arc<dyn Tick> = panics.clone();
+        assert!(timer.every(Duration::from_millis(1), Arc::downgrade(&tick)));
+        assert!(timer.every(Duration::from_millis(1), shared(&counted)));
+        let clock = SystemClock::shared();
+        let calls = || counted.0.load(Ordering::SeqCst);
+        while panics.0.load(Ordering::SeqCst) == 0 {
+            clock.sleep(Duration::from_millis(1));
+        }
+        let before = calls();
+        for _ in 0..1_000 {
+            if calls() >= before + 3 {
+                break;
+            }
+            clock.sleep(Duration::from_millis(5));
+        }
+        assert!(calls() >= before + 3, "the timer went on");
+        assert_eq!(panics.0.load(Ordering::SeqCst), 1);
+        timer.close();
     }
 
     #[test]

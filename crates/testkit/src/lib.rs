@@ -2,8 +2,11 @@
 //! that plays random operations on both, and an examiner that any table source must pass. Private to
 //! this repository.
 
+pub mod conformance;
 pub mod disk;
 pub mod examiner;
+pub mod history;
 pub mod iterators;
 pub mod judge;
 pub mod model;
+pub mod noninterference;

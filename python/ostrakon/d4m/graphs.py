@@ -33,21 +33,23 @@ def summed(table: AssocTable) -> AssocTable:
     return table
 
 
+def by_label(array: Assoc, labels: Labels) -> list[tuple[Any, Assoc]]:
+    """The entries of an array for each label apart: pairs of label and array."""
+    visibility = labels_of(labels, array)
+    if isinstance(visibility, (str, bytes)):
+        return [(visibility, array)]
+    rows, cols, values = array.find()
+    return [
+        (label, Assoc(*(part[visibility == label] for part in (rows, cols, values))))
+        for label in sorted({*visibility.tolist()})
+    ]
+
+
 def degrees_by_label(array: Assoc, labels: Labels, axis: int, column: str) -> list[tuple[Any, Any]]:
     """Sums of an array along an axis, for each label apart, so that nobody counts what they may not
     see: pairs of label and array."""
-    visibility = labels_of(labels, array)
-    if isinstance(visibility, (str, bytes)):
-        parts = [(visibility, array)]
-    else:
-        rows, cols, values = array.find()
-        distinct = sorted({*visibility.tolist()})
-        parts = [
-            (label, Assoc(*(part[visibility == label] for part in (rows, cols, values))))
-            for label in distinct
-        ]
     sums = []
-    for label, part in parts:
+    for label, part in by_label(array, labels):
         if len(part) == 0:
             continue
         total = part.sum(1) if axis == 1 else part.sum(0).transpose()
@@ -421,12 +423,19 @@ class SingleTable(Deleting, Kept):
         self.table = summed(db[name])
         self.separator = separator
 
-    def put(self, array: Assoc, *, visibility: str | bytes | None = None) -> int:
-        """Adds the edges of an adjacency array; returns their number."""
+    def put(self, array: Assoc, *, visibility: Labels = None) -> int:
+        """Adds the edges of an adjacency array; returns their number.
+
+        Labels are those of the edges; degrees are kept for each label apart.
+        """
         array = _whole(checked(array))
-        entries = adj_to_single(array, self.separator)
+        label = self.table.settings.visibility if visibility is None else visibility
+        parts = [
+            (name, adj_to_single(part, self.separator)) for name, part in by_label(array, label)
+        ]
         with self._gate.shared():
-            self.table.put(entries, visibility=visibility)
+            for name, entries in parts:
+                self.table.put(entries, visibility=name)
         return len(array)
 
     @property

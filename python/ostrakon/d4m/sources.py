@@ -349,6 +349,14 @@ def _from_path(path: Path) -> RecordSet:
     )
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of these pairs. With a name twice, label and text would be of different values."""
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return record
+
+
 def _from_json_lines(path: Path) -> RecordSet:
     lines: list[str] = []
     records: list[Any] = []
@@ -358,7 +366,7 @@ def _from_json_lines(path: Path) -> RecordSet:
             if not text:
                 continue
             try:
-                record = json.loads(text)
+                record = json.loads(text, object_pairs_hook=_once)
             except ValueError as error:
                 raise InvalidArgumentError(
                     f"records: line {number} of {path.name} is no JSON: {error}; nothing was "

@@ -13,7 +13,7 @@ pub(super) struct ContextArgument {
     #[pyo3(item)]
     auths: Option<Vec<Text>>,
     #[pyo3(item)]
-    visibility: Text,
+    visibility: Option<Text>,
     #[pyo3(item)]
     memory_bytes: Option<usize>,
     #[pyo3(item)]
@@ -24,7 +24,7 @@ impl ContextArgument {
     pub(super) fn into_context(self, store: &NativeStore) -> PyResult<GraphContext> {
         let mut context = GraphContext::new(store.open_store().into_python()?);
         context.authorizations = store.authorizations(self.auths)?;
-        context.visibility = self.visibility.into_bytes();
+        context.visibility = self.visibility.map(Text::into_bytes);
         context.memory_bytes = self.memory_bytes.unwrap_or(context.memory_bytes);
         context.threads = self.threads.unwrap_or(context.threads);
         Ok(context)

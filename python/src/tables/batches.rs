@@ -15,8 +15,10 @@ use arrow_array::{
 use arrow_buffer::{Buffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use ostrakon_cell::{Batch, Error, Result, Scan, Slot, Span};
+use pyo3::PyErr;
 
 use super::gate::Gate;
+use super::signals::Signals;
 
 /// The columns a scan can hand out, in their order.
 pub(super) const FIELDS: [&str; 6] = [
@@ -81,10 +83,12 @@ pub(super) struct Reader {
     left: u64,
     over: bool,
     gate: Gate,
+    /// `None` for a reader that was handed to others as a stream: they have threads of their own.
+    signals: Option<Signals>,
 }
 
 impl Reader {
-    pub(super) fn new(scan: Box<dyn Scan>, shape: Shape, gate: Gate) -> Self {
+    pub(super) fn new(scan: Box<dyn Scan>, shape: Shape, gate: Gate, signals: Signals) -> Self {
         Self {
             schema: Arc::new(shape.schema()),
             left: shape.limit.unwrap_or(u64::MAX),
@@ -95,6 +99,31 @@ impl Reader {
             at: 0,
             over: false,
             gate,
+            signals: Some(signals),
+        }
+    }
+
+    /// The reader without a look at signals.
+    pub(super) fn without_signals(mut self) -> Self {
+        self.signals = None;
+        self
+    }
+
+    /// What a handler of a signal raised while the scan was read.
+    pub(super) fn take_raised(&mut self) -> Option<PyErr> {
+        self.signals.as_mut()?.take_raised()
+    }
+
+    /// Reads the scan on into `batch`, which then has entries unless this is the end.
+    fn read(&mut self) -> Result<bool> {
+        loop {
+            let more = self.scan.next_batch(&mut self.batch)?;
+            if let Some(signals) = &mut self.signals {
+                signals.look()?;
+            }
+            if !more || !self.batch.is_empty() {
+                return Ok(more);
+            }
         }
     }
 
@@ -107,7 +136,7 @@ impl Reader {
     pub(super) fn rest(&mut self) -> Result<Option<(&Batch, usize)>> {
         self.gate.check()?;
         while self.at >= self.batch.len() {
-            if self.over || self.left == 0 || !self.scan.next_batch(&mut self.batch)? {
+            if self.over || self.left == 0 || !self.read()? {
                 self.over = true;
                 return Ok(None);
             }
@@ -133,7 +162,7 @@ impl Reader {
         self.gate.check()?;
         let mut gather = Gather::new(&self.shape, &self.expected);
         while gather.entries < self.shape.batch_entries && gather.bytes() < BATCH_BYTES {
-            if !self.scan.next_batch(&mut self.batch)? {
+            if !self.read()? {
                 self.over = true;
                 break;
             }
@@ -156,7 +185,7 @@ impl Reader {
     pub(super) fn count(&mut self) -> Result<u64> {
         let mut entries = 0;
         self.gate.check()?;
-        while self.left > 0 && self.scan.next_batch(&mut self.batch)? {
+        while self.left > 0 && self.read()? {
             let count = (self.batch.len() as u64).min(self.left);
             self.left -= count;
             entries += count;
@@ -223,31 +252,37 @@ struct Labels {
     ids: HashMap<Vec<u8>, i32>,
     names: Vec<Vec<u8>>,
     keys: Vec<i32>,
-    /// Ids of the batch at hand translated.
+    /// Ids of the batch at hand translated; -1 where no entry had the label yet.
     map: Vec<i32>,
 }
 
 impl Labels {
+    /// Takes the labels of the batch's entries: one that no entry has never goes out.
     fn append(&mut self, batch: &Batch) {
         self.map.clear();
-        for id in 0..batch.visibility_count() as u32 {
-            let label = batch.visibility(id);
-            let known = match self.ids.get(label) {
-                Some(known) => *known,
-                None => {
-                    let next = self.names.len() as i32;
-                    self.ids.insert(label.to_vec(), next);
-                    self.names.push(label.to_vec());
-                    next
+        self.map.resize(batch.visibility_count(), -1);
+        self.keys.reserve(batch.len());
+        for slot in batch.slots() {
+            let known = match self.map[slot.visibility as usize] {
+                -1 => {
+                    let known = self.intern(batch.visibility(slot.visibility));
+                    self.map[slot.visibility as usize] = known;
+                    known
                 }
+                known => known,
             };
-            self.map.push(known);
+            self.keys.push(known);
         }
-        let keys = batch
-            .slots()
-            .iter()
-            .map(|slot| self.map[slot.visibility as usize]);
-        self.keys.extend(keys);
+    }
+
+    fn intern(&mut self, label: &[u8]) -> i32 {
+        if let Some(known) = self.ids.get(label) {
+            return *known;
+        }
+        let next = self.names.len() as i32;
+        self.ids.insert(label.to_vec(), next);
+        self.names.push(label.to_vec());
+        next
     }
 }
 

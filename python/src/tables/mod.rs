@@ -9,6 +9,7 @@ mod labels;
 mod plain;
 mod register;
 mod scan;
+mod signals;
 mod store;
 mod table;
 mod writer;

@@ -32,13 +32,25 @@ impl NativeScan {
         }
     }
 
-    fn with_reader<T>(&self, work: impl FnOnce(&mut Reader) -> Result<T>) -> Result<T> {
-        match self.reader.lock().as_mut() {
-            Some(reader) => work(reader),
-            None => Err(Error::new(
-                ErrorKind::Closed,
-                "the scan was handed to somebody else: begin another one",
-            )),
+    /// Works with the reader, without the interpreter's lock.
+    fn with_reader<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Reader) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let (outcome, raised) = py.detach(|| match self.reader.lock().as_mut() {
+            Some(reader) => {
+                let outcome = work(reader);
+                (outcome, reader.take_raised())
+            }
+            None => {
+                let message = "the scan was handed over as a stream: begin another one";
+                (Err(Error::new(ErrorKind::Closed, message)), None)
+            }
+        });
+        match raised {
+            Some(raised) => Err(raised),
+            None => outcome.into_python(),
         }
     }
 }
@@ -47,15 +59,13 @@ impl NativeScan {
 impl NativeScan {
     /// The next batch, or `None` at the end.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<NativeBatch>> {
-        let batch = py
-            .detach(|| self.with_reader(Reader::next_record_batch))
-            .into_python()?;
+        let batch = self.with_reader(py, Reader::next_record_batch)?;
         Ok(batch.map(|batch| NativeBatch { batch }))
     }
 
     /// Counts the entries that are left.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
-        py.detach(|| self.with_reader(Reader::count)).into_python()
+        self.with_reader(py, Reader::count)
     }
 
     /// The rest of the scan, or of it as many whole rows as `entries` entries need, as plain columns;
@@ -68,9 +78,9 @@ impl NativeScan {
         limit_bytes: u64,
         numbers: bool,
     ) -> PyResult<Vec<PythonColumn<'py>>> {
-        let columns = py
-            .detach(|| self.with_reader(|reader| reader.read_plain(entries, limit_bytes, numbers)))
-            .into_python()?;
+        let columns = self.with_reader(py, |reader| {
+            reader.read_plain(entries, limit_bytes, numbers)
+        })?;
         columns
             .into_iter()
             .map(|column| column.into_python(py))
@@ -92,7 +102,8 @@ impl NativeScan {
                 "the scan was handed to somebody else: begin another one",
             )
         });
-        capsule::export_stream(py, Box::new(reader.into_python()?))
+        let reader = reader.into_python()?.without_signals();
+        capsule::export_stream(py, Box::new(reader))
     }
 
     /// The columns and their types.

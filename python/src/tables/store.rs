@@ -3,17 +3,34 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ostrakon_cell::{Authorizations, CloneOptions, Result, Source, TableOptions, TimeType};
+use ostrakon_cell::source::TabletRows;
+use ostrakon_cell::{
+    Authorizations, CloneOptions, ReaderSource, Result, Source, TableOptions, TimeType,
+};
 use ostrakon_graph::register_graph_iterators;
-use ostrakon_store::{Components, Store, StoreOptions, vfs::MemoryVfs};
+use ostrakon_store::{Components, Store, StoreOptions};
 use parking_lot::RwLock;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::arguments::{Text, all_bytes, authorizations, set_of};
 use super::gate::{Gate, closed};
 use super::table::NativeTable;
 use crate::errors::IntoPython;
+
+/// A problem: table, tablet, activity, kind, message, way out, how often, whether writes are refused.
+type Found = (
+    Option<String>,
+    Option<TabletRows>,
+    &'static str,
+    &'static str,
+    String,
+    String,
+    u64,
+    bool,
+);
 
 /// What a check says: files, bytes, entries, and problems as file, table and message.
 type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
@@ -22,15 +39,25 @@ type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeStore {
     /// `None` once it is closed.
-    store: RwLock<Option<Arc<Store>>>,
+    store: RwLock<Option<Open>>,
     /// What its user may see; `None` for everything a scan asks for.
     held: Option<Authorizations>,
     gate: Gate,
 }
 
+/// A store that is open, and what its user gets of it: all, or what a reader may do.
+struct Open {
+    store: Arc<Store>,
+    source: Arc<dyn Source>,
+}
+
 impl NativeStore {
-    pub(crate) fn open_store(&self) -> Result<Arc<Store>> {
-        self.store.read().clone().ok_or_else(closed)
+    /// The tables, as the user may work with them.
+    pub(crate) fn open_store(&self) -> Result<Arc<dyn Source>> {
+        let open = self.store.read();
+        open.as_ref()
+            .map(|open| open.source.clone())
+            .ok_or_else(closed)
     }
 
     /// What a reader may see who asks for these, or for all that are held.
@@ -54,9 +81,14 @@ impl Drop for NativeStore {
 #[pymethods]
 impl NativeStore {
     /// Opens the store in `path`, or one in memory.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "keyword arguments of one constructor"
+    )]
     #[new]
     #[pyo3(signature = (
-        path, *, auths, create, read_only, memory_budget_bytes, compaction_threads
+        path, *, auths, create, read_only, allow_damage, wait, memory_budget_bytes,
+        compaction_threads
     ))]
     fn new(
         py: Python<'_>,
@@ -64,6 +96,8 @@ impl NativeStore {
         auths: Option<Vec<Text>>,
         create: bool,
         read_only: bool,
+        allow_damage: bool,
+        wait: f64,
         memory_budget_bytes: Option<u64>,
         compaction_threads: Option<usize>,
     ) -> PyResult<Self> {
@@ -72,21 +106,27 @@ impl NativeStore {
         let options = StoreOptions {
             create,
             read_only,
+            allow_damage,
+            lock_wait: Duration::try_from_secs_f64(wait)
+                .map_err(|_| PyValueError::new_err("`wait` is a number of seconds, 0 or more"))?,
             memory_budget_bytes: memory_budget_bytes.unwrap_or(defaults.memory_budget_bytes),
             compaction_threads: compaction_threads.unwrap_or(defaults.compaction_threads),
             ..defaults
         };
         let mut components = Components::default();
         register_graph_iterators(&mut components.iterators);
-        if path.is_none() {
-            components.vfs = MemoryVfs::shared();
-        }
-        let path = path.unwrap_or_else(|| PathBuf::from("/"));
         let store = py
-            .detach(|| Store::open_with(components, path, options))
+            .detach(|| match path {
+                Some(path) => Store::open_with(components, path, options),
+                None => Store::in_memory_with(components, options),
+            })
             .into_python()?;
+        let source: Arc<dyn Source> = match &held {
+            None => store.clone(),
+            Some(held) => Arc::new(ReaderSource::new(store.clone(), held.clone())),
+        };
         Ok(Self {
-            store: RwLock::new(Some(store)),
+            store: RwLock::new(Some(Open { store, source })),
             held,
             gate: Gate::default(),
         })
@@ -95,9 +135,9 @@ impl NativeStore {
     /// Closes the store; closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| match self.store.write().take() {
-            Some(store) => {
+            Some(open) => {
                 self.gate.shut();
-                store.close()
+                open.store.close()
             }
             None => Ok(()),
         })
@@ -113,8 +153,9 @@ impl NativeStore {
     /// The instance id, chosen when the store was made.
     #[getter]
     fn instance_id(&self) -> PyResult<String> {
-        let store = self.open_store().into_python()?;
-        Ok(store.instance_id().to_owned())
+        let open = self.store.read();
+        let open = open.as_ref().ok_or_else(closed).into_python()?;
+        Ok(open.store.instance_id().to_owned())
     }
 
     /// All tables: name, id, whether on-line, source of timestamps.
@@ -203,6 +244,36 @@ impl NativeStore {
     fn checkpoint(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         py.detach(|| self.open_store()?.checkpoint(&directory))
             .into_python()
+    }
+
+    /// What fails now, of one table or of all.
+    fn problems(&self, py: Python<'_>, table: Option<&str>) -> PyResult<Vec<Found>> {
+        let problems = py
+            .detach(|| match table {
+                Some(table) => self.open_store()?.table(table)?.problems(),
+                None => self.open_store()?.problems(),
+            })
+            .into_python()?;
+        let found = problems.into_iter().map(|problem| {
+            (
+                problem.table,
+                problem.tablet,
+                problem.activity.as_str(),
+                problem.kind.as_str(),
+                problem.message,
+                problem.way_out,
+                problem.times,
+                problem.refuses_writes,
+            )
+        });
+        Ok(found.collect())
+    }
+
+    /// Puts a table file back; returns its name, its length and the tables that read it.
+    fn restore_file(&self, py: Python<'_>, file: PathBuf) -> PyResult<(String, u64, Vec<String>)> {
+        let restored = py.detach(|| self.open_store()?.restore_file(&file));
+        let restored = restored.into_python()?;
+        Ok((restored.file, restored.bytes, restored.tables))
     }
 
     /// Verifies everything: files, bytes, entries, and what is wrong (file, table, message).

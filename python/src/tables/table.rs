@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ostrakon_cell::{
     Authorizations, BatchLimit, BatchWriter, BatchWriterConfig, ColumnSelection, CompactOptions,
-    Error, ImportDirectoryOptions, ImportTransfer, Range, Result, ScanOptions, Table,
+    Error, ImportDirectoryOptions, ImportTransfer, Interrupt, Range, Result, ScanOptions, Table,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,6 +19,7 @@ use super::arguments::{
 use super::batches::{FIELDS, Reader, Shape};
 use super::gate::Gate;
 use super::scan::NativeScan;
+use super::signals::{self, LOOK, Signals};
 use super::writer::{Columns, NativeWriter};
 use crate::columns::column;
 use crate::errors::IntoPython;
@@ -65,6 +67,8 @@ struct ScanArgument<'py> {
     limit: Option<u64>,
     #[pyo3(item)]
     batch_entries: usize,
+    #[pyo3(item)]
+    timeout: Option<f64>,
 }
 
 type Tablet<'py> = (
@@ -122,7 +126,22 @@ impl NativeTable {
             batch_entries: argument.batch_entries.max(1),
             limit: argument.limit,
         };
+        let interrupt = Interrupt::default();
+        let timeout = match argument.timeout.map(Duration::try_from_secs_f64) {
+            None => None,
+            Some(Ok(timeout)) => Some(timeout),
+            Some(Err(_)) => {
+                return Err(
+                    Error::invalid("`timeout` is a number of seconds, 0 or more")
+                        .with("argument", "timeout"),
+                )
+                .into_python();
+            }
+        };
         let options = ScanOptions {
+            interrupt: Some(interrupt.clone()),
+            timeout,
+            answer_within: Some(LOOK),
             columns: ColumnSelection::new(argument.columns.into_iter().map(column_of)),
             authorizations: authorizations(argument.auths, self.held.as_ref())?,
             iterators: argument.iterators.into_iter().map(iterator_of).collect(),
@@ -151,7 +170,12 @@ impl NativeTable {
             .detach(|| self.open_table()?.scan(&ranges, &options))
             .into_python()?;
         Ok(NativeScan::new(
-            Reader::new(scan, shape.clone(), self.gate.clone()),
+            Reader::new(
+                scan,
+                shape.clone(),
+                self.gate.clone(),
+                Signals::new(interrupt),
+            ),
             shape,
         ))
     }
@@ -280,8 +304,9 @@ impl NativeTable {
             wait,
             ..CompactOptions::default()
         };
-        py.detach(|| self.open_table()?.compact(&options))
-            .into_python()
+        let table = self.open_table().into_python()?;
+        let stop = || drop(table.cancel_compaction());
+        signals::run(py, stop, || table.compact(&options))
     }
 
     /// Cancels compactions that were asked for.

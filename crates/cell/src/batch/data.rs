@@ -1,9 +1,6 @@
 //! The batch itself.
 
-use std::hash::BuildHasher;
-
-use hashbrown::{DefaultHashBuilder, HashTable};
-
+use super::labels::Labels;
 use crate::{EntryRef, Error, KeyRef, Result, same_bytes};
 
 /// A run of bytes inside a batch's arena.
@@ -35,11 +32,15 @@ pub struct Slot {
 }
 
 /// How much [`next_batch`](crate::SortedKeyValueIterator::next_batch) may append.
+///
+/// Both count the entries that are in the batch, never what was dropped from it: an empty batch is
+/// full for no limit above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimit {
     /// Entries the batch may hold in all.
     pub entries: usize,
-    /// Arena bytes after which no further entry is begun.
+    /// [Content bytes](Batch::content_len) after which no further entry is begun. An entry that is
+    /// larger than this goes out as the last one of its batch.
     pub bytes: usize,
 }
 
@@ -49,6 +50,18 @@ impl Default for BatchLimit {
         Self {
             entries: 2048,
             bytes: 256 << 10,
+        }
+    }
+}
+
+impl BatchLimit {
+    /// The limit with room for one entry at least: a batch that is full from the start could not
+    /// be told from the end.
+    #[must_use]
+    pub fn at_least_one(self) -> Self {
+        Self {
+            entries: self.entries.max(1),
+            bytes: self.bytes.max(1),
         }
     }
 }
@@ -65,17 +78,18 @@ impl Default for BatchLimit {
 /// ```
 #[derive(Clone, Default)]
 pub struct Batch {
-    bytes: Vec<u8>,
-    slots: Vec<Slot>,
-    /// Spans of the labels with ids 1, 2, …
-    visibilities: Vec<Span>,
-    /// Ids by label; filled only once there are several.
-    visibility_ids: HashTable<u32>,
-    hasher: DefaultHashBuilder,
+    pub(super) bytes: Vec<u8>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) labels: Labels,
+    /// Bytes of the entries: row, family, qualifier, label and value of each, shared or not.
+    pub(super) content: usize,
+    /// How often entries or values were dropped; see [`Mark`](super::Mark).
+    pub(super) drops: u64,
+    /// How often what stands in the arena was moved.
+    pub(super) rebuilds: u64,
+    /// Where the arena is rebuilt.
+    pub(super) spare: Vec<u8>,
 }
-
-/// Up to this many labels a linear search beats hashing.
-const LINEAR_LABELS: usize = 4;
 
 impl Batch {
     /// An empty batch.
@@ -96,30 +110,41 @@ impl Batch {
         self.slots.is_empty()
     }
 
-    /// Bytes in the arena.
+    /// Bytes in the arena: less than [`content_len`](Self::content_len) where entries share bytes,
+    /// more where entries were dropped. How entries lie in the arena depends on where they came
+    /// from; nothing that leaves the process may depend on it.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
+    /// Bytes of the entries: row, family, qualifier, label and value of each one. Depends on the
+    /// entries alone.
+    #[must_use]
+    #[inline]
+    pub fn content_len(&self) -> usize {
+        self.content
+    }
+
     /// Memory held, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + self.slots.capacity() * size_of::<Slot>()
+        self.bytes.capacity() + self.spare.capacity() + self.slots.capacity() * size_of::<Slot>()
     }
 
     /// Empties the batch and keeps its memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.slots.clear();
-        self.visibilities.clear();
-        self.visibility_ids.clear();
+        self.labels.clear();
+        self.content = 0;
     }
 
     /// Whether `limit` is reached.
     #[must_use]
+    #[inline]
     pub fn is_full(&self, limit: BatchLimit) -> bool {
-        self.slots.len() >= limit.entries || self.bytes.len() >= limit.bytes
+        self.slots.len() >= limit.entries || self.content >= limit.bytes
     }
 
     /// The slots, in order.
@@ -186,17 +211,13 @@ impl Batch {
     #[must_use]
     #[inline]
     pub fn visibility(&self, id: u32) -> &[u8] {
-        if id == 0 {
-            &[]
-        } else {
-            self.bytes(self.visibilities[id as usize - 1])
-        }
+        self.labels.get(&self.bytes, id)
     }
 
     /// Number of ids in use, the empty label's 0 included.
     #[must_use]
     pub fn visibility_count(&self) -> usize {
-        self.visibilities.len() + 1
+        self.labels.len() + 1
     }
 
     /// Appends one entry; shares the row and family of the entry before where they are equal.
@@ -219,7 +240,7 @@ impl Batch {
             visibility,
             deleted: key.deleted,
         };
-        self.slots.push(slot);
+        self.push_slot(slot);
         Ok(())
     }
 
@@ -247,7 +268,7 @@ impl Batch {
         let family = self.share(last.map(|slot| slot.family), from.bytes(slot.family))?;
         let qualifier = self.push_bytes(from.bytes(slot.qualifier))?;
         let value = self.push_bytes(from.bytes(slot.value))?;
-        self.slots.push(Slot {
+        self.push_slot(Slot {
             row,
             family,
             qualifier,
@@ -261,13 +282,28 @@ impl Batch {
     /// Appends a slot whose spans the caller made with [`push_bytes`](Self::push_bytes).
     #[inline]
     pub fn push_slot(&mut self, slot: Slot) {
+        self.content += self.content_of(&slot);
         self.slots.push(slot);
     }
 
     /// Appends many slots at once; as [`push_slot`](Self::push_slot).
     #[inline]
     pub fn extend_slots(&mut self, slots: &[Slot]) {
+        self.content += slots
+            .iter()
+            .map(|slot| self.content_of(slot))
+            .sum::<usize>();
         self.slots.extend_from_slice(slots);
+    }
+
+    /// Bytes of the entry at `slot`.
+    #[inline]
+    pub(super) fn content_of(&self, slot: &Slot) -> usize {
+        slot.row.len as usize
+            + slot.family.len as usize
+            + slot.qualifier.len as usize
+            + slot.value.len as usize
+            + self.labels.len_of(slot.visibility)
     }
 
     /// Appends bytes to the arena. For decoders.
@@ -307,57 +343,11 @@ impl Batch {
         if label.is_empty() {
             return Ok(0);
         }
-        if let Some(&last) = self.visibilities.last()
-            && same_bytes(self.bytes(last), label)
-        {
-            return Ok(self.visibilities.len() as u32);
-        }
-        if self.visibilities.len() <= LINEAR_LABELS {
-            if let Some(at) = self
-                .visibilities
-                .iter()
-                .position(|&span| same_bytes(self.bytes(span), label))
-            {
-                return Ok(at as u32 + 1);
-            }
-        } else {
-            if self.visibility_ids.is_empty() {
-                for id in 1..=self.visibilities.len() as u32 {
-                    self.index_label(id);
-                }
-            }
-            let hash = self.hasher.hash_one(label);
-            let found = self
-                .visibility_ids
-                .find(hash, |&id| self.visibility(id) == label)
-                .copied();
-            if let Some(id) = found {
-                return Ok(id);
-            }
+        if let Some(id) = self.labels.find(&self.bytes, label) {
+            return Ok(id);
         }
         let span = self.push_bytes(label)?;
-        self.visibilities.push(span);
-        let id = self.visibilities.len() as u32;
-        if !self.visibility_ids.is_empty() {
-            self.index_label(id);
-        }
-        Ok(id)
-    }
-
-    fn index_label(&mut self, id: u32) {
-        let Self {
-            bytes,
-            visibilities,
-            visibility_ids,
-            hasher,
-            ..
-        } = self;
-        let label = |id: u32| {
-            let span = visibilities[id as usize - 1];
-            &bytes[span.start as usize..][..span.len as usize]
-        };
-        let hash = hasher.hash_one(label(id));
-        visibility_ids.insert_unique(hash, id, |&other| hasher.hash_one(label(other)));
+        Ok(self.labels.add(&self.bytes, span))
     }
 
     #[inline]
@@ -366,41 +356,6 @@ impl Batch {
             Some(span) if same_bytes(self.bytes(span), bytes) => Ok(span),
             _ => self.push_bytes(bytes),
         }
-    }
-
-    /// Keeps the entries from position `first` on for which `keep` says so; order stays.
-    pub fn retain_from(&mut self, first: usize, mut keep: impl FnMut(&Self, usize) -> bool) {
-        let mut kept = first;
-        for at in first..self.slots.len() {
-            if keep(self, at) {
-                // Mostly everything is kept: then nothing moves.
-                if kept != at {
-                    self.slots[kept] = self.slots[at];
-                }
-                kept += 1;
-            }
-        }
-        self.slots.truncate(kept);
-    }
-
-    /// Drops the entries from position `len` on.
-    pub fn truncate(&mut self, len: usize) {
-        self.slots.truncate(len);
-    }
-
-    /// Drops the first `count` entries (their bytes stay until [`clear`](Self::clear)).
-    pub fn drain_front(&mut self, count: usize) {
-        self.slots.drain(..count.min(self.slots.len()));
-    }
-
-    /// Replaces the value of entry `at` (combiners, transformers).
-    ///
-    /// # Errors
-    /// When the arena would pass 4 GiB.
-    pub fn set_value(&mut self, at: usize, value: &[u8]) -> Result<()> {
-        let span = self.push_bytes(value)?;
-        self.slots[at].value = span;
-        Ok(())
     }
 }
 
@@ -436,6 +391,6 @@ impl LabelMap {
     }
 }
 
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Error::invalid("a batch holds at most 4 GiB: lower the batch limit or the size of the values")
 }

@@ -19,9 +19,10 @@ impl ConstraintRegistry {
         Self::default()
     }
 
-    /// Adds a constraint under all its names; a later one of the same name replaces an earlier.
-    pub fn register(&mut self, constraint: Arc<dyn Constraint>) {
-        self.classes.add(constraint.names(), &constraint);
+    /// Adds a constraint under all its names; `false` if some of them belong to another one, with which
+    /// they stay.
+    pub fn register(&mut self, constraint: Arc<dyn Constraint>) -> bool {
+        self.classes.add(constraint.names(), &constraint)
     }
 
     /// The constraint of that class name.

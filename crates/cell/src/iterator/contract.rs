@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::IteratorScope;
+use super::{Interrupt, IteratorScope};
 use crate::{Authorizations, Batch, BatchLimit, ColumnSelection, Range, Result};
 
 /// An iterator on the heap, as the stack holds it.
@@ -11,13 +11,31 @@ pub type BoxedIterator = Box<dyn SortedKeyValueIterator>;
 /// A source of entries in key order that can be sought.
 ///
 /// # What an implementer owes
-/// * Entries come in key order and lie inside the range sought; equal keys may repeat.
-/// * After `seek` nothing of the earlier position is left; an iterator may be sought at any moment,
-///   also in the middle of a row, and must then give what a scan from the start would have given
-///   from there on.
-/// * [`next_batch`](Self::next_batch) appends to `out` and never touches what stands there.
-///   It may append nothing and still return `true`; callers call again.
-/// * An iterator never shows a label's content in errors or logs.
+/// * **Order.** Entries come in key order and lie inside the range sought; equal keys may repeat.
+/// * **Seeks.** After `seek` nothing of the earlier position is left; an iterator may be sought at any
+///   moment, also in the middle of a row, and must then give what a scan from the start would have
+///   given from there on.
+/// * **Batches.** [`next_batch`](Self::next_batch) appends to `out` and never touches what stands
+///   there. It may append nothing and still return `true`: an empty batch is not the end, and callers
+///   call again until `false`. After `false` it appends nothing until it is sought again.
+/// * **Limits** count the entries that are in `out` ([`Batch::is_full`]), never what was dropped from it
+///   ([`Batch::retain_from`] and its neighbours give the bytes back). The entry that reaches the limit
+///   of bytes is the last one, however large it is; the limit of entries is never passed.
+/// * **Arenas.** Between two calls the arena of `out` may be rebuilt or be another one: positions of
+///   entries are all that may be remembered, not spans or label ids.
+/// * **Errors** of the source are handed on. What was appended before is a part of what would have come:
+///   entries to be dropped or changed never go out as they were. Then the iterator is sought again or
+///   dropped, and nothing of the failed batch is used. The message of an error holds nothing of an entry:
+///   where it was goes into the context pairs `row`, `family` and `qualifier`, and only while a scan
+///   reads; background work drops every pair that may hold data before it reports a failure.
+/// * **Interrupts.** An iterator that may compute for long without a call of its source polls
+///   [`IteratorEnvironment::interrupt`] and returns its error, so that scans and compactions can be
+///   cancelled and the store can close.
+/// * **Panics** end the scan or compaction with an error.
+/// * **Copies** share nothing with their original but the snapshot.
+///
+/// A consumer of an iterator loops until `false`, and clears the batch between calls if it wants single
+/// batches. The conformance suite in `testkit` tries all this on any iterator.
 pub trait SortedKeyValueIterator: Send {
     /// Goes to the first entry of `range`; only `columns` are wanted, and families outside of
     /// them may be left out already here.
@@ -26,8 +44,8 @@ pub trait SortedKeyValueIterator: Send {
     /// Those of the source underneath.
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()>;
 
-    /// Appends entries to `out` until `limit` is reached or the range ends. `Ok(false)` means
-    /// that the range is exhausted.
+    /// Appends entries to `out`, perhaps none, at most until `limit` is reached. `Ok(false)` means that
+    /// the range is exhausted; nothing else does.
     ///
     /// # Errors
     /// Those of the source underneath. `out` may then hold some entries already.
@@ -67,6 +85,8 @@ pub struct IteratorEnvironment {
     pub now_millis: i64,
     /// The table's name, for messages.
     pub table: Arc<str>,
+    /// Set when the iterator should stop.
+    pub interrupt: Interrupt,
 }
 
 impl IteratorEnvironment {
@@ -80,6 +100,7 @@ impl IteratorEnvironment {
             authorizations: Arc::new(Authorizations::default()),
             now_millis: 0,
             table: "".into(),
+            interrupt: Interrupt::default(),
         }
     }
 }

@@ -7,10 +7,12 @@
 
 mod adapter;
 mod contract;
+mod interrupt;
 mod registry;
 mod setting;
 
 pub use adapter::{EntryAdapter, EntryIterator};
 pub use contract::{BoxedIterator, IteratorEnvironment, SortedKeyValueIterator};
+pub use interrupt::{Interrupt, Interruption};
 pub use registry::{IteratorClass, IteratorRegistry};
 pub use setting::{IteratorOptions, IteratorScope, IteratorSetting};

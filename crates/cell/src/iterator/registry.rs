@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{BoxedIterator, IteratorEnvironment, IteratorOptions, IteratorSetting};
+use super::{BoxedIterator, IteratorEnvironment, IteratorOptions, IteratorScope, IteratorSetting};
 use crate::classes::Classes;
 use crate::{Error, ErrorKind, Result};
 
@@ -20,6 +20,12 @@ pub trait IteratorClass: Send + Sync {
     /// # Errors
     /// [`InvalidArgument`](ErrorKind::InvalidArgument) naming the option and what it takes.
     fn validate(&self, options: &IteratorOptions) -> Result<()>;
+
+    /// Whether the class must not run where entries are stored again, because what it makes does not
+    /// carry the labels of what it was made of. Default: no.
+    fn scans_only(&self) -> bool {
+        false
+    }
 
     /// Puts an iterator of this class on top of `source`.
     ///
@@ -46,9 +52,21 @@ impl IteratorRegistry {
         Self::default()
     }
 
-    /// Adds a class under all its names; a later class of the same name replaces an earlier one.
-    pub fn register(&mut self, class: Arc<dyn IteratorClass>) {
-        self.classes.add(class.names(), &class);
+    /// Adds a class under all its names; `false` if some of them belong to another class, with which
+    /// they stay. So no class takes over a stock one's name: a class of the same short name is reached
+    /// by its full name.
+    pub fn register(&mut self, class: Arc<dyn IteratorClass>) -> bool {
+        self.classes.add(class.names(), &class)
+    }
+
+    /// Checks a setting for `scope` as [`stack`](Self::stack) will: class, scope and options.
+    ///
+    /// # Errors
+    /// Unknown classes, a scope in which the class cannot run, wrong options.
+    pub fn validate(&self, setting: &IteratorSetting, scope: IteratorScope) -> Result<()> {
+        let class = self.get(&setting.class)?;
+        check_scope(&**class, scope)?;
+        class.validate(&setting.options)
     }
 
     /// The class of that name.
@@ -87,11 +105,24 @@ impl IteratorRegistry {
         let mut ordered: Vec<&IteratorSetting> = settings.iter().collect();
         ordered.sort_by_key(|setting| setting.priority);
         ordered.into_iter().try_fold(source, |source, setting| {
-            self.get(&setting.class)?
-                .init(source, &setting.options, environment)
+            let class = self.get(&setting.class)?;
+            check_scope(&**class, environment.scope)
+                .and_then(|()| class.init(source, &setting.options, environment))
                 .map_err(|error| error.with("iterator", &setting.name))
         })
     }
+}
+
+fn check_scope(class: &dyn IteratorClass, scope: IteratorScope) -> Result<()> {
+    if scope == IteratorScope::Scan || !class.scans_only() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "this class runs in scans only: what it makes of a row has lost the labels of the entries it \
+         was made of, and stored it could be read by everybody",
+    )
+    .with("class", class.names().first().copied().unwrap_or_default())
+    .with("scope", scope.as_str()))
 }
 
 impl std::fmt::Debug for IteratorRegistry {

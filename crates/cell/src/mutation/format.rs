@@ -14,7 +14,9 @@
 //! ```
 //!
 //! `back` is the distance in bytes from this update's flags to the flags of the mutation's first
-//! update. An update without a timestamp takes that of the batch.
+//! update. An update without a timestamp takes that of the batch, and with LATE set the one after it:
+//! the table sets LATE on a put that follows a delete of its column, which would hide the put at the
+//! same timestamp. LATE goes with neither TIMESTAMP nor DELETE.
 #![deny(clippy::indexing_slicing)]
 
 /// The first update of a mutation: a row follows.
@@ -25,8 +27,46 @@ pub(crate) const DELETE: u8 = 1 << 1;
 pub(crate) const TIMESTAMP: u8 = 1 << 2;
 /// A visibility follows the column.
 pub(crate) const VISIBILITY: u8 = 1 << 3;
+/// The timestamp is the one after the batch's.
+pub(crate) const LATE: u8 = 1 << 4;
 /// Bits that no version has used yet.
-const UNKNOWN: u8 = !(FIRST | DELETE | TIMESTAMP | VISIBILITY);
+const UNKNOWN: u8 = !(FIRST | DELETE | TIMESTAMP | VISIBILITY | LATE);
+
+/// What is known of a run of updates without reading them: the union over all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Facts(u8);
+
+impl Facts {
+    /// Some update deletes at a time that the table sets.
+    pub(crate) const SERVER_DELETE: Self = Self(1);
+    /// Some update has a label.
+    pub(crate) const LABEL: Self = Self(1 << 1);
+    /// Some update is LATE.
+    pub(crate) const LATE: Self = Self(1 << 2);
+
+    /// The facts of one update, from its flags.
+    #[inline]
+    pub(crate) fn of_flags(flags: u8) -> Self {
+        let delete = u8::from(flags & (DELETE | TIMESTAMP) == DELETE);
+        let label = u8::from(flags & VISIBILITY != 0) << 1;
+        let late = u8::from(flags & LATE != 0) << 2;
+        Self(delete | label | late)
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, more: Self) {
+        self.0 |= more.0;
+    }
+
+    pub(crate) fn remove(&mut self, less: Self) {
+        self.0 &= !less.0;
+    }
+
+    #[inline]
+    pub(crate) fn has(self, fact: Self) -> bool {
+        self.0 & fact.0 != 0
+    }
+}
 
 /// One column update, borrowed from a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +81,41 @@ pub struct UpdateRef<'a> {
     pub visibility: &'a [u8],
     /// The timestamp given by the writer, or `None` when the table sets it.
     pub timestamp: Option<i64>,
+    /// Whether the table sets the timestamp after the batch's, not the batch's own.
+    pub late: bool,
     /// Whether this update deletes.
     pub deleted: bool,
     /// The value; empty for deletes.
     pub value: &'a [u8],
     /// Whether this update begins a mutation.
     pub first: bool,
+}
+
+impl UpdateRef<'_> {
+    /// The update's timestamp in a batch that the table stamped with `batch`.
+    #[inline]
+    #[must_use]
+    pub fn timestamp_in(&self, batch: i64) -> i64 {
+        self.timestamp
+            .unwrap_or_else(|| batch.saturating_add(i64::from(self.late)))
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        let mut flags = 0;
+        if self.deleted {
+            flags |= DELETE;
+        }
+        if self.timestamp.is_some() {
+            flags |= TIMESTAMP;
+        }
+        if !self.visibility.is_empty() {
+            flags |= VISIBILITY;
+        }
+        if self.late {
+            flags |= LATE;
+        }
+        Facts::of_flags(flags)
+    }
 }
 
 #[inline]
@@ -97,7 +166,8 @@ pub(crate) fn put_run(out: &mut Vec<u8>, bytes: &[u8]) {
 #[must_use]
 pub fn read_update(bytes: &[u8], at: usize) -> Option<(UpdateRef<'_>, usize)> {
     let (&flags, rest) = bytes.get(at..)?.split_first()?;
-    if flags & UNKNOWN != 0 {
+    let late = flags & LATE != 0;
+    if flags & UNKNOWN != 0 || (late && flags & (TIMESTAMP | DELETE) != 0) {
         return None;
     }
     let first = flags & FIRST != 0;
@@ -137,6 +207,7 @@ pub fn read_update(bytes: &[u8], at: usize) -> Option<(UpdateRef<'_>, usize)> {
         qualifier,
         visibility,
         timestamp,
+        late,
         deleted,
         value,
         first,

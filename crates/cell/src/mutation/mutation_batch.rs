@@ -1,6 +1,6 @@
 //! A batch of mutations in its one encoding.
 
-use super::format::{UpdateRef, read_update};
+use super::format::{Facts, LATE, UpdateRef, read_update};
 use super::mutation_ref::{MutationIter, MutationRef};
 use super::owned::{ColumnUpdate, Head, append, check_key_and_value, check_sizes};
 use crate::{Error, Mutation, Result};
@@ -17,12 +17,21 @@ const MAX_BATCH_BYTES: usize = 1 << 30;
 /// assert_eq!((batch.mutations(), batch.len()), (1, 1));
 /// # Ok::<(), ostrakon_cell::Error>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct MutationBatch {
     bytes: Vec<u8>,
     updates: u32,
     mutations: u32,
+    facts: Facts,
 }
+
+impl PartialEq for MutationBatch {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for MutationBatch {}
 
 impl MutationBatch {
     /// An empty batch.
@@ -37,8 +46,7 @@ impl MutationBatch {
         bytes.clear();
         Self {
             bytes,
-            updates: 0,
-            mutations: 0,
+            ..Self::default()
         }
     }
 
@@ -49,6 +57,7 @@ impl MutationBatch {
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a key or a value is too large.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
         let (mut at, mut updates, mut mutations) = (0, 0_u32, 0_u32);
+        let mut facts = Facts::default();
         while at < bytes.len() {
             let Some((update, next)) = read_update(&bytes, at) else {
                 return Err(Error::corruption("the bytes are no column update").with("offset", at));
@@ -57,12 +66,14 @@ impl MutationBatch {
             check_key_and_value(update.row, update.row.len() + column, update.value.len())?;
             updates += 1;
             mutations += u32::from(update.first);
+            facts.add(update.facts());
             at = next;
         }
         Ok(Self {
             bytes,
             updates,
             mutations,
+            facts,
         })
     }
 
@@ -112,6 +123,7 @@ impl MutationBatch {
         }
         self.check_room(mutation.byte_len())?;
         self.bytes.extend_from_slice(mutation.encoded());
+        self.facts.add(mutation.facts());
         self.updates += mutation.len() as u32;
         self.mutations += 1;
         Ok(())
@@ -126,7 +138,8 @@ impl MutationBatch {
     pub fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
         check_sizes(row, &update)?;
         self.check_room(row.len() + update.value.map_or(0, <[u8]>::len))?;
-        append(&mut self.bytes, Head::Row(row), &update);
+        let facts = append(&mut self.bytes, Head::Row(row), &update);
+        self.facts.add(facts);
         self.updates += 1;
         self.mutations += 1;
         Ok(())
@@ -139,9 +152,70 @@ impl MutationBatch {
     pub fn push_ref(&mut self, mutation: &MutationRef<'_>) -> Result<()> {
         self.check_room(mutation.byte_len())?;
         self.bytes.extend_from_slice(mutation.encoded());
+        self.facts.add(mutation.facts());
         self.updates += mutation.len() as u32;
         self.mutations += 1;
         Ok(())
+    }
+
+    /// Whether some update deletes at a time that the table sets.
+    #[inline]
+    #[must_use]
+    pub fn has_server_deletes(&self) -> bool {
+        self.facts.has(Facts::SERVER_DELETE)
+    }
+
+    /// Whether some update has a label that was not checked.
+    #[inline]
+    #[must_use]
+    pub fn has_unchecked_labels(&self) -> bool {
+        self.facts.has(Facts::LABEL)
+    }
+
+    /// Notes that the labels of all updates are valid expressions.
+    pub(crate) fn labels_are_checked(&mut self) {
+        self.facts.remove(Facts::LABEL);
+    }
+
+    /// Whether `mutation` fits into the batch beside what it holds.
+    #[must_use]
+    pub fn has_room_for(&self, mutation: &Mutation) -> bool {
+        self.bytes.len() + mutation.byte_len() <= MAX_BATCH_BYTES
+    }
+
+    /// Whether some update takes the timestamp after the batch's.
+    #[inline]
+    #[must_use]
+    pub fn has_late(&self) -> bool {
+        self.facts.has(Facts::LATE)
+    }
+
+    /// Gives the update at `offset` the timestamp after the batch's. For the table that stamps the
+    /// batch; updates that delete or have a timestamp of their own are left as they are.
+    pub fn mark_late(&mut self, offset: u32) {
+        let settable = read_update(&self.bytes, offset as usize)
+            .is_some_and(|(update, _)| !update.deleted && update.timestamp.is_none());
+        if let Some(flags) = self.bytes.get_mut(offset as usize)
+            && settable
+        {
+            *flags |= LATE;
+            self.facts.add(Facts::LATE);
+        }
+    }
+
+    /// Takes back every [`mark_late`](Self::mark_late).
+    pub fn clear_late(&mut self) {
+        if !self.has_late() {
+            return;
+        }
+        let mut at = 0;
+        while let Some((_, next)) = read_update(&self.bytes, at) {
+            if let Some(flags) = self.bytes.get_mut(at) {
+                *flags &= !LATE;
+            }
+            at = next;
+        }
+        self.facts.remove(Facts::LATE);
     }
 
     /// The mutations in order.

@@ -1,7 +1,7 @@
 //! One mutation of a batch, borrowed.
 
 use super::UpdateIter;
-use super::format::{UpdateRef, read_update};
+use super::format::{Facts, UpdateRef, read_update};
 use crate::Escaped;
 
 /// One mutation of a [`MutationBatch`](crate::MutationBatch): changes of one row, at least one.
@@ -11,6 +11,7 @@ pub struct MutationRef<'a> {
     bytes: &'a [u8],
     row: &'a [u8],
     updates: u32,
+    facts: Facts,
 }
 
 impl<'a> MutationRef<'a> {
@@ -44,6 +45,10 @@ impl<'a> MutationRef<'a> {
     pub(super) fn encoded(&self) -> &'a [u8] {
         self.bytes
     }
+
+    pub(super) fn facts(&self) -> Facts {
+        self.facts
+    }
 }
 
 impl std::fmt::Debug for MutationRef<'_> {
@@ -74,10 +79,11 @@ impl<'a> Iterator for MutationIter<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let (first, mut end) = read_update(self.rest, 0)?;
-        let mut updates = 1;
+        let (mut updates, mut facts) = (1, first.facts());
         while let Some((update, next)) = read_update(self.rest, end)
             && !update.first
         {
+            facts.add(update.facts());
             (updates, end) = (updates + 1, next);
         }
         let (bytes, rest) = self.rest.split_at_checked(end)?;
@@ -86,6 +92,7 @@ impl<'a> Iterator for MutationIter<'a> {
             bytes,
             row: first.row,
             updates,
+            facts,
         })
     }
 }

@@ -1,6 +1,8 @@
 //! A mutation that owns its bytes.
 
-use super::format::{DELETE, FIRST, TIMESTAMP, VISIBILITY, put_run, put_varint, read_update};
+use super::format::{
+    DELETE, FIRST, Facts, TIMESTAMP, VISIBILITY, put_run, put_varint, read_update,
+};
 use crate::key::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::{Error, Escaped, Result, UpdateRef};
 
@@ -34,6 +36,7 @@ pub struct Mutation {
     /// Encoded as in a batch; empty until the first update.
     bytes: Vec<u8>,
     updates: u32,
+    facts: Facts,
 }
 
 impl Mutation {
@@ -44,6 +47,7 @@ impl Mutation {
             row: row.into(),
             bytes: Vec::new(),
             updates: 0,
+            facts: Facts::default(),
         }
     }
 
@@ -53,6 +57,7 @@ impl Mutation {
         self.row.extend_from_slice(row);
         self.bytes.clear();
         self.updates = 0;
+        self.facts = Facts::default();
     }
 
     /// The row.
@@ -124,7 +129,8 @@ impl Mutation {
         } else {
             Head::Back(self.bytes.len())
         };
-        append(&mut self.bytes, head, &update);
+        let facts = append(&mut self.bytes, head, &update);
+        self.facts.add(facts);
         self.updates += 1;
         Ok(self)
     }
@@ -141,6 +147,10 @@ impl Mutation {
 
     pub(super) fn encoded(&self) -> &[u8] {
         &self.bytes
+    }
+
+    pub(super) fn facts(&self) -> Facts {
+        self.facts
     }
 }
 
@@ -161,7 +171,9 @@ pub(super) enum Head<'a> {
     Back(usize),
 }
 
-pub(super) fn append(out: &mut Vec<u8>, head: Head<'_>, update: &ColumnUpdate<'_>) {
+/// Encodes an update; returns what is to be known of it.
+#[inline]
+pub(super) fn append(out: &mut Vec<u8>, head: Head<'_>, update: &ColumnUpdate<'_>) -> Facts {
     let mut flags = 0;
     if matches!(head, Head::Row(_)) {
         flags |= FIRST;
@@ -191,6 +203,7 @@ pub(super) fn append(out: &mut Vec<u8>, head: Head<'_>, update: &ColumnUpdate<'_
     if let Some(value) = update.value {
         put_run(out, value);
     }
+    Facts::of_flags(flags)
 }
 
 pub(super) fn check_sizes(row: &[u8], update: &ColumnUpdate<'_>) -> Result<()> {

@@ -51,8 +51,11 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok(batch) = MutationBatch::from_encoded(bytes) {
+        if let Ok(mut batch) = MutationBatch::from_encoded(bytes) {
             prop_assert_eq!(batch.updates().count(), batch.len());
+            prop_assert_eq!(batch.has_late(), batch.updates().any(|(_, update)| update.late));
+            batch.clear_late();
+            prop_assert!(!batch.updates().any(|(_, update)| update.late));
         }
     }
 }
@@ -108,4 +111,72 @@ fn encoded_bytes_obey_the_limits_too() {
     append(&mut bytes, Head::Row(&row), &ColumnUpdate::default());
     let error = MutationBatch::from_encoded(bytes).expect_err("too large");
     assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn a_late_update_takes_the_timestamp_after_the_batch() {
+    let mut mutation = Mutation::new("r");
+    mutation.delete("f", "q").expect("small enough");
+    mutation.put("f", "q", "v").expect("small enough");
+    let explicit = ColumnUpdate {
+        timestamp: Some(3),
+        value: Some(b"w"),
+        ..ColumnUpdate::default()
+    };
+    mutation.update(explicit).expect("small enough");
+    let mut batch = MutationBatch::new();
+    batch.push(&mutation).expect("small enough");
+    assert!(batch.has_server_deletes() && !batch.has_late());
+    let plain = batch.clone();
+    let offsets: Vec<u32> = batch.updates().map(|(offset, _)| offset).collect();
+    for offset in offsets {
+        batch.mark_late(offset);
+    }
+    assert!(batch.has_late());
+    let mut reread = MutationBatch::from_encoded(batch.encoded().to_vec()).expect("valid");
+    assert!(reread.has_late());
+    let stamps = |batch: &MutationBatch, at: i64| -> Vec<i64> {
+        let updates = batch.updates();
+        updates.map(|(_, update)| update.timestamp_in(at)).collect()
+    };
+    assert_eq!(stamps(&reread, 7), [7, 8, 3]);
+    assert_eq!(stamps(&reread, i64::MAX), [i64::MAX, i64::MAX, 3]);
+    reread.clear_late();
+    assert_eq!(reread, plain);
+    // A late delete, and a late update with a timestamp of its own, mean nothing.
+    for flags in [1 | 2 | 16, 1 | 4 | 16, 1 | 32] {
+        let mut bytes = plain.encoded().to_vec();
+        bytes[0] = flags;
+        MutationBatch::from_encoded(bytes).expect_err("no version writes that");
+    }
+}
+
+/// What a batch knows of its updates without reading them is the same however it was built.
+#[test]
+fn facts_of_a_batch_do_not_depend_on_how_it_was_built() {
+    let delete = |timestamp| ColumnUpdate {
+        timestamp,
+        ..ColumnUpdate::default()
+    };
+    for (timestamp, expected) in [(None, true), (Some(1), false)] {
+        let mut put = MutationBatch::new();
+        put.put(b"r", delete(timestamp)).expect("small enough");
+        let mut mutation = Mutation::new("r");
+        mutation.update(delete(timestamp)).expect("small enough");
+        let mut pushed = MutationBatch::new();
+        pushed.push(&mutation).expect("small enough");
+        let mut copied = MutationBatch::new();
+        for mutation in put.each_mutation() {
+            copied.push_ref(&mutation).expect("small enough");
+        }
+        let reread = MutationBatch::from_encoded(put.encoded().to_vec()).expect("valid");
+        for batch in [put, pushed, copied, reread] {
+            assert_eq!(batch.has_server_deletes(), expected);
+        }
+        mutation.reset(b"s");
+        let mut after = MutationBatch::new();
+        mutation.put("f", "q", "v").expect("small enough");
+        after.push(&mutation).expect("small enough");
+        assert!(!after.has_server_deletes());
+    }
 }

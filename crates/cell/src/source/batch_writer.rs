@@ -43,6 +43,11 @@ impl Default for BatchWriterConfig {
 /// Writes mutations to one table: collects them in encoded batches, submits full ones without
 /// waiting, and reports failures at the next call.
 ///
+/// A batch that fails, also one that the timer submitted or that made the source panic, breaks the
+/// writer: from then on [`add`](Self::add), [`put`](Self::put), [`flush`](Self::flush) and
+/// [`close`](Self::close) add nothing and return its error, until
+/// [`take_failure`](Self::take_failure) takes it. Mutations of the batches under way may be lost.
+///
 /// A writer belongs to one thread; make one for each. What is collected is submitted when the batch
 /// is full, after [`max_latency`](BatchWriterConfig::max_latency), and on [`flush`](Self::flush) and
 /// [`close`](Self::close); dropping a writer submits nothing more.
@@ -98,7 +103,7 @@ impl BatchWriter {
     ///
     /// # Errors
     /// A malformed label or an oversized key (nothing is added); the failure of an earlier batch,
-    /// which every later call repeats; or
+    /// which every later call repeats (nothing is added); or
     /// [`ConstraintViolation`](crate::ErrorKind::ConstraintViolation) for mutations of earlier
     /// batches, told once: this mutation is added, and the writer goes on.
     pub fn add(&mut self, mutation: &Mutation) -> Result<()> {
@@ -121,6 +126,12 @@ impl BatchWriter {
     /// see [`add`](Self::add).
     pub fn flush(&mut self) -> Result<()> {
         self.with(Collector::flush)
+    }
+
+    /// Takes the failure that broke the writer, if one did. The writer goes on with what it has
+    /// collected since the batch that failed; what was in that batch is not written again.
+    pub fn take_failure(&mut self) -> Option<crate::Error> {
+        self.with(Collector::take_failure)
     }
 
     /// [`flush`](Self::flush), and gives the writer up.

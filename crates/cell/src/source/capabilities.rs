@@ -34,11 +34,15 @@ pub enum Capability {
     Check,
     /// Constraints that writes must pass.
     Constraints,
+    /// Scans that can be interrupted, have a timeout, and answer in time with nothing.
+    ScanLimits,
+    /// Scans that tell what they have not read.
+    ScanResume,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::IsolatedScan,
         Self::ConditionalWrite,
         Self::ScanIterators,
@@ -52,6 +56,8 @@ impl Capability {
         Self::Checkpoint,
         Self::Check,
         Self::Constraints,
+        Self::ScanLimits,
+        Self::ScanResume,
     ];
 }
 

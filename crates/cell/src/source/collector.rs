@@ -24,6 +24,9 @@ pub(super) struct Collector {
     pending_bytes: usize,
     last_label: Vec<u8>,
     known_labels: HashSet<Vec<u8>>,
+    /// Nothing may be added: a batch failed, or the source panicked while it had one in hand.
+    broken: bool,
+    /// Why, unless it panicked.
     failed: Option<Error>,
     /// What constraints refused and nobody was told of yet.
     untold: Vec<Rejection>,
@@ -43,6 +46,7 @@ impl Collector {
             pending_bytes: 0,
             last_label: Vec::new(),
             known_labels: HashSet::new(),
+            broken: false,
             failed: None,
             untold: Vec::new(),
             refused: Vec::new(),
@@ -50,6 +54,7 @@ impl Collector {
     }
 
     pub(super) fn add(&mut self, mutation: &Mutation) -> Result<()> {
+        self.check_failed()?;
         for update in mutation.updates() {
             self.check_label(update.visibility)?;
         }
@@ -59,6 +64,7 @@ impl Collector {
 
     #[inline]
     pub(super) fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
+        self.check_failed()?;
         self.check_label(update.visibility)?;
         self.batch.put(row, update)?;
         self.after_add()
@@ -69,8 +75,15 @@ impl Collector {
         while let Some((bytes, pending)) = self.pending.pop_front() {
             self.settle(bytes, pending)?;
         }
-        self.check_failed()?;
         self.tell()
+    }
+
+    /// Takes what failed, so that the writer goes on.
+    pub(super) fn take_failure(&mut self) -> Option<Error> {
+        let failure = self.check_failed().err();
+        self.broken = false;
+        self.failed = None;
+        failure
     }
 
     /// Submits the batch when it has met `most` ticks. A failure waits for the writer's next call.
@@ -118,11 +131,15 @@ impl Collector {
         let buffer = self
             .table
             .batch_buffer(self.config.batch_bytes + self.config.batch_bytes / 8);
-        let batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
+        let mut batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
+        batch.labels_are_checked();
+        // Stays so if the source panics: the batch is lost, and the writer must say so.
+        self.broken = true;
         let pending = self
             .table
             .submit(batch, self.config.durability)
             .inspect_err(|error| self.failed = Some(error.duplicate()))?;
+        self.broken = false;
         self.pending.push_back((bytes, pending));
         self.pending_bytes += bytes;
         while self.pending_bytes + self.config.batch_bytes > self.config.max_memory
@@ -141,11 +158,13 @@ impl Collector {
 
     fn settle(&mut self, bytes: usize, pending: Box<dyn PendingWrite>) -> Result<()> {
         self.pending_bytes -= bytes;
+        self.broken = true;
         let outcome = match self.config.timeout {
             None => pending.wait(),
             Some(timeout) => pending.wait_at_most(timeout),
         };
         let outcome = outcome.inspect_err(|error| self.failed = Some(error.duplicate()))?;
+        self.broken = false;
         for rejection in outcome.rejections {
             sum_up(&mut self.refused, &rejection);
             sum_up(&mut self.untold, &rejection);
@@ -153,10 +172,24 @@ impl Collector {
         Ok(())
     }
 
+    #[inline]
     fn check_failed(&self) -> Result<()> {
-        self.failed
-            .as_ref()
-            .map_or(Ok(()), |error| Err(error.duplicate()))
+        if self.broken {
+            Err(self.failure())
+        } else {
+            Ok(())
+        }
+    }
+
+    #[cold]
+    fn failure(&self) -> Error {
+        let panicked = || {
+            Error::new(
+                ErrorKind::Internal,
+                "the table panicked while it took a batch of this writer; its mutations may be lost",
+            )
+        };
+        self.failed.as_ref().map_or_else(panicked, Error::duplicate)
     }
 
     /// Says once what constraints refused.
@@ -182,7 +215,7 @@ impl Collector {
     fn learn_label(&mut self, label: &[u8]) -> Result<()> {
         if !self.known_labels.contains(label) {
             VisibilityExpression::parse(label).map_err(|error| {
-                Error::invalid("the visibility is no expression; nothing was written")
+                Error::invalid("the visibility is not a valid expression; nothing was added")
                     .with_source(error)
             })?;
             if self.known_labels.len() >= KNOWN_LABELS {

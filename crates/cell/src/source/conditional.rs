@@ -11,7 +11,7 @@ pub struct Condition {
     pub qualifier: Vec<u8>,
     /// The label the entry must carry exactly.
     pub visibility: Vec<u8>,
-    /// The timestamp the entry must have; `None` looks at the newest.
+    /// The timestamp the entry must have; `None` takes the first that the iterators show.
     pub timestamp: Option<i64>,
     /// The value the entry must have; `None` demands that there is no entry.
     pub value: Option<Vec<u8>>,
@@ -37,8 +37,11 @@ pub enum ConditionalStatus {
     Rejected,
     /// A constraint refused the mutation.
     Violated,
-    /// The source cannot tell (the connection broke after sending).
+    /// The source cannot tell: a connection broke after sending, or the disk failed after other
+    /// mutations of the list were applied.
     Unknown,
     /// A condition's label is one the writer may not see.
     InvisibleVisibility,
+    /// A label of the mutation is not a valid expression.
+    MalformedVisibility,
 }

@@ -10,6 +10,7 @@ mod capabilities;
 mod collector;
 mod conditional;
 mod options;
+mod reader;
 mod report;
 mod scanner;
 mod traits;
@@ -21,9 +22,10 @@ pub use options::{
     CloneOptions, CompactOptions, ImportDirectoryOptions, ImportTransfer, LocalityGroups,
     Properties, ScanOptions, TableOptions, TimeType, check_row_range,
 };
+pub use reader::ReaderSource;
 pub use report::{
-    CheckProblem, CheckReport, ImportReport, Progress, Rejection, TableInfo, TabletInfo,
-    WriteOutcome,
+    Activity, CheckProblem, CheckReport, ImportReport, Problem, Progress, Rejection, RestoredFile,
+    TableInfo, TabletInfo, TabletRows, WriteOutcome,
 };
 pub use scanner::Scanner;
 pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table, Tick};

@@ -1,9 +1,11 @@
 //! Options of the contract's calls: plain data.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::{
-    Authorizations, BatchLimit, ColumnSelection, Error, IteratorSetting, Key, Range, Result,
+    Authorizations, BatchLimit, ColumnSelection, Error, Interrupt, IteratorSetting, Key, Range,
+    Result,
 };
 
 /// Properties by Accumulo's names (`table.split.threshold`, …).
@@ -63,7 +65,9 @@ pub struct TableOptions {
 /// How a table is cloned.
 #[derive(Debug, Clone)]
 pub struct CloneOptions {
-    /// Flushes the source first, so that the clone holds everything written so far. Default: yes.
+    /// Flushes the source first, also one that is off-line, so that the clone holds every write that was acknowledged
+    /// before the call began, and perhaps later ones. Without it the clone holds what is in files: of a table that was
+    /// never flushed, nothing. Default: yes.
     pub flush: bool,
     /// Properties set on the clone.
     pub set_properties: Properties,
@@ -158,8 +162,20 @@ pub struct ScanOptions {
     /// Entries come in key order across ranges (a Scanner). When false (a BatchScanner) ranges are
     /// read in any order, in parallel.
     pub ordered: bool,
-    /// Threads of an unordered scan; 0 lets the source choose.
+    /// Threads of an unordered scan; 0 lets the source choose. A source may give fewer.
     pub threads: usize,
+    /// Ends the scan with [`Cancelled`](crate::ErrorKind::Cancelled) when it is set, from any thread, also while a call
+    /// is under way. Default: none.
+    pub interrupt: Option<Interrupt>,
+    /// The longest that the scan may take, from its start or restart to its end; after it calls fail with
+    /// [`TimedOut`](crate::ErrorKind::TimedOut). Default: as long as it needs.
+    pub timeout: Option<Duration>,
+    /// The longest that one [`next_batch`](super::Scan::next_batch) may take, roughly: then it answers with what it has,
+    /// if that is nothing. An iterator that computes for long before it hands on a batch delays the answer. Default: a
+    /// call takes as long as it needs to find an entry.
+    pub answer_within: Option<Duration>,
+    /// Keeps what [`Scan::unread`](super::Scan::unread) needs, at the cost of a copied key for each batch. Default: no.
+    pub resumable: bool,
 }
 
 impl Default for ScanOptions {
@@ -172,6 +188,10 @@ impl Default for ScanOptions {
             isolated: false,
             ordered: true,
             threads: 0,
+            interrupt: None,
+            timeout: None,
+            answer_within: None,
+            resumable: false,
         }
     }
 }

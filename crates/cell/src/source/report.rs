@@ -1,6 +1,7 @@
 //! What the contract's calls answer.
 
 use super::TimeType;
+use crate::ErrorKind;
 
 /// One table, as listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +74,83 @@ pub struct ImportReport {
     /// Files that were imported and could not be removed from the directory. Remove them by hand: a
     /// second import would have their entries twice.
     pub files_left: u64,
+}
+
+/// What a source was doing when something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Activity {
+    /// Reading the properties of a table.
+    Properties,
+    /// Writing what is in memory to files.
+    Flush,
+    /// Merging files.
+    Compaction,
+    /// Splitting a tablet.
+    Split,
+    /// Reading for a scan.
+    Read,
+    /// Reading the log.
+    Log,
+    /// Writing at all: the whole source accepts no writes.
+    Write,
+}
+
+impl Activity {
+    /// The activity in one lower-case word, for messages and machine-readable output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Properties => "properties",
+            Self::Flush => "flush",
+            Self::Compaction => "compaction",
+            Self::Split => "split",
+            Self::Read => "read",
+            Self::Log => "log",
+            Self::Write => "write",
+        }
+    }
+}
+
+/// The rows of a tablet: the last row of the one before (exclusive) and its own last row (inclusive); `None` where there
+/// is no bound.
+pub type TabletRows = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// Something that fails now, of one table or tablet where it can be said. Nothing of an entry is in it. For
+/// administrators: the rows at which a tablet begins and ends are split points.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The table; `None` when the whole source is concerned.
+    pub table: Option<String>,
+    /// The tablet; `None` when the whole table is concerned.
+    pub tablet: Option<TabletRows>,
+    /// What fails.
+    pub activity: Activity,
+    /// The kind of the cause.
+    pub kind: ErrorKind,
+    /// The cause.
+    pub message: String,
+    /// What to do.
+    pub way_out: String,
+    /// How often it failed in a row.
+    pub times: u64,
+    /// When it failed first, milliseconds since 1970; 0 if that is not known.
+    pub since_millis: i64,
+    /// When it is tried again, milliseconds since 1970; `None` where nothing is tried by itself.
+    pub next_try_millis: Option<i64>,
+    /// Whether the table takes no writes because of it.
+    pub refuses_writes: bool,
+}
+
+/// A table file that was put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredFile {
+    /// The file, relative to the store's directory.
+    pub file: String,
+    /// Its length.
+    pub bytes: u64,
+    /// The tables that read it.
+    pub tables: Vec<String>,
 }
 
 /// One thing wrong in a store.

@@ -1,10 +1,12 @@
 //! A comfortable scan: for people, tests and small results.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{ScanOptions, Table};
 use crate::{
-    Authorizations, Batch, Column, ColumnSelection, Entry, EntryRef, IteratorSetting, Range, Result,
+    Authorizations, Batch, Column, ColumnSelection, Entry, EntryRef, Interrupt, IteratorSetting,
+    Range, Result,
 };
 
 /// Collects what to scan, then runs it.
@@ -63,6 +65,18 @@ impl Scanner {
     /// Reads ranges in any order and in parallel.
     pub fn unordered(mut self) -> Self {
         self.options.ordered = false;
+        self
+    }
+
+    /// Ends the scan when `interrupt` is set.
+    pub fn interrupt(mut self, interrupt: Interrupt) -> Self {
+        self.options.interrupt = Some(interrupt);
+        self
+    }
+
+    /// The longest that the scan may take.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
         self
     }
 

@@ -6,14 +6,18 @@ use std::time::Duration;
 
 use super::{
     Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
-    ConditionalStatus, ImportDirectoryOptions, ImportReport, Progress, Properties, ScanOptions,
-    TableInfo, TableOptions, TabletInfo, WriteOutcome,
+    ConditionalStatus, ImportDirectoryOptions, ImportReport, Problem, Progress, Properties,
+    RestoredFile, ScanOptions, TableInfo, TableOptions, TabletInfo, WriteOutcome,
 };
 use crate::{
     Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
 };
 
 /// A set of tables: an embedded store, or a connection to a server.
+///
+/// Administration is linearizable: each call takes effect at one moment between its beginning and its end, for names,
+/// states and listings alike, and of calls that exclude one another one succeeds. After the source was closed every
+/// call, also on its tables and scans, fails with [`Closed`](ErrorKind::Closed).
 ///
 /// Every call may be made from any thread. Errors are of the kinds that [`ErrorKind`] lists; calls
 /// outside [`capabilities`](Self::capabilities) return [`Unsupported`](ErrorKind::Unsupported).
@@ -45,21 +49,23 @@ pub trait Source: Send + Sync {
     /// No such table, or the new name is taken or malformed.
     fn rename_table(&self, from: &str, to: &str) -> Result<()>;
 
-    /// Makes `to` a table with the present content of `from`, sharing its files.
+    /// Makes `to` a table with the content of `from`, on-line or not, sharing its files; see
+    /// [`CloneOptions::flush`] for which.
     ///
     /// # Errors
     /// No such table, or the new name is taken or malformed.
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()>;
 
-    /// A handle to one table. It stays valid when the table is renamed, and fails with
-    /// [`NotFound`](ErrorKind::NotFound) once it is deleted.
+    /// A handle to one table. It follows the table when it is renamed, fails with
+    /// [`NotFound`](ErrorKind::NotFound) once the table is deleted, and never reaches another table that is given the
+    /// name.
     ///
     /// # Errors
     /// No such table.
     fn table(&self, name: &str) -> Result<Arc<dyn Table>>;
 
-    /// Takes a table off-line or brings it back. While off-line it answers
-    /// [`Closed`](ErrorKind::Closed) to reads and writes.
+    /// Takes a table off-line or brings it back; a table that is there already stays so. While off-line it answers
+    /// [`Offline`](ErrorKind::Offline) to reads and writes, running ones included; what was acknowledged stays.
     ///
     /// # Errors
     /// No such table.
@@ -74,6 +80,25 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::Checkpoint))
     }
 
+    /// What fails now, table by table; empty for a sound source. Cheap: nothing is read from files.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn problems(&self) -> Result<Vec<Problem>> {
+        Ok(Vec::new())
+    }
+
+    /// Puts a table file back that is damaged or missing, from a checkpoint or another copy. The candidate is verified
+    /// first: it must be sound, and the very file that the source knows under its name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` or `Corruption` for a file that is another one or damaged, `NotFound` for one that no table
+    /// reads; nothing is changed then.
+    fn restore_file(&self, from: &Path) -> Result<RestoredFile> {
+        let _ = from;
+        Err(unsupported(Capability::Check))
+    }
+
     /// Verifies every checksum, order and reference.
     ///
     /// # Errors
@@ -86,8 +111,11 @@ pub trait Source: Send + Sync {
 
 /// One table of a [`Source`].
 pub trait Table: Send + Sync {
-    /// The present name.
+    /// The present name; the last one of a table that was deleted.
     fn name(&self) -> String;
+
+    /// The id, as [`TableInfo::id`] has it: never changed, and never given to another table.
+    fn id(&self) -> String;
 
     /// What the source can do with it.
     fn capabilities(&self) -> Capabilities;
@@ -97,7 +125,8 @@ pub trait Table: Send + Sync {
     /// `durability` overrides the table's.
     ///
     /// # Errors
-    /// The table cannot take it now: closed, off-line, read-only.
+    /// The table cannot take it now: closed, off-line, read-only. A label of the batch is not a valid
+    /// expression. A constraint failed. Nothing of the batch is written then.
     fn submit(
         &self,
         batch: MutationBatch,
@@ -120,10 +149,13 @@ pub trait Table: Send + Sync {
     }
 
     /// Applies each mutation whose conditions hold, in one step with checking them. The answers
-    /// stand in the order of the mutations.
+    /// stand in the order of the mutations, each for its own: of two mutations of one row the second
+    /// sees what the first did.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit).
+    /// As [`submit`](Self::submit), but for labels and constraints, which have answers. No mutation
+    /// was acknowledged then; what failed after some were applied is answered with
+    /// [`Unknown`](ConditionalStatus::Unknown).
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,
@@ -151,6 +183,15 @@ pub trait Table: Send + Sync {
     /// nothing is changed.
     fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()>;
 
+    /// What fails now in this table; empty for a sound one. A table with problems is degraded: it answers as far as it
+    /// can, and the rest of the source works.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn problems(&self) -> Result<Vec<Problem>> {
+        Ok(Vec::new())
+    }
+
     /// The tablets, in row order.
     ///
     /// # Errors
@@ -177,10 +218,11 @@ pub trait Table: Send + Sync {
     /// An empty or swapped range.
     fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()>;
 
-    /// Writes what is in memory to files. With `wait` returns only when that is done.
+    /// Writes what is in memory to files. With `wait` returns only when that is done, else as soon as it was asked for;
+    /// a store without background threads always waits.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// With `wait`, what keeps the content of memory out of files: the disk refuses, the table is deleted meanwhile.
     fn flush(&self, wait: bool) -> Result<()>;
 
     /// Merges the files of each tablet into one.
@@ -248,12 +290,19 @@ pub trait PendingWrite: Send {
 }
 
 /// A running scan.
+///
+/// An error is final. After [`next_batch`](Self::next_batch) or [`restart`](Self::restart) failed every call gives the
+/// same error again and no entry, until a restart succeeds. A panic of an iterator is an error too: a scan that ends
+/// with `Ok(false)` has given everything. A scan ends soon, with the error that says why, when its table is deleted or
+/// goes off-line, or its source is closed.
 pub trait Scan: Send {
     /// Replaces the content of `out` by the next entries. `Ok(false)` means that the scan is over
-    /// and `out` is empty; `Ok(true)` that `out` holds at least one entry.
+    /// and `out` is empty; `Ok(true)` that `out` holds at least one entry, or none where
+    /// [`answer_within`](ScanOptions::answer_within) was given and the time is over.
     ///
     /// # Errors
-    /// A corrupt file, a failed read, a table deleted meanwhile.
+    /// A corrupt file, a failed read, a table deleted meanwhile; [`Cancelled`](ErrorKind::Cancelled) and
+    /// [`TimedOut`](ErrorKind::TimedOut), as the options say. `out` is empty then.
     fn next_batch(&mut self, out: &mut Batch) -> Result<bool>;
 
     /// Starts over with other ranges, the same options and a fresh snapshot. Much cheaper than a
@@ -262,6 +311,17 @@ pub trait Scan: Send {
     /// # Errors
     /// As [`Table::scan`].
     fn restart(&mut self, ranges: &[Range]) -> Result<()>;
+
+    /// What a scan with [`resumable`](ScanOptions::resumable) has not given out yet, as ranges for another scan, of
+    /// whatever is in the table then. Of an ordered scan exactly that; of an unordered one more, since ranges that are
+    /// read in part come as a whole. Iterators that make entries of others must be able to be sought behind each, as
+    /// after [`Range::after`].
+    ///
+    /// # Errors
+    /// The scan was started without that option, or the source has no [`ScanResume`](Capability::ScanResume).
+    fn unread(&self) -> Result<Vec<Range>> {
+        Err(unsupported(Capability::ScanResume))
+    }
 }
 
 /// A bulk import: sorted entries become table files and one atomic change of the catalog.

@@ -49,6 +49,7 @@
 mod authorizations;
 mod base64;
 mod cache;
+mod conjoin;
 mod error;
 mod evaluate;
 mod evaluator;
@@ -60,6 +61,7 @@ mod parse;
 mod tests;
 
 pub use authorizations::{Authorizations, AuthorizationsError, AuthorizationsErrorKind};
+pub use conjoin::conjoin;
 pub use error::{VisibilityError, VisibilityErrorKind};
 pub use evaluate::{evaluate, validate};
 pub use evaluator::{DEFAULT_CACHED_LABELS, MAX_CACHED_LABEL_LENGTH, Verdict, VisibilityEvaluator};

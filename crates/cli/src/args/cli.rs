@@ -1,6 +1,7 @@
 //! The top of the command line: what holds for every command, and the list of commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
@@ -11,7 +12,7 @@ use super::import::ImportArgs;
 use super::lab::LabCommand;
 use super::store::{CheckpointArgs, CompletionsArgs, ManArgs};
 use super::table::TableCommand;
-use super::values::size;
+use super::values::{size, wait};
 
 const STYLES: Styles = Styles::styled()
     .header(Style::new().bold())
@@ -90,9 +91,26 @@ pub(crate) struct Cli {
     )]
     pub(crate) memory: Option<u64>,
 
-    /// Open the store for reading only
+    /// Open the store for reading only, as commands that change nothing do anyway
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) read_only: bool,
+
+    /// Read what is left of a store whose log is damaged or incomplete
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) allow_damage: bool,
+
+    /// Wait so long for a store that another process uses
+    #[arg(
+        long,
+        global = true,
+        value_name = "SECONDS",
+        env = "OSTRAKON_WAIT",
+        hide_env_values = true,
+        default_value = "3",
+        value_parser = wait,
+        help_heading = "Global options"
+    )]
+    pub(crate) wait: Duration,
 
     /// Say on stderr what the store does; twice for more. OSTRAKON_LOG takes a filter
     #[arg(
@@ -158,7 +176,7 @@ named with its table and what is wrong. All the rest can still be read.
 
 Examples:
   ostrakon check
-  ostrakon --read-only check --json | jq '.problems[].file'   also while the log is damaged")]
+  ostrakon check --json | jq '.problems[].file'")]
     Check,
 }
 

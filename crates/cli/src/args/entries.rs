@@ -1,11 +1,14 @@
 //! Commands on entries: put, delete, scan, export.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
-use super::values::{Bytes, authorizations, column, count, durability, iterator, label, timestamp};
+use super::values::{
+    Bytes, authorizations, column, count, durability, duration, iterator, label, timestamp,
+};
 
 /// Which cell, and how its change is written: shared by `put` and `delete`.
 #[derive(Debug, Args)]
@@ -177,6 +180,9 @@ pub(crate) struct Selection {
     /// Threads of an unordered scan [default: chosen by the store]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
+    /// Fail when the scan takes longer than this [default: as long as it needs]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// `scan`

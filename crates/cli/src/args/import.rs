@@ -299,13 +299,12 @@ pub(crate) struct ImportArgs {
         short = 'l',
         long,
         value_name = "LABEL",
-        default_value = "",
-        hide_default_value = true,
         value_parser = label,
         help_heading = "Making entries"
     )]
-    pub(crate) visibility: VisibilityExpression,
-    /// The field that holds the label; where it is missing, --visibility holds
+    pub(crate) visibility: Option<VisibilityExpression>,
+    /// The field that holds the label. Where it is missing or empty, --visibility holds; without that
+    /// option the record is rejected
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) visibility_field: Option<String>,
     /// The field that holds the timestamp

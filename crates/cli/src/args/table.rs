@@ -45,6 +45,27 @@ pub(crate) enum TableCommand {
         /// The table
         table: String,
     },
+    /// Show what fails in tables, why, and what to do
+    #[command(after_help = "Examples:
+  ostrakon table status                what fails in any table; nothing for a sound store
+  ostrakon table status people --try   flush the table first, to see whether that works")]
+    Status {
+        /// The table; all of them without one
+        table: Option<String>,
+        /// Flush what is in memory first: a command that opens the store has not tried it yet
+        #[arg(long = "try")]
+        tried: bool,
+    },
+    /// Put a damaged or missing table file back, from a checkpoint
+    #[command(after_help = "Examples:
+  ostrakon table restore-file backups/monday/files/0000000000000012.sorted
+
+The file is verified first: it must be sound, and the one that the store knows under that number.")]
+    RestoreFile {
+        /// The file in the checkpoint
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Split a table at more rows
     #[command(after_help = "Examples:
   ostrakon table add-splits people g n t

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use ostrakon_cell::{
@@ -39,6 +40,16 @@ pub(crate) fn byte(text: &str) -> Result<u8, Refusal> {
     match text.parse::<Bytes>()?.0.as_slice() {
         &[byte] => Ok(byte),
         _ => Err("this takes one byte; a tab is \\t or \\x09".into()),
+    }
+}
+
+/// A length of time in seconds, with or without a fraction.
+pub(crate) fn duration(text: &str) -> Result<Duration, Refusal> {
+    let seconds: Option<f64> = text.parse().ok();
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match duration {
+        Some(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err("this takes a number of seconds above 0".into()),
     }
 }
 
@@ -158,6 +169,14 @@ pub(crate) fn seconds(text: &str) -> Result<f64, Refusal> {
         Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(seconds),
         _ => Err("a time is a number of seconds, such as 10 or 0.5".into()),
     }
+}
+
+/// How long to wait, in seconds.
+pub(crate) fn wait(text: &str) -> Result<Duration, Refusal> {
+    let given = text.parse::<f64>().ok();
+    given
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| format!("`{text}` is not a number of seconds, 0 or more"))
 }
 
 /// Parser of the durability levels, which also lists them in help and completions.

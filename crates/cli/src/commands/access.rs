@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ostrakon_cell::{ErrorKind, Source, Table};
 use ostrakon_graph::register_graph_iterators;
@@ -24,9 +25,28 @@ pub(super) struct Access {
     pub(super) data: Option<PathBuf>,
     pub(super) memory: Option<u64>,
     pub(super) read_only: bool,
+    /// Reads what is left of a store with a damaged log.
+    pub(super) allow_damage: bool,
+    /// How long to wait for a store that is in use.
+    pub(super) wait: Duration,
+    /// The command only reads: the store is opened so that others may read it meanwhile, and nothing
+    /// is changed on the disk.
+    pub(super) reads: bool,
 }
 
 impl Access {
+    /// The same for a command that only reads.
+    pub(super) fn for_reading(&self) -> Self {
+        Self {
+            reads: true,
+            ..self.clone()
+        }
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.read_only || self.reads
+    }
+
     /// The directory of the store.
     pub(super) fn directory(&self) -> Result<&Path> {
         // A variable that is set to nothing names no directory.
@@ -64,9 +84,14 @@ impl Access {
     /// Opens the store.
     pub(super) fn open(&self, absent: Absent) -> Result<Arc<Store>> {
         let directory = self.directory()?;
-        let create = absent == Absent::Create && !self.read_only;
+        if self.allow_damage && !self.is_read_only() {
+            return Err(Failure::usage(
+                "--allow-damage goes with commands that read: nothing is written to a store with a gap in its log",
+            ));
+        }
+        let create = absent == Absent::Create && !self.is_read_only();
         let store = open_directory(directory, create, self);
-        store.map_err(|error| {
+        let store = store.map_err(|error| {
             let failure = Failure::from(error);
             match self.next_step(&failure) {
                 Some(step) if !create || !failure.is_kind(ErrorKind::NotFound) => {
@@ -74,7 +99,16 @@ impl Access {
                 }
                 _ => failure,
             }
-        })
+        })?;
+        for damage in store.damages() {
+            tracing::warn!(
+                file = %damage.path.display(),
+                tables = damage.tables.join(", "),
+                "{}; these tables end where the log is damaged",
+                damage.to_text()
+            );
+        }
+        Ok(store)
     }
 
     /// What to do about a store that does not open.
@@ -83,7 +117,7 @@ impl Access {
             return Some("`ostrakon table create NAME` makes a store in a new directory");
         }
         let there = self.directory().is_ok_and(Path::exists);
-        if failure.is_kind(ErrorKind::ReadOnly) && !self.read_only && there {
+        if failure.is_kind(ErrorKind::ReadOnly) && !self.is_read_only() && there {
             return Some("--read-only reads a store that you may not write");
         }
         if failure.is_kind(ErrorKind::Corruption) {
@@ -91,12 +125,12 @@ impl Access {
             let in_catalog = failure.names("file", |file| {
                 file.ends_with("catalog") || file.ends_with("catalog.mirror")
             });
-            return Some(match (in_catalog, self.read_only) {
+            return Some(match (in_catalog, self.allow_damage) {
                 (true, _) => {
                     "no sound copy of the catalog is left, and without one a store has no names: a checkpoint is the way back"
                 }
                 (false, false) => {
-                    "`ostrakon --read-only check` names every damaged file; --read-only reads the rest"
+                    "`ostrakon check` names every damaged file; scan and export read what is left with --allow-damage"
                 }
                 (false, true) => return None,
             });
@@ -113,7 +147,9 @@ pub(super) fn open_directory(
 ) -> ostrakon_cell::Result<Arc<Store>> {
     let mut options = StoreOptions {
         create,
-        read_only: access.read_only,
+        read_only: access.is_read_only(),
+        allow_damage: access.allow_damage,
+        lock_wait: access.wait,
         lend_unused: ostrakon_allocator::GIVES_BACK,
         ..StoreOptions::default()
     };

@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::access::{Absent, Access};
 use super::{delete, export, import, itself, lab, put, scan, store, table};
-use crate::args::{Cli, Command, StoreCommand, TableCommand};
+use crate::args::{Cli, Command, ConfigCommand, StoreCommand, TableCommand};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 
@@ -16,6 +16,9 @@ pub(crate) fn run(cli: Cli) -> Result<()> {
         data: cli.data,
         memory: cli.memory,
         read_only: cli.read_only,
+        allow_damage: cli.allow_damage,
+        wait: cli.wait,
+        reads: false,
     };
     let mut out = Output::stdout(cli.json);
     let outcome = dispatch(&access, cli.command, &mut out);
@@ -35,11 +38,31 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
             if let StoreCommand::Import(args) = &command {
                 import::look(args)?;
             }
+            let mut access = access.clone();
+            access.reads = reads_only(&command);
+            // What is damaged is what it looks for.
+            access.allow_damage |= matches!(command, StoreCommand::Check);
             access.with_store(absent(&command), |source| on_source(&*source, command, out))
         }
         Command::Lab(command) => lab::run(access, command, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),
+    }
+}
+
+/// Whether a command changes nothing, whatever its options.
+fn reads_only(command: &StoreCommand) -> bool {
+    match command {
+        StoreCommand::Scan(_) | StoreCommand::Export(_) | StoreCommand::Check => true,
+        StoreCommand::Table(command) => matches!(
+            command,
+            TableCommand::List { .. }
+                | TableCommand::Splits { .. }
+                | TableCommand::Tablets { .. }
+                | TableCommand::Du { .. }
+                | TableCommand::Config(ConfigCommand::Get { .. })
+        ),
+        _ => false,
     }
 }
 

@@ -110,15 +110,15 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
     match command {
         ContinuousCommand::Ingest(args) => ingest(access, args, out),
         ContinuousCommand::Agitate(args) => agitate(access, args, out),
-        ContinuousCommand::Walk(args) => {
-            access.with_store(Refuse, |source| walk(&source, args, out))
-        }
-        ContinuousCommand::BatchWalk(args) => {
-            access.with_store(Refuse, |source| batch_walk(&source, args, out))
-        }
-        ContinuousCommand::Scan(args) => {
-            access.with_store(Refuse, |source| scan(&source, args, out))
-        }
+        ContinuousCommand::Walk(args) => access
+            .for_reading()
+            .with_store(Refuse, |source| walk(&source, args, out)),
+        ContinuousCommand::BatchWalk(args) => access
+            .for_reading()
+            .with_store(Refuse, |source| batch_walk(&source, args, out)),
+        ContinuousCommand::Scan(args) => access
+            .for_reading()
+            .with_store(Refuse, |source| scan(&source, args, out)),
         ContinuousCommand::Moru(args) => {
             access.with_store(Refuse, |source| moru(&source, args, out))
         }

@@ -20,6 +20,7 @@ mod store;
 mod table;
 mod table_config;
 mod table_show;
+mod table_status;
 
 #[cfg(test)]
 mod tests;

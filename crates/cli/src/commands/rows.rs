@@ -66,9 +66,10 @@ pub(super) fn asked(selection: Selection) -> Result<Asked> {
             authorizations: selection.authorizations,
             iterators: selection.iterators,
             batch: BatchLimit::default(),
-            isolated: false,
             ordered: !(selection.unordered || batch),
             threads: selection.threads,
+            timeout: selection.timeout,
+            ..ScanOptions::default()
         },
     })
 }

@@ -1,8 +1,8 @@
 //! `scan`
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use ostrakon_cell::{Batch, Source, Table};
+use ostrakon_cell::{Batch, ScanOptions, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
@@ -14,6 +14,9 @@ use crate::output::{
     EntryFields, Output, counted, grouped, seconds, write_entry_json, write_entry_text,
 };
 use crate::progress::Progress;
+
+/// How often counting looks whether it is to stop.
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 
 /// Shows entries, or counts them.
 pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Result<()> {
@@ -57,7 +60,12 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
 fn count(table: &dyn Table, asked: &Asked, limit: u64) -> Result<u64> {
     let watch = Watch::start();
     let progress = Progress::count("entries");
-    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    // So that Ctrl-C is seen also where no entry qualifies.
+    let options = ScanOptions {
+        answer_within: Some(ANSWER_WITHIN),
+        ..asked.options.clone()
+    };
+    let mut scan = table.scan(&asked.ranges, &options)?;
     let (mut batch, mut entries) = (Batch::new(), 0_u64);
     while entries < limit && scan.next_batch(&mut batch)? {
         entries += batch.len() as u64;

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::access::{find_table, suggest_table};
 use super::confirm::confirm;
 use super::rows::rows;
-use super::{table_config, table_show};
+use super::{table_config, table_show, table_status};
 use crate::args::{
     CloneArgs, CompactArgs, CreateArgs, ImportDirectoryArgs, Property, RowBounds, TableCommand,
 };
@@ -32,6 +32,23 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
         TableCommand::List { long } => table_show::list(source, long, out),
         TableCommand::Splits { table } => table_show::splits(source, &table, out),
         TableCommand::Tablets { table } => table_show::tablets(source, &table, out),
+        TableCommand::Status { table, tried } => {
+            table_status::run(source, table.as_deref(), tried, out)
+        }
+        TableCommand::RestoreFile { file } => {
+            let restored = source.restore_file(&file)?;
+            let object = json!({
+                "file": restored.file, "bytes": restored.bytes, "tables": restored.tables,
+            });
+            out.object(&object, || {
+                format!(
+                    "{} is back, {}, read by {}",
+                    restored.file,
+                    counted(restored.bytes, "byte", "bytes"),
+                    restored.tables.join(", ")
+                )
+            })
+        }
         TableCommand::AddSplits {
             table,
             rows: given,

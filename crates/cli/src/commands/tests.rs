@@ -376,6 +376,8 @@ fn fields_of_json_may_come_at_any_line() {
         "id",
         "--visibility-field",
         "who",
+        "--visibility",
+        "",
         "--skip",
         "secret",
         "--map",

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use ostrakon_cell::VisibilityExpression;
 use ostrakon_cell::visibility::validate;
 use ostrakon_cell::{ColumnUpdate, Mutation};
 
@@ -323,14 +324,33 @@ impl<'a> Plan<'a> {
         plan: &Compiled,
         row: &[u8],
     ) -> Result<(), String> {
-        let mut label = self.args.visibility.as_bytes();
-        if let Some(Place::Field(id)) = plan.label
-            && let Some(found) = self.text(record, id)
-        {
-            label = found;
-            check_label(&mut self.known_labels, found)
-                .map_err(|reason| format!("field `{}`: {reason}", fields.name(id)))?;
-        }
+        let given = self
+            .args
+            .visibility
+            .as_ref()
+            .map(VisibilityExpression::as_bytes);
+        let label = match &plan.label {
+            None => given.unwrap_or_default(),
+            Some(place) => {
+                let (found, name) = match place {
+                    Place::Field(id) => (self.text(record, *id), fields.name(*id)),
+                    Place::Unseen(name) => (None, name.as_str()),
+                    // `new` refuses the others.
+                    Place::Line | Place::File => (None, "@"),
+                };
+                // Nothing becomes readable for everybody because a label was left out.
+                let label = found.filter(|text| !text.is_empty()).or(given);
+                let label = label.ok_or_else(|| {
+                    format!(
+                        "field `{name}` of the label is missing or empty; --visibility gives a label \
+                         to such records"
+                    )
+                })?;
+                check_label(&mut self.known_labels, label)
+                    .map_err(|reason| format!("field `{name}`: {reason}"))?;
+                label
+            }
+        };
         let timestamp = match &plan.timestamp {
             Some(Place::Field(id)) => {
                 let name = fields.name(*id);

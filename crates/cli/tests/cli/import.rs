@@ -60,6 +60,50 @@ fn bad_lines_are_collected_and_good_ones_kept() {
     );
 }
 
+/// Such records used to become public.
+#[test]
+fn a_record_without_its_label_is_rejected() {
+    let folder = Folder::with_table();
+    let lines = concat!(
+        "{\"id\":\"a\",\"n\":1,\"who\":\"x\"}\n",
+        "{\"id\":\"b\",\"n\":1}\n",
+        "{\"id\":\"c\",\"n\":1,\"who\":null}\n",
+        "{\"id\":\"d\",\"n\":1,\"who\":\"\"}\n",
+        "{\"id\":\"e\",\"n\":1,\"who\":\"x\",\"who\":\"\"}\n",
+    );
+    let file = folder.write("in.jsonl", lines);
+    let arguments = [
+        "import",
+        "t",
+        &file,
+        "--row",
+        "id",
+        "--visibility-field",
+        "who",
+    ];
+    let err = folder.fails(1, &arguments);
+    assert!(err.contains("4 lines were rejected"), "{err}");
+    assert!(err.contains("`who` of the label is missing"), "{err}");
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count"])
+            .starts_with("0 entries")
+    );
+    let labelled = folder.ok(&["scan", "t", "--count", "-s", "x"]);
+    assert!(
+        labelled.starts_with("1 entries") || labelled.starts_with("1 entry"),
+        "{labelled}"
+    );
+    // Said outright, it may be so.
+    let arguments = [&arguments[..], &["--visibility", "", "--accept-rejects"]].concat();
+    folder.ok(&arguments);
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count"])
+            .starts_with("3 entries")
+    );
+}
+
 /// A line number and the number of a field help little in lines of twenty names.
 #[test]
 fn rejected_lines_name_the_field() {
@@ -91,6 +135,8 @@ fn rejected_lines_name_the_field() {
             "n=int",
             "--visibility-field",
             "who",
+            "--visibility",
+            "x",
             "--rejects",
             "rejects.tsv",
         ],

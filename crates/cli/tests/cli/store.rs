@@ -10,7 +10,7 @@ fn log_segments(folder: &Folder) -> Vec<PathBuf> {
     let mut segments: Vec<_> = std::fs::read_dir(folder.path("store/wal"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.metadata().unwrap().len() > 24)
+        .filter(|path| path.metadata().unwrap().len() > 60)
         .collect();
     segments.sort();
     segments
@@ -56,14 +56,23 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
         std::fs::write(last, bytes).unwrap();
         let err = folder.fails(1, &["scan", "t"]);
         let name = last.file_name().unwrap().to_string_lossy().into_owned();
-        assert!(err.contains(&name) && err.contains("--read-only"), "{err}");
-        let ran = folder.run(&["--read-only", "check", "--json"]);
+        assert!(
+            err.contains(&name) && err.contains("--allow-damage"),
+            "{err}"
+        );
+        let ran = folder.run(&["check", "--json"]);
         assert_eq!(ran.code, 1, "{}", ran.err);
         let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
         assert_eq!(problems.len(), 1, "byte {at}: {problems:?}");
         assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
-        let rest = folder.ok(&["--read-only", "scan", "t", "--values-only"]);
-        assert_eq!(rest, "first\n", "byte {at}");
+        let ran = folder.run(&["--allow-damage", "scan", "t", "--values-only"]);
+        assert_eq!((ran.code, &*ran.out), (0, "first\n"), "byte {at}");
+        // What is missing is said.
+        assert!(
+            ran.err.contains(&name) && ran.err.contains("WARN"),
+            "{}",
+            ran.err
+        );
     }
     std::fs::write(last, whole).unwrap();
     assert!(folder.ok(&["check"]).contains(": 0 problems"));
@@ -79,22 +88,26 @@ fn a_log_segment_that_somebody_deleted_is_missed() {
     folder.ok(&["table", "list"]);
     let segments = log_segments(&folder);
     assert_eq!(segments.len(), 3);
-    for (path, rest) in segments.iter().zip(["b\nc\n", "a\nc\n", "a\nb\n"]) {
+    // What comes behind the gap is not read: a delete may be missing.
+    for (path, rest) in segments.iter().zip(["", "a\n", "a\nb\n"]) {
         let bytes = std::fs::read(path).unwrap();
         std::fs::remove_file(path).unwrap();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let err = folder.fails(1, &["scan", "t"]);
-        for word in [&*name, "missing", "--read-only"] {
+        for word in [&*name, "missing", "--allow-damage"] {
             assert!(err.contains(word), "{word}: {err}");
         }
-        let ran = folder.run(&["--read-only", "check", "--json"]);
+        let ran = folder.run(&["check", "--json"]);
         assert_eq!(ran.code, 1, "{}", ran.err);
         let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
-        assert_eq!(
-            folder.ok(&["--read-only", "scan", "t", "--values-only"]),
-            rest
+        let ran = folder.run(&["--allow-damage", "scan", "t", "--values-only"]);
+        assert_eq!((ran.code, &*ran.out), (0, rest), "{}", ran.err);
+        assert!(
+            ran.err.contains(&name),
+            "what is missing is named: {}",
+            ran.err
         );
         std::fs::write(path, bytes).unwrap();
     }
@@ -132,8 +145,9 @@ fn a_damaged_catalog_is_restored_from_its_mirror_and_it_is_said() {
         assert_eq!(problems(), [name]);
         let ran = folder.run(&["--read-only", "scan", "t", "--values-only"]);
         assert_eq!((ran.code, &*ran.out), (0, "v\n"), "{}", ran.err);
-        let ran = folder.run(&["scan", "t", "--values-only"]);
-        assert_eq!((ran.code, &*ran.out), (0, "v\n"), "{}", ran.err);
+        // A command that writes restores it.
+        let ran = folder.run(&["put", "t", "a", "f", "q", "v"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
         assert!(
             ran.err.contains("WARN") && ran.err.contains(name),
             "{}",
@@ -266,7 +280,7 @@ fn a_second_process_is_told_who_holds_the_store() {
         let mut holder = command.spawn().unwrap();
         let (mut told, mut asked) = (None, 0);
         while told.is_none() && asked < 50 && holder.try_wait().unwrap().is_none() {
-            let ran = folder.run(&["table", "list"]);
+            let ran = folder.run(&["--wait", "0", "table", "list"]);
             // Between taking the lock and writing its name there the holder is nameless.
             let named = ran.code == 1 && ran.err.contains(&holder.id().to_string());
             told = named.then_some(ran.err);
@@ -279,4 +293,64 @@ fn a_second_process_is_told_who_holds_the_store() {
     let told = found.expect("somebody is told the holder's process id");
     assert!(told.contains("in use by process"), "{told}");
     folder.ok(&["table", "list"]);
+}
+
+/// Nineteen of twenty used to fail.
+#[test]
+fn commands_at_the_same_time_wait_for_each_other() {
+    let folder = Folder::with_table();
+    let rows: Vec<String> = (0..8).map(|row| format!("row{row}")).collect();
+    let writers: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let mut command = folder.command(&["--wait", "60", "put", "t", row, "f", "q", "v"]);
+            command.stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    let counted = folder.ok(&["scan", "t", "--count"]);
+    assert!(counted.starts_with("8 entries "), "{counted}");
+}
+
+#[test]
+fn commands_that_read_share_a_store_and_change_nothing() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    let state = || {
+        let mut files: Vec<_> = ["store", "store/wal", "store/files"]
+            .iter()
+            .flat_map(|dir| std::fs::read_dir(folder.path(dir)).unwrap())
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let metadata = entry.metadata().unwrap();
+                let written = metadata.modified().unwrap();
+                (
+                    entry.path(),
+                    metadata.is_file().then_some((metadata.len(), written)),
+                )
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let before = state();
+    for command in [
+        &["table", "list"][..],
+        &["table", "list", "--long"],
+        &["table", "splits", "t"],
+        &["table", "tablets", "t"],
+        &["table", "du"],
+        &["table", "config", "get", "t"],
+        &["scan", "t"],
+        &["export", "t", "-"],
+        &["check"],
+    ] {
+        let ran = folder.run(command);
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{command:?}");
+        assert_eq!(state(), before, "{command:?}");
+    }
+    let err = folder.fails(2, &["--allow-damage", "put", "t", "a", "f", "q", "v"]);
+    assert!(err.contains("--allow-damage"), "{err}");
 }

@@ -277,3 +277,72 @@ fn a_property_that_is_not_there_cannot_be_taken_back() {
     assert!(err.contains("`table.durability`"), "{err}");
     folder.ok(&["table", "config", "delete", "t", "table.durability"]);
 }
+
+#[test]
+fn what_fails_is_shown_with_the_way_out() {
+    let folder = Folder::with_table();
+    let sum = "table.iterator.minc.sum";
+    folder.ok(&[
+        "table",
+        "create",
+        "sums",
+        "--no-default-iterators",
+        "--property",
+        &format!("{sum}=10,SummingCombiner"),
+        "--property",
+        &format!("{sum}.opt.type=STRING"),
+        "--property",
+        &format!("{sum}.opt.all=true"),
+    ]);
+    for word in ["one", "two"] {
+        folder.ok(&["put", "sums", "secret-row", "f", "q", word]);
+    }
+    assert_eq!(folder.ok(&["table", "status"]), "");
+    let ran = folder.run(&["table", "status", "--try", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let problems = ran.json();
+    let problem = &problems[0];
+    assert_eq!(
+        (&problem["table"], &problem["activity"]),
+        (&"sums".into(), &"flush".into())
+    );
+    assert!(
+        problem["way_out"]
+            .as_str()
+            .unwrap()
+            .contains("table config"),
+        "{problem}"
+    );
+    assert!(!problem.to_string().contains("secret-row"), "{problem}");
+    // The options of the iterator do not fit the data: they are the caller's to correct.
+    let err = folder.fails(2, &["table", "flush", "sums"]);
+    assert!(!err.contains("secret-row"), "{err}");
+    folder.ok(&["table", "config", "delete", "sums", sum]);
+    assert_eq!(folder.ok(&["table", "status", "sums", "--try"]), "");
+    folder.fails(1, &["table", "status", "nosuch"]);
+}
+
+#[test]
+fn a_missing_table_file_is_put_back_from_a_checkpoint() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "row", "f", "q", "value"]);
+    folder.ok(&["table", "flush", "t"]);
+    folder.ok(&["checkpoint", &folder.text("copy")]);
+    let files = folder.path("store/files");
+    let file = std::fs::read_dir(&files).unwrap().next().unwrap().unwrap();
+    let lost = file.file_name().to_string_lossy().into_owned();
+    std::fs::remove_file(file.path()).unwrap();
+    folder.fails(1, &["scan", "t"]);
+    let err = folder.fails(
+        2,
+        &["table", "restore-file", &folder.text("copy/nosuch.sorted")],
+    );
+    assert!(!err.is_empty());
+    folder.ok(&[
+        "table",
+        "restore-file",
+        &folder.text(&format!("copy/files/{lost}")),
+    ]);
+    assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "value\n");
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+}

@@ -151,6 +151,19 @@ struct ApplyIterator {
     text: Vec<u8>,
 }
 
+impl ApplyIterator {
+    /// Applies the function to the value of entry `at`.
+    fn replace(&mut self, out: &mut Batch, at: usize) -> Result<()> {
+        let value = match self.apply.scalar {
+            Scalar::Set => 0.0,
+            _ => parse_number(out.value(at)).ok_or_else(not_a_number)?,
+        };
+        self.text.clear();
+        format_number(self.apply.apply(value), &mut self.text)?;
+        out.set_value(at, &self.text)
+    }
+}
+
 impl SortedKeyValueIterator for ApplyIterator {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
         self.source.seek(range, columns)
@@ -158,20 +171,18 @@ impl SortedKeyValueIterator for ApplyIterator {
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
         let first = out.len();
-        let more = self.source.next_batch(out, limit)?;
+        let more = self.source.next_batch(out, limit);
         for at in first..out.len() {
             if out.slots()[at].deleted {
                 continue;
             }
-            let value = match self.apply.scalar {
-                Scalar::Set => 0.0,
-                _ => parse_number(out.value(at)).ok_or_else(not_a_number)?,
-            };
-            self.text.clear();
-            format_number(self.apply.apply(value), &mut self.text)?;
-            out.set_value(at, &self.text)?;
+            if let Err(error) = self.replace(out, at) {
+                // Values that the function was not applied to never go out.
+                out.truncate(at);
+                return Err(error);
+            }
         }
-        Ok(more)
+        more
     }
 
     fn deep_copy(&self) -> BoxedIterator {

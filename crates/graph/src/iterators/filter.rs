@@ -113,7 +113,8 @@ impl SortedKeyValueIterator for KeyFilterIterator {
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
         let first = out.len();
-        let more = self.source.next_batch(out, limit)?;
+        // Also of what came before an error only what is wanted goes out.
+        let more = self.source.next_batch(out, limit);
         let wanted = &self.wanted;
         let (all_rows, all_columns) = (wanted.rows.is_all(), wanted.columns.is_all());
         // Entries of one row often share its bytes: one verdict serves them all.
@@ -133,7 +134,7 @@ impl SortedKeyValueIterator for KeyFilterIterator {
                 && (all_columns || wanted.columns.contains(batch.bytes(slot.qualifier)))
                 && (slot.deleted || wanted.keeps_value(batch.bytes(slot.value)))
         });
-        Ok(more)
+        more
     }
 
     fn deep_copy(&self) -> BoxedIterator {

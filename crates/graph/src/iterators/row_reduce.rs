@@ -2,7 +2,7 @@
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Error, IteratorClass, IteratorEnvironment,
-    IteratorOptions, IteratorScope, IteratorSetting, Key, Range, Result, SortedKeyValueIterator,
+    IteratorOptions, IteratorSetting, Key, Range, Result, SortedKeyValueIterator,
 };
 
 use super::apply::not_a_number;
@@ -72,18 +72,16 @@ impl IteratorClass for RowReduceClass {
         Self::read(options).map(|_| ())
     }
 
+    fn scans_only(&self) -> bool {
+        true
+    }
+
     fn init(
         &self,
         source: BoxedIterator,
         options: &IteratorOptions,
-        environment: &IteratorEnvironment,
+        _: &IteratorEnvironment,
     ) -> Result<BoxedIterator> {
-        if environment.scope != IteratorScope::Scan {
-            return Err(Error::invalid(
-                "RowReduce runs in scans only: stored, its entries would have lost the labels of \
-                 what they were made of",
-            ));
-        }
         let (reduction, qualifier) = Self::read(options)?;
         Ok(Box::new(RowReduceIterator::new(
             source, reduction, qualifier,

@@ -78,6 +78,13 @@ fn iterators_pass_the_examiner() {
             Seeks::BetweenRows,
         );
     }
+    examine(
+        &row_reduce::RowReduceClass,
+        &row_reduce(1, RowReduction::Count, "total"),
+        Seeks::BetweenRows,
+    );
+    let examined = ["Apply", "KeyFilter", "NumberCombiner", "RowReduce"];
+    assert_eq!(graph_iterators().short_names(), examined);
 }
 
 #[test]

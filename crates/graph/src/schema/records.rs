@@ -87,7 +87,7 @@ impl RecordWriter {
             separator: tables.separator,
             field_counts: std::collections::BTreeMap::new(),
             column: Vec::new(),
-            label: context.visibility.clone(),
+            label: context.label(),
         })
     }
 

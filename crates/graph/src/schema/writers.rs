@@ -37,7 +37,7 @@ impl Writer {
         };
         Ok(Self {
             writer: BatchWriter::new(table, context.writer.clone()),
-            visibility: context.visibility.clone(),
+            visibility: context.label(),
             written: 0,
         })
     }

@@ -15,9 +15,11 @@ pub struct GraphContext {
     pub source: Arc<dyn Source>,
     /// What is read: entries whose label these do not satisfy are not there. Default: none.
     pub authorizations: Authorizations,
-    /// The label of entries an algorithm makes. Default: none. What is made of labelled entries is
-    /// not labelled by itself: choose a label that is strict enough.
-    pub visibility: Vec<u8>,
+    /// The label of entries an algorithm makes; entries that it copies keep theirs, together with this
+    /// one. Default: `None`, which is no label, and is refused where authorizations are held and what is
+    /// computed has no label of its own: what is made of labelled entries would be readable for
+    /// everybody. `Some` of an empty label says that it may be.
+    pub visibility: Option<Vec<u8>>,
     /// Bytes an algorithm may hold beside the dictionary of keys and one value per key; see each
     /// algorithm for what it holds. Default: 512 MiB.
     pub memory_bytes: usize,
@@ -67,12 +69,28 @@ impl GraphContext {
         Self {
             source,
             authorizations: Authorizations::default(),
-            visibility: Vec::new(),
+            visibility: None,
             memory_bytes: 512 << 20,
             threads: cores.min(8),
             writer: BatchWriterConfig::default(),
             interrupt: Interrupt::default(),
         }
+    }
+
+    /// The label of entries that are made.
+    pub(crate) fn label(&self) -> Vec<u8> {
+        self.visibility.clone().unwrap_or_default()
+    }
+
+    /// Asks for a label where results could be made of labelled entries.
+    pub(crate) fn check_label(&self) -> Result<()> {
+        if self.visibility.is_some() || self.authorizations.is_empty() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "a result that is computed with authorizations needs a label: give `visibility`, an \
+             empty one if everybody may read the result",
+        ))
     }
 
     /// The table of that name.

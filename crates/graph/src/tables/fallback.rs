@@ -101,7 +101,7 @@ impl StackedScan {
             at: 0,
             sought: false,
             columns: options.columns.clone(),
-            limit: options.batch,
+            limit: options.batch.at_least_one(),
         }))
     }
 }
@@ -118,11 +118,11 @@ impl Scan for StackedScan {
                 self.at += 1;
                 self.sought = false;
             }
-            if !out.is_empty() {
-                return Ok(true);
+            if out.is_full(self.limit) {
+                break;
             }
         }
-        Ok(false)
+        Ok(!out.is_empty())
     }
 
     fn restart(&mut self, ranges: &[Range]) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ostrakon_cell::visibility::conjoin;
 use ostrakon_cell::{
     Batch, BatchWriter, BulkWriter, Capability, ColumnUpdate, Error, ErrorKind, IteratorScope,
     IteratorSetting, KeyRef, Result, Table, TableOptions,
@@ -79,6 +80,16 @@ impl TableWriter {
     /// A table that exists is taken as it is: what happens to entries of one place its own iterators
     /// decide.
     pub(crate) fn open(context: &GraphContext, result: &ResultTable, plus: Plus) -> Result<Self> {
+        context.check_label()?;
+        Self::open_for_copies(context, result, plus)
+    }
+
+    /// As [`open`](Self::open), for entries that bring a label each.
+    pub(crate) fn open_for_copies(
+        context: &GraphContext,
+        result: &ResultTable,
+        plus: Plus,
+    ) -> Result<Self> {
         Self::open_or(context, result, plus, || {
             create_with_combiner(context, &result.table, plus)
         })
@@ -86,6 +97,7 @@ impl TableWriter {
 
     /// The table, made without combiner where it is missing: its values are texts.
     pub(crate) fn open_text(context: &GraphContext, result: &ResultTable) -> Result<Self> {
+        context.check_label()?;
         Self::open_or(context, result, Plus::Max, || {
             let options = TableOptions::default();
             context.source.create_table(&result.table, &options)
@@ -115,7 +127,7 @@ impl TableWriter {
             .any(|setting| setting.class.ends_with(stock_combiner(plus)));
         Ok(Self {
             family: result.family.clone(),
-            visibility: context.visibility.clone(),
+            visibility: context.label(),
             config: context.writer.clone(),
             whole_only,
             fresh,
@@ -154,6 +166,7 @@ impl TableWriter {
             way,
             family: self.family.clone(),
             visibility: self.visibility.clone(),
+            both: (Vec::new(), self.visibility.clone()),
             whole_only: self.whole_only,
             text: Vec::new(),
             written: 0,
@@ -166,6 +179,8 @@ pub(crate) struct RowSink {
     way: Way,
     family: Vec<u8>,
     visibility: Vec<u8>,
+    /// The label put last, and it together with `visibility`.
+    both: (Vec<u8>, Vec<u8>),
     whole_only: bool,
     text: Vec<u8>,
     written: u64,
@@ -204,7 +219,8 @@ impl RowSink {
         self.put_labelled(row, column, &[], value)
     }
 
-    /// Writes a value as it is, with `label` unless the context sets one.
+    /// Writes a value as it is, with `label` and the context's together: a label that is given never
+    /// takes the place of a stricter one.
     pub(crate) fn put_labelled(
         &mut self,
         row: &[u8],
@@ -213,11 +229,12 @@ impl RowSink {
         value: &[u8],
     ) -> Result<()> {
         self.written += 1;
-        let visibility = if self.visibility.is_empty() {
-            label
-        } else {
-            &self.visibility
-        };
+        if self.both.0 != label {
+            self.both.0.clear();
+            self.both.0.extend_from_slice(label);
+            self.both.1 = conjoin(label, &self.visibility);
+        }
+        let visibility = &self.both.1;
         match &mut self.way {
             Way::Batches(writer) => writer.put(
                 row,

@@ -148,7 +148,7 @@ impl Collector {
                 .table(&info.name)
                 .and_then(|table| table.tablets())
             {
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Closed) => {
+                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Offline) => {
                     continue;
                 }
                 tablets => tablets?,

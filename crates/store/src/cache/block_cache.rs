@@ -323,7 +323,7 @@ impl BlockCache {
             return Ok(known);
         }
         let opened = match open() {
-            Err(error) if error.kind() == ErrorKind::OutOfSpace => {
+            Err(error) if error.kind() == ErrorKind::TooManyOpenFiles => {
                 self.files.clear();
                 open()?
             }

@@ -127,7 +127,18 @@ impl<'a> Copies<'a> {
     /// The copy to read without changing anything.
     pub(super) fn readable(&self) -> StoreResult<Chosen> {
         if !self.are_equal()? {
-            return self.choose();
+            return match self.choose() {
+                // One of them cannot be looked at now, or by this user: the first will do if it is sound.
+                Err(error) if is_refusal(&error) => match self.look_at(&self.first)? {
+                    Ok(_) => Ok(Chosen {
+                        path: self.first.clone(),
+                        instead: None,
+                        mirror: Some(error),
+                    }),
+                    Err(_) => Err(error),
+                },
+                chosen => chosen,
+            };
         }
         Ok(Chosen {
             path: self.first.clone(),
@@ -170,7 +181,12 @@ impl<'a> Copies<'a> {
 
     /// What is wrong with each copy, as sentences that say what to do: nothing for two that are sound.
     pub(super) fn check(&self, pair: Option<&Pair>) -> StoreResult<Vec<(PathBuf, String)>> {
-        let look = || Ok((self.look_at(&self.first)?, self.look_at(&self.mirror)?));
+        // A copy that this user may not read is a problem to be named, but not known to be damaged.
+        let of = |path| match self.look_at(path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Err(error)),
+            found => found,
+        };
+        let look = || Ok((of(&self.first)?, of(&self.mirror)?));
         let (first, mirror) = pair.map_or_else(look, |pair| pair.at_rest(look))?;
         let is_open = pair.is_some();
         let mut problems = Vec::new();
@@ -190,6 +206,15 @@ impl<'a> Copies<'a> {
             (Ok(_), Ok(_)) => {}
             // A store that was made by an earlier version and not written since has no mirror yet.
             (Ok(_), Err(error)) if error.kind() == ErrorKind::NotFound && !is_open => {}
+            (Ok(_), Err(error)) if is_refusal(&error) => {
+                problems.push((
+                    self.mirror.clone(),
+                    unreadable("the mirror of the catalog", &error),
+                ));
+            }
+            (Err(error), Ok(_)) if is_refusal(&error) => {
+                problems.push((self.first.clone(), unreadable("the catalog", &error)));
+            }
             (Ok(_), Err(error)) => problems.push((
                 self.mirror.clone(),
                 format!("the mirror of the catalog: {}; {MADE_ANEW}", reason(&error)),
@@ -265,6 +290,21 @@ fn is_damage(error: &Error) -> bool {
             | ErrorKind::InvalidArgument
             | ErrorKind::Io
             | ErrorKind::Internal
+    )
+}
+
+/// Whether the system refused to show a copy, of which nothing is known then.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::TooManyOpenFiles
+    )
+}
+
+fn unreadable(what: &str, error: &Error) -> String {
+    format!(
+        "{what} could not be looked at, so it is not known to be sound: {}",
+        error.message()
     )
 }
 

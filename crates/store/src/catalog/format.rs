@@ -3,7 +3,8 @@
 //! redb keeps the records in six tables that map bytes to bytes; this is what the bytes mean.
 //!
 //! ```text
-//! value      := version:u8 = 1, fields, checksum:u32     (`format` has no version byte)
+//! value      := version:u8, fields, checksum:u32         (`format` has no version byte)
+//! version    := 1; of a file 2
 //! checksum   := CRC-32C over the key, then the value up to here
 //! text, row  := len:varint bytes
 //!
@@ -18,8 +19,9 @@
 //! names      name             -> table:u32
 //! tablets    table end        -> count:varint { file:u64 bytes:varint entries:varint flags:u8
 //!                                [after:row] [through:row] }
-//! files      file             -> bytes:u64 entries:u64 deletes:u64 sequence:u64
+//! files      file             -> bytes:u64 entries:u64 deletes:u64 oldest:u64 newest:u64
 //!                                created_millis:i64 generation:u32 first:row last:row
+//!                                (version 1: one number in place of oldest and newest, which are equal)
 //! references file table end   -> nothing at all
 //!
 //! table      := u32, big-endian                          (in keys, so that they order as numbers)
@@ -34,18 +36,21 @@
 
 use ostrakon_cell::{Properties, TimeType};
 
+use super::age::AgeRange;
 use super::fence::Fence;
 use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, TableState};
 use crate::codec::{ByteReader, Checksum, put_length_prefixed, varint};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// The format this software writes. Raise it for any change that an older version would misread.
-pub const CATALOG_FORMAT: u32 = 2;
+pub const CATALOG_FORMAT: u32 = 3;
 /// The oldest format this software reads.
 pub const CATALOG_FORMAT_OLDEST: u32 = 1;
 
-/// The version that each record begins with.
+/// The version that each record begins with, but for files.
 const RECORD_VERSION: u8 = 1;
+/// The version that a file's record begins with.
+const FILE_RECORD_VERSION: u8 = 2;
 
 /// Key of the format number in the table `meta`. Its value never changes its form: four bytes, then
 /// the checksum.
@@ -105,6 +110,18 @@ fn sum_of(key: &[u8], value: &[u8]) -> u32 {
 
 /// The fields of a sealed value, after checksum and version were checked.
 fn unseal<'a>(what: &str, key: &[u8], value: &'a [u8]) -> StoreResult<ByteReader<'a>> {
+    match unseal_versioned(what, key, value)? {
+        (RECORD_VERSION, fields) => Ok(fields),
+        _ => Err(corrupt(what, "has an unknown version")),
+    }
+}
+
+/// The version and the fields of a sealed value, after its checksum was checked.
+fn unseal_versioned<'a>(
+    what: &str,
+    key: &[u8],
+    value: &'a [u8],
+) -> StoreResult<(u8, ByteReader<'a>)> {
     let (body, sum) = value
         .split_last_chunk::<4>()
         .ok_or_else(|| corrupt(what, "is too short"))?;
@@ -112,10 +129,8 @@ fn unseal<'a>(what: &str, key: &[u8], value: &'a [u8]) -> StoreResult<ByteReader
         return Err(corrupt(what, "fails its checksum"));
     }
     let mut fields = ByteReader::new(body);
-    match fields.u8() {
-        Some(RECORD_VERSION) => Ok(fields),
-        _ => Err(corrupt(what, "has an unknown version")),
-    }
+    let version = fields.u8().ok_or_else(|| corrupt(what, "is too short"))?;
+    Ok((version, fields))
 }
 
 /// Turns the `None` of fields that end early, or are not used up, into an error.
@@ -398,11 +413,12 @@ pub fn file_key(id: FileId) -> [u8; 8] {
 
 /// The value of a file in `files`.
 pub fn encode_file(file: &FileRecord) -> Vec<u8> {
-    let mut out = vec![RECORD_VERSION];
+    let mut out = vec![FILE_RECORD_VERSION];
     out.extend_from_slice(&file.bytes.to_le_bytes());
     out.extend_from_slice(&file.entries.to_le_bytes());
     out.extend_from_slice(&file.deletes.to_le_bytes());
-    out.extend_from_slice(&file.sequence.to_le_bytes());
+    out.extend_from_slice(&file.ages.oldest.to_le_bytes());
+    out.extend_from_slice(&file.ages.newest.to_le_bytes());
     out.extend_from_slice(&file.created_millis.to_le_bytes());
     out.extend_from_slice(&file.generation.to_le_bytes());
     put_length_prefixed(&mut out, &file.first_row);
@@ -413,14 +429,23 @@ pub fn encode_file(file: &FileRecord) -> Vec<u8> {
 /// A file from its key and value.
 pub fn decode_file(key: &[u8], value: &[u8]) -> StoreResult<FileRecord> {
     let what = "a file";
-    let mut fields = unseal(what, key, value)?;
+    let (version, mut fields) = unseal_versioned(what, key, value)?;
+    if !(RECORD_VERSION..=FILE_RECORD_VERSION).contains(&version) {
+        return Err(corrupt(what, "has an unknown version"));
+    }
     let mut read = || {
         Some(FileRecord {
             id: FileId(u64::from_be_bytes(key.try_into().ok()?)),
             bytes: fields.u64()?,
             entries: fields.u64()?,
             deletes: fields.u64()?,
-            sequence: fields.u64()?,
+            ages: match version {
+                RECORD_VERSION => AgeRange::at(fields.u64()?),
+                _ => AgeRange {
+                    oldest: fields.u64()?,
+                    newest: fields.u64()?,
+                },
+            },
             created_millis: fields.i64()?,
             generation: fields.u32()?,
             first_row: fields.length_prefixed()?.to_vec(),
@@ -520,7 +545,10 @@ mod tests {
             first_row: seed.to_le_bytes().to_vec(),
             last_row: vec![],
             generation: seed as u32 ^ 4,
-            sequence: seed ^ 5,
+            ages: AgeRange {
+                oldest: seed ^ 5,
+                newest: seed ^ 7,
+            },
             created_millis: seed as i64 ^ 6,
         }
     }

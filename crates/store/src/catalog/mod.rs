@@ -1,9 +1,10 @@
 //! What a store knows about its tables, tablets and files: kept by redb in one file and its mirror,
 //! changed by atomic transactions.
 //!
-//! This room decides nothing. Splitting, merging, cloning and deleting rows are changes of records
+//! This module decides nothing. Splitting, merging, cloning and deleting rows are changes of records
 //! here, since a reference to a file carries the rows it stands for; no file is rewritten.
 
+mod age;
 mod backend;
 mod check;
 mod copies;
@@ -16,11 +17,13 @@ mod tablets;
 mod transaction;
 mod view;
 
+pub use age::AgeRange;
 pub use fence::Fence;
 pub use format::LogEnd;
 pub use open::{Catalog, CatalogIdentity};
 pub use records::{
     FileId, FileRecord, FileReference, NewTable, TableId, TableRecord, TableState, Tablet,
+    TabletChange,
 };
 pub use transaction::{CatalogTransaction, Committed};
 pub use view::CatalogView;

@@ -1,8 +1,8 @@
 //! Creates, opens and copies a catalog.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend};
@@ -17,7 +17,7 @@ use super::transaction::{self, CatalogTransaction, Committed};
 use super::view::{self, CatalogView};
 use crate::clock::Random;
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::vfs::Vfs;
+use crate::vfs::{FileLock, Vfs};
 
 /// Name of the catalog's file in the store's directory.
 pub(super) const FILE_NAME: &str = "catalog";
@@ -48,6 +48,12 @@ pub struct CatalogIdentity {
 }
 
 impl CatalogIdentity {
+    /// The instance id as a number, never 0: what the log carries of it.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(self.instance.as_bytes()).max(1)
+    }
+
     /// A fresh one.
     #[must_use]
     pub fn new(random: &mut Random, now_millis: i64) -> Self {
@@ -83,6 +89,8 @@ pub struct Catalog {
     identity: CatalogIdentity,
     /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
     next_file: AtomicU64,
+    /// Keeps other processes away; looked at before each commit.
+    guard: OnceLock<Weak<dyn FileLock>>,
     /// A commit failed: whether it took place is known only after reopening.
     uncertain: AtomicBool,
 }
@@ -148,6 +156,7 @@ impl Catalog {
             pair: Some(pair),
             identity,
             next_file: AtomicU64::new(store.next_file),
+            guard: OnceLock::new(),
             uncertain: AtomicBool::new(false),
         })
     }
@@ -201,6 +210,7 @@ impl Catalog {
                 created_millis: store.created_millis,
             },
             next_file: AtomicU64::new(store.next_file),
+            guard: OnceLock::new(),
             uncertain: AtomicBool::new(false),
         })
     }
@@ -221,6 +231,22 @@ impl Catalog {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.failing.path()
+    }
+
+    /// From now on nothing is committed that `lock` does not protect any more.
+    pub fn guard_with(&self, lock: &Arc<dyn FileLock>) {
+        let _ = self.guard.set(Arc::downgrade(lock));
+    }
+
+    /// An error if the lock protects the catalog no more.
+    fn check_guard(&self) -> StoreResult<()> {
+        match self.guard.get().map(Weak::upgrade) {
+            None => Ok(()),
+            Some(Some(lock)) => lock.check(),
+            Some(None) => Err(self
+                .failing
+                .record(Error::new(ErrorKind::Closed, "the store was closed"))),
+        }
     }
 
     /// An id for a file about to be written. It is taken for good once a transaction adds a file
@@ -251,6 +277,7 @@ impl Catalog {
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
     ) -> StoreResult<Committed<T>> {
+        self.check_guard()?;
         let next_file = || self.next_file.load(Ordering::Relaxed);
         transaction::run(
             &*self.database()?,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use ostrakon_cell::{Properties, TimeType};
 
+use super::age::AgeRange;
 use super::fence::Fence;
 use crate::error::{Error, ErrorKind};
 
@@ -125,6 +126,15 @@ pub struct Tablet {
     pub files: Vec<FileReference>,
 }
 
+/// What a transaction did to the tablet with one end row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TabletChange {
+    /// Its last row; `None` for the last tablet of a table.
+    pub end: Option<Vec<u8>>,
+    /// The files it has now; `None` if there is no tablet with this end any more.
+    pub files: Option<Vec<FileReference>>,
+}
+
 /// A tablet's share in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileReference {
@@ -169,8 +179,8 @@ pub struct FileRecord {
     /// How often its entries were compacted: 0 for a flush or a bulk import, else one more than the
     /// highest input.
     pub generation: u32,
-    /// The sequence number of the newest write in it: orders files by age.
-    pub sequence: u64,
+    /// Its place in the order of the table's data.
+    pub ages: AgeRange,
     /// When it was written, milliseconds since 1970.
     pub created_millis: i64,
 }

@@ -1,33 +1,99 @@
 //! Changes of tablets: none of them touches a file.
 
+use std::ops::Bound;
+
 use redb::ReadableTable;
 
 use super::fence::Fence;
 use super::format;
 use super::records::{FileReference, TableId, Tablet};
 use super::transaction::{CatalogTransaction, bug};
+use super::view;
 use crate::error::{Error, ErrorKind, StoreResult};
 
 impl CatalogTransaction<'_> {
     /// The tablet of `table` that ends with `end_row`. `NotFound` if it was split or merged away.
     pub fn tablet(&self, table: TableId, end_row: Option<&[u8]>) -> StoreResult<Tablet> {
         let key = format::tablet_key(table, end_row);
+        let after = self.end_before(table, &key)?;
+        self.tablet_at(&key, after)
+            .map_err(|e| e.with("table", table))
+    }
+
+    /// The last row of the tablet before the one with this key.
+    fn end_before(&self, table: TableId, key: &[u8]) -> StoreResult<Option<Vec<u8>>> {
         let first = format::tablet_key(table, Some(&[]));
         let mut before = self
             .tablets
-            .range(&first[..]..&key[..])
+            .range(&first[..]..key)
             .map_err(|e| self.failing.error(e))?;
-        let after = match before.next_back() {
-            None => None,
-            Some(record) => {
-                let (key, _) = record.map_err(|e| self.failing.error(e))?;
-                let (_, end) =
-                    format::decode_tablet_key(key.value()).map_err(|e| self.failing.record(e))?;
-                end.map(<[u8]>::to_vec)
-            }
+        let Some(record) = before.next_back() else {
+            return Ok(None);
         };
-        self.tablet_at(&key, after)
-            .map_err(|e| e.with("table", table))
+        let (key, _) = record.map_err(|e| self.failing.error(e))?;
+        let (_, end) =
+            format::decode_tablet_key(key.value()).map_err(|e| self.failing.record(e))?;
+        Ok(end.map(<[u8]>::to_vec))
+    }
+
+    /// The tablet with this row: the first that does not end before it.
+    fn tablet_of(&self, table: TableId, row: &[u8]) -> StoreResult<Tablet> {
+        let (first, last) = (
+            format::tablet_key(table, Some(row)),
+            format::tablet_key(table, None),
+        );
+        let mut records = self
+            .tablets
+            .range(&first[..]..=&last[..])
+            .map_err(|e| self.failing.error(e))?;
+        let Some(record) = records.next() else {
+            return Err(self.without_tablets(table));
+        };
+        let (key, value) = record.map_err(|e| self.failing.error(e))?;
+        let after = self.end_before(table, key.value())?;
+        view::tablet(self.failing, key.value(), value.value(), after)
+    }
+
+    /// Why a table has no tablets: it does not exist any more, or the catalog contradicts itself.
+    fn without_tablets(&self, table: TableId) -> Error {
+        let exists = self.table(table);
+        exists
+            .err()
+            .unwrap_or_else(|| bug(format!("table {table} has no tablets")))
+    }
+
+    /// The tablets that have rows of `range`, in row order. Reads no others.
+    fn tablets_with(&self, table: TableId, range: &Fence) -> StoreResult<Vec<Tablet>> {
+        // A tablet that ends with the row after which the range begins has none of its rows.
+        let begin = match &range.after {
+            Some(row) => Bound::Excluded(format::tablet_key(table, Some(row))),
+            None => Bound::Included(format::tablet_key(table, Some(&[]))),
+        };
+        let begin = begin.as_ref().map(Vec::as_slice);
+        let end = format::tablet_key(table, None);
+        let mut found: Vec<Tablet> = Vec::new();
+        let records = self
+            .tablets
+            .range::<&[u8]>((begin, Bound::Included(&end[..])))
+            .map_err(|e| self.failing.error(e))?;
+        for record in records {
+            let (key, value) = record.map_err(|e| self.failing.error(e))?;
+            let after = match found.last() {
+                Some(before) => before.extent.through.clone(),
+                None => self.end_before(table, key.value())?,
+            };
+            let tablet = view::tablet(self.failing, key.value(), value.value(), after)?;
+            let is_last = match (&tablet.extent.through, &range.through) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(end), Some(wanted)) => end >= wanted,
+            };
+            found.push(tablet);
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// Takes files from a tablet and gives it others, as a flush, a compaction or an import does.
@@ -68,7 +134,8 @@ impl CatalogTransaction<'_> {
         rows.sort_unstable();
         rows.dedup();
         let mut rows = rows.into_iter().peekable();
-        for tablet in self.tablets(table)? {
+        while let Some(row) = rows.peek() {
+            let tablet = self.tablet_of(table, row)?;
             let mut points = Vec::new();
             while let Some(row) = rows.next_if(|row| tablet.extent.contains(row)) {
                 if tablet.extent.through.as_ref() != Some(row) {
@@ -144,12 +211,10 @@ impl CatalogTransaction<'_> {
             )
             .with("table", table));
         }
-        let mut tablets = self.tablets(table)?;
+        let tablets = self.tablets_with(table, range)?;
         if tablets.is_empty() {
-            self.table(table)?;
-            return Err(bug(format!("table {table} has no tablets")));
+            return Err(self.without_tablets(table));
         }
-        tablets.retain(|tablet| tablet.extent.intersection(range).is_some());
         Ok(tablets)
     }
 

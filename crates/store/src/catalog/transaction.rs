@@ -1,6 +1,6 @@
 //! One atomic change of the catalog.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use redb::{Database, ReadableTable, Table, WriteTransaction};
@@ -10,7 +10,9 @@ use super::format::{
     self, CATALOG_FORMAT, COMMIT_KEY, FORMAT_KEY, LOG_KEY, LogEnd, STORE_KEY, StoreRecord,
 };
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
-use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, Tablet};
+use super::records::{
+    FileId, FileRecord, FileReference, TableId, TableRecord, Tablet, TabletChange,
+};
 use super::view;
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -42,6 +44,8 @@ pub struct CatalogTransaction<'a> {
     /// Files that gained or lost a reference, or were added: looked at again before the commit.
     touched: BTreeSet<FileId>,
     added: BTreeSet<FileId>,
+    /// The tablets that were written or removed, by key, as they are now.
+    changed: BTreeMap<Vec<u8>, Option<Vec<FileReference>>>,
 }
 
 /// Runs `change` between begin and commit.
@@ -98,6 +102,7 @@ impl<'a> CatalogTransaction<'a> {
             store_changed: false,
             touched: BTreeSet::new(),
             added: BTreeSet::new(),
+            changed: BTreeMap::new(),
         })
     }
 
@@ -127,6 +132,12 @@ impl<'a> CatalogTransaction<'a> {
         self.meta
             .insert(COMMIT_KEY, &*format::encode_commit(commits))
             .map_err(|e| self.failing.error(e))?;
+        // An older version would misread what this one writes.
+        if view::format(&self.meta, self.failing)? < CATALOG_FORMAT {
+            self.meta
+                .insert(FORMAT_KEY, &*format::encode_format(CATALOG_FORMAT))
+                .map_err(|e| self.failing.error(e))?;
+        }
         if self.store_changed {
             let value = format::encode_store(&self.store);
             self.meta
@@ -178,6 +189,23 @@ impl<'a> CatalogTransaction<'a> {
         view::file(&self.files, self.failing, id)
     }
 
+    /// What this transaction did so far to the tablets of a table, in row order.
+    pub fn changes_of(&self, table: TableId) -> StoreResult<Vec<TabletChange>> {
+        let first = format::tablet_key(table, Some(&[]));
+        let mut changes = Vec::new();
+        for (key, files) in self.changed.range(first..) {
+            let (of, end) = format::decode_tablet_key(key).map_err(|e| self.failing.record(e))?;
+            if of != table {
+                break;
+            }
+            changes.push(TabletChange {
+                end: end.map(<[u8]>::to_vec),
+                files: files.clone(),
+            });
+        }
+        Ok(changes)
+    }
+
     /// Adds a file that was written and synced. Some tablet must refer to it by the end of the
     /// transaction.
     pub fn add_file(&mut self, file: &FileRecord) -> StoreResult<()> {
@@ -209,10 +237,6 @@ impl<'a> CatalogTransaction<'a> {
         }
         self.store.wal_low_water = number;
         self.store_changed = true;
-        // Format 1 does not know of it, and would delete segments without a word.
-        self.meta
-            .insert(FORMAT_KEY, &*format::encode_format(CATALOG_FORMAT))
-            .map_err(|e| self.failing.error(e))?;
         Ok(())
     }
 
@@ -270,6 +294,8 @@ impl<'a> CatalogTransaction<'a> {
                     .map_err(|e| self.failing.error(e))?;
             }
         }
+        self.changed
+            .insert(key.clone(), after.map(<[FileReference]>::to_vec));
         let ids = |files: &[FileReference]| files.iter().map(|r| r.file).collect::<BTreeSet<_>>();
         let (old, new) = (ids(before), ids(after.unwrap_or_default()));
         for id in old.difference(&new) {

@@ -5,7 +5,7 @@ use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::backend::Failing;
 use super::fence::Fence;
-use super::format::{self, COMMIT_KEY, LOG_KEY, LogEnd, STORE_KEY};
+use super::format::{self, COMMIT_KEY, FORMAT_KEY, LOG_KEY, LogEnd, STORE_KEY};
 use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, TableId, TableRecord, Tablet};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -104,6 +104,18 @@ pub(super) fn store(meta: &impl Bytes, failing: &Failing) -> StoreResult<format:
         ))
     })?;
     format::decode_store(value.value()).map_err(|e| failing.record(e))
+}
+
+/// The format number.
+pub(super) fn format(meta: &impl Bytes, failing: &Failing) -> StoreResult<u32> {
+    let value = meta.get(FORMAT_KEY).map_err(|e| failing.error(e))?;
+    let value = value.ok_or_else(|| {
+        failing.record(Error::new(
+            ErrorKind::Corruption,
+            "the catalog lacks its format number",
+        ))
+    })?;
+    format::decode_format(value.value()).map_err(|e| failing.record(e))
 }
 
 /// How many changes were committed.

@@ -1,5 +1,6 @@
 //! Which files of a tablet to merge next.
 
+use std::fmt::Debug;
 use std::ops::Range;
 
 /// What choosing goes by.
@@ -12,6 +13,36 @@ pub struct ChooseOptions {
     pub max_files: usize,
 }
 
+/// Chooses which files of a tablet a background compaction merges next.
+///
+/// Any choice is right: one that would break the order of the data is not carried out. A choice
+/// decides only what compaction costs.
+pub trait ChooseFiles: Send + Sync + Debug {
+    /// Chooses among files, given by size in bytes from the newest to the oldest; `None` when
+    /// nothing is worth merging. Only a set that `is_allowed` is merged; all files together are.
+    fn choose(
+        &self,
+        sizes: &[u64],
+        options: ChooseOptions,
+        is_allowed: &dyn Fn(&Range<usize>) -> bool,
+    ) -> Option<Range<usize>>;
+}
+
+/// Accumulo's rule, and the store's own: see [`choose`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct BySizeRatio;
+
+impl ChooseFiles for BySizeRatio {
+    fn choose(
+        &self,
+        sizes: &[u64],
+        options: ChooseOptions,
+        is_allowed: &dyn Fn(&Range<usize>) -> bool,
+    ) -> Option<Range<usize>> {
+        choose(sizes, options, is_allowed)
+    }
+}
+
 /// Files read by one compaction at the most: more would cost a deep merge and many open blocks.
 const MAX_FAN_IN: usize = 32;
 
@@ -20,10 +51,15 @@ const MAX_FAN_IN: usize = 32;
 ///
 /// As in Accumulo a set is worth merging when its sum is at least `ratio` times its largest, which
 /// bounds how often an entry is rewritten by the logarithm of the tablet's size. Unlike there the
-/// set is always contiguous in age, so that of two entries with equal keys the newer one still wins.
+/// set is always contiguous in age, and one that `is_allowed`, so that of two entries with equal keys
+/// the newer one still wins. All files together must be allowed.
 /// The widest such set is taken; of two equally wide the smaller.
 #[must_use]
-pub fn choose(sizes: &[u64], options: ChooseOptions) -> Option<Range<usize>> {
+pub fn choose(
+    sizes: &[u64],
+    options: ChooseOptions,
+    is_allowed: impl Fn(&Range<usize>) -> bool,
+) -> Option<Range<usize>> {
     let mut best: Option<(usize, u64, Range<usize>)> = None;
     for start in 0..sizes.len() {
         let (mut sum, mut largest) = (0, 0);
@@ -37,7 +73,7 @@ pub fn choose(sizes: &[u64], options: ChooseOptions) -> Option<Range<usize>> {
             let better = best
                 .as_ref()
                 .is_none_or(|(wide, bytes, _)| width > *wide || (width == *wide && sum < *bytes));
-            if worth && better {
+            if worth && better && is_allowed(&(start..end + 1)) {
                 best = Some((width, sum, start..end + 1));
             }
         }
@@ -49,10 +85,13 @@ pub fn choose(sizes: &[u64], options: ChooseOptions) -> Option<Range<usize>> {
         .len()
         .checked_sub(options.max_files)
         .filter(|excess| *excess > 0)?;
-    let width = (excess + 1).min(MAX_FAN_IN);
-    (0..=sizes.len() - width)
-        .min_by_key(|start| sizes[*start..start + width].iter().sum::<u64>())
-        .map(|start| start..start + width)
+    // Wider than the fan-in only where nothing narrower is allowed.
+    ((excess + 1).min(MAX_FAN_IN)..=sizes.len()).find_map(|width| {
+        (0..=sizes.len() - width)
+            .map(|start| start..start + width)
+            .filter(&is_allowed)
+            .min_by_key(|range| sizes[range.clone()].iter().sum::<u64>())
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +105,7 @@ mod tests {
                 ratio: 3.0,
                 max_files: 6,
             },
+            |_| true,
         )
     }
 
@@ -110,6 +150,7 @@ mod tests {
                     ratio: 3.0,
                     max_files: 15,
                 },
+                |_| true,
             ) {
                 let sum: u64 = files[range.clone()].iter().sum();
                 files.splice(range, [sum]);

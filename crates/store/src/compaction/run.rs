@@ -1,48 +1,12 @@
 //! Runs a stack of iterators to its end and writes what comes out.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use crossbeam_channel::bounded;
-use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, ErrorKind, Range, SortedKeyValueIterator};
+use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Range, SortedKeyValueIterator};
 
-use crate::error::{Error, StoreResult};
+use super::Cancel;
+use crate::error::StoreResult;
 use crate::sorted_file::SortedFileWriter;
 use crate::threads;
-
-/// Stops a running compaction from another thread.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks the compaction to stop.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was asked.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Whether this is the same switch as `other`.
-    #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// An error once it was asked.
-    pub fn check(&self) -> StoreResult<()> {
-        if self.is_cancelled() {
-            return Err(Error::new(
-                ErrorKind::Cancelled,
-                "the compaction was cancelled",
-            ));
-        }
-        Ok(())
-    }
-}
 
 /// How much is read at a time.
 const LIMIT: BatchLimit = BatchLimit {
@@ -53,7 +17,7 @@ const LIMIT: BatchLimit = BatchLimit {
 /// Appends everything `source` gives in `range` to `writer`; returns the number of entries.
 ///
 /// # Errors
-/// Those of reading and writing, and [`ErrorKind::Cancelled`].
+/// Those of reading and writing, and [`Cancelled`](ostrakon_cell::ErrorKind::Cancelled).
 pub fn rewrite(
     source: &mut dyn SortedKeyValueIterator,
     range: &Range,

@@ -4,7 +4,7 @@ use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Range, SortedKeyValueIterator,
 };
 
-use super::run::Cancel;
+use super::Cancel;
 use crate::error::StoreResult;
 
 /// Fails once its compaction is to stop. Under all other iterators, because one of them, a combiner that
@@ -25,11 +25,13 @@ impl StoppableIterator {
 impl SortedKeyValueIterator for StoppableIterator {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
         self.cancel.check()?;
+        self.cancel.step();
         self.source.seek(range, columns)
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         self.cancel.check()?;
+        self.cancel.step();
         self.source.next_batch(out, limit)
     }
 

@@ -7,8 +7,7 @@ use crate::error::StoreResult;
 /// Reads one batch from `source` and lets `filter` work on the entries from the given position on.
 ///
 /// The filter is also told whether more entries may follow. It runs also when the source failed
-/// half-way: what it must hide stays hidden. A batch from which everything went is emptied wholly,
-/// so that a caller who asks again finds room.
+/// half-way: what it must hide stays hidden.
 #[inline]
 pub(super) fn read_filtered(
     source: &mut impl SortedKeyValueIterator,
@@ -20,9 +19,6 @@ pub(super) fn read_filtered(
     let more = source.next_batch(out, limit);
     if out.len() > first {
         filter(out, first, !matches!(more, Ok(false)));
-        if out.is_empty() {
-            out.clear();
-        }
     }
     more
 }

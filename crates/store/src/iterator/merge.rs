@@ -55,8 +55,16 @@ impl MergeIterator {
     /// Merges `sources`, the newest first.
     #[must_use]
     pub fn new(sources: Vec<BoxedIterator>) -> Self {
+        Self::within(sources, None)
+    }
+
+    /// As [`new`](Self::new), reading ahead at most so many bytes in all, if that is not less than the least of each
+    /// source.
+    #[must_use]
+    pub fn within(sources: Vec<BoxedIterator>, look_ahead_bytes: Option<usize>) -> Self {
         let (least, most) = LOOK_AHEAD_SHARE;
-        let bytes = (LOOK_AHEAD_BYTES / sources.len().max(1)).clamp(least, most);
+        let all = look_ahead_bytes.map_or(LOOK_AHEAD_BYTES, |bytes| bytes.min(LOOK_AHEAD_BYTES));
+        let bytes = (all / sources.len().max(1)).clamp(least, most);
         Self {
             look_ahead: BatchLimit {
                 entries: bytes / 64,

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 /// A batch in memory.
 pub struct Chunk {
     batch: MutationBatch,
-    /// Timestamp of the updates that carry none.
+    /// Timestamp of the updates that carry none; of late ones, that after it.
     timestamp: i64,
     buffers: Arc<BufferPool>,
 }
@@ -23,8 +23,9 @@ impl Drop for Chunk {
     }
 }
 
-/// Which eight bytes of a row stand in its mark: those behind a prefix that all rows of the table
-/// were seen to share. Rows without that prefix sort below or above all others, as they should.
+/// Which eight bytes of a row stand in its mark: those behind a prefix that the rows of a memtable
+/// share. Rows without that prefix sort below or above all others, as they should. Marks can be
+/// compared where their prefixes are equal, so all runs of a memtable have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowPrefix(Arc<[u8]>);
 
@@ -65,6 +66,20 @@ impl RowPrefix {
             }
         }
         Self(shared.into())
+    }
+
+    /// What both begin with; this one if it is all of it.
+    #[must_use]
+    pub(super) fn shared_with(&self, other: &[u8]) -> Self {
+        let shared = self.0.iter().zip(other).take_while(|(a, b)| a == b).count();
+        if shared == self.0.len() {
+            return self.clone();
+        }
+        Self(self.0[..shared].into())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// The eight bytes of `row`, as a number that orders as the rows do, ties apart.
@@ -131,7 +146,7 @@ impl Chunk {
             family: update.family,
             qualifier: update.qualifier,
             visibility: update.visibility,
-            timestamp: update.timestamp.unwrap_or(self.timestamp),
+            timestamp: update.timestamp_in(self.timestamp),
             deleted: update.deleted,
         }
     }
@@ -200,6 +215,39 @@ impl Run {
         merged.marks.sort();
         merged.sort_ties();
         merged
+    }
+
+    /// The prefix of its marks.
+    #[must_use]
+    pub fn prefix(&self) -> &RowPrefix {
+        &self.prefix
+    }
+
+    /// What all its rows begin with: as it is sorted, what the first and the last do.
+    pub(super) fn shared_prefix(&self) -> StoreResult<RowPrefix> {
+        let Some(last) = self.len().checked_sub(1) else {
+            return Ok(RowPrefix::default());
+        };
+        let first = self.entry(0)?.0.row;
+        let first = RowPrefix(first[..first.len().min(MAX_SHARED)].into());
+        Ok(first.shared_with(self.entry(last)?.0.row))
+    }
+
+    /// The same run with marks of another prefix. Marks order as rows do, whatever the prefix, so
+    /// their order stays.
+    pub(super) fn with_prefix(&self, prefix: &RowPrefix) -> StoreResult<Self> {
+        let mut marks = Vec::with_capacity(self.marks.len());
+        for (at, old) in self.marks.iter().enumerate() {
+            let (key, _) = self.entry(at)?;
+            let place = old & u128::from(u64::MAX);
+            marks.push(u128::from(prefix.mark_of(key.row)) << 64 | place);
+        }
+        Ok(Self {
+            marks,
+            chunks: self.chunks.clone(),
+            prefix: prefix.clone(),
+            bytes: self.bytes,
+        })
     }
 
     /// Brings marks with the same eight bytes into key order; they already stand newest first.

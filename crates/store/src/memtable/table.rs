@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::KeyRef;
+use ostrakon_cell::{KeyRef, MutationBatch};
 use parking_lot::Mutex;
 
-use super::run::Run;
+use super::run::{RowPrefix, Run};
 use crate::error::StoreResult;
 
 /// Runs of one level that are merged into one of the next.
 const FAN_IN: usize = 16;
+
+/// Updates from which on a memtable keeps its prefix. Until then the runs in it are marked anew when
+/// a shorter one is needed, which few updates do not delay for long.
+const SETTLED: usize = 32 << 10;
 
 /// What was written to a table and not yet flushed.
 ///
 /// Levels hold runs, oldest first; runs of a higher level are older than all of a lower one.
 #[derive(Default)]
 pub struct Memtable {
+    /// Its place in the order of the table's data.
+    age: u64,
     state: Mutex<State>,
     /// Serialises merging: one thread merges, others go on writing and reading.
     merging: Mutex<()>,
@@ -29,6 +35,10 @@ struct State {
     last_sequence: u64,
     first_segment: Option<u64>,
     unlogged: bool,
+    /// The prefix of all runs; `None` before the first.
+    prefix: Option<RowPrefix>,
+    /// What all rows begin with, for the memtable that follows.
+    shared: Option<RowPrefix>,
 }
 
 /// What a scan sees of a memtable: it never changes.
@@ -39,9 +49,51 @@ pub struct MemtableSnapshot {
 }
 
 impl Memtable {
+    /// An empty memtable; `age` is its place in the order of the table's data.
+    #[must_use]
+    pub fn new(age: u64) -> Self {
+        Self {
+            age,
+            ..Self::default()
+        }
+    }
+
+    /// An empty memtable that takes the place of another. It skips what the rows of the other had in
+    /// common, as far as its own do.
+    #[must_use]
+    pub fn following(other: &Self, age: u64) -> Self {
+        let shared = other.state.lock().shared.clone();
+        Self {
+            age,
+            state: Mutex::new(State {
+                prefix: shared,
+                ..State::default()
+            }),
+            merging: Mutex::default(),
+        }
+    }
+
+    /// Its place in the order of the table's data.
+    #[must_use]
+    pub fn age(&self) -> u64 {
+        self.age
+    }
+
+    /// The prefix that a run of `batch` should have to be inserted as it is.
+    #[must_use]
+    pub fn prefix_for(&self, batch: &MutationBatch) -> RowPrefix {
+        let known = self.state.lock().prefix.clone();
+        known.unwrap_or_else(|| RowPrefix::of_batch(batch))
+    }
+
     /// Adds a committed run. `segment` is the log segment that holds it, if any.
-    pub fn insert(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) {
+    ///
+    /// # Errors
+    /// An internal one: the run's marks point at no updates.
+    pub fn insert(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) -> StoreResult<()> {
+        let shared = run.shared_prefix()?;
         let mut state = self.state.lock();
+        let run = state.agree_on_prefix(run, &shared)?;
         state.updates += run.len();
         state.memory += run.memory();
         state.last_sequence = state.last_sequence.max(sequence);
@@ -55,6 +107,7 @@ impl Memtable {
             state.levels.push(Vec::new());
         }
         state.levels[0].push(run);
+        Ok(())
     }
 
     /// Number of updates.
@@ -130,12 +183,47 @@ impl Memtable {
             };
             let merged = Arc::new(Run::merge(&oldest));
             let mut state = self.state.lock();
+            if state.prefix.as_ref() != Some(merged.prefix()) {
+                // The runs were marked anew meanwhile.
+                continue;
+            }
             if state.levels.len() == level + 1 {
                 state.levels.push(Vec::new());
             }
             state.levels[level].drain(..FAN_IN);
             state.levels[level + 1].push(merged);
         }
+    }
+}
+
+impl State {
+    /// Settles the prefix of a run to be added, whose rows all begin with `shared`, and of those that
+    /// are there.
+    fn agree_on_prefix(&mut self, run: Arc<Run>, shared: &RowPrefix) -> StoreResult<Arc<Run>> {
+        let all = match &self.shared {
+            Some(before) => before.shared_with(shared.bytes()),
+            None => shared.clone(),
+        };
+        let prefix = match &self.prefix {
+            None => all.clone(),
+            Some(known) if self.updates < SETTLED => known.shared_with(all.bytes()),
+            Some(known) => known.clone(),
+        };
+        if self.prefix.as_ref() != Some(&prefix) {
+            for level in &mut self.levels {
+                for run in level {
+                    *run = Arc::new(run.with_prefix(&prefix)?);
+                }
+            }
+        }
+        let run = if *run.prefix() == prefix {
+            run
+        } else {
+            Arc::new(run.with_prefix(&prefix)?)
+        };
+        self.prefix = Some(prefix);
+        self.shared = Some(all);
+        Ok(run)
     }
 }
 

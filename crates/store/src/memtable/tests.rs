@@ -54,7 +54,8 @@ proptest! {
     ) {
         let memtable = Memtable::default();
         let mut expected: Vec<(Key, usize, Vec<u8>)> = Vec::new();
-        let mut prefix = None;
+        // As writers do, some of them late: what the memtable had to say before this batch.
+        let mut prefix = RowPrefix::default();
         let mut order = usize::MAX;
         for (sequence, mutations) in batches.iter().enumerate() {
             let mut batch = MutationBatch::new();
@@ -80,9 +81,15 @@ proptest! {
                 }
                 batch.push(&mutation).unwrap();
             }
-            let prefix = prefix.get_or_insert_with(|| RowPrefix::of_batch(&batch)).clone();
+            let prefix = if sequence % 3 == 0 {
+                prefix.clone()
+            } else {
+                prefix = memtable.prefix_for(&batch);
+                prefix.clone()
+            };
             let chunk = Arc::new(Chunk::new(batch, sequence as i64 / 8, Arc::default()));
-            memtable.insert(Arc::new(Run::of_chunk(chunk, prefix)), sequence as u64, None);
+            let run = Arc::new(Run::of_chunk(chunk, prefix));
+            memtable.insert(run, sequence as u64, None).unwrap();
             if sequence % 20 == 19 {
                 memtable.merge_runs();
             }
@@ -120,7 +127,9 @@ fn full_levels_are_merged_and_nothing_is_lost() {
             .unwrap();
         let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
         let run = Run::of_chunk(chunk, RowPrefix::default());
-        memtable.insert(Arc::new(run), u64::from(at), Some(4));
+        memtable
+            .insert(Arc::new(run), u64::from(at), Some(4))
+            .unwrap();
         if memtable.wants_merge() {
             memtable.merge_runs();
         }
@@ -155,7 +164,7 @@ fn samples_stand_for_what_is_there() {
         }
         let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
         let run = Run::of_chunk(chunk, RowPrefix::default());
-        memtable.insert(Arc::new(run), 1, None);
+        memtable.insert(Arc::new(run), 1, None).unwrap();
     };
     run(0..1000, &[0; 100]);
     run(1000..1010, &[0; 10_000]);
@@ -179,4 +188,82 @@ fn samples_stand_for_what_is_there() {
     // One large entry of a few does not stand for more than there is.
     let sum: u64 = memtable.sample(2020, None, None).unwrap()[0].1;
     assert!(sum <= memtable.memory());
+}
+
+fn run_of(
+    rows: impl Iterator<Item = String>,
+    prefix: impl FnOnce(&MutationBatch) -> RowPrefix,
+) -> Arc<Run> {
+    let mut batch = MutationBatch::new();
+    for row in rows {
+        let update = ColumnUpdate {
+            value: Some(b"v"),
+            ..ColumnUpdate::default()
+        };
+        batch.put(row.as_bytes(), update).unwrap();
+    }
+    let prefix = prefix(&batch);
+    let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
+    Arc::new(Run::of_chunk(chunk, prefix))
+}
+
+/// Marks are worth their bytes when they tell rows apart.
+fn different_marks(memtable: &Memtable) -> usize {
+    let mut marks: Vec<u64> = Vec::new();
+    for run in memtable.snapshot().runs() {
+        marks.extend((0..run.len()).map(|at| run.row_mark(at)));
+    }
+    marks.sort_unstable();
+    marks.dedup();
+    marks.len()
+}
+
+#[test]
+fn each_memtable_chooses_its_prefix() {
+    let rows = |day: &str, rows: std::ops::Range<u32>| -> Vec<String> {
+        rows.map(|row| format!("events/{day}/{row:06}")).collect()
+    };
+    let insert = |memtable: &Memtable, rows: Vec<String>| {
+        let run = run_of(rows.into_iter(), |batch| memtable.prefix_for(batch));
+        memtable.insert(run, 1, None).unwrap();
+    };
+    // A first batch of one row says little of the others.
+    let first = Memtable::default();
+    insert(&first, rows("2026-01-01", 7..8));
+    insert(&first, rows("2026-01-01", 0..1_000));
+    assert_eq!(different_marks(&first), 1_000);
+    // The next day begins with what the day before had in common, and does not end there.
+    let second = Memtable::following(&first, 2);
+    insert(&second, rows("2026-01-02", 0..1_000));
+    assert!(different_marks(&second) > 9, "shortened as needed");
+    let third = Memtable::following(&second, 3);
+    insert(&third, rows("2026-01-02", 0..1_000));
+    assert_eq!(different_marks(&third), 1_000);
+    // One marked for the memtable before, by a writer that was slow.
+    let stale = run_of(rows("2026-01-02", 500..1_500).into_iter(), |_| {
+        RowPrefix::default()
+    });
+    third.insert(stale, 1, None).unwrap();
+    assert_eq!(different_marks(&third), 1_500);
+    let entries = read(&third, &Range::all(), 7);
+    assert_eq!(entries.len(), 2_000);
+    assert!(entries.is_sorted_by(|a, b| a.key <= b.key));
+}
+
+#[test]
+fn a_large_memtable_keeps_its_prefix_and_its_order() {
+    let memtable = Memtable::default();
+    let insert = |rows: Vec<String>| {
+        let run = run_of(rows.into_iter(), |batch| memtable.prefix_for(batch));
+        memtable.insert(run, 1, None).unwrap();
+    };
+    insert((0..40_000).map(|row| format!("same/{row:06}")).collect());
+    insert(vec!["a".into(), "same/".into(), "same0".into(), "z".into()]);
+    insert((0..10).map(|row| format!("same/{row:06}")).collect());
+    assert!(different_marks(&memtable) >= 40_000);
+    let entries = read(&memtable, &Range::all(), 1_000);
+    assert_eq!(entries.len(), 40_014);
+    assert!(entries.is_sorted_by(|a, b| a.key <= b.key));
+    let some = read(&memtable, &Range::rows("same/000005"..="same/000006"), 10);
+    assert_eq!(some.len(), 4);
 }

@@ -200,7 +200,7 @@ impl GroupStream {
         let average = (block.raw_len() / block.entries())
             .saturating_add(block.row_len(self.from))
             .saturating_add(1);
-        let room = limit.bytes.saturating_sub(out.byte_len()) / average + 1;
+        let room = limit.bytes.saturating_sub(out.content_len()) / average + 1;
         let count = (self.to - self.from)
             .min(limit.entries.saturating_sub(out.len()))
             .min(room)

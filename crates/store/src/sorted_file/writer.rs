@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use ostrakon_cell::{Batch, Escaped, Key, KeyRef};
+use ostrakon_cell::{Batch, Key};
 
 use super::block::BlockBuilder;
 use super::filter::FilterBuilder;
@@ -185,7 +185,7 @@ impl SortedFileWriter {
             if default_group > 0 {
                 let row = before.map_or(last_row.as_slice(), |span| batch.bytes(span));
                 if row > key.row && self.entries > 0 {
-                    return Err(self.out_of_order(key));
+                    return Err(self.out_of_order());
                 }
                 same_row_in_group = false;
                 group_at = self
@@ -217,13 +217,13 @@ impl SortedFileWriter {
             if group.builder.is_empty() {
                 let last = group.last_key.as_ref().map(Key::as_ref);
                 if last.is_some_and(|last| last > key) {
-                    return Err(self.out_of_order(key));
+                    return Err(self.out_of_order());
                 }
                 group.index.begin(last, key);
                 same_row_in_group = false;
             }
             if group.builder.push(key, value, same_row_in_group).is_err() {
-                return Err(self.out_of_order(key));
+                return Err(self.out_of_order());
             }
             self.entries += 1;
             if group.builder.raw_estimate() >= self.full_block || group.builder.is_full() {
@@ -300,14 +300,14 @@ impl SortedFileWriter {
     }
 
     #[cold]
-    fn out_of_order(&self, key: KeyRef<'_>) -> Error {
+    fn out_of_order(&self) -> Error {
+        // Not the key: a log's reader may not be allowed to see it.
         Error::new(
             ErrorKind::Internal,
             "entries to be written are out of order",
         )
         .with("file", self.path.display())
         .with("entry", self.entries)
-        .with("row", Escaped(key.row))
     }
 
     fn offset(&self) -> u64 {

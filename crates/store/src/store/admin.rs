@@ -1,19 +1,36 @@
-//! The store as the source contract shows it.
+//! The store as the source contract shows it: administration of tables.
+//!
+//! Administration is linearizable. What a call does is decided under [`Store::administration`], in this order: the table
+//! is looked up by name, the catalog is changed by the table's id in one transaction, then the map of tables and the
+//! table's own status follow under the map's lock. So one call of a race wins, a name that was given up can be taken at
+//! once, and whoever reads the map sees one moment of the catalog. Slow work stands outside: a clone flushes its origin
+//! before, a table that went off-line is flushed after.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use ostrakon_cell::source::{CheckReport, Progress};
-use ostrakon_cell::{Capabilities, CloneOptions, Source, Table, TableInfo, TableOptions};
+use ostrakon_cell::source::{CheckReport, Progress, RestoredFile};
+use ostrakon_cell::{
+    Capabilities, CloneOptions, Problem, Properties, Source, Table, TableInfo, TableOptions,
+};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::names::{check_name, nearest};
 use super::open::Store;
-use crate::catalog::{NewTable, TableId, TableState};
+use crate::catalog::{
+    CatalogTransaction, Committed, FileId, NewTable, TableId, TableRecord, TableState,
+};
 use crate::constraint::DEFAULT_CONSTRAINT;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::default_iterators;
 use crate::table::{TableCore, TableHandle};
 use crate::tablet::Layout;
+
+/// The lock under which administration is decided, around how often names and states changed.
+pub(super) type Administration = Mutex<u64>;
+
+/// So often a clone flushes its origin outside of the lock. When names changed each time it flushes under it.
+const CLONE_ATTEMPTS: usize = 3;
 
 impl Store {
     pub(super) fn core(&self, name: &str) -> StoreResult<Arc<TableCore>> {
@@ -27,8 +44,8 @@ impl Store {
         })
     }
 
-    /// Makes a table of the catalog's record with that id and lets it be found.
-    fn adopt(&self, id: TableId) -> StoreResult<Arc<TableCore>> {
+    /// Makes a table of the catalog's record with that id.
+    fn load(&self, id: TableId) -> StoreResult<Arc<TableCore>> {
         let context = &self.context;
         let view = context.catalog.view()?;
         let record = view.table(id)?.ok_or_else(|| {
@@ -37,23 +54,126 @@ impl Store {
                 "a table is not in the catalog after its creation",
             )
         })?;
-        let config = context.table_config(&record.properties)?;
+        let config = context.table_config(&record.properties);
         let layout = Layout::load(&view, id, &context.files)?;
-        Ok(Arc::new(TableCore::new(
-            context.clone(),
-            &record,
-            config,
-            layout,
-        )))
+        Ok(TableCore::new(context.clone(), &record, config, layout))
     }
 
-    fn check_open(&self) -> StoreResult<()> {
-        self.context.health.check_open()
+    /// Lets a table that the catalog has just got be found. Under `administration`.
+    fn adopt(&self, name: &str, id: TableId) -> StoreResult<()> {
+        match self.load(id) {
+            Ok(table) => {
+                self.tables.write().insert(name.to_owned(), table);
+                self.compare_with_catalog(Some(name));
+                Ok(())
+            }
+            // What cannot be found must not be in the catalog either.
+            Err(error) => {
+                let forgotten = self.change(|change| change.delete_table(id));
+                if let Err(second) = forgotten {
+                    self.context.health.fail(second);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Changes the catalog. A commit that may have taken place leaves the store read-only: the open tables may not be
+    /// those of the catalog any more.
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
+    ) -> StoreResult<Committed<T>> {
+        let outcome = self.context.catalog.transaction(change);
+        self.checked(outcome)
+    }
+
+    fn checked<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
+        outcome.inspect_err(|error| {
+            if self.context.catalog.is_uncertain() {
+                self.context.health.fail(error.duplicate());
+            }
+        })
+    }
+
+    /// An error if the name is taken. Under `administration`, which makes it so until the name is given.
+    fn check_free(&self, name: &str) -> StoreResult<()> {
+        if self.tables.read().contains_key(name) {
+            return Err(
+                Error::new(ErrorKind::AlreadyExists, "there is a table of that name")
+                    .with("table", name),
+            );
+        }
+        Ok(())
+    }
+
+    /// Checks, where debug assertions are on, that the open store and the catalog have the same tables; of many only
+    /// the table that was changed. Under `administration`.
+    fn compare_with_catalog(&self, changed: Option<&str>) {
+        /// Above this many tables a look at all of them after each change costs too much, also in tests.
+        const ALL_OF_THEM: usize = 64;
+        if !cfg!(debug_assertions) {
+            return;
+        }
+        // A disk that fails, or a store that is closed meanwhile, proves nothing.
+        let Ok(view) = self.context.catalog.view() else {
+            return;
+        };
+        let tables = self.tables.read();
+        let agrees = |name: &str, record: Option<&TableRecord>| {
+            let open = tables.get(name).map(|table| (table.id(), table.status()));
+            let same = match (open, record) {
+                (None, None) => true,
+                (Some((id, status)), Some(record)) => {
+                    !status.deleted
+                        && (id, &*status.name, status.state) == (record.id, name, record.state)
+                }
+                _ => false,
+            };
+            assert!(
+                same,
+                "the open table {name} is not the catalog's {record:?}"
+            );
+        };
+        if let Some(name) = changed {
+            let Ok(id) = view.table_id(name) else { return };
+            let Ok(record) = id.map_or(Ok(None), |id| view.table(id)) else {
+                return;
+            };
+            agrees(name, record.as_ref());
+        }
+        if tables.len() <= ALL_OF_THEM {
+            let Ok(records) = view.tables() else { return };
+            assert_eq!(tables.len(), records.len(), "open tables and the catalog's");
+            for record in &records {
+                agrees(&record.name, Some(record));
+            }
+        }
+    }
+
+    /// Puts what deleted tables left behind in the way of being deleted.
+    fn retire(&self, files: &[FileId]) {
+        self.context.files.retire(files);
+        self.context.wakeups.all();
+    }
+
+    fn new_table(&self, state: TableState, properties: Properties) -> NewTable {
+        NewTable {
+            state,
+            properties,
+            flushed_sequence: self.context.last_sequence(),
+            created_millis: self.context.clock.now_millis(),
+            ..NewTable::default()
+        }
     }
 }
 
-fn taken(name: &str) -> Error {
-    Error::new(ErrorKind::AlreadyExists, "there is a table of that name").with("table", name)
+fn state(online: bool) -> TableState {
+    if online {
+        TableState::Online
+    } else {
+        TableState::Offline
+    }
 }
 
 impl Source for Store {
@@ -62,7 +182,7 @@ impl Source for Store {
     }
 
     fn tables(&self) -> StoreResult<Vec<TableInfo>> {
-        self.check_open()?;
+        self.context.health.check_open()?;
         let tables = self.tables.read();
         let listed = tables.iter().map(|(name, table)| TableInfo {
             name: name.clone(),
@@ -97,128 +217,140 @@ impl Source for Store {
             ))
             .with("bytes", row.len()));
         }
-        let mut tables = self.tables.write();
-        if tables.contains_key(name) {
-            return Err(taken(name));
-        }
+        let mut changes = self.administration.lock();
+        self.check_free(name)?;
         let new = NewTable {
             time_type: options.time_type,
-            state: if options.offline {
-                TableState::Offline
-            } else {
-                TableState::Online
-            },
-            properties,
             splits: options.splits.clone(),
-            flushed_sequence: self.context.last_sequence(),
-            created_millis: self.context.clock.now_millis(),
+            ..self.new_table(state(!options.offline), properties)
         };
-        let id = self
-            .context
-            .catalog
-            .transaction(|change| change.create_table(name, new))?
-            .value;
-        let table = self.adopt(id)?;
-        tables.insert(name.to_owned(), table);
-        Ok(())
+        let id = self.change(|change| change.create_table(name, new))?.value;
+        *changes += 1;
+        self.adopt(name, id)
     }
 
     fn delete_table(&self, name: &str) -> StoreResult<()> {
         self.context.health.check_writable()?;
-        let table = self.core(name)?;
-        let committed = {
-            let mut tables = self.tables.write();
-            let committed = table.delete(|change| change.delete_table(table.id()))?;
-            tables.remove(name);
-            committed
+        let unreferenced = {
+            let mut changes = self.administration.lock();
+            let table = self.core(name)?;
+            let deleted = table.delete(
+                |change| change.delete_table(table.id()),
+                || {
+                    let mut tables = self.tables.write();
+                    tables.remove(name);
+                    tables
+                },
+            );
+            let unreferenced = self.checked(deleted)?;
+            *changes += 1;
+            self.compare_with_catalog(Some(name));
+            unreferenced
         };
-        self.context.files.retire(&committed);
-        self.context.wakeups.all();
+        self.retire(&unreferenced);
         Ok(())
     }
 
     fn rename_table(&self, from: &str, to: &str) -> StoreResult<()> {
         check_name(to)?;
         self.context.health.check_writable()?;
+        let mut changes = self.administration.lock();
         let table = self.core(from)?;
-        let mut tables = self.tables.write();
-        if from != to && tables.contains_key(to) {
-            return Err(taken(to));
+        if from == to {
+            return Ok(());
         }
-        let _ = self
-            .context
-            .catalog
-            .transaction(|change| change.rename_table(table.id(), to))?;
+        self.check_free(to)?;
+        let _ = self.change(|change| change.rename_table(table.id(), to))?;
+        let mut tables = self.tables.write();
         tables.remove(from);
         tables.insert(to.to_owned(), table.clone());
         table.set_status(|status| status.name = to.into());
+        drop(tables);
+        *changes += 1;
+        self.compare_with_catalog(Some(to));
         Ok(())
     }
 
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> StoreResult<()> {
         check_name(to)?;
         self.context.health.check_writable()?;
-        let origin = self.core(from)?;
-        let mut properties = origin.status().properties;
-        properties.retain(|name, _| !options.exclude_properties.contains(name));
-        properties.extend(options.set_properties.clone());
-        self.context.table_config(&properties)?;
         self.context.new_table_config(&options.set_properties)?;
-        if options.flush && origin.check_online().is_ok() {
-            origin.flush_memtables()?;
+        let mut attempts = 0;
+        loop {
+            let mut changes = self.administration.lock();
+            let origin = self.core(from)?;
+            self.check_free(to)?;
+            if options.flush {
+                let before = *changes;
+                attempts += 1;
+                if attempts <= CLONE_ATTEMPTS {
+                    MutexGuard::unlocked(&mut changes, || origin.flush_for_clone())?;
+                } else {
+                    origin.flush_for_clone()?;
+                }
+                // The content is of the moment of the flush, so the names and states must be those of then.
+                if *changes != before {
+                    continue;
+                }
+            }
+            let id = origin.with_status(|status| {
+                let mut properties = status.properties.clone();
+                properties.retain(|name, _| !options.exclude_properties.contains(name));
+                properties.extend(options.set_properties.clone());
+                self.context
+                    .table_config(&properties)
+                    .check_no_worse_than(&status.config)?;
+                let new = NewTable {
+                    time_type: origin.time().time_type(),
+                    ..self.new_table(state(!options.keep_offline), properties)
+                };
+                let cloned = self.change(|change| change.clone_table(origin.id(), to, new))?;
+                Ok(cloned.value)
+            })?;
+            *changes += 1;
+            return self.adopt(to, id);
         }
-        let mut tables = self.tables.write();
-        if tables.contains_key(to) {
-            return Err(taken(to));
-        }
-        let new = NewTable {
-            time_type: origin.time().time_type(),
-            state: if options.keep_offline {
-                TableState::Offline
-            } else {
-                TableState::Online
-            },
-            properties,
-            splits: Vec::new(),
-            flushed_sequence: self.context.last_sequence(),
-            created_millis: self.context.clock.now_millis(),
-        };
-        let id = self
-            .context
-            .catalog
-            .transaction(|change| change.clone_table(origin.id(), to, new))?
-            .value;
-        let table = self.adopt(id)?;
-        tables.insert(to.to_owned(), table);
-        Ok(())
     }
 
     fn table(&self, name: &str) -> StoreResult<Arc<dyn Table>> {
-        self.check_open()?;
+        self.context.health.check_open()?;
         Ok(Arc::new(TableHandle(self.core(name)?)))
     }
 
     fn set_online(&self, name: &str, online: bool) -> StoreResult<()> {
         self.context.health.check_writable()?;
-        let table = self.core(name)?;
-        let state = if online {
-            TableState::Online
-        } else {
-            TableState::Offline
+        let table = {
+            let mut changes = self.administration.lock();
+            let table = self.core(name)?;
+            let changed = table.set_state(state(online), || self.tables.write());
+            let changed = self.checked(changed)?;
+            *changes += u64::from(changed);
+            self.compare_with_catalog(Some(name));
+            if online || !changed {
+                return Ok(());
+            }
+            table
         };
-        if !online && table.check_online().is_ok() {
-            table.flush_memtables()?;
+        // It is off-line whether these succeed or not: what stays in memory is in the log too, or waits there for the
+        // next flush.
+        table.stop_work();
+        if let Err(error) = table.flush_bounded() {
+            tracing::warn!(table = name, %error, "a table that went off-line was not flushed");
         }
-        let _ = self
-            .context
-            .catalog
-            .transaction(|change| change.update_table(table.id(), |record| record.state = state))?;
-        table.set_status(|status| status.state = state);
+        self.context.wakeups.all();
         Ok(())
     }
 
     fn checkpoint(&self, directory: &Path) -> StoreResult<()> {
         self.write_checkpoint(directory)
+    }
+
+    fn restore_file(&self, from: &Path) -> StoreResult<RestoredFile> {
+        self.restore_one(from)
+    }
+
+    fn problems(&self) -> StoreResult<Vec<Problem>> {
+        Ok(self.list_problems())
     }
 
     fn check(&self, progress: Progress<'_>) -> StoreResult<CheckReport> {

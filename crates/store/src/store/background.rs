@@ -1,167 +1,374 @@
 //! Background work: flushing, compacting, splitting, tidying up.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::open::Tables;
+use ostrakon_cell::Activity;
+use parking_lot::Mutex;
+
 use super::said::Said;
-use crate::catalog::LogEnd;
+use crate::catalog::{LogEnd, TableId};
+use crate::clock::Clock;
+use crate::compaction::{caught, without_data};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::table::{StoreContext, TableCore};
+use crate::table::{StoreContext, TableCore, Watch};
 use crate::threads;
 use crate::wal::{SEGMENT_HEADER_BYTES, list_segments};
 
-/// How long a thread sleeps when nobody wakes it.
+/// How long a thread sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long a thread waits after a failure before it tries again.
+/// How often all tables are looked at, not only those that changed.
+const SWEEP: Duration = Duration::from_secs(2);
+
+/// Iterators that read nothing for so long are reported, and another thread takes the place of theirs.
+const STALLED: Duration = Duration::from_secs(10);
+
+/// Threads of a kind that are replaced at the most.
+const REPLACED_MOST: usize = 8;
+
+/// How long a thread waits after a failure of the whole store before it tries again.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// What the passes of all threads share.
+pub(super) struct Pass {
+    stop: Arc<AtomicBool>,
+    /// When all tables were looked at last, by the clock that only goes forward.
+    swept_nanos: AtomicU64,
+    /// Tables of which compaction is behind, in percent of `table.file.max`.
+    debts: Mutex<HashMap<TableId, u64>>,
+    said: Said,
+    watch: Mutex<Watch>,
+    /// Threads that flush, and that compact.
+    crews: [Crew; 2],
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+/// Threads that do the same. While the iterators of some of them do not move, others take their place, so that one
+/// table keeps no other from its turn.
+struct Crew {
+    name: &'static str,
+    activity: Activity,
+    usual: usize,
+    live: AtomicUsize,
+    wanted: AtomicUsize,
+    work: fn(&StoreContext, &Pass) -> StoreResult<bool>,
+    wait: fn(&StoreContext),
+}
+
+impl Crew {
+    /// Whether the caller, one of the threads, is one too many and ends.
+    fn is_dismissed(&self) -> bool {
+        let wanted = self.wanted.load(Ordering::SeqCst);
+        let one_less = |live: usize| (live > wanted).then(|| live - 1);
+        self.live
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less)
+            .is_ok()
+    }
+}
+
+impl Pass {
+    fn is_sweep_due(&self, clock: &dyn Clock) -> bool {
+        let now = clock.monotonic_nanos();
+        let last = self.swept_nanos.load(Ordering::Relaxed);
+        let is_due = last == 0 || now.saturating_sub(last) >= SWEEP.as_nanos() as u64;
+        if is_due {
+            self.swept_nanos.store(now.max(1), Ordering::Relaxed);
+        }
+        is_due
+    }
+
+    /// One turn of a thread.
+    fn attempt(
+        &self,
+        context: &StoreContext,
+        work: fn(&StoreContext, &Self) -> StoreResult<bool>,
+        wait: fn(&StoreContext),
+    ) {
+        match caught(|| work(context, self)) {
+            Ok(true) => {}
+            Ok(false) => wait(context),
+            Err(error) => {
+                context.metrics.background_errors.increment();
+                tell(&self.said, &error, &*context.clock);
+                context.clock.sleep(AFTER_FAILURE);
+            }
+        }
+    }
+
+    /// Remembers how far compaction is behind in a table, and what that means for writers of all tables. A table that
+    /// cannot be compacted slows nobody down: it refuses its own writes in the end.
+    fn set_debt(&self, table: &TableCore, context: &StoreContext) {
+        let debt = table.debt_percent();
+        let mut debts = self.debts.lock();
+        if debt == 0 || table.check_exists().is_err() {
+            debts.remove(&table.id());
+        } else {
+            debts.insert(table.id(), debt);
+        }
+        let most = debts.values().max().copied().unwrap_or(0);
+        context.pressure.set_debt_percent(most);
+    }
+}
 
 /// Starts the threads.
 pub(super) fn start(
     context: &Arc<StoreContext>,
-    tables: &Arc<Tables>,
+    threads: &Arc<Mutex<Vec<JoinHandle<()>>>>,
     stop: &Arc<AtomicBool>,
-) -> StoreResult<Vec<JoinHandle<()>>> {
-    let mut started = Vec::new();
-    let said = Arc::new(Said::default());
-    let mut spawn = |name: &str,
-                     work: fn(&StoreContext, &Tables) -> StoreResult<bool>,
-                     wait: fn(&StoreContext)| {
-        let (context, tables, stop) = (context.clone(), tables.clone(), stop.clone());
-        let said = said.clone();
-        threads::spawn(name, move || {
-            while !stop.load(Ordering::SeqCst) {
-                match caught(|| work(&context, &tables)) {
-                    Ok(true) => {}
-                    Ok(false) => wait(&context),
-                    Err(error) => {
-                        context.metrics.background_errors.increment();
-                        match said.tell(&error, context.clock.monotonic_nanos()) {
-                            None => {
-                                tracing::debug!(%error, "background work failed again");
-                            }
-                            Some(0) => {
-                                tracing::warn!(%error, "background work failed; it is tried again");
-                            }
-                            Some(times) => {
-                                tracing::warn!(%error, times, "background work still fails");
-                            }
-                        }
-                        context.clock.sleep(AFTER_FAILURE);
-                    }
-                }
-            }
-        })
-        .map(|thread| started.push(thread))
+) -> StoreResult<()> {
+    let compacting = context.options.compaction_threads;
+    let crew = |name, activity, usual, work, wait| Crew {
+        name,
+        activity,
+        usual,
+        live: AtomicUsize::new(0),
+        wanted: AtomicUsize::new(usual),
+        work,
+        wait,
     };
-    spawn("flush", flush, |context| context.wakeups.flush.wait(IDLE))?;
-    for number in 0..context.options.compaction_threads {
-        spawn(&format!("compact-{number}"), compact, |context| {
-            context.wakeups.compact.wait(IDLE);
-        })?;
+    let pass = Arc::new(Pass {
+        stop: stop.clone(),
+        swept_nanos: AtomicU64::new(0),
+        debts: Mutex::default(),
+        said: Said::default(),
+        watch: Mutex::default(),
+        crews: [
+            crew("flush", Activity::Flush, 1, flush, |context| {
+                context.wakeups.flush.wait(IDLE);
+            }),
+            crew(
+                "compact",
+                Activity::Compaction,
+                compacting,
+                compact,
+                |context| {
+                    context.wakeups.compact.wait(IDLE);
+                },
+            ),
+        ],
+        threads: threads.clone(),
+    });
+    for at in 0..pass.crews.len() {
+        fill(context, &pass, at)?;
     }
-    spawn("keep", keep, |context| context.wakeups.keep.wait(IDLE))?;
-    Ok(started)
+    let (context, own) = (context.clone(), pass.clone());
+    let keeper = threads::spawn("keep", move || {
+        while !own.stop.load(Ordering::SeqCst) {
+            own.attempt(&context, keep, |context| context.wakeups.keep.wait(IDLE));
+            replace_stalled(&context, &own);
+        }
+    })?;
+    pass.threads.lock().push(keeper);
+    Ok(())
 }
 
-/// A panic, of a user's iterator perhaps, as an error: the thread lives on and tries again.
-fn caught<T>(work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
-    // What `work` changes is behind locks and in the catalog, both whole after each step.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        Err(Error::new(
-            ErrorKind::Internal,
-            "background work panicked; what is printed above says where. An iterator of your own may be at fault: \
-             take it off the table (`table config`) and it goes on",
-        ))
-    })
+/// Starts the threads that a crew lacks.
+fn fill(context: &Arc<StoreContext>, pass: &Arc<Pass>, at: usize) -> StoreResult<()> {
+    let crew = &pass.crews[at];
+    while crew.live.load(Ordering::SeqCst) < crew.wanted.load(Ordering::SeqCst) {
+        let number = crew.live.fetch_add(1, Ordering::SeqCst);
+        let (context, own) = (context.clone(), pass.clone());
+        let spawned = threads::spawn(&format!("{}-{number}", crew.name), move || {
+            let crew = &own.crews[at];
+            while !own.stop.load(Ordering::SeqCst) && !crew.is_dismissed() {
+                own.attempt(&context, crew.work, crew.wait);
+            }
+        });
+        match spawned {
+            Ok(thread) => pass.threads.lock().push(thread),
+            Err(error) => {
+                crew.live.fetch_sub(1, Ordering::SeqCst);
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
 }
 
-fn all(tables: &Tables) -> Vec<Arc<TableCore>> {
-    tables.read().values().cloned().collect()
+/// Records work of which the iterators do not move, and has other threads take its place while that lasts.
+fn replace_stalled(context: &Arc<StoreContext>, pass: &Arc<Pass>) {
+    let mut stalled = Vec::new();
+    let mut counts = [0; 2];
+    pass.watch.lock().look(
+        &context.running,
+        context.clock.monotonic_nanos(),
+        STALLED.as_nanos() as u64,
+        |work| {
+            for (crew, count) in pass.crews.iter().zip(&mut counts) {
+                *count += usize::from(crew.activity == work.activity);
+            }
+            stalled.push(work.clone());
+        },
+    );
+    for work in stalled {
+        if let Some(table) = context.attention.table(work.table) {
+            table.note_stall(&work);
+        }
+    }
+    for (at, count) in counts.into_iter().enumerate() {
+        let crew = &pass.crews[at];
+        crew.wanted
+            .store(crew.usual + count.min(REPLACED_MOST), Ordering::SeqCst);
+        if let Err(error) = fill(context, pass, at) {
+            tell(&pass.said, &error, &*context.clock);
+        }
+    }
 }
 
-/// Flushes the table that most needs it.
-fn flush(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
-    let outcome = caught(|| flush_one(context, tables));
-    context
-        .health
-        .report_background(&outcome.as_ref().map(|_| ()).map_err(Error::duplicate));
-    outcome
+/// Logs a failure that belongs to no table.
+fn tell(said: &Said, error: &Error, clock: &dyn Clock) {
+    let cause = without_data(error);
+    match said.tell(error, clock.monotonic_nanos()) {
+        None => tracing::debug!(error = ?cause, "background work failed again"),
+        Some(0) => tracing::warn!(error = ?cause, "background work failed; it is tried again"),
+        Some(times) => tracing::warn!(error = ?cause, times, "background work still fails"),
+    }
 }
 
-fn flush_one(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+/// Flushes the table that most needs it. What fails is recorded with the table, which is tried again when it is due;
+/// the others have their turn meanwhile.
+fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     let flush_bytes = context.options.flush_bytes();
-    let tables_now = all(tables);
-    let mut largest: Option<(u64, Arc<TableCore>)> = None;
-    let mut taken_along = 0;
-    for table in &tables_now {
-        let (_, segment) = table.unflushed();
-        // A table that is written rarely must not keep old log segments for ever.
+    let mut largest = Choice::default();
+    let mut oldest = Choice::default();
+    let mut failing = Choice::default();
+    let (mut taken_along, mut set_aside) = (0, 0);
+    for table in context.attention.with_memory() {
+        let (memory, segment) = table.unflushed();
+        let (waiting, held) = if table.is_being_flushed() {
+            (0, 0)
+        } else {
+            table.waiting_to_flush()
+        };
+        taken_along += held;
+        // A table that is written rarely must not keep old log segments.
         let kept = segment.map_or(0, |segment| {
             context.segment.load(Ordering::SeqCst) - segment
         });
         let log_bytes = kept * context.options.segment_bytes();
-        if log_bytes > 2 * context.options.memtable_bytes() {
-            table.flush_memtables()?;
-            return Ok(true);
+        let is_old = log_bytes > 2 * context.options.memtable_bytes();
+        if table.is_unwritable() {
+            set_aside += memory;
         }
-        let (waiting, held) = table.waiting_to_flush();
-        taken_along += held;
-        if largest.as_ref().is_none_or(|(most, _)| waiting > *most) {
-            largest = Some((waiting, table.clone()));
+        if table.is_being_flushed() {
+            // By another thread, which may take long.
+        } else if table.may_flush() {
+            largest.consider(waiting, &table);
+            oldest.consider(if is_old { log_bytes } else { 0 }, &table);
+        } else if !table.is_unwritable() {
+            let is_over = is_old || memory >= context.options.failing_share_bytes();
+            failing.consider(if is_over { u64::MAX } else { memory }, &table);
         }
     }
-    let Some((waiting, table)) = largest else {
-        return Ok(false);
-    };
+    context.pressure.set_aside(set_aside);
     // Many small tables may fill memory together without one being large. What compactions take along
     // frees no room yet, however often others are flushed.
     let crowded = context.pressure.used().saturating_sub(taken_along) >= 2 * flush_bytes;
-    if waiting < flush_bytes && !(crowded && waiting > 0) {
-        return Ok(false);
+    let largest = largest.of_at_least(if crowded { 1 } else { flush_bytes });
+    // In turn: of ten thousand tables with an old log each would go before one that is being filled.
+    let old_first = context.old_log_first.fetch_xor(true, Ordering::Relaxed);
+    let oldest = oldest.of_at_least(1);
+    let chosen = if old_first {
+        oldest.or(largest)
+    } else {
+        largest.or(oldest)
+    };
+    if let Some((_, table)) = chosen {
+        let patience = !crowded && table.unflushed().0 < context.options.failing_share_bytes();
+        // Recorded with the table.
+        let _ = table.flush_for_room(patience);
+        return Ok(true);
     }
-    table.flush_memtables()?;
-    Ok(true)
+    // Room is needed, and only tables have some whose iterators failed.
+    if let Some((_, table)) = failing.of_at_least(if crowded { 1 } else { u64::MAX }) {
+        let _ = table.flush_for_room(false);
+        return Ok(true);
+    }
+    Ok(false)
 }
 
-/// Splits what has grown too large, then compacts where it is worth it.
-fn compact(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
+/// One step of all background work but flushing.
+pub(super) fn maintain(context: &StoreContext) -> StoreResult<bool> {
+    let (mut worked, mut debt) = (false, 0);
+    for (table, _) in context.attention.to_compact(true) {
+        if table.check_online().is_ok() {
+            worked |= table.split_large()? | table.compact_once()?;
+            debt = debt.max(table.debt_percent());
+        }
+    }
+    context.pressure.set_debt_percent(debt);
+    keep_tidy(context)?;
+    Ok(worked)
+}
+
+/// The table with most of something.
+#[derive(Default)]
+struct Choice(Option<(u64, Arc<TableCore>)>);
+
+impl Choice {
+    fn consider(&mut self, amount: u64, table: &Arc<TableCore>) {
+        if amount > self.0.as_ref().map_or(0, |(most, _)| *most) {
+            self.0 = Some((amount, table.clone()));
+        }
+    }
+
+    fn of_at_least(self, least: u64) -> Option<(u64, Arc<TableCore>)> {
+        self.0.filter(|(amount, _)| *amount >= least)
+    }
+}
+
+/// Splits what has grown too large, then compacts where it is worth it: each table once in a pass, so that none
+/// waits for another. What fails is recorded with its tablet.
+fn compact(context: &StoreContext, pass: &Pass) -> StoreResult<bool> {
     let mut worked = false;
-    let mut debt = 0;
-    for table in all(tables) {
+    // Time alone makes work too: writers pause, failures come due.
+    let sweep = pass.is_sweep_due(&*context.clock);
+    for (table, change) in context.attention.to_compact(sweep) {
+        if pass.stop.load(Ordering::SeqCst) {
+            break;
+        }
         if table.check_online().is_err() {
             continue;
         }
-        worked |= table.split_large()?;
-        worked |= table.compact_once()?;
-        debt = debt.max(table.debt_percent());
+        let did = table.split_large()? | table.compact_once()?;
+        pass.set_debt(&table, context);
+        if did {
+            worked = true;
+        } else {
+            context.attention.found_nothing(table.id(), change);
+        }
     }
-    context.pressure.set_debt_percent(debt);
     Ok(worked)
 }
 
 /// Merges memtable runs, deletes what nobody needs of log and files, and lends memory that nobody writes to.
-fn keep(context: &StoreContext, tables: &Tables) -> StoreResult<bool> {
-    for table in all(tables) {
+fn keep(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
+    keep_tidy(context).map(|()| false)
+}
+
+fn keep_tidy(context: &StoreContext) -> StoreResult<()> {
+    for table in context.attention.with_memory() {
         table.merge_runs();
     }
     context.pressure.lend(&*context.clock);
     // Here, not behind a flush: compactions that took memory along and users' flushes free segments too.
-    let log = delete_old_segments(context, tables);
+    let log = delete_old_segments(context);
     let files = context.files.collect();
-    log.and(files).map(|_| false)
+    log.and(files).map(drop)
 }
 
 /// Deletes log segments of which every batch is in files.
-pub(super) fn delete_old_segments(context: &StoreContext, tables: &Tables) -> StoreResult<()> {
+pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
     // The current segment first: what is published later is in it or behind it.
     let current = context.segment.load(Ordering::SeqCst);
-    let oldest = all(tables)
+    let oldest = context
+        .attention
+        .with_memory()
         .iter()
         .filter_map(|table| table.unflushed().1)
         .min();

@@ -1,15 +1,33 @@
 //! Check: verifies every checksum, order and reference of a store.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use ostrakon_cell::source::{CheckProblem, CheckReport, Progress};
 
 use super::open::Store;
+use super::recovery::known_log;
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::wal::{SegmentReader, list_segments, missing_segments};
+use crate::wal::{LogPart, LogReader};
+
+/// What a file's error says about the file; the error itself if it says nothing about it.
+fn verdict(error: Error) -> StoreResult<String> {
+    match error.kind() {
+        ErrorKind::Corruption | ErrorKind::NotFound => {
+            Ok(format!("{error}; restore the file from a checkpoint"))
+        }
+        ErrorKind::NewerFormat => Ok(error.to_string()),
+        ErrorKind::Io | ErrorKind::PermissionDenied => Ok(format!(
+            "{error}; the file could not be read, so whether it is sound is not known"
+        )),
+        // Of the process or the machine: no file descriptors, no memory, closed.
+        _ => Err(error),
+    }
+}
 
 impl Store {
     pub(super) fn verify(&self, progress: Progress<'_>) -> StoreResult<CheckReport> {
+        self.context.health.check_open()?;
         let context = &self.context;
         let mut report = CheckReport::default();
         let problem = |file: String, table: Option<String>, message: String| CheckProblem {
@@ -27,39 +45,7 @@ impl Store {
                 .problems
                 .push(problem("catalog".into(), None, message));
         }
-        // In this order: the current one is there, and what is deleted later was given up before.
-        let current = context.segment.load(Ordering::SeqCst);
-        let segments = list_segments(&*context.vfs, &self.wal_dir())?;
-        let view = context.catalog.view()?;
-        let (first, end) = (view.wal_low_water()?, view.wal_last()?);
-        drop(view);
-        let begun = end.segment.max(current);
-        for damage in missing_segments(&self.wal_dir(), &segments, first, begun) {
-            report
-                .problems
-                .push(problem(self.relative(&damage.path), None, damage.message));
-        }
-        let last = segments.last().map(|(number, _)| *number);
-        for (number, path) in segments {
-            report.files += 1;
-            let outcome =
-                SegmentReader::open(&*context.vfs, &path, Some(number) == last).map(|reader| {
-                    let known = if number == end.segment { end.bytes } else { 0 };
-                    let mut reader = reader.written_to(known);
-                    while reader.next_record().is_some() {}
-                    reader.damage().map(crate::wal::Damage::to_error)
-                });
-            match outcome {
-                Ok(None) => {}
-                // A segment that was flushed and deleted meanwhile.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Ok(Some(error)) | Err(error) => {
-                    report
-                        .problems
-                        .push(problem(self.relative(&path), None, error.to_string()));
-                }
-            }
-        }
+        self.verify_log(&mut report)?;
         let _kept = context.files.hold_garbage();
         let view = context.catalog.view()?;
         let files = view.files()?;
@@ -88,21 +74,79 @@ impl Store {
                         .push(problem(self.relative(&path), owners(record.id), message));
                 }
                 Ok(summary) => report.entries += summary.entries,
-                Err(error) => report.problems.push(problem(
-                    self.relative(&path),
-                    owners(record.id),
-                    format!("{error}; restore the file from a checkpoint"),
-                )),
+                Err(error) => {
+                    let message = verdict(error)?;
+                    report
+                        .problems
+                        .push(problem(self.relative(&path), owners(record.id), message));
+                }
             }
             report.bytes += record.bytes;
             if !progress(report.bytes, total) {
                 return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
             }
         }
+        // Tables that cannot do all of their work; what is wrong with the log stands above.
+        for degraded in self.list_problems() {
+            if degraded.table.is_some() {
+                let message = format!(
+                    "{} fails: {}; {}",
+                    degraded.activity.as_str(),
+                    degraded.message,
+                    degraded.way_out
+                );
+                report
+                    .problems
+                    .push(problem("table".into(), degraded.table, message));
+            }
+        }
         Ok(report)
     }
 
-    fn relative(&self, path: &std::path::Path) -> String {
+    /// Reads the log and names what is wrong with it.
+    fn verify_log(&self, report: &mut CheckReport) -> StoreResult<()> {
+        let context = &self.context;
+        // In this order: the current one is there, and what is deleted later was given up before.
+        let current = context.segment.load(Ordering::SeqCst);
+        let mut known = known_log(context, &context.catalog.view()?)?;
+        if current > known.last {
+            (known.last, known.last_bytes) = (current, 0);
+        }
+        let mut log = match LogReader::open(&*context.vfs, &self.wal_dir(), known) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                LogReader::absent(&*context.vfs, &self.wal_dir(), known)
+            }
+            log => log?,
+        };
+        let mut found = |path: &Path, message: String| {
+            report.problems.push(CheckProblem {
+                file: self.relative(path),
+                table: None,
+                message,
+            });
+        };
+        let mut files = 0;
+        loop {
+            match log.next_part() {
+                Ok(None) => break,
+                Ok(Some(LogPart::Damage(damage))) => found(&damage.path, damage.to_text()),
+                Ok(Some(LogPart::Segment(mut reader))) => {
+                    files += 1;
+                    while reader.next_record().is_some() {}
+                    if let Some(damage) = log.close(&reader) {
+                        found(&damage.path, damage.to_text());
+                    }
+                }
+                // A segment that was flushed and deleted meanwhile.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => found(&self.wal_dir(), verdict(error)?),
+            }
+        }
+        report.files += files;
+        Ok(())
+    }
+
+    fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.context.dir)
             .unwrap_or(path)
             .display()

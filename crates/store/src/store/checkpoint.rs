@@ -1,45 +1,212 @@
 //! Checkpoint: a copy of the store in another directory, made while it runs.
+//!
+//! It is built in `NAME.partial/store` beside its place and renamed when all of it is on the disk. So it is there
+//! whole or not at all, and what a crash leaves does not pass for a store. The next attempt removes that.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use super::open::Store;
 use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::vfs::{copy_file, remove_tree};
+
+/// What the name of a checkpoint that is being made ends with.
+const PARTIAL: &str = ".partial";
+/// The directory in it that becomes the checkpoint.
+const BUILT: &str = "store";
+/// Keeps a second checkpoint of the same name away.
+const LOCK: &str = "LOCK";
 
 impl Store {
-    /// Flushes every table, then links the table files and copies the catalog. Writes that arrive
-    /// meanwhile may or may not be in the copy, batch by batch.
+    /// Flushes every table, then copies the catalog and links the table files, or copies them where the place is on
+    /// another file system. Writes that arrive meanwhile may or may not be in the copy, batch by batch.
     pub(super) fn write_checkpoint(&self, directory: &Path) -> StoreResult<()> {
         self.context.health.check_writable()?;
-        let context = &self.context;
-        let vfs = &context.vfs;
-        if vfs.exists(directory)? && !vfs.list(directory)?.is_empty() {
+        let disk = &self.outside;
+        let exists = disk.exists(directory)?;
+        if exists && !disk.list(directory)?.is_empty() {
             return Err(Error::new(
                 ErrorKind::AlreadyExists,
                 "a checkpoint is written to a directory that is empty or absent",
             )
             .with("directory", directory.display()));
         }
-        // No table comes, goes or is renamed while this is held.
-        let tables = self.tables.read();
-        for table in tables.values() {
-            table.flush_memtables()?;
+        let partial = partial_of(directory)?;
+        let parent = parent_of(directory);
+        disk.create_dir_durably(parent)?;
+        disk.create_dir_all(&partial)?;
+        let lock = disk.lock(&partial.join(LOCK))?;
+        let built = partial.join(BUILT);
+        let written = remove_tree(&**disk, &built).and_then(|()| {
+            self.build_copy(&built)?;
+            if exists {
+                disk.remove_dir(directory)?;
+            }
+            disk.rename(&built, directory)?;
+            disk.sync_dir(parent)
+        });
+        // Of no use any more, whatever became of the copy. What stays is named, and does no harm.
+        let removed = remove_tree(&**disk, &partial);
+        drop(lock);
+        if let Err(error) = &removed {
+            tracing::warn!(%error, directory = %partial.display(), "what was left of making a checkpoint can be removed by hand");
         }
-        vfs.create_dir_durably(&directory.join("wal"))?;
-        vfs.create_dir_all(&directory.join("files"))?;
+        written.map_err(|error| match removed {
+            Ok(()) => error.with("checkpoint", directory.display()),
+            Err(_) => error
+                .with("checkpoint", directory.display())
+                .with("left over", partial.display()),
+        })
+    }
+
+    /// Makes the copy in `built`, which is absent, and puts all of it on the disk.
+    fn build_copy(&self, built: &Path) -> StoreResult<()> {
+        let (context, disk) = (&self.context, &self.outside);
+        // The copy of the catalog is of one moment, whatever is created, renamed or deleted meanwhile: the map of the
+        // tables is not held while they are flushed.
+        let tables: Vec<_> = self.tables.read().values().cloned().collect();
+        for table in tables {
+            table.flush_bounded()?;
+        }
+        disk.create_dir_all(&built.join("wal"))?;
+        disk.create_dir_all(&built.join("files"))?;
         // Files that a compaction replaces stay until this guard goes.
         let _kept = context.files.hold_garbage();
-        context.catalog.copy_to(vfs, directory)?;
-        let copy = Catalog::open(vfs, directory, Catalog::CACHE_BYTES_DEFAULT)?;
+        context.catalog.copy_to(disk, built)?;
+        let copy = Catalog::open_read_only(disk, built, Catalog::CACHE_BYTES_DEFAULT)?;
+        let mut may_link = true;
         for file in copy.view()?.files()? {
             let from = context.files.path(file.id);
             let Some(name) = from.file_name() else {
                 continue;
             };
-            vfs.hard_link(&from, &directory.join("files").join(name))?;
+            let to = built.join("files").join(name);
+            may_link = may_link && self.link(&from, &to)?;
+            if !may_link {
+                copy_file(&*context.vfs, &from, &**disk, &to)?;
+            }
         }
-        vfs.sync_dir(&directory.join("files"))?;
-        vfs.sync_dir(&directory.join("wal"))?;
-        vfs.sync_dir(directory)
+        for dir in [&built.join("files"), &built.join("wal"), built] {
+            disk.sync_dir(dir)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a file a second name; `false` where that cannot be done: on another disk or file system, or on one
+    /// without links.
+    fn link(&self, from: &Path, to: &Path) -> StoreResult<bool> {
+        if !self.is_outside() {
+            return Ok(false);
+        }
+        match self.context.vfs.hard_link(from, to) {
+            Ok(()) => Ok(true),
+            Err(error) => match error.kind() {
+                ErrorKind::Io | ErrorKind::ReadOnly | ErrorKind::Unsupported => Ok(false),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Whether checkpoints go to the disk that the store is on.
+    fn is_outside(&self) -> bool {
+        std::ptr::addr_eq(&raw const *self.outside, &raw const *self.context.vfs)
+    }
+}
+
+/// Where a checkpoint is built.
+fn partial_of(directory: &Path) -> StoreResult<PathBuf> {
+    let name = directory.file_name().ok_or_else(|| {
+        Error::invalid("a checkpoint needs a directory with a name of its own, and not `.` or `..`")
+            .with("directory", directory.display())
+    })?;
+    let mut partial = OsString::from(name);
+    partial.push(PARTIAL);
+    Ok(parent_of(directory).join(partial))
+}
+
+fn parent_of(directory: &Path) -> &Path {
+    directory.parent().unwrap_or(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+    #![allow(clippy::disallowed_methods, reason = "the disk is looked at")]
+
+    use std::sync::Arc;
+
+    use ostrakon_cell::{Mutation, MutationBatch, Scanner, Source, TableOptions};
+
+    use super::*;
+    use crate::StoreOptions;
+
+    fn fill(store: &Arc<Store>) {
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let mut batch = MutationBatch::new();
+        let mut mutation = Mutation::new("row");
+        mutation.put("f", "q", "v").unwrap();
+        batch.push(&mutation).unwrap();
+        let table = store.table("t").unwrap();
+        table.submit(batch, None).unwrap().wait().unwrap();
+    }
+
+    fn check_copy(copy: &Path) {
+        let store = Store::open(copy, StoreOptions::default()).unwrap();
+        let entries = Scanner::new(store.table("t").unwrap()).entries().unwrap();
+        assert_eq!(entries.len(), 1);
+        assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+    }
+
+    /// It used to go to the store's own disk, gone with the store, and answer that all was well.
+    #[test]
+    fn a_checkpoint_of_a_store_in_memory_is_on_the_machines_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("deep/copy");
+        let store = Store::in_memory().unwrap();
+        fill(&store);
+        store.checkpoint(&copy).unwrap();
+        drop(store);
+        check_copy(&copy);
+    }
+
+    #[test]
+    fn an_attempt_that_failed_leaves_no_store_and_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy");
+        let store = Store::open(folder.path().join("store"), StoreOptions::default()).unwrap();
+        fill(&store);
+        // As a crash in the middle leaves it.
+        let partial = folder.path().join("copy.partial");
+        std::fs::create_dir_all(partial.join("store/files")).unwrap();
+        std::fs::write(partial.join("store/catalog"), "half").unwrap();
+        let options = StoreOptions {
+            create: false,
+            ..StoreOptions::default()
+        };
+        let opened = Store::open(&partial, options).unwrap_err();
+        assert_eq!(opened.kind(), ErrorKind::NotFound, "{opened}");
+        std::fs::create_dir(&copy).unwrap();
+        store.checkpoint(&copy).unwrap();
+        assert!(!partial.exists());
+        let again = store.checkpoint(&copy).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        // A missing table file: the copy cannot be made, and nothing of it stays.
+        let other = folder.path().join("other");
+        let file = std::fs::read_dir(folder.path().join("store/files"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path();
+        std::fs::rename(&file, folder.path().join("kept")).unwrap();
+        let error = store.checkpoint(&other).unwrap_err();
+        assert!(error.to_string().contains("other"), "{error}");
+        assert!(!other.exists() && !folder.path().join("other.partial").exists());
+        std::fs::rename(folder.path().join("kept"), &file).unwrap();
+        store.checkpoint(&other).unwrap();
+        drop(store);
+        check_copy(&copy);
+        check_copy(&other);
     }
 }

@@ -1,5 +1,6 @@
 //! The log thread: takes what writers submitted, writes and syncs it in groups, and publishes it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -9,28 +10,41 @@ use ostrakon_cell::Durability;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::{LoggedCommit, StoreContext};
 use crate::threads;
-use crate::wal::{RecordHeader, WalWriter};
+use crate::wal::{RecordHeader, SegmentEnd, WalWriter};
 
 /// The running log thread.
-pub(super) struct LogThread(JoinHandle<StoreResult<()>>);
+pub(super) struct LogThread(JoinHandle<StoreResult<SegmentEnd>>);
 
 impl LogThread {
     pub(super) fn start(context: Arc<StoreContext>, writer: WalWriter) -> StoreResult<Self> {
-        threads::spawn("log", move || run(&context, writer)).map(Self)
+        let work = move || {
+            // What it holds when it panics is not used any more; queue and tables are whole after
+            // each step.
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(&context, writer)));
+            outcome.unwrap_or_else(|_| {
+                context.health.fail(panicked());
+                context.commits.abandon();
+                Err(panicked())
+            })
+        };
+        threads::spawn("log", work).map(Self)
     }
 
-    /// Waits until everything submitted is settled; call after the queue was closed.
-    pub(super) fn join(self) -> StoreResult<()> {
-        self.0.join().unwrap_or_else(|_| {
-            Err(Error::new(
-                ErrorKind::Internal,
-                "the log thread panicked; reopen the store",
-            ))
-        })
+    /// Waits until everything submitted is settled; call after the queue was closed. Answers how the
+    /// log ends.
+    pub(super) fn join(self) -> StoreResult<SegmentEnd> {
+        self.0.join().unwrap_or_else(|_| Err(panicked()))
     }
 }
 
-fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
+fn panicked() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "the log thread panicked; what is printed above says where. Open the store again",
+    )
+}
+
+fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<SegmentEnd> {
     let mut group = Vec::new();
     while context.commits.take(&mut group) {
         commit(context, &mut writer, &mut group);
@@ -45,7 +59,7 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<()> {
         // after a crash.
         let _ = writer.seal();
     }
-    Ok(())
+    Ok(writer.end())
 }
 
 fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {
@@ -56,30 +70,19 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
         })
     });
     context.pressure.wrote(&*context.clock);
-    for (commit, sequence) in group.drain(..).zip(sequences) {
-        let memory = commit.run.memory() as u64;
-        match &written {
-            Ok(()) if commit.table.check_exists().is_err() => {
-                context.pressure.give(memory);
-                commit.ticket.settle(commit.table.check_exists());
-            }
-            Ok(()) => {
-                let logged = commit.durability > Durability::None;
-                commit
-                    .table
-                    .publish(commit.run, sequence, logged.then(|| writer.number()));
-                let (metrics, batch) = (&context.metrics, commit.chunk.batch());
-                metrics.batches_written.increment();
-                metrics.mutations_written.add(batch.mutations() as u64);
-                metrics.entries_written.add(batch.len() as u64);
-                metrics.bytes_written.add(batch.byte_len() as u64);
-                commit.ticket.settle(Ok(()));
-            }
-            Err(error) => {
-                context.pressure.give(memory);
-                commit.ticket.settle(Err(error.duplicate()));
-            }
+    for (mut commit, sequence) in group.drain(..).zip(sequences) {
+        let outcome = match &written {
+            Ok(()) => commit.publish(sequence, writer.number()),
+            Err(error) => Err(error.duplicate()),
+        };
+        if outcome.is_ok() {
+            let (metrics, batch) = (&context.metrics, commit.chunk.batch());
+            metrics.batches_written.increment();
+            metrics.mutations_written.add(batch.mutations() as u64);
+            metrics.entries_written.add(batch.len() as u64);
+            metrics.bytes_written.add(batch.byte_len() as u64);
         }
+        commit.settle(outcome);
     }
     if written.is_ok() && writer.segment_bytes() >= context.options.segment_bytes() {
         if let Err(error) = writer.roll() {
@@ -132,4 +135,50 @@ fn write(
             .add(context.clock.monotonic_nanos() - begun);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use ostrakon_cell::{
+        Authorizations, ColumnUpdate, MutationBatch, Scanner, Source, TableOptions,
+    };
+
+    use super::*;
+    use crate::Store;
+    use crate::memtable::{Chunk, RowPrefix, Run};
+
+    fn run_with_label(label: &[u8]) -> Arc<Run> {
+        let mut batch = MutationBatch::new();
+        let update = ColumnUpdate {
+            visibility: label,
+            value: Some(b"v"),
+            ..ColumnUpdate::default()
+        };
+        batch.put(b"r", update).unwrap();
+        let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
+        Arc::new(Run::of_chunk(chunk, RowPrefix::default()))
+    }
+
+    /// Before labels were checked at the store's door, a table could get malformed ones.
+    #[test]
+    fn entries_with_malformed_labels_stay_hidden_and_the_table_readable() {
+        let store = Store::in_memory().unwrap();
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let core = store.core("t").unwrap();
+        for (sequence, label) in [&b"a&"[..], b"a"].into_iter().enumerate() {
+            let run = run_with_label(label);
+            core.publish(run, 1 + sequence as u64, None).unwrap();
+        }
+        let table = store.table("t").unwrap();
+        let auths = Authorizations::new(["a"]).unwrap();
+        let read = || {
+            let scan = Scanner::new(table.clone()).authorizations(auths.clone());
+            scan.entries().unwrap()
+        };
+        assert_eq!(read().len(), 1);
+        table.flush(true).unwrap();
+        assert_eq!(read()[0].key.visibility, b"a");
+    }
 }

@@ -4,10 +4,13 @@ mod admin;
 mod background;
 mod check;
 mod checkpoint;
+mod close;
 mod log;
 mod names;
 mod open;
+mod problems;
 mod recovery;
+mod restore;
 mod said;
 
 pub use open::{Components, Store};

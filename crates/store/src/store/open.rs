@@ -5,27 +5,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use ostrakon_cell::{ConstraintRegistry, IteratorRegistry};
 use parking_lot::{Mutex, RwLock};
 
+use super::admin::Administration;
 use super::background;
 use super::log::LogThread;
 use super::recovery::{Recovered, recover};
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
+use crate::compaction::{BySizeRatio, ChooseFiles};
 use crate::constraint::stock_constraints;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::stock_iterators;
 use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
+use crate::read::{ScanMemory, ScanThreads};
 use crate::table::{Health, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, Layout};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
-use crate::wal::{CommitGroup, Damage, WalWriter, list_segments};
+use crate::wal::{CommitGroup, Damage, LogOrigin, SegmentEnd, WalWriter};
 
 /// Where the parts of a store stand in its directory.
 const LOCK_FILE: &str = "LOCK";
@@ -34,10 +38,6 @@ const FILES_DIR: &str = "files";
 
 /// Memory for the catalog's pages, in bytes.
 const CATALOG_CACHE_BYTES: usize = 4 << 20;
-
-/// Memory of a table that is left to the log when the store closes: replaying it takes less than
-/// a tenth of a second.
-const KEPT_IN_LOG_BYTES: u64 = 16 << 20;
 
 /// What does work for a store and can be replaced: disk, clock, classes of iterators and
 /// constraints.
@@ -51,6 +51,8 @@ pub struct Components {
     pub iterators: IteratorRegistry,
     /// Constraint classes. Default: the stock constraints.
     pub constraints: ConstraintRegistry,
+    /// Which files background compactions merge. Default: by the ratio of their sizes.
+    pub chooser: Arc<dyn ChooseFiles>,
 }
 
 impl Default for Components {
@@ -60,26 +62,31 @@ impl Default for Components {
             clock: SystemClock::shared(),
             iterators: stock_iterators(),
             constraints: stock_constraints(),
+            chooser: Arc::new(BySizeRatio),
         }
     }
 }
 
 /// An open store: a directory of tables. Implements [`Source`](ostrakon_cell::Source).
 ///
-/// One process has a store open at a time. Dropping the store closes it; what was acknowledged is
+/// One process writes a store at a time, or any number read it. Dropping the store closes it; what was acknowledged is
 /// kept as its durability says.
 pub struct Store {
     pub(super) context: Arc<StoreContext>,
     pub(super) tables: Arc<Tables>,
     pub(super) damages: Vec<Damage>,
-    log: Mutex<Option<LogThread>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    stop: Arc<AtomicBool>,
-    _lock: Option<Box<dyn FileLock>>,
+    /// One change of the set of tables, of a name or of a state at a time: see `admin.rs`.
+    pub(super) administration: Administration,
+    /// The disk that checkpoints go to.
+    pub(super) outside: Arc<dyn Vfs>,
+    pub(super) log: Mutex<Option<LogThread>>,
+    pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    pub(super) stop: Arc<AtomicBool>,
+    _lock: Arc<dyn FileLock>,
 }
 
-/// The tables by name. Creating, renaming and deleting take the lock for writing, catalog change
-/// included.
+/// The tables by name. Administration changes it, and what a table says of its name and state, under the lock for
+/// writing, after the catalog: so that whoever reads it sees one moment.
 pub(super) type Tables = RwLock<BTreeMap<String, Arc<TableCore>>>;
 
 impl Store {
@@ -99,11 +106,21 @@ impl Store {
     /// # Errors
     /// When a thread cannot be started.
     pub fn in_memory() -> StoreResult<Arc<Self>> {
+        Self::in_memory_with(Components::default(), StoreOptions::default())
+    }
+
+    /// As [`in_memory`](Self::in_memory), with parts of the caller's choice; the disk among them is that of
+    /// checkpoints.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn in_memory_with(components: Components, options: StoreOptions) -> StoreResult<Arc<Self>> {
+        let outside = components.vfs.clone();
         let components = Components {
             vfs: MemoryVfs::shared(),
-            ..Components::default()
+            ..components
         };
-        Self::open_with(components, "/", StoreOptions::default())
+        Self::open_on(components, Path::new("/"), options, Some(outside))
     }
 
     /// Opens a store with parts of the caller's choice.
@@ -115,12 +132,23 @@ impl Store {
         dir: impl AsRef<Path>,
         options: StoreOptions,
     ) -> StoreResult<Arc<Self>> {
-        let dir = dir.as_ref().to_owned();
+        Self::open_on(components, dir.as_ref(), options, None)
+    }
+
+    /// Opens a store of which checkpoints go to another disk than its own, if one is given.
+    fn open_on(
+        components: Components,
+        dir: &Path,
+        options: StoreOptions,
+        outside: Option<Arc<dyn Vfs>>,
+    ) -> StoreResult<Arc<Self>> {
+        let dir = dir.to_owned();
         let Components {
             vfs,
             clock,
             iterators,
             constraints,
+            chooser,
         } = components;
         let vfs = WatchedNames::on(vfs);
         let is_new = !Catalog::is_present(&*vfs, &dir)?;
@@ -140,12 +168,9 @@ impl Store {
                 return Err(error);
             }
         }
-        let lock = match vfs.lock(&dir.join(LOCK_FILE)) {
-            Ok(lock) => Some(lock),
-            // Nobody writes to a directory that cannot be written.
-            Err(error) if options.read_only && error.kind() == ErrorKind::ReadOnly => None,
-            Err(error) => return Err(error),
-        };
+        let lock: Arc<dyn FileLock> = Arc::from(take_lock(&*vfs, &dir, &options, &*clock)?);
+        // Another process may have made the store while this one waited.
+        let is_new = is_new && !Catalog::is_present(&*vfs, &dir)?;
         let catalog = if options.read_only {
             Catalog::open_read_only(&vfs, &dir, CATALOG_CACHE_BYTES)?
         } else {
@@ -156,6 +181,7 @@ impl Store {
             vfs.create_dir_all(&dir.join(FILES_DIR))?;
             vfs.sync_dir(&dir)?;
         }
+        catalog.guard_with(&lock);
         let metrics = Arc::new(Metrics::default());
         let sizes = CacheOptions {
             bytes: options.cache_bytes(),
@@ -166,10 +192,18 @@ impl Store {
         let borrower = (options.lend_unused && (options.background || options.read_only))
             .then(|| cache.clone());
         let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
+        let log_origin = LogOrigin {
+            store: catalog.identity().number(),
+            session: Random::from_system().next_u64(),
+        };
         let context = Arc::new(StoreContext {
+            log_origin,
             timer: Timer::new(clock.clone()),
+            scan_memory: ScanMemory::new(options.scan_bytes()),
+            scan_threads: ScanThreads::new(options.scan_threads),
             pressure: crate::table::Pressure::new(options.memtable_bytes(), borrower),
             buffers: Arc::new(BufferPool::new(options.flush_bytes() / 2)),
+            health: Health::new(&dir),
             vfs,
             dir,
             options,
@@ -179,13 +213,16 @@ impl Store {
             files,
             iterators: Arc::new(iterators),
             constraints,
+            chooser,
             commits: CommitGroup::default(),
-            health: Health::default(),
             wakeups: crate::table::Wakeups::default(),
+            attention: crate::table::Attention::default(),
+            running: crate::table::Running::default(),
             segment: AtomicU64::new(0),
             log_end: AtomicU64::new(0),
             gapless_from: AtomicU64::new(0),
             oldest_segment: AtomicU64::new(0),
+            old_log_first: AtomicBool::new(false),
             sequence: AtomicU64::new(0),
             requests: Mutex::new(Vec::new()),
         });
@@ -202,17 +239,20 @@ impl Store {
         }
         let Recovered {
             next_segment,
+            end,
             gapless_from,
             damages,
         } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
         context.gapless_from.store(gapless_from, Ordering::SeqCst);
         context.pressure.lend(&*context.clock);
         let store = Self {
+            administration: Administration::default(),
             log: Mutex::new(None),
-            threads: Mutex::new(Vec::new()),
+            threads: Arc::default(),
             stop: Arc::new(AtomicBool::new(false)),
             tables: Arc::new(RwLock::new(tables)),
             damages,
+            outside: outside.unwrap_or_else(|| context.vfs.clone()),
             context,
             _lock: lock,
         };
@@ -220,19 +260,20 @@ impl Store {
             store.context.health.open_read_only();
             store.context.commits.close();
         } else {
-            store.start(next_segment)?;
+            store.start(next_segment, end)?;
         }
         Ok(Arc::new(store))
     }
 
-    fn start(&self, next_segment: u64) -> StoreResult<()> {
+    fn start(&self, next_segment: u64, end: SegmentEnd) -> StoreResult<()> {
         let context = &self.context;
-        let writer = WalWriter::create(&context.vfs, &self.wal_dir(), next_segment)?;
+        let (vfs, dir) = (&context.vfs, self.wal_dir());
+        let writer = WalWriter::create(vfs, &dir, next_segment, context.log_origin, end)?;
         context.segment.store(next_segment, Ordering::SeqCst);
         *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
-        background::delete_old_segments(context, &self.tables)?;
+        background::delete_old_segments(context)?;
         if context.options.background {
-            *self.threads.lock() = background::start(context, &self.tables, &self.stop)?;
+            background::start(context, &self.threads, &self.stop)?;
         }
         Ok(())
     }
@@ -281,119 +322,67 @@ impl Store {
         metrics.memtable_bytes.set(self.context.pressure.used());
         metrics.memtable_entries.set(entries);
         metrics.tables.set(tables.len() as u64);
+        let degraded = tables.values().filter(|table| table.is_degraded());
+        metrics.tables_degraded.set(degraded.count() as u64);
         metrics.tablets.set(tablets as u64);
         metrics.files.set(files.len() as u64);
         metrics.file_bytes.set(bytes);
         metrics.snapshot()
     }
 
-    /// Parts of the log that could not be read when the store was opened read-only.
+    /// Does one step of what background threads do: splits what has grown too large, runs the most
+    /// pressing compaction of each table, and deletes what nothing needs any more. For a store opened
+    /// without [`background`](StoreOptions::background), whose program decides the moment. Returns
+    /// whether there was something to split or to compact.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn maintain(&self) -> StoreResult<bool> {
+        self.context.health.check_writable()?;
+        background::maintain(&self.context)
+    }
+
+    /// Parts of the log that could not be read when the store was opened read-only with
+    /// [`allow_damage`](StoreOptions::allow_damage).
     #[must_use]
     pub fn damages(&self) -> &[Damage] {
         &self.damages
-    }
-
-    /// Stops all threads after what was submitted is in the log. Later calls on the store and its
-    /// tables fail with [`Closed`](ErrorKind::Closed). Little that is in memory stays in the log,
-    /// and the next opening reads it from there; much, or what was written without log, is flushed
-    /// first.
-    ///
-    /// # Errors
-    /// When the log could not be synced, or a table not be flushed; what is in the log is safe then.
-    pub fn close(&self) -> StoreResult<()> {
-        // First: a writer that it submits for may wait for room that only the other threads make.
-        self.context.timer.close();
-        self.context.commits.close();
-        let mut outcome = match self.log.lock().take() {
-            Some(log) => log.join().and_then(|()| self.flush_for_closing()),
-            None => Ok(()),
-        };
-        self.stop.store(true, Ordering::SeqCst);
-        self.context.wakeups.all();
-        for thread in self.threads.lock().drain(..) {
-            self.context.wakeups.all();
-            // A panic was reported by the thread itself.
-            let _ = thread.join();
-        }
-        self.context.health.close();
-        let mut requests = std::mem::take(&mut *self.context.requests.lock());
-        for request in requests.drain(..) {
-            for table in self.tables.read().values() {
-                table.cancel_user_compactions();
-            }
-            let _ = request.join();
-        }
-        outcome = outcome.and(self.context.files.close());
-        // Tables in somebody's hand may outlive the store, and the lock on the directory may not
-        // outlive it: from here on nothing of this store writes.
-        self.context.catalog.close();
-        outcome
-    }
-
-    /// Leaves little in the log: opening reads all of it, records of flushed batches included. Nothing
-    /// is added to it any more.
-    fn flush_for_closing(&self) -> StoreResult<()> {
-        let context = &self.context;
-        if context.health.check_writable().is_err() {
-            return Ok(());
-        }
-        let tables: Vec<_> = self.tables.read().values().cloned().collect();
-        let current = context.segment.load(Ordering::SeqCst);
-        let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
-        let needed = oldest.unwrap_or(current).min(current);
-        // As long as they are: a segment ends behind the group of commits that filled it.
-        let mut log_bytes = 0;
-        let mut written = None;
-        for (number, path) in list_segments(&*context.vfs, &self.wal_dir())? {
-            if number >= needed {
-                log_bytes += context.vfs.len(&path)?;
-            }
-            if number == current {
-                written = Some(path);
-            }
-        }
-        let long_log = log_bytes > KEPT_IN_LOG_BYTES;
-        let mut flushed = Ok(());
-        for table in tables {
-            let unflushed = table.unflushed().0;
-            if table.has_unlogged() || unflushed > KEPT_IN_LOG_BYTES || (long_log && unflushed > 0)
-            {
-                // The others too if one fails: what is in no log would be lost.
-                flushed = flushed.and(table.flush_memtables());
-            }
-        }
-        flushed?;
-        if long_log {
-            // The current segment may go only when another stands behind it: that of one with records
-            // never comes back. Of one with another behind it all must be on the disk, also what says
-            // that it was closed.
-            if let Some(path) = written {
-                context.vfs.open_random(&path)?.sync_data()?;
-            }
-            WalWriter::create(&context.vfs, &self.wal_dir(), current + 1)?;
-            context.segment.store(current + 1, Ordering::SeqCst);
-            context.log_end.store(0, Ordering::SeqCst);
-        }
-        background::delete_old_segments(context, &self.tables)?;
-        // The writes are safe without it, and a disk may be full.
-        if let Err(error) = background::record_last_segment(context, &self.wal_dir()) {
-            tracing::warn!(%error, "the catalog does not know the last segment of the log");
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        if let Err(error) = self.close() {
-            tracing::error!(%error, "closing the store failed");
-        }
     }
 }
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Store in {}", self.context.dir.display())
+    }
+}
+
+/// How long to wait between two tries to take a lock.
+const LOCK_RETRY: Duration = Duration::from_millis(10);
+
+/// Takes the lock of the directory, waiting for it as long as the options say.
+fn take_lock(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    options: &StoreOptions,
+    clock: &dyn Clock,
+) -> StoreResult<Box<dyn FileLock>> {
+    let path = dir.join(LOCK_FILE);
+    let begun = clock.monotonic_nanos();
+    loop {
+        let taken = match options.read_only {
+            true => vfs.lock_shared(&path),
+            false => vfs.lock(&path),
+        };
+        let waited = Duration::from_nanos(clock.monotonic_nanos() - begun);
+        match taken {
+            Err(error) if error.kind() == ErrorKind::Locked && waited < options.lock_wait => {
+                clock.sleep(LOCK_RETRY.min(options.lock_wait - waited));
+            }
+            Err(error) if error.kind() == ErrorKind::Locked && !options.lock_wait.is_zero() => {
+                return Err(error.with("waited", format!("{} s", waited.as_secs_f32())));
+            }
+            taken => return taken,
+        }
     }
 }
 
@@ -414,16 +403,16 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
     let view = context.catalog.view()?;
     let mut tables = BTreeMap::new();
     for file in view.files()? {
-        // Imported files have sequences that neither log nor tables know of.
-        context.sequence.fetch_max(file.sequence, Ordering::SeqCst);
+        // Before any memtable is made: its age must be above those of all files.
+        context
+            .sequence
+            .fetch_max(file.ages.newest, Ordering::SeqCst);
     }
     for record in view.tables()? {
-        let config = context
-            .table_config(&record.properties)
-            .map_err(|error| error.with("table", &record.name))?;
+        let config = context.table_config(&record.properties);
         let layout = Layout::load(&view, record.id, &context.files)?;
         let core = TableCore::new(context.clone(), &record, config, layout);
-        tables.insert(record.name.clone(), Arc::new(core));
+        tables.insert(record.name.clone(), core);
         context
             .sequence
             .fetch_max(record.flushed_sequence, Ordering::SeqCst);

@@ -1,26 +1,40 @@
 //! Recovery: what the log holds and the files do not goes back into memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ostrakon_cell::MutationBatch;
 
-use crate::catalog::TableId;
+use crate::catalog::{CatalogView, TableId};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::memtable::{Chunk, RowPrefix, Run};
+use crate::memtable::{Chunk, Run};
 use crate::table::{StoreContext, TableCore};
-use crate::wal::{Damage, SegmentReader, list_segments, missing_segments};
+use crate::wal::{Damage, KnownLog, LogPart, LogReader, SegmentEnd};
 
 /// What recovery found.
 pub(super) struct Recovered {
     /// Number of the segment to begin.
     pub(super) next_segment: u64,
+    /// How the log ends: what that segment is begun with.
+    pub(super) end: SegmentEnd,
     /// From this number on no segment is missing.
     pub(super) gapless_from: u64,
-    /// What could not be read; only ever filled when the store is opened read-only.
+    /// What could not be read; only ever filled when the store is opened read-only and damage is
+    /// allowed.
     pub(super) damages: Vec<Damage>,
+}
+
+/// What the catalog knows of the log.
+pub(super) fn known_log(context: &StoreContext, view: &CatalogView) -> StoreResult<KnownLog> {
+    let end = view.wal_last()?;
+    Ok(KnownLog {
+        store: context.catalog.identity().number(),
+        first: view.wal_low_water()?,
+        last: end.segment,
+        last_bytes: end.bytes,
+    })
 }
 
 /// Replays the log into the tables' memtables.
@@ -29,63 +43,59 @@ pub(super) fn recover(
     wal_dir: &Path,
     tables: &BTreeMap<String, Arc<TableCore>>,
 ) -> StoreResult<Recovered> {
-    let mut by_id: HashMap<TableId, Replay> = HashMap::new();
+    let mut by_id: BTreeMap<TableId, Replay> = BTreeMap::new();
     let view = context.catalog.view()?;
     for record in view.tables()? {
         if let Some(table) = tables.get(&record.name) {
             let replay = Replay {
                 table: table.clone(),
+                name: record.name.clone(),
                 flushed: record.flushed_sequence,
-                prefix: None,
+                ended: false,
             };
             by_id.insert(record.id, replay);
         }
     }
     let read_only = context.options.read_only;
-    let segments = match list_segments(&*context.vfs, wal_dir) {
-        Ok(segments) => segments,
+    let known = known_log(context, &view)?;
+    let mut log = match LogReader::open(&*context.vfs, wal_dir, known) {
         // A store that crashed while it was made has no log yet.
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        Err(error) => return Err(error),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            LogReader::absent(&*context.vfs, wal_dir, known)
+        }
+        log => log?,
     };
-    let first = view.wal_low_water()?;
-    let end = view.wal_last()?;
-    let missing = missing_segments(wal_dir, &segments, first, end.segment);
-    if let Some(damage) = missing.first()
-        && !read_only
-    {
-        return Err(Error::new(
-            ErrorKind::Corruption,
-            format!(
-                "{}; put it back if it was moved; everything else can be read by opening the store \
-                 read-only, or restore a checkpoint",
-                damage.message
-            ),
-        )
-        .with("file", damage.path.display()));
-    }
     let mut recovered = Recovered {
-        next_segment: first.max(1),
-        gapless_from: first,
-        damages: missing,
+        next_segment: known.first.max(1),
+        end: SegmentEnd::default(),
+        gapless_from: known.first,
+        damages: Vec::new(),
     };
-    let last = segments.last().map(|(number, _)| *number);
-    for (number, path) in segments {
-        recovered.next_segment = recovered.next_segment.max(number + 1);
-        let mut reader = match SegmentReader::open(&*context.vfs, &path, Some(number) == last) {
-            Ok(reader) if number == end.segment => reader.written_to(end.bytes),
-            Ok(reader) => reader,
-            Err(error) if read_only && error.kind() == ErrorKind::Corruption => {
-                recovered.damages.push(Damage {
-                    path,
-                    offset: 0,
-                    message: error.message().to_owned(),
-                });
+    // Whether something was lost before the next record, so that a table that may have had a part in it
+    // must not be given what comes behind: a lost delete would bring back what it deleted.
+    let mut in_gap = false;
+    while let Some(part) = log.next_part()? {
+        let mut reader = match part {
+            LogPart::Damage(damage) => {
+                in_gap = true;
+                recovered
+                    .damages
+                    .push(refuse_unless_allowed(context, damage)?);
                 continue;
             }
-            Err(error) => return Err(error),
+            LogPart::Segment(reader) => reader,
         };
+        let (number, path) = (reader.number(), reader.path().to_owned());
+        recovered.next_segment = recovered.next_segment.max(number + 1);
         while let Some((header, payload)) = reader.next_record() {
+            if header.table == 0 {
+                continue;
+            }
+            if std::mem::take(&mut in_gap) {
+                for replay in by_id.values_mut() {
+                    replay.ended |= replay.flushed + 1 < header.sequence;
+                }
+            }
             context
                 .sequence
                 .fetch_max(header.sequence, Ordering::SeqCst);
@@ -93,43 +103,82 @@ pub(super) fn recover(
             let Some(replay) = by_id.get_mut(&TableId(header.table)) else {
                 continue;
             };
-            if header.sequence <= replay.flushed {
+            if header.sequence <= replay.flushed || replay.ended {
                 continue;
             }
             let batch = MutationBatch::from_encoded(payload.to_vec())
                 .map_err(|error| error.with("file", path.display()))?;
             replay.insert(context, batch, header.timestamp, header.sequence, number)?;
         }
-        if let Some(damage) = reader.damage() {
-            if !read_only {
-                return Err(Error::new(
-                    ErrorKind::Corruption,
-                    format!(
-                        "{}; everything else can be read by opening the store read-only, or restore \
-                         a checkpoint",
-                        damage.message
-                    ),
-                )
-                .with("file", path.display())
-                .with("offset", damage.offset));
+        match log.close(&reader) {
+            Some(damage) => {
+                in_gap = true;
+                recovered
+                    .damages
+                    .push(refuse_unless_allowed(context, damage.clone())?);
             }
-            recovered.damages.push(damage.clone());
-        } else if Some(number) == last && !read_only && !reader.settle(&*context.vfs)? {
-            // A gap would look like a segment that somebody took away.
-            recovered.next_segment = number.max(first).max(1);
+            None if log.segments_left() == 0 && !read_only && !reader.settle(&*context.vfs)? => {
+                // A gap would look like a segment that somebody took away.
+                recovered.next_segment = number.max(known.first).max(1);
+                log.forget_last();
+            }
+            None => {}
         }
     }
-    if first == 0 {
+    // Nothing readable came behind the last gap: every table may have had a part in it.
+    for replay in by_id.values_mut().filter(|_| in_gap) {
+        replay.ended = true;
+    }
+    let ended: Vec<String> = by_id
+        .into_values()
+        .filter(|replay| replay.ended)
+        .map(|replay| replay.name)
+        .collect();
+    for damage in &mut recovered.damages {
+        damage.tables.clone_from(&ended);
+    }
+    recovered.end = log.end();
+    context
+        .sequence
+        .fetch_max(recovered.end.sequence, Ordering::SeqCst);
+    if known.first == 0 {
         // Written by a version that left gaps.
         recovered.gapless_from = recovered.next_segment;
     }
     Ok(recovered)
 }
 
+/// The damage, if the store may be opened in spite of it.
+fn refuse_unless_allowed(context: &StoreContext, damage: Damage) -> StoreResult<Damage> {
+    let options = &context.options;
+    if options.read_only && options.allow_damage {
+        return Ok(damage);
+    }
+    let how = if options.read_only {
+        "allow damage to read what is left"
+    } else {
+        "open the store read-only and allow damage to read what is left"
+    };
+    let mut error = Error::new(
+        ErrorKind::Corruption,
+        format!(
+            "{}; put the file back if it was moved or changed, {how}, or restore a checkpoint",
+            damage.message
+        ),
+    )
+    .with("file", damage.path.display());
+    if damage.offset > 0 {
+        error = error.with("offset", damage.offset);
+    }
+    Err(error)
+}
+
 struct Replay {
     table: Arc<TableCore>,
+    name: String,
     flushed: u64,
-    prefix: Option<RowPrefix>,
+    /// A gap in the log may have held something of this table: what comes behind is not replayed.
+    ended: bool,
 }
 
 impl Replay {
@@ -141,21 +190,19 @@ impl Replay {
         sequence: u64,
         segment: u64,
     ) -> StoreResult<()> {
-        self.table.time().advance_to(timestamp);
-        let prefix = self
-            .prefix
-            .get_or_insert_with(|| self.table.row_prefix(&batch))
-            .clone();
+        self.table.time().replayed(timestamp, &batch);
+        let prefix = self.table.row_prefix(&batch);
         let run = Arc::new(Run::of_chunk(
             Arc::new(Chunk::new(batch, timestamp, context.buffers.clone())),
             prefix,
         ));
         context.pressure.take(run.memory() as u64);
         context.metrics.wal_entries_recovered.add(run.len() as u64);
-        self.table.publish(run, sequence, Some(segment));
+        self.table.publish(run, sequence, Some(segment))?;
         self.table.merge_runs();
         if !context.options.read_only {
-            // A log larger than memory is flushed on the way.
+            // A log larger than memory is flushed on the way, without the table's iterators if these fail: the
+            // store opens whatever is in one table.
             self.table.flush_if_large(context.options.flush_bytes())?;
         }
         Ok(())
@@ -173,6 +220,7 @@ mod tests {
     use crate::catalog::Catalog;
     use crate::error::{ErrorKind, StoreResult};
     use crate::vfs::{MemoryVfs, Vfs};
+    use crate::wal::list_segments;
     use crate::{Components, Store, StoreOptions};
 
     use super::*;
@@ -262,6 +310,7 @@ mod tests {
                 assert!(error.to_string().contains("3.wal"), "{what}: {error}");
                 let options = StoreOptions {
                     read_only: true,
+                    allow_damage: true,
                     ..StoreOptions::default()
                 };
                 let components = Components {

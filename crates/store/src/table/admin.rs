@@ -1,6 +1,7 @@
 //! A table as the source contract shows it.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -8,14 +9,15 @@ use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
     Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
     ConditionalStatus, ConstraintSet, Durability, ImportDirectoryOptions, ImportReport,
-    MutationBatch, PendingWrite, Properties, Range, Scan, ScanOptions, Table, TabletInfo,
+    MutationBatch, PendingWrite, Problem, Properties, Range, Scan, ScanOptions, Table, TabletInfo,
 };
 
 use super::bulk::BulkImport;
-use super::core::{Snapshot, TableCore};
-use crate::catalog::{Fence, FileRecord};
+use super::core::TableCore;
+use crate::catalog::Fence;
 use crate::error::{Error, StoreResult};
 use crate::properties::effective;
+use crate::read::{Snapshot, start_scan};
 
 /// A handle to a table of an open store.
 pub(crate) struct TableHandle(pub(crate) Arc<TableCore>);
@@ -23,6 +25,10 @@ pub(crate) struct TableHandle(pub(crate) Arc<TableCore>);
 impl Table for TableHandle {
     fn name(&self) -> String {
         self.0.status().name.to_string()
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -51,16 +57,17 @@ impl Table for TableHandle {
         authorizations: &Authorizations,
         durability: Option<Durability>,
     ) -> StoreResult<Vec<ConditionalStatus>> {
-        self.0.write_if(mutations, authorizations, durability)
+        self.0.check_online()?;
+        self.0.write_if(&mutations, authorizations, durability)
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> StoreResult<Box<dyn Scan>> {
-        self.0.context.metrics.scans_started.increment();
-        self.0.start_scan(ranges, options)
+        self.0.check_online()?;
+        start_scan(self.0.clone(), ranges, options)
     }
 
     fn properties(&self) -> StoreResult<Properties> {
-        self.0.check_exists()?;
+        self.0.check_open()?;
         Ok(effective(&self.0.status().properties))
     }
 
@@ -68,8 +75,13 @@ impl Table for TableHandle {
         self.0.change_properties(changes)
     }
 
-    fn tablets(&self) -> StoreResult<Vec<TabletInfo>> {
+    fn problems(&self) -> StoreResult<Vec<Problem>> {
         self.0.check_exists()?;
+        Ok(self.0.problems())
+    }
+
+    fn tablets(&self) -> StoreResult<Vec<TabletInfo>> {
+        self.0.check_open()?;
         let Snapshot {
             layout, memtables, ..
         } = self.0.snapshot();
@@ -117,12 +129,13 @@ impl Table for TableHandle {
         self.0.writable()?;
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
         let _structure = self.0.structure.lock();
+        // Again, now that nothing can change it.
+        self.0.check_online()?;
         let context = &self.0.context;
         let before = self.0.layout().tablets().len();
-        let _ = context
-            .catalog
-            .transaction(|change| change.merge_tablets(self.0.id, &range))?;
-        self.0.reload(|_| ())?;
+        let _ = self
+            .0
+            .edit(|change| change.merge_tablets(self.0.id, &range), |_| ())?;
         context
             .metrics
             .merges
@@ -139,9 +152,11 @@ impl Table for TableHandle {
     fn flush(&self, wait: bool) -> StoreResult<()> {
         self.0.writable()?;
         if wait || !self.0.context.options.background {
-            return self.0.flush_memtables();
+            self.0.flush_memtables()?;
+            // A flush of a deleted table drops what it was to write.
+            return self.0.check_exists();
         }
-        self.0.freeze_now();
+        self.0.flush_wanted.store(true, Ordering::Release);
         self.0.context.wakeups.flush.wake();
         Ok(())
     }
@@ -154,7 +169,12 @@ impl Table for TableHandle {
             .stacker()
             .majc(Vec::new(), true, true, &options.iterators)?;
         if options.wait {
-            return self.0.compact_range(options);
+            let outcome = self.0.compact_bounded(options);
+            // A table that is deleted or taken off-line cancels it; one that is gone leaves nothing to be compacted.
+            return match outcome {
+                Ok(()) => self.0.check_exists(),
+                Err(error) => self.0.check_online().and(Err(error)),
+            };
         }
         let (table, options) = (self.0.clone(), options.clone());
         let request = crate::threads::spawn("compact-request", move || {
@@ -169,6 +189,7 @@ impl Table for TableHandle {
     }
 
     fn cancel_compaction(&self) -> StoreResult<()> {
+        self.0.check_open()?;
         self.0.cancel_user_compactions();
         Ok(())
     }
@@ -193,15 +214,11 @@ impl TableCore {
         self.context.health.check_writable()
     }
 
-    fn freeze_now(&self) {
-        let _flushing = self.flushing.take();
-        self.freeze();
-    }
-
     fn change_properties(&self, changes: &[(String, Option<String>)]) -> StoreResult<()> {
-        self.check_exists()?;
         self.context.health.check_writable()?;
         let _structure = self.structure.lock();
+        // Under the lock: what is refused or set belongs to a table that exists.
+        self.check_open()?;
         let mut properties = self.status().properties;
         for (name, value) in changes {
             match value {
@@ -215,7 +232,9 @@ impl TableCore {
                 }
             }
         }
-        let config = self.context.table_config(&properties)?;
+        let config = self.context.table_config(&properties);
+        // What is wrong already may stay wrong: a table is repaired one property after the other.
+        config.check_no_worse_than(&self.config())?;
         let _ = self.context.catalog.transaction(|change| {
             change.update_table(self.id, |record| record.properties.clone_from(&properties))
         })?;
@@ -223,7 +242,8 @@ impl TableCore {
             status.properties = properties;
             status.config = Arc::new(config);
         });
-        self.context.wakeups.compact.wake();
+        // What failed may work now.
+        self.retry();
         Ok(())
     }
 
@@ -232,36 +252,13 @@ impl TableCore {
     fn forget_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.freeze();
-        self.flush_frozen()?;
+        self.flush_all_frozen()?;
         let _structure = self.structure.lock();
+        self.check_online()?;
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
-        let committed = self
-            .context
-            .catalog
-            .transaction(|change| change.delete_rows(self.id, &range))?;
-        self.reload(|_| ())?;
+        let committed = self.edit(|change| change.delete_rows(self.id, &range), |_| ())?;
         self.context.files.retire(&committed.unreferenced);
         self.context.wakeups.keep.wake();
-        Ok(())
-    }
-
-    /// Makes finished files part of the table in one step.
-    pub(super) fn adopt_files(&self, files: &[FileRecord]) -> StoreResult<()> {
-        let _structure = self.structure.lock();
-        // Under `structure`: a table that is gone has no tablets.
-        self.writable()?;
-        let layout = self.layout();
-        let _ = self.context.catalog.transaction(|change| {
-            for file in files {
-                change.add_file(file)?;
-                for (end, share) in super::flushing::shares(file, &layout) {
-                    change.replace_files(self.id, end.as_deref(), &[], &[share])?;
-                }
-            }
-            Ok(())
-        })?;
-        self.reload(|_| ())?;
-        self.context.wakeups.compact.wake();
         Ok(())
     }
 }

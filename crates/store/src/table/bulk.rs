@@ -5,13 +5,10 @@ use std::sync::Arc;
 use ostrakon_cell::{Batch, BulkWriter, IteratorScope, Key};
 
 use super::core::TableCore;
-use crate::catalog::{FileId, FileRecord};
+use crate::catalog::{AgeRange, FileId, FileRecord};
 use crate::error::{Error, StoreResult};
 use crate::sorted_file::SortedFileWriter;
 use crate::tablet::{file_record, writer_options};
-
-/// Files are cut, between rows, once they hold this much, so that none is too large to compact.
-const FILE_BYTES: u64 = 1 << 30;
 
 /// Collects one import.
 pub(super) struct BulkImport {
@@ -19,6 +16,8 @@ pub(super) struct BulkImport {
     open: Option<(FileId, SortedFileWriter)>,
     finished: Vec<FileRecord>,
     last: Option<Key>,
+    /// The largest timestamp.
+    newest: i64,
     entries: u64,
     published: bool,
 }
@@ -32,6 +31,7 @@ impl BulkImport {
             open: None,
             finished: Vec::new(),
             last: None,
+            newest: i64::MIN,
             entries: 0,
             published: false,
         })
@@ -40,9 +40,10 @@ impl BulkImport {
     fn close_file(&mut self) -> StoreResult<()> {
         if let Some((id, writer)) = self.open.take() {
             let now = self.table.context.clock.now_millis();
-            // The sequence is set when the import is published.
+            // The age is set when the import is published.
+            let age = AgeRange::default();
             self.finished
-                .push(file_record(id, writer.finish()?, 0, 0, now));
+                .push(file_record(id, writer.finish()?, 0, age, now));
         }
         Ok(())
     }
@@ -50,9 +51,12 @@ impl BulkImport {
 
 impl BulkWriter for BulkImport {
     fn append(&mut self, batch: &Batch) -> StoreResult<()> {
+        self.table.check_entry_labels(batch)?;
+        let longest = self.table.context.options.file_cuts.import_bytes;
         let mut begin = 0;
         for at in 0..batch.len() {
             let key = batch.key(at);
+            self.newest = self.newest.max(key.timestamp);
             let unsorted = match at.checked_sub(1) {
                 Some(before) => batch.key(before) > key,
                 None => self.last.as_ref().is_some_and(|last| last.as_ref() > key),
@@ -68,7 +72,7 @@ impl BulkWriter for BulkImport {
             let full = self
                 .open
                 .as_ref()
-                .is_some_and(|(_, file)| file.bytes_written() > FILE_BYTES);
+                .is_some_and(|(_, file)| file.bytes_written() > longest);
             if new_row && full {
                 if let Some((_, writer)) = &mut self.open {
                     writer.append(batch, begin..at)?;
@@ -96,13 +100,7 @@ impl BulkWriter for BulkImport {
 
     fn finish(mut self: Box<Self>) -> StoreResult<u64> {
         self.close_file()?;
-        // Of equal keys the newer wins, and what is in memory counts as newer than any file.
-        self.table.flush_memtables()?;
-        let sequence = self.table.context.next_sequence();
-        for file in &mut self.finished {
-            file.sequence = sequence;
-        }
-        self.table.adopt_files(&self.finished)?;
+        self.table.publish_import(&mut self.finished, self.newest)?;
         self.published = true;
         Ok(self.entries)
     }

@@ -1,102 +1,275 @@
-//! Conditional mutations: check and write in one step.
+//! Conditional mutations: checked and written in one step, a list of them with one commit.
+//!
+//! The rows of a list are locked, in one order for all lists, from before the first check until the
+//! last write can be seen. Conditional writers of one row thus wait for each other; plain writers do
+//! not, as in Accumulo.
+//!
+//! Mutations are checked in their order, and those whose conditions hold are written as one batch. A
+//! mutation with conditions on a row that the batch writes to must see what is written, so it is put
+//! off until the batch is committed, and so is everything behind it on that row: a list takes as many
+//! commits as it has such mutations one behind the other.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashSet;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, Batch, Column, ColumnSelection, Condition, ConditionalMutation,
-    ConditionalStatus, Durability, KeyRef, MutationBatch, Range, Scan, ScanOptions,
+    Authorizations, Batch, BatchLimit, Column, ColumnSelection, Condition, ConditionalMutation,
+    ConditionalStatus, Durability, IteratorSetting, Key, MutationBatch, Range, Scan, ScanOptions,
     VisibilityEvaluator,
 };
+use parking_lot::MutexGuard;
 
 use super::core::TableCore;
-use super::scan::SerialScan;
+use super::write::Submitted;
 use crate::error::{Error, StoreResult};
+use crate::read::SerialScan;
+
+/// Scans kept for conditions to come: a list usually asks for the same few columns of each row.
+const KEPT_SCANS: usize = 8;
 
 impl TableCore {
-    /// Checks and writes mutations one after another. Conditional writers of the same row wait for
-    /// each other; plain writers do not, as in Accumulo.
+    /// Checks and writes mutations; the answers stand in their order.
+    ///
+    /// # Errors
+    /// Before the first commit: nothing was written. Of the first commit: it may have been. Later
+    /// failures are answered with [`ConditionalStatus::Unknown`], beside what is known.
     pub(super) fn write_if(
         self: &Arc<Self>,
-        mutations: Vec<ConditionalMutation>,
+        mutations: &[ConditionalMutation],
         authorizations: &Authorizations,
         durability: Option<Durability>,
     ) -> StoreResult<Vec<ConditionalStatus>> {
-        let mut visible = VisibilityEvaluator::new(authorizations);
-        mutations
+        self.writable()?;
+        let mut list = List {
+            table: self,
+            mutations,
+            answers: mutations.iter().map(|_| None).collect(),
+            durability,
+            commits: 0,
+        };
+        let mut open = list.refuse_by_label(authorizations);
+        let _rows = self.lock_rows(mutations);
+        let mut checker = Checker {
+            table: self,
+            authorizations,
+            scans: Vec::new(),
+            found: Batch::new(),
+        };
+        while !open.is_empty() {
+            match list.round(open, &mut checker) {
+                Ok(put_off) => open = put_off,
+                Err(error) if list.commits == 0 => return Err(error),
+                Err(error) => {
+                    tracing::warn!(table = %self.status().name, %error, "conditional mutations failed half-way");
+                    break;
+                }
+            }
+        }
+        let answers = list.answers.into_iter();
+        Ok(answers
+            .map(|answer| answer.unwrap_or(ConditionalStatus::Unknown))
+            .collect())
+    }
+
+    /// Locks the rows of a list. By stripes, in ascending order, so that lists never wait for each
+    /// other in a circle.
+    fn lock_rows(&self, mutations: &[ConditionalMutation]) -> Vec<MutexGuard<'_, ()>> {
+        let mut stripes: Vec<usize> = mutations
             .iter()
-            .map(|mutation| self.write_one_if(mutation, authorizations, &mut visible, durability))
-            .collect()
+            .map(|one| {
+                let hash = self.row_hasher.hash_one(one.mutation.row());
+                hash as usize % self.row_locks.len()
+            })
+            .collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        let locks = stripes.iter().filter_map(|at| self.row_locks.get(*at));
+        locks.map(|lock| lock.lock()).collect()
+    }
+}
+
+/// A list on its way.
+struct List<'a> {
+    table: &'a Arc<TableCore>,
+    mutations: &'a [ConditionalMutation],
+    answers: Vec<Option<ConditionalStatus>>,
+    durability: Option<Durability>,
+    /// Batches that were committed.
+    commits: usize,
+}
+
+impl List<'_> {
+    /// Answers what labels alone decide; returns the others.
+    fn refuse_by_label(&mut self, authorizations: &Authorizations) -> Vec<usize> {
+        let mut visible = VisibilityEvaluator::new(authorizations);
+        let mut open = Vec::with_capacity(self.mutations.len());
+        for (at, (one, answer)) in self.mutations.iter().zip(&mut self.answers).enumerate() {
+            let mut conditions = one.conditions.iter();
+            let labels = one.mutation.updates().map(|update| update.visibility);
+            if conditions.any(|condition| !visible.evaluate(&condition.visibility).is_visible()) {
+                *answer = Some(ConditionalStatus::InvisibleVisibility);
+            } else if self.table.labels.check(labels).is_err() {
+                *answer = Some(ConditionalStatus::MalformedVisibility);
+            } else {
+                open.push(at);
+            }
+        }
+        open
     }
 
-    fn write_one_if(
-        self: &Arc<Self>,
-        conditional: &ConditionalMutation,
-        authorizations: &Authorizations,
-        visible: &mut VisibilityEvaluator,
-        durability: Option<Durability>,
-    ) -> StoreResult<ConditionalStatus> {
-        for condition in &conditional.conditions {
-            if !visible.evaluate(&condition.visibility).is_visible() {
-                return Ok(ConditionalStatus::InvisibleVisibility);
-            }
-        }
-        for update in conditional.mutation.updates() {
-            ostrakon_cell::visibility::validate(update.visibility).map_err(|error| {
-                Error::invalid("the visibility is no expression; nothing was written")
-                    .with_source(error)
-            })?;
-        }
-        let row = conditional.mutation.row();
-        let mut hasher = DefaultHasher::new();
-        row.hash(&mut hasher);
-        let stripe = hasher.finish() as usize % self.row_locks.len();
-        let _row = self.row_locks[stripe].lock();
-        for condition in &conditional.conditions {
-            if !self.holds(row, condition, authorizations)? {
-                return Ok(ConditionalStatus::Rejected);
-            }
-        }
+    /// Checks mutations and commits those whose conditions hold; returns those that must see them
+    /// first.
+    fn round(&mut self, open: Vec<usize>, checker: &mut Checker<'_>) -> StoreResult<Vec<usize>> {
+        let config = self.table.config();
         let mut batch = MutationBatch::new();
-        batch.push(&conditional.mutation)?;
-        // The row stays locked until the write can be seen.
-        let outcome = self.submit_batch(batch, durability)?.wait()?;
-        Ok(if outcome.rejections.is_empty() {
-            ConditionalStatus::Accepted
-        } else {
-            ConditionalStatus::Violated
-        })
+        let (mut accepted, mut put_off) = (Vec::new(), Vec::new());
+        let mut written: HashSet<&[u8]> = HashSet::new();
+        let mut waiting: HashSet<&[u8]> = HashSet::new();
+        for at in open {
+            let Some(one) = self.mutations.get(at) else {
+                continue;
+            };
+            let row = one.mutation.row();
+            let is_full = !batch.is_empty() && !batch.has_room_for(&one.mutation);
+            let must_see = !one.conditions.is_empty() && written.contains(row);
+            if must_see || waiting.contains(row) || is_full {
+                waiting.insert(row);
+                put_off.push(at);
+                continue;
+            }
+            let answer = if checker.hold(row, &one.conditions)? {
+                let mut alone = MutationBatch::new();
+                alone.push(&one.mutation)?;
+                let (kept, rejections) = self.table.screen(&config, alone)?;
+                if rejections.is_empty() {
+                    for mutation in kept.each_mutation() {
+                        batch.push_ref(&mutation)?;
+                    }
+                    written.insert(row);
+                    accepted.push(at);
+                    // Known when it is committed.
+                    continue;
+                }
+                ConditionalStatus::Violated
+            } else {
+                ConditionalStatus::Rejected
+            };
+            self.answer(at, answer);
+        }
+        if !batch.is_empty() {
+            let durability = self.durability.unwrap_or(config.durability);
+            let submitted = Submitted::new(self.table);
+            self.table.writable()?;
+            let ticket = self.table.commit_batch(submitted, batch, durability)?;
+            ticket.wait()?;
+            self.commits += 1;
+        }
+        for at in accepted {
+            self.answer(at, ConditionalStatus::Accepted);
+        }
+        Ok(put_off)
     }
 
-    fn holds(
-        self: &Arc<Self>,
-        row: &[u8],
-        condition: &Condition,
-        authorizations: &Authorizations,
-    ) -> StoreResult<bool> {
+    fn answer(&mut self, at: usize, status: ConditionalStatus) {
+        if let Some(answer) = self.answers.get_mut(at) {
+            *answer = Some(status);
+        }
+    }
+}
+
+/// Looks at columns for conditions.
+struct Checker<'a> {
+    table: &'a Arc<TableCore>,
+    authorizations: &'a Authorizations,
+    scans: Vec<(Asked, SerialScan)>,
+    found: Batch,
+}
+
+/// What conditions have in common that a scan is used for again.
+#[derive(PartialEq, Eq)]
+struct Asked {
+    family: Vec<u8>,
+    qualifier: Vec<u8>,
+    iterators: Vec<IteratorSetting>,
+}
+
+impl Checker<'_> {
+    fn hold(&mut self, row: &[u8], conditions: &[Condition]) -> StoreResult<bool> {
+        for condition in conditions {
+            if !self.holds(row, condition)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Seeks exactly the condition's column and compares the first value that comes out of the
+    /// iterators, as Accumulo does.
+    fn holds(&mut self, row: &[u8], condition: &Condition) -> StoreResult<bool> {
+        let range = [exactly(row, condition)?];
+        let is_asked = |(asked, _): &(Asked, SerialScan)| {
+            asked.family == condition.family
+                && asked.qualifier == condition.qualifier
+                && asked.iterators == condition.iterators
+        };
+        let at = match self.scans.iter().position(is_asked) {
+            Some(at) => {
+                if let Some((_, scan)) = self.scans.get_mut(at) {
+                    scan.restart(&range)?;
+                }
+                at
+            }
+            None => self.start(condition, &range)?,
+        };
+        let Some((_, scan)) = self.scans.get_mut(at) else {
+            return Err(Error::new(
+                crate::error::ErrorKind::Internal,
+                "the scan of a condition is gone",
+            ));
+        };
+        let any = scan.next_batch(&mut self.found)?;
+        let value = self.found.iter().next().map(|entry| entry.value);
+        Ok(value.filter(|_| any) == condition.value.as_deref())
+    }
+
+    fn start(&mut self, condition: &Condition, range: &[Range]) -> StoreResult<usize> {
+        if self.scans.len() >= KEPT_SCANS {
+            self.scans.remove(0);
+        }
+        let column = Column::new(condition.family.clone(), condition.qualifier.clone());
         let options = ScanOptions {
-            columns: ColumnSelection::new([Column::new(
-                condition.family.clone(),
-                condition.qualifier.clone(),
-            )]),
-            authorizations: authorizations.clone(),
+            columns: ColumnSelection::new([column]),
+            authorizations: self.authorizations.clone(),
             iterators: condition.iterators.clone(),
+            batch: BatchLimit {
+                entries: 1,
+                ..BatchLimit::default()
+            },
             ..ScanOptions::default()
         };
-        let range = Range::row_column(row, condition.family.clone(), condition.qualifier.clone());
-        let mut scan = SerialScan::new(self.clone(), &[range], &options)?;
-        let mut batch = Batch::new();
-        let meant = |key: KeyRef<'_>| {
-            key.visibility == condition.visibility
-                && condition
-                    .timestamp
-                    .is_none_or(|timestamp| key.timestamp == timestamp)
+        let scan = SerialScan::new(self.table.clone(), range, &options)?;
+        let asked = Asked {
+            family: condition.family.clone(),
+            qualifier: condition.qualifier.clone(),
+            iterators: condition.iterators.clone(),
         };
-        while scan.next_batch(&mut batch)? {
-            if let Some(entry) = batch.iter().find(|entry| meant(entry.key)) {
-                return Ok(condition.value.as_deref() == Some(entry.value));
-            }
-        }
-        Ok(condition.value.is_none())
+        self.scans.push((asked, scan));
+        Ok(self.scans.len() - 1)
     }
+}
+
+/// The keys that a condition is about: one column, label included, at any time or at one.
+fn exactly(row: &[u8], condition: &Condition) -> StoreResult<Range> {
+    let key = |timestamp: i64, deleted: bool| Key {
+        row: row.to_vec(),
+        family: condition.family.clone(),
+        qualifier: condition.qualifier.clone(),
+        visibility: condition.visibility.clone(),
+        timestamp,
+        deleted,
+    };
+    let first = key(condition.timestamp.unwrap_or(i64::MAX), true);
+    let last = key(condition.timestamp.unwrap_or(i64::MIN), false);
+    Range::keys(Some(first), true, Some(last), true)
 }

@@ -1,27 +1,31 @@
 //! What all tables of a store share.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ostrakon_cell::{ConstraintRegistry, ConstraintSet, IteratorRegistry, Properties};
 use parking_lot::{Condvar, Mutex};
 
+use super::attention::Attention;
 use super::pressure::Pressure;
+use super::running::Running;
 use super::write::LoggedCommit;
 use crate::catalog::{Catalog, FileId};
 use crate::clock::Clock;
+use crate::compaction::ChooseFiles;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::BufferPool;
 use crate::metrics::Metrics;
 use crate::options::StoreOptions;
 use crate::properties::TableConfig;
+use crate::read::{ScanMemory, ScanThreads};
 use crate::tablet::FileRegistry;
 use crate::timer::Timer;
-use crate::vfs::Vfs;
-use crate::wal::CommitGroup;
+use crate::vfs::{Vfs, check_process, this_process};
+use crate::wal::{CommitGroup, LogOrigin};
 
 /// The shared parts of an open store.
 pub(crate) struct StoreContext {
@@ -43,6 +47,8 @@ pub(crate) struct StoreContext {
     pub(crate) iterators: Arc<IteratorRegistry>,
     /// Constraint classes.
     pub(crate) constraints: ConstraintRegistry,
+    /// Chooses what background compactions merge.
+    pub(crate) chooser: Arc<dyn ChooseFiles>,
     /// Batches on their way to the log.
     pub(crate) commits: CommitGroup<LoggedCommit>,
     /// Whether the store may be written.
@@ -51,10 +57,20 @@ pub(crate) struct StoreContext {
     pub(crate) timer: Arc<Timer>,
     /// What wakes the background threads.
     pub(crate) wakeups: Wakeups,
+    /// The memory that open scans share.
+    pub(crate) scan_memory: Arc<ScanMemory>,
+    /// The threads that unordered scans share.
+    pub(crate) scan_threads: Arc<ScanThreads>,
+    /// Which tables they have to look at.
+    pub(crate) attention: Attention,
+    /// Flushes and compactions under way.
+    pub(crate) running: Running,
     /// Buffers of flushed batches, to be filled again.
     pub(crate) buffers: Arc<BufferPool>,
     /// Memory held by memtables and batches under way.
     pub(crate) pressure: Pressure,
+    /// Whose log it is.
+    pub(crate) log_origin: LogOrigin,
     /// Number of the log segment that is written now.
     pub(crate) segment: AtomicU64,
     /// Bytes of that segment that were on the disk when the log ended; 0 before, and of a new one.
@@ -63,21 +79,23 @@ pub(crate) struct StoreContext {
     pub(crate) gapless_from: AtomicU64,
     /// Log segments below this were deleted.
     pub(crate) oldest_segment: AtomicU64,
-    /// Sequence of the last batch.
+    /// Whether the next flush is of a table with an old log rather than of a large one.
+    pub(crate) old_log_first: AtomicBool,
+    /// The last sequence number given out.
     pub(crate) sequence: AtomicU64,
     /// Compactions that users asked for and do not wait for. Closing does.
     pub(crate) requests: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl StoreContext {
-    /// The next sequence number.
+    /// The next sequence number: of a batch, or of a memtable or an import as its age.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Properties as they are stored, read.
-    pub(crate) fn table_config(&self, properties: &Properties) -> StoreResult<TableConfig> {
-        TableConfig::new(properties, &self.iterators, &self.constraints)
+    /// Properties as they are stored, read; what cannot be read is among the problems of the answer.
+    pub(crate) fn table_config(&self, properties: &Properties) -> TableConfig {
+        TableConfig::stored(properties, &self.iterators, &self.constraints)
     }
 
     /// Properties that somebody wants to set, read: here an unknown constraint is an error.
@@ -85,7 +103,7 @@ impl StoreContext {
         for (name, value) in properties {
             ConstraintSet::check_property(name, value, &self.constraints)?;
         }
-        self.table_config(properties)
+        TableConfig::new(properties, &self.iterators, &self.constraints)
     }
 
     /// Gives up files that were written and could not be published. A file that a failed commit may
@@ -114,17 +132,33 @@ impl StoreContext {
 }
 
 /// Whether the store may be written, and why not.
-#[derive(Default)]
 pub(crate) struct Health {
+    /// The process that opened the store, and its directory.
+    process: u32,
+    dir: PathBuf,
     /// The failure after which nothing may be written until the store is reopened.
     failed: Mutex<Option<Error>>,
-    /// The last failure of a background thread; cleared by its next success.
-    background: Mutex<Option<Error>>,
 }
 
 impl Health {
+    /// A store in `dir` that this process opened, and may write.
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self {
+            process: this_process(),
+            dir: dir.to_owned(),
+            failed: Mutex::default(),
+        }
+    }
+
+    /// An error in a child of the process that opened the store. Takes no lock: a thread that the child
+    /// does not have may hold it.
+    pub(crate) fn check_process(&self) -> StoreResult<()> {
+        check_process(self.process, &self.dir)
+    }
+
     /// An error unless the store may be written.
     pub(crate) fn check_writable(&self) -> StoreResult<()> {
+        self.check_process()?;
         self.failed
             .lock()
             .as_ref()
@@ -133,6 +167,7 @@ impl Health {
 
     /// An error once the store was closed.
     pub(crate) fn check_open(&self) -> StoreResult<()> {
+        self.check_process()?;
         match &*self.failed.lock() {
             Some(error) if error.kind() == ErrorKind::Closed => Err(error.duplicate()),
             _ => Ok(()),
@@ -166,17 +201,6 @@ impl Health {
     /// Stops writing for good because the store is closing.
     pub(crate) fn close(&self) {
         *self.failed.lock() = Some(Error::new(ErrorKind::Closed, "the store is closed"));
-    }
-
-    /// Remembers or clears the outcome of background work.
-    pub(crate) fn report_background(&self, outcome: &StoreResult<()>) {
-        *self.background.lock() = outcome.as_ref().err().map(Error::duplicate);
-    }
-
-    /// The last failure of background work, if it has not succeeded since.
-    #[must_use]
-    pub(crate) fn background_error(&self) -> Option<Error> {
-        self.background.lock().as_ref().map(Error::duplicate)
     }
 }
 

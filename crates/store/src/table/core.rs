@@ -1,24 +1,27 @@
 //! A table's state.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use ostrakon_cell::Properties;
+use ostrakon_cell::{Interrupt, Properties};
 use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
+use super::labels::KnownLabels;
 use super::time::TableTime;
 use crate::catalog::{CatalogTransaction, Fence, FileId, TableId, TableRecord, TableState};
-use crate::compaction::Cancel;
+use crate::compaction::{Cancel, Failures};
 use crate::error::{Error, ErrorKind, StoreResult};
-use crate::memtable::{Memtable, MemtableSnapshot, RowPrefix, Run};
+use crate::memtable::{Memtable, RowPrefix, Run};
 use crate::properties::TableConfig;
+use crate::read::Snapshot;
 use crate::tablet::{Layout, Stacker};
 
 /// Stripes of row locks for conditional writes.
-const ROW_LOCKS: usize = 64;
+const ROW_LOCKS: usize = 256;
 
 /// One table of an open store.
 ///
@@ -28,11 +31,16 @@ pub(crate) struct TableCore {
     pub(super) context: Arc<StoreContext>,
     pub(super) id: TableId,
     pub(super) status: RwLock<TableStatus>,
+    /// Whether the table is on-line; `false` too once the store was closed. Follows `status`, for those who ask often.
+    pub(super) readable: AtomicBool,
     pub(super) data: RwLock<TableData>,
+    /// Batches between the look whether the table is on-line and their publication.
+    pub(super) submitted: AtomicU64,
+    /// Whether a caller that does not wait wants everything in memory flushed.
+    pub(super) flush_wanted: AtomicBool,
     pub(super) time: TableTime,
     /// Grows whenever a new scan would see something else.
     pub(super) epoch: AtomicU64,
-    pub(super) row_prefix: OnceLock<RowPrefix>,
     /// One flush at a time.
     pub(super) flushing: FlushTurn,
     /// One change of the tablets at a time: catalog first, then `data`.
@@ -40,6 +48,17 @@ pub(crate) struct TableCore {
     pub(super) busy: Mutex<Busy>,
     pub(super) idle: Condvar,
     pub(super) row_locks: [Mutex<()>; ROW_LOCKS],
+    /// What fails in this table.
+    pub(super) failures: Failures,
+    /// Whether what is in memory cannot be written to files even without iterators.
+    pub(super) unwritable: AtomicBool,
+    /// Files of the tablet that has most of them, as last seen by a compaction thread.
+    pub(super) most_files: AtomicUsize,
+    /// Whether the table is among those with something in memory.
+    pub(super) listed: AtomicBool,
+    /// Chooses the stripe of a row.
+    pub(super) row_hasher: BuildHasherDefault<DefaultHasher>,
+    pub(super) labels: KnownLabels,
 }
 
 /// What the catalog's record of the table says.
@@ -63,6 +82,8 @@ pub(super) struct TableData {
     pub(super) active: Arc<Memtable>,
     /// Oldest first.
     pub(super) frozen: Vec<Arc<Memtable>>,
+    /// Whether the table was deleted: then nothing more gets into memory.
+    pub(super) deleted: bool,
 }
 
 /// Tablets that a compaction works on, by end row, and how to stop those a user asked for.
@@ -76,14 +97,6 @@ pub(super) struct Busy {
     pub(super) cancels: Vec<Cancel>,
 }
 
-/// What a scan sees: it never changes.
-pub(super) struct Snapshot {
-    pub(super) layout: Arc<Layout>,
-    /// Newest first.
-    pub(super) memtables: Vec<MemtableSnapshot>,
-    pub(super) epoch: u64,
-}
-
 impl TableCore {
     /// A table as the catalog has it.
     pub(crate) fn new(
@@ -91,8 +104,14 @@ impl TableCore {
         record: &TableRecord,
         config: TableConfig,
         layout: Layout,
-    ) -> Self {
-        Self {
+    ) -> Arc<Self> {
+        // Above the ages of all files, which were read before.
+        let age = context.next_sequence();
+        let table = Arc::new(Self {
+            failures: Failures::new(u64::from(record.id.0)),
+            unwritable: AtomicBool::new(false),
+            most_files: AtomicUsize::new(0),
+            listed: AtomicBool::new(false),
             context,
             id: record.id,
             status: RwLock::new(TableStatus {
@@ -102,20 +121,27 @@ impl TableCore {
                 properties: record.properties.clone(),
                 config: Arc::new(config),
             }),
+            readable: AtomicBool::new(record.state == TableState::Online),
             data: RwLock::new(TableData {
                 layout: Arc::new(layout),
-                active: Arc::new(Memtable::default()),
+                active: Arc::new(Memtable::new(age)),
                 frozen: Vec::new(),
+                deleted: false,
             }),
+            submitted: AtomicU64::new(0),
+            flush_wanted: AtomicBool::new(false),
             time: TableTime::new(record.time_type, record.flushed_time),
             epoch: AtomicU64::new(0),
-            row_prefix: OnceLock::new(),
             flushing: FlushTurn::default(),
             structure: Mutex::new(()),
             busy: Mutex::new(Busy::default()),
             idle: Condvar::new(),
             row_locks: std::array::from_fn(|_| Mutex::new(())),
-        }
+            row_hasher: BuildHasherDefault::default(),
+            labels: KnownLabels::default(),
+        });
+        table.context.attention.add(record.id, &table);
+        table
     }
 
     /// The id.
@@ -138,7 +164,13 @@ impl TableCore {
 
     /// Replaces name, state and properties, after the catalog has.
     pub(crate) fn set_status(&self, change: impl FnOnce(&mut TableStatus)) {
-        change(&mut self.status.write());
+        {
+            let mut status = self.status.write();
+            change(&mut status);
+            let readable =
+                status.check_online().is_ok() && self.context.health.check_open().is_ok();
+            self.readable.store(readable, Ordering::Relaxed);
+        }
         self.touch();
     }
 
@@ -148,30 +180,21 @@ impl TableCore {
         self.status.read().config.clone()
     }
 
-    /// An error unless the table answers.
+    /// An error unless the store is open, the table exists and is on-line.
     pub(crate) fn check_online(&self) -> StoreResult<()> {
         self.context.health.check_open()?;
-        let status = self.status.read();
-        if status.deleted {
-            return Err(Error::not_found("the table was deleted").with("table", &status.name));
-        }
-        if status.state == TableState::Offline {
-            return Err(Error::new(
-                ErrorKind::Closed,
-                "the table is off-line; bring it back with `table online`",
-            )
-            .with("table", &status.name));
-        }
-        Ok(())
+        self.status.read().check_online()
     }
 
-    /// An error unless the table exists.
+    /// An error unless the table exists. It may be off-line, and its store closed.
     pub(crate) fn check_exists(&self) -> StoreResult<()> {
-        let status = self.status.read();
-        if status.deleted {
-            return Err(Error::not_found("the table was deleted").with("table", &status.name));
-        }
-        Ok(())
+        self.status.read().check_exists()
+    }
+
+    /// An error unless the store is open and the table exists.
+    pub(crate) fn check_open(&self) -> StoreResult<()> {
+        self.context.health.check_open()?;
+        self.check_exists()
     }
 
     /// Makes scans that restart take a new snapshot.
@@ -200,6 +223,13 @@ impl TableCore {
         })
     }
 
+    /// Whether something is written and not yet flushed.
+    #[must_use]
+    pub(super) fn has_memory(&self) -> bool {
+        let data = self.data.read();
+        !data.frozen.is_empty() || !data.active.is_empty()
+    }
+
     /// Entries written and not yet flushed.
     #[must_use]
     pub(crate) fn unflushed_entries(&self) -> u64 {
@@ -221,6 +251,12 @@ impl TableCore {
             .any(|memtable| memtable.has_unlogged())
     }
 
+    /// Whether another thread flushes the table now, and does not give way.
+    #[must_use]
+    pub(crate) fn is_being_flushed(&self) -> bool {
+        self.flushing.is_taken() && !self.flushing.is_yielding()
+    }
+
     /// Bytes that wait to be flushed: everything in memory, and as many as there can be if some of it
     /// is frozen; and bytes that do not wait because a compaction takes them along, which it does
     /// until writers need the room.
@@ -230,35 +266,73 @@ impl TableCore {
         let is_taken_along = self.flushing.is_yielding() && !context.pressure.is_waited_for();
         let data = self.data.read();
         let active = data.active.memory() as u64;
-        if is_taken_along {
+        if is_taken_along && !self.flush_wanted.load(Ordering::Acquire) {
             let is_large = active >= context.options.flush_bytes();
             let frozen = data.frozen.iter().map(|memtable| memtable.memory() as u64);
             return (if is_large { active } else { 0 }, frozen.sum());
         }
-        let is_frozen = !data.frozen.is_empty();
-        (if is_frozen { u64::MAX } else { active }, 0)
+        let is_wanted = active > 0 && self.flush_wanted.load(Ordering::Acquire);
+        let is_due = is_wanted || !data.frozen.is_empty();
+        (if is_due { u64::MAX } else { active }, 0)
     }
 
-    /// Deletes the table in the catalog by `change`, and from memory. Returns the files that
-    /// nobody refers to any more.
-    pub(crate) fn delete(
+    /// Deletes the table in the catalog by `change`, and from memory. `hide` takes it out of the store's tables once
+    /// the catalog has changed; what it returns is kept until the table says that it was deleted. Returns the files
+    /// that nothing refers to any more.
+    pub(crate) fn delete<G>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<()>,
+        hide: impl FnOnce() -> G,
     ) -> StoreResult<Vec<FileId>> {
         let committed = {
             let _structure = self.structure.lock();
             let committed = self.context.catalog.transaction(change)?;
+            let _hidden = hide();
             self.set_status(|status| status.deleted = true);
             committed
         };
         // In vain now; one that takes memory along would keep it, counted for nobody.
-        self.cancel_compactions();
+        self.stop_work();
         let mut data = self.data.write();
         // Readers keep their snapshots; the files go when the last of them is done.
         data.layout = Arc::new(Layout::default());
+        data.deleted = true;
         drop(data);
         self.drop_memtables();
+        self.context.attention.forget(self.id);
         Ok(committed.unreferenced)
+    }
+
+    /// Does `work` with what the catalog's record says of the table while nothing can change it.
+    pub(crate) fn with_status<T>(
+        &self,
+        work: impl FnOnce(&TableStatus) -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        let _structure = self.structure.lock();
+        let status = self.status();
+        status.check_exists()?;
+        work(&status)
+    }
+
+    /// Takes the table off-line or on-line in the catalog, then, while what `publish` returns is kept, in memory.
+    /// Whether that changed anything.
+    pub(crate) fn set_state<G>(
+        &self,
+        state: TableState,
+        publish: impl FnOnce() -> G,
+    ) -> StoreResult<bool> {
+        let _structure = self.structure.lock();
+        self.check_exists()?;
+        if self.status.read().state == state {
+            return Ok(false);
+        }
+        let _ = self
+            .context
+            .catalog
+            .transaction(|change| change.update_table(self.id, |record| record.state = state))?;
+        let _published = publish();
+        self.set_status(|status| status.state = state);
+        Ok(true)
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
@@ -276,19 +350,28 @@ impl TableCore {
         }
     }
 
-    /// Which bytes of a row stand in the marks of this table's memtables; settled by the first
-    /// batch.
+    /// Which bytes of a row stand in the marks of the active memtable.
     pub(crate) fn row_prefix(&self, batch: &ostrakon_cell::MutationBatch) -> RowPrefix {
-        self.row_prefix
-            .get_or_init(|| RowPrefix::of_batch(batch))
-            .clone()
+        self.data.read().active.prefix_for(batch)
     }
 
     /// Makes a committed batch visible. Called in order of sequence by one thread.
-    pub(crate) fn publish(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) {
-        // The lock is held while inserting: a memtable that was frozen gets nothing more.
+    ///
+    /// # Errors
+    /// The table was deleted: its memory was given back, and nothing more gets into it.
+    pub(crate) fn publish(
+        &self,
+        run: Arc<Run>,
+        sequence: u64,
+        segment: Option<u64>,
+    ) -> StoreResult<()> {
+        // The lock is held while inserting: a memtable that was frozen gets nothing more, nor does a deleted table.
         let data = self.data.read();
-        data.active.insert(run, sequence, segment);
+        if data.deleted {
+            drop(data);
+            return Err(deleted(&self.status.read().name));
+        }
+        data.active.insert(run, sequence, segment)?;
         self.touch();
         if data.active.wants_merge() {
             self.context.wakeups.keep.wake();
@@ -296,6 +379,9 @@ impl TableCore {
         if data.active.memory() as u64 >= self.context.options.flush_bytes() {
             self.context.wakeups.flush.wake();
         }
+        drop(data);
+        self.context.attention.written(self.id, &self.listed);
+        Ok(())
     }
 
     /// Merges runs of the active memtable.
@@ -311,6 +397,36 @@ impl TableCore {
             registry: self.context.iterators.clone(),
             table: status.name.clone(),
             now_millis: self.context.clock.now_millis(),
+            answers_early: false,
+            interrupt: Interrupt::default(),
+            look_ahead_bytes: None,
         }
     }
+}
+
+impl TableStatus {
+    /// An error once the table was deleted.
+    pub(crate) fn check_exists(&self) -> StoreResult<()> {
+        if self.deleted {
+            return Err(deleted(&self.name));
+        }
+        Ok(())
+    }
+
+    /// An error unless the table exists and is on-line.
+    pub(crate) fn check_online(&self) -> StoreResult<()> {
+        self.check_exists()?;
+        if self.state == TableState::Offline {
+            return Err(Error::new(
+                ErrorKind::Offline,
+                "the table is off-line; bring it back with `table online`",
+            )
+            .with("table", &self.name));
+        }
+        Ok(())
+    }
+}
+
+fn deleted(name: &str) -> Error {
+    Error::not_found("the table was deleted").with("table", name)
 }

@@ -1,12 +1,18 @@
 //! Flushing a table's memtables, and publishing what came of it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::core::{TableCore, TableData};
-use crate::catalog::{Fence, FileRecord, FileReference};
-use crate::error::StoreResult;
+use super::trouble::FlushIterators;
+use crate::catalog::{AgeRange, CatalogTransaction, Committed, Fence, FileRecord, FileReference};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::Memtable;
 use crate::tablet::{Flush, Layout};
+
+/// How often an off-line table looks whether its last batches were published, which takes about as long as a sync.
+const SUBMITTED_POLL: Duration = Duration::from_millis(1);
 
 impl TableCore {
     /// Writes everything that is in memory now to files.
@@ -16,41 +22,77 @@ impl TableCore {
         self.flush_frozen()
     }
 
-    /// Writes the active memtable to files if it has grown to `at_least` bytes.
-    pub(crate) fn flush_if_large(&self, at_least: u64) -> StoreResult<bool> {
-        let _flushing = self.flushing.take();
-        if (self.data.read().active.memory() as u64) < at_least
-            && self.data.read().frozen.is_empty()
-        {
-            return Ok(false);
+    /// As [`flush_memtables`](Self::flush_memtables), of an off-line table with what was submitted before it went
+    /// off-line: that may be acknowledged yet, and belongs to the time before.
+    pub(crate) fn flush_for_clone(self: &Arc<Self>) -> StoreResult<()> {
+        while self.check_online().is_err() && self.submitted.load(Ordering::SeqCst) > 0 {
+            self.check_open()?;
+            self.context.clock.sleep(SUBMITTED_POLL);
         }
-        self.freeze();
-        self.flush_frozen().map(|()| true)
+        self.flush_bounded()
     }
 
     /// Puts a fresh memtable in place of the active one. Under `flushing`.
     pub(super) fn freeze(&self) {
         let mut data = self.data.write();
-        if !data.active.is_empty() {
-            let full = std::mem::take(&mut data.active);
-            data.frozen.push(full);
-        }
+        self.freeze_active(&mut data);
         drop(data);
         self.touch();
     }
 
-    /// Flushes frozen memtables, oldest first. Under `flushing`. A memtable stays readable, and its
-    /// log is kept, until its files are in the catalog.
-    pub(super) fn flush_frozen(&self) -> StoreResult<()> {
+    fn freeze_active(&self, data: &mut TableData) {
+        self.flush_wanted.store(false, Ordering::Release);
+        if !data.active.is_empty() {
+            // Its age is taken while nothing can be published, so that ages order what is published.
+            let age = self.context.next_sequence();
+            let next = Arc::new(Memtable::following(&data.active, age));
+            let full = std::mem::replace(&mut data.active, next);
+            data.frozen.push(full);
+        }
+    }
+
+    /// Takes `count` places in the order for the files of an import, rising: newer than all that was
+    /// acknowledged before, older than all that is published from now on. What is in memory is
+    /// flushed, so that memory stays newer than every file. Under `flushing`.
+    pub(super) fn ages_of_import(&self, count: usize) -> StoreResult<Vec<AgeRange>> {
+        let ages = {
+            let mut data = self.data.write();
+            self.freeze_active(&mut data);
+            let places = (0..count).map(|_| AgeRange::at(self.context.next_sequence()));
+            let ages = places.collect();
+            // The active one is empty here: a full one was frozen just now.
+            let age = self.context.next_sequence();
+            data.active = Arc::new(Memtable::following(&data.active, age));
+            ages
+        };
+        self.touch();
+        self.flush_all_frozen()?;
+        Ok(ages)
+    }
+
+    /// Flushes all frozen memtables, without the table's iterators if they fail. For changes that are
+    /// right only if nothing older is left in memory. Under `flushing`.
+    pub(super) fn flush_all_frozen(&self) -> StoreResult<()> {
+        self.flush_frozen_for_room(false)?;
+        if self.data.read().frozen.is_empty() {
+            return Ok(());
+        }
+        // It failed just now and is not due yet.
+        self.flush_frozen()
+    }
+
+    /// Flushes frozen memtables, oldest first, through iterators or as they are. Under `flushing`. A memtable stays
+    /// readable, and its log is kept, until its files are in the catalog.
+    pub(super) fn flush_frozen_by(&self, iterators: FlushIterators) -> StoreResult<()> {
         loop {
             let Some(memtable) = self.data.read().frozen.first().cloned() else {
                 return Ok(());
             };
-            self.flush_one(&memtable)?;
+            self.flush_one(&memtable, iterators)?;
         }
     }
 
-    fn flush_one(&self, memtable: &Arc<Memtable>) -> StoreResult<()> {
+    fn flush_one(&self, memtable: &Arc<Memtable>, iterators: FlushIterators) -> StoreResult<()> {
         let context = &self.context;
         if self.check_exists().is_err() {
             // Deleted meanwhile: there is no table to flush into.
@@ -60,21 +102,34 @@ impl TableCore {
         let layout = self.layout();
         let sequence = memtable.last_sequence();
         let snapshot = memtable.snapshot();
-        let stacker = self.stacker();
+        context.health.check_open()?;
+        let running = self.begin_flush(iterators);
+        let mut stacker = self.stacker().stopped_by(running.cancel());
+        if iterators == FlushIterators::None {
+            stacker = stacker.without_flush_iterators();
+        }
         let begun = context.clock.monotonic_nanos();
-        context.metrics.flushes_running.add(1);
         let files = Flush {
             memtable: &snapshot,
-            layout: &layout,
-            sequence,
+            version: &layout,
+            ages: AgeRange::at(memtable.age()),
             catalog: &context.catalog,
             registry: &context.files,
             stacker: &stacker,
             threads: context.options.compaction_threads,
+            cuts: context.options.file_cuts,
+            cancel: running.cancel(),
         }
         .run();
-        context.metrics.flushes_running.subtract(1);
-        let mut files = files?;
+        drop(running);
+        let files = match files {
+            // Stopped because the table was deleted: there is nothing to write any more.
+            Err(_) if self.check_exists().is_err() => {
+                self.drop_memtables();
+                return Ok(());
+            }
+            files => files?,
+        };
         let published = {
             let _structure = self.structure.lock();
             if self.check_exists().is_err() {
@@ -83,7 +138,6 @@ impl TableCore {
                 self.drop_memtables();
                 return Ok(());
             }
-            self.stay_newest(&mut files);
             self.publish_flush(memtable, &files, sequence)
         };
         if published.is_err() {
@@ -102,27 +156,12 @@ impl TableCore {
             .flush_nanos
             .add(context.clock.monotonic_nanos() - begun);
         context.pressure.give(memtable.memory() as u64);
-        // Whatever kept the background from it, writers need not be told any more.
-        context.health.report_background(&Ok(()));
+        if iterators == FlushIterators::None {
+            metrics.flushes_without_iterators.increment();
+        }
         context.wakeups.compact.wake();
         context.wakeups.keep.wake();
         Ok(())
-    }
-
-    /// What was in memory was read as newer than every file, also than one that was imported while
-    /// this was written: let it stay so. Under `structure`.
-    fn stay_newest(&self, files: &mut [FileRecord]) {
-        let layout = self.layout();
-        let others = layout.tablets().iter().flat_map(|tablet| &tablet.files);
-        let newest = others.map(|file| file.file.record().sequence).max();
-        if let Some(newest) = newest
-            && files.iter().any(|file| file.sequence <= newest)
-        {
-            let sequence = self.context.next_sequence();
-            for file in files {
-                file.sequence = sequence;
-            }
-        }
     }
 
     /// Gives the files to the tablets as they are now, which may have been split or merged since
@@ -133,10 +172,9 @@ impl TableCore {
         files: &[FileRecord],
         sequence: u64,
     ) -> StoreResult<()> {
-        let context = &self.context;
         let layout = self.layout();
         let time = self.time.last();
-        let _ = context.catalog.transaction(|transaction| {
+        let change = |transaction: &mut CatalogTransaction<'_>| {
             for file in files {
                 transaction.add_file(file)?;
                 let shares = shares(file, &layout);
@@ -150,34 +188,52 @@ impl TableCore {
                 }
             }
             transaction.set_flushed(self.id, sequence, time)
+        };
+        let _ = self.edit(change, |data| {
+            data.frozen.retain(|frozen| !Arc::ptr_eq(frozen, memtable));
         })?;
-        self.reload(|data| data.frozen.retain(|frozen| !Arc::ptr_eq(frozen, memtable)))
+        Ok(())
     }
 
-    /// Reads the tablets from the catalog again and publishes them together with `change`. Under
-    /// `structure`.
-    pub(super) fn reload(&self, change: impl FnOnce(&mut TableData)) -> StoreResult<()> {
+    /// Commits `change` to the catalog and publishes the version that it makes, together with
+    /// `publish`. The version is made, and its invariants are checked, before the commit: memory can
+    /// always follow. Under `structure`.
+    pub(super) fn edit<T>(
+        &self,
+        change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
+        publish: impl FnOnce(&mut TableData),
+    ) -> StoreResult<Committed<T>> {
         let context = &self.context;
-        let loaded = context
-            .catalog
-            .view()
-            .and_then(|view| Layout::load(&view, self.id, &context.files));
-        let layout = match loaded {
-            Ok(layout) => Arc::new(layout),
-            Err(error) => {
-                // The catalog has moved on and memory cannot follow: writing on would flush or
-                // compact a second time what the catalog already has.
-                context.health.fail(error.duplicate());
-                return Err(error);
-            }
-        };
+        let layout = self.layout();
+        let committed = context.catalog.transaction(|transaction| {
+            let value = change(transaction)?;
+            let changes = transaction.changes_of(self.id)?;
+            let next = layout
+                .apply(&changes, |id| {
+                    let record = transaction.file(id)?.ok_or_else(|| {
+                        Error::new(
+                            ErrorKind::Internal,
+                            "a tablet refers to a file that is not in the catalog",
+                        )
+                        .with("file", id)
+                    })?;
+                    context.files.file(&record)
+                })
+                .map_err(|error| error.with("table", self.id))?;
+            Ok((value, next))
+        })?;
+        let (value, next) = committed.value;
         let mut data = self.data.write();
-        let old = std::mem::replace(&mut data.layout, layout);
-        change(&mut data);
+        let old = std::mem::replace(&mut data.layout, Arc::new(next));
+        publish(&mut data);
         drop(data);
         self.touch();
+        context.attention.changed(self.id);
         drop(old);
-        Ok(())
+        Ok(Committed {
+            value,
+            unreferenced: committed.unreferenced,
+        })
     }
 
     /// Forgets everything in memory, after the table was deleted.
@@ -189,7 +245,7 @@ impl TableCore {
             .drain(..)
             .map(|memtable| memtable.memory())
             .sum::<usize>();
-        data.active = Arc::default();
+        data.active = Arc::new(Memtable::new(self.context.next_sequence()));
         drop(data);
         self.context.pressure.give(memory as u64);
         self.touch();
@@ -203,8 +259,8 @@ pub(super) fn shares(file: &FileRecord, layout: &Layout) -> Vec<(Option<Vec<u8>>
     let first = layout.position(&file.first_row);
     let last = layout.position(&file.last_row);
     let count = (last - first + 1) as u64;
-    tablets[first..=last]
-        .iter()
+    (first..=last)
+        .filter_map(|at| tablets.get(at))
         .map(|tablet| {
             let share = FileReference {
                 file: file.id,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{ImportDirectoryOptions, ImportReport, ImportTransfer};
 
 use super::core::TableCore;
-use crate::catalog::{FileId, FileRecord};
+use crate::catalog::{AgeRange, CatalogTransaction, FileId, FileRecord};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::sorted_file::{ENDING, FileSummary, SortedFile};
 use crate::tablet::file_record;
@@ -140,15 +140,47 @@ impl TableCore {
                 copy(disk, &candidate.path, &*context.vfs, &target)?;
                 report.copied_files += 1;
             }
-            // The sequence is set when the import is published.
-            records.push(file_record(candidate.id, candidate.summary, 0, 0, now));
+            // The age is set when the import is published.
+            let age = AgeRange::default();
+            records.push(file_record(candidate.id, candidate.summary, 0, age, now));
         }
         context.vfs.sync_dir(context.files.dir())?;
-        let sequence = context.next_sequence();
-        for record in &mut records {
-            record.sequence = sequence;
+        self.publish_import(&mut records, i64::MIN)
+    }
+}
+
+impl TableCore {
+    /// Makes finished files part of the table in one step. They take places in the order of its data:
+    /// newer than every write that was acknowledged before, older than every later one, and of two of
+    /// them the later one is newer.
+    ///
+    /// The table's clock goes on after `newest`, the largest timestamp in them, so that what the table
+    /// stamps later is not hidden by what was imported.
+    pub(super) fn publish_import(&self, files: &mut [FileRecord], newest: i64) -> StoreResult<()> {
+        let _flushing = self.flushing.take();
+        self.writable()?;
+        let ages = self.ages_of_import(files.len())?;
+        for (file, ages) in files.iter_mut().zip(ages) {
+            file.ages = ages;
         }
-        self.adopt_files(&records)
+        let _structure = self.structure.lock();
+        // Under `structure`: a table that is gone has no tablets.
+        self.writable()?;
+        let layout = self.layout();
+        let change = |change: &mut CatalogTransaction<'_>| {
+            for file in files.iter() {
+                change.add_file(file)?;
+                for (end, share) in super::flushing::shares(file, &layout) {
+                    change.replace_files(self.id, end.as_deref(), &[], &[share])?;
+                }
+            }
+            // After a restart too.
+            change.set_flushed(self.id, 0, self.time.last())
+        };
+        self.time.advance_to(newest);
+        let _ = self.edit(change, |_| ())?;
+        self.context.wakeups.compact.wake();
+        Ok(())
     }
 }
 
@@ -187,7 +219,14 @@ fn refused(error: Error, path: &Path) -> Error {
 fn link(disk: &dyn Vfs, from: &Path, to: &Path) -> StoreResult<bool> {
     match disk.hard_link(from, to) {
         Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::OutOfSpace => return Err(error),
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::OutOfSpace | ErrorKind::TooManyOpenFiles
+            ) =>
+        {
+            return Err(error);
+        }
         Err(_) => return Ok(false),
     }
     match disk.open_random(to) {

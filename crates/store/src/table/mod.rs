@@ -1,6 +1,8 @@
 //! One table: routes reads and writes to its memtables and tablets.
 
 mod admin;
+mod attention;
+mod bounded;
 mod bulk;
 mod compacting;
 mod conditional;
@@ -9,15 +11,19 @@ mod core;
 mod flush_turn;
 mod flushing;
 mod import;
-mod parallel;
+mod labels;
 mod pressure;
-mod ranges;
-mod scan;
+mod reading;
+mod running;
 mod time;
+mod trouble;
 mod write;
 
 pub(crate) use self::core::TableCore;
 pub(crate) use admin::TableHandle;
-pub(crate) use context::{Health, StoreContext, Wakeups};
+pub(crate) use attention::Attention;
+pub(crate) use bounded::{GRACE, LONGEST, LOOK, PATIENCE, looks};
+pub(crate) use context::{Health, StoreContext, Wakeup, Wakeups};
 pub(crate) use pressure::Pressure;
+pub(crate) use running::{Running, Watch, Work};
 pub(crate) use write::LoggedCommit;

@@ -28,6 +28,8 @@ const LOAN_STEPS: u64 = 32;
 pub(crate) struct Pressure {
     limit: u64,
     used: AtomicU64,
+    /// What tables hold that cannot be flushed: it is not counted against the others, up to a third of the limit.
+    set_aside: AtomicU64,
     /// Files above `table.file.max` in the tablet that has most of them, in percent of that limit.
     debt_percent: AtomicU64,
     /// When a batch was last written, by the clock that only goes forward; 0 before the first.
@@ -54,6 +56,7 @@ impl Pressure {
             borrower,
             loan: Mutex::new(()),
             used: AtomicU64::new(0),
+            set_aside: AtomicU64::new(0),
             debt_percent: AtomicU64::new(0),
             last_write_nanos: AtomicU64::new(0),
             gate: Mutex::new(()),
@@ -71,7 +74,24 @@ impl Pressure {
     /// Whether nothing more should be let in.
     #[must_use]
     pub(crate) fn is_full(&self) -> bool {
-        self.used() >= self.limit
+        self.pressing() >= self.limit
+    }
+
+    /// Says how much is held by tables that cannot be flushed.
+    pub(crate) fn set_aside(&self, bytes: u64) {
+        let before = self
+            .set_aside
+            .swap(bytes.min(self.limit / 3), Ordering::Relaxed);
+        if before < bytes {
+            let _gate = self.gate.lock();
+            self.freed.notify_all();
+        }
+    }
+
+    /// Bytes in use that a flush can give back.
+    fn pressing(&self) -> u64 {
+        self.used()
+            .saturating_sub(self.set_aside.load(Ordering::Relaxed))
     }
 
     /// Counts memory that a batch takes. Waits for what the cache has to free, if the batch needs what was lent.
@@ -151,7 +171,7 @@ impl Pressure {
     /// Delays the caller in proportion to how near memory and files are to their limits; returns
     /// for how long.
     pub(crate) fn delay(&self, clock: &dyn Clock) -> Duration {
-        let used_percent = self.used() * 100 / self.limit.max(1);
+        let used_percent = self.pressing() * 100 / self.limit.max(1);
         let memory = used_percent.saturating_sub(EASY_PERCENT) * 100 / (100 - EASY_PERCENT);
         let percent = memory
             .max(self.debt_percent.load(Ordering::Relaxed))

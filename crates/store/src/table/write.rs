@@ -1,6 +1,8 @@
 //! Writing: a batch becomes a sorted run, goes through the log, and is published.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ostrakon_cell::source::{Rejection, WriteOutcome};
@@ -16,6 +18,9 @@ use crate::wal::{Commit, Ticket};
 const QUEUE_BYTES: usize = 32 << 20;
 
 /// A batch on its way through the log.
+///
+/// However it ends, its writer is told and the memory it was let in with is given back, unless a
+/// memtable has taken both over: a commit that is dropped was not published.
 pub(crate) struct LoggedCommit {
     /// The table.
     pub(crate) table: Arc<TableCore>,
@@ -26,7 +31,60 @@ pub(crate) struct LoggedCommit {
     /// How sure it must be before the writer is told.
     pub(crate) durability: Durability,
     /// Where the writer waits.
-    pub(crate) ticket: Ticket,
+    ticket: Ticket,
+    /// Whether its memory was given back, or is a memtable's now.
+    given_back: bool,
+    _submitted: Submitted,
+}
+
+/// A batch that its table counts as submitted, until it is published or refused.
+pub(super) struct Submitted(Arc<TableCore>);
+
+impl Submitted {
+    pub(super) fn new(table: &Arc<TableCore>) -> Self {
+        table.submitted.fetch_add(1, Ordering::SeqCst);
+        Self(table.clone())
+    }
+}
+
+impl Drop for Submitted {
+    fn drop(&mut self) {
+        self.0.submitted.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl LoggedCommit {
+    /// Makes the batch visible. `segment` is the log segment that is being written.
+    ///
+    /// # Errors
+    /// The table was deleted meanwhile.
+    pub(crate) fn publish(&mut self, sequence: u64, segment: u64) -> StoreResult<()> {
+        let logged = self.durability > Durability::None;
+        let segment = logged.then_some(segment);
+        self.table.publish(self.run.clone(), sequence, segment)?;
+        self.given_back = true;
+        Ok(())
+    }
+
+    /// Tells the writer, when nothing of the batch is left that should not be.
+    pub(crate) fn settle(mut self, outcome: StoreResult<()>) {
+        self.give_back();
+        self.ticket.settle(outcome);
+    }
+
+    fn give_back(&mut self) {
+        if !std::mem::replace(&mut self.given_back, true) {
+            let memory = self.run.memory() as u64;
+            self.table.context.pressure.give(memory);
+        }
+    }
+}
+
+impl Drop for LoggedCommit {
+    fn drop(&mut self) {
+        self.give_back();
+        self.ticket.abandon();
+    }
 }
 
 impl Commit for LoggedCommit {
@@ -62,27 +120,37 @@ impl PendingWrite for Pending {
 }
 
 impl TableCore {
-    /// Hands a batch to the log.
+    /// Checks a batch and hands it to the log.
     pub(super) fn submit_batch(
         self: &Arc<Self>,
         batch: MutationBatch,
         durability: Option<Durability>,
     ) -> StoreResult<Box<dyn PendingWrite>> {
-        self.check_online()?;
-        self.context.health.check_writable()?;
+        let submitted = Submitted::new(self);
+        self.writable()?;
+        self.check_labels(&batch)?;
         let config = self.config();
-        let (batch, rejections) = self.screen(&config, batch);
+        let (batch, rejections) = self.screen(&config, batch)?;
+        let durability = durability.unwrap_or(config.durability);
+        let ticket = self.commit_batch(submitted, batch, durability)?;
+        Ok(Box::new(Pending { ticket, rejections }))
+    }
+
+    /// Stamps and sorts a batch that was checked, and hands it to the log. It counts as submitted
+    /// since before the table was found on-line.
+    pub(super) fn commit_batch(
+        self: &Arc<Self>,
+        submitted: Submitted,
+        mut batch: MutationBatch,
+        durability: Durability,
+    ) -> StoreResult<Ticket> {
         let ticket = Ticket::default();
-        let pending = Box::new(Pending {
-            ticket: ticket.clone(),
-            rejections,
-        });
         if batch.is_empty() {
             ticket.settle(Ok(()));
-            return Ok(pending);
+            return Ok(ticket);
         }
         self.admit()?;
-        let timestamp = self.time.next(&*self.context.clock);
+        let timestamp = self.time.stamp(&*self.context.clock, &mut batch);
         let prefix = self.row_prefix(&batch);
         let chunk = Arc::new(Chunk::new(batch, timestamp, self.context.buffers.clone()));
         // Sorting here spreads it over the writers; the log thread only hands runs on.
@@ -92,39 +160,59 @@ impl TableCore {
             table: self.clone(),
             chunk,
             run,
-            durability: durability.unwrap_or(config.durability),
-            ticket,
+            durability,
+            ticket: ticket.clone(),
+            given_back: false,
+            _submitted: submitted,
         };
-        if let Err(commit) = self.context.commits.submit(commit, QUEUE_BYTES) {
-            self.context.pressure.give(commit.run.memory() as u64);
-            return Err(Error::new(ErrorKind::Closed, "the store is closed"));
+        match self.context.commits.submit(commit, QUEUE_BYTES) {
+            Ok(()) => Ok(ticket),
+            Err(commit) => {
+                drop(commit);
+                // The log thread may have failed while this waited for room.
+                self.context.health.check_writable()?;
+                Err(Error::new(ErrorKind::Closed, "the store is closed"))
+            }
         }
-        Ok(pending)
     }
 
     /// Leaves out what the table's constraints refuse. Before the log: what is in it is accepted.
-    fn screen(
+    ///
+    /// # Errors
+    /// A constraint panicked; none of the batch may go on.
+    pub(super) fn screen(
         &self,
         config: &TableConfig,
         batch: MutationBatch,
-    ) -> (MutationBatch, Vec<Rejection>) {
+    ) -> StoreResult<(MutationBatch, Vec<Rejection>)> {
         if config.constraints.is_empty() {
-            return (batch, Vec::new());
+            return Ok((batch, Vec::new()));
         }
         let environment = ConstraintEnvironment {
             table: self.status.read().name.clone(),
             ..ConstraintEnvironment::default()
         };
-        let screened = config.constraints.screen(&environment, batch);
+        // Constraints are code of others. They change nothing here, so nothing is left half-done.
+        let screen = AssertUnwindSafe(|| config.constraints.screen(&environment, batch));
+        let screened = catch_unwind(screen).map_err(|_| {
+            Error::new(
+                ErrorKind::Internal,
+                "a constraint of the table panicked and nothing of the batch was written; what is \
+                 printed above says where. Take the constraint off the table (`table config`) or \
+                 correct it",
+            )
+            .with("table", &environment.table)
+        })?;
         let refused = screened.1.iter().map(|one| one.mutations).sum();
         self.context.metrics.constraint_violations.add(refused);
-        screened
+        Ok(screened)
     }
 
     /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has
     /// made some.
     fn admit(self: &Arc<Self>) -> StoreResult<()> {
         let context = &self.context;
+        self.check_share()?;
         let delayed = context.pressure.delay(&*context.clock).as_nanos() as u64;
         if delayed > 0 {
             context.metrics.write_stalls.increment();
@@ -133,17 +221,17 @@ impl TableCore {
         while context.pressure.is_full() {
             let begun = context.clock.monotonic_nanos();
             context.health.check_writable()?;
+            // A table that went off-line meanwhile is not waited for.
+            self.check_online()?;
+            self.check_share()?;
             if context.options.background {
-                if let Some(error) = context.health.background_error() {
-                    return Err(error);
-                }
                 context.wakeups.flush.wake();
                 context.pressure.wait();
                 let now = context.clock.monotonic_nanos();
                 context.metrics.write_stall_nanos.add(now - begun);
             } else {
-                // Nobody else will: make room here.
-                self.flush_memtables()?;
+                // No background thread does it: make room here.
+                self.flush_for_room(false)?;
                 if context.pressure.is_full() {
                     return Ok(());
                 }

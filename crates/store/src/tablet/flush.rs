@@ -5,22 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ostrakon_cell::{ErrorKind, IteratorScope, Range};
 use parking_lot::Mutex;
 
-use super::files::FileRegistry;
-use super::layout::Layout;
 use super::sources::{Stacker, writer_options};
-use crate::catalog::{Catalog, Fence, FileId, FileRecord};
-use crate::compaction::{Cancel, rewrite};
+use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord};
+use crate::compaction::{Cancel, StoppableIterator, rewrite};
 use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
+use crate::options::FileCuts;
 use crate::sorted_file::{FileSummary, SortedFileWriter};
 use crate::threads;
-
-/// Files are cut at a tablet's end once they hold this much: a table of a thousand small tablets is
-/// not flushed to a thousand small files, and neighbours share one instead.
-const SHARED_FILE_BYTES: u64 = 8 << 20;
-
-/// Memtables below this are flushed by one thread.
-const PARALLEL_BYTES: u64 = 32 << 20;
+use crate::version::{FileRegistry, TableVersion};
 
 /// Pieces a thread, where there are as many: the last ones are spread over all threads.
 const PIECES_PER_THREAD: usize = 8;
@@ -30,9 +23,9 @@ pub struct Flush<'a> {
     /// What to write.
     pub memtable: &'a MemtableSnapshot,
     /// The tablets.
-    pub layout: &'a Layout,
-    /// Sequence of the memtable's last batch.
-    pub sequence: u64,
+    pub version: &'a TableVersion,
+    /// The memtable's place in the order of the table's data.
+    pub ages: AgeRange,
     /// Gives names to files.
     pub catalog: &'a Catalog,
     /// Where files go.
@@ -41,6 +34,10 @@ pub struct Flush<'a> {
     pub stacker: &'a Stacker,
     /// Threads that may work, this one among them.
     pub threads: usize,
+    /// Where files end.
+    pub cuts: FileCuts,
+    /// Stops it.
+    pub cancel: &'a Cancel,
 }
 
 impl Flush<'_> {
@@ -82,9 +79,9 @@ impl Flush<'_> {
 
     /// The rows that threads take one piece at a time, as neighbouring ranges.
     fn pieces(&self) -> Vec<Vec<Fence>> {
-        let tablets = self.layout.tablets().iter();
+        let tablets = self.version.tablets().iter();
         let extents: Vec<Fence> = tablets.map(|tablet| tablet.extent.clone()).collect();
-        if self.threads < 2 || self.memtable.memory() < PARALLEL_BYTES {
+        if self.threads < 2 || self.memtable.memory() < self.cuts.parallel_flush_bytes {
             return vec![extents];
         }
         if extents.len() < self.threads {
@@ -116,7 +113,8 @@ impl Flush<'_> {
     fn write_piece(&self, extents: &[Fence], files: &mut Vec<FileRecord>) -> StoreResult<()> {
         let options = writer_options(&self.stacker.config, IteratorScope::Minc);
         let source = Box::new(MemtableIterator::new(self.memtable.clone()));
-        let mut stack = self.stacker.minc(vec![source])?;
+        let source = StoppableIterator::new(source, self.cancel.clone());
+        let mut stack = self.stacker.minc(vec![Box::new(source)])?;
         let mut open: Option<(FileId, SortedFileWriter)> = None;
         let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>| {
             let Some((id, writer)) = open.take() else {
@@ -124,11 +122,13 @@ impl Flush<'_> {
             };
             if writer.entries() > 0 {
                 let (summary, now) = (writer.finish()?, self.stacker.now_millis);
-                files.push(file_record(id, summary, 0, self.sequence, now));
+                files.push(file_record(id, summary, 0, self.ages, now));
             }
             StoreResult::Ok(())
         };
         for extent in extents {
+            // Before a file is created: the store may be closed already.
+            self.cancel.check()?;
             let (_, writer) = match &mut open {
                 Some(open) => open,
                 None => {
@@ -139,8 +139,8 @@ impl Flush<'_> {
                 }
             };
             let range = Range::tablet(extent.after.as_deref(), extent.through.as_deref());
-            rewrite(&mut stack, &range, writer, &Cancel::default())?;
-            if writer.bytes_written() >= SHARED_FILE_BYTES {
+            rewrite(&mut stack, &range, writer, self.cancel)?;
+            if writer.bytes_written() >= self.cuts.flush_bytes {
                 finish(&mut open)?;
             }
         }
@@ -154,7 +154,7 @@ pub fn file_record(
     id: FileId,
     summary: FileSummary,
     generation: u32,
-    sequence: u64,
+    ages: AgeRange,
     created_millis: i64,
 ) -> FileRecord {
     FileRecord {
@@ -165,7 +165,7 @@ pub fn file_record(
         first_row: summary.first_row,
         last_row: summary.last_row,
         generation,
-        sequence,
+        ages,
         created_millis,
     }
 }

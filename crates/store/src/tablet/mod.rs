@@ -1,16 +1,10 @@
-//! Tablets: one range of rows each, and the files that hold them.
-//!
-//! A tablet here is a value that never changes; flush, compaction and split make new ones, which the
-//! table publishes. Splitting and merging touch no file.
+//! Flushes, and the iterators that a tablet is read through.
 
-mod files;
 mod flush;
-mod layout;
 mod sources;
-mod split;
 
-pub use files::{FileRegistry, TableFile};
+pub use crate::version::{
+    FileRegistry, Spread, TableFile, TableVersion as Layout, TabletFile, TabletView, split_points,
+};
 pub use flush::{Flush, file_record};
-pub use layout::{Layout, TabletFile, TabletView};
 pub use sources::{Stacker, file_sources, tablet_sources, writer_options};
-pub use split::{Spread, split_points};

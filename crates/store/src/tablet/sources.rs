@@ -3,18 +3,20 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, BoxedIterator, IteratorEnvironment, IteratorRegistry, IteratorScope,
+    Authorizations, BoxedIterator, Interrupt, IteratorEnvironment, IteratorRegistry, IteratorScope,
     IteratorSetting,
 };
+use parking_lot::Mutex;
 
-use super::layout::{TabletFile, TabletView};
 use crate::catalog::{Fence, FileId};
 use crate::codec::Compression;
+use crate::compaction::Cancel;
 use crate::error::StoreResult;
 use crate::iterator::{SystemOptions, system_stack};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::properties::{BloomFunctor, TableConfig};
-use crate::sorted_file::{FilterFunctor, FilterOptions, LocalityGroup, WriterOptions};
+use crate::sorted_file::{FilterFunctor, FilterOptions, LabelFilter, LocalityGroup, WriterOptions};
+use crate::version::{TabletFile, TabletView};
 
 /// Builds the stacks of one table as its properties say at one moment.
 #[derive(Clone)]
@@ -27,9 +29,29 @@ pub struct Stacker {
     pub table: Arc<str>,
     /// Milliseconds since 1970, the same for all iterators of a stack.
     pub now_millis: i64,
+    /// Whether scans have promised to answer before they have filled a batch.
+    pub answers_early: bool,
+    /// What the iterators poll.
+    pub interrupt: Interrupt,
+    /// What a stack may read ahead; `None` for as much as is useful.
+    pub look_ahead_bytes: Option<usize>,
 }
 
 impl Stacker {
+    /// Builds stacks that stop with `cancel`.
+    #[must_use]
+    pub fn stopped_by(mut self, cancel: &Cancel) -> Self {
+        self.interrupt = cancel.interrupt().clone();
+        self
+    }
+
+    /// Builds stacks of flushes without the table's own iterators.
+    #[must_use]
+    pub fn without_flush_iterators(mut self) -> Self {
+        self.config = Arc::new(self.config.without_flush_iterators());
+        self
+    }
+
     /// The stack of a scan: what the reader may see of `sources` (newest first).
     pub fn scan(
         &self,
@@ -66,10 +88,33 @@ impl Stacker {
         self.stack(sources, environment, iterators)
     }
 
+    /// Tells which labels a reader may see who holds `authorizations`, for sources that can leave out
+    /// what has none of them.
+    #[must_use]
+    pub fn label_filter(&self, authorizations: &Authorizations) -> LabelFilter {
+        let unlabelled_is_public = self.config.default_visibility.is_none();
+        let evaluator = Mutex::new(self.system_options().evaluator(authorizations));
+        Arc::new(move |label| {
+            (label.is_empty() && unlabelled_is_public)
+                || evaluator.lock().evaluate(label).is_visible()
+        })
+    }
+
+    fn system_options(&self) -> SystemOptions {
+        SystemOptions {
+            default_label: self.config.default_visibility.clone().unwrap_or_default(),
+            deletes_fail: self.config.deletes_fail,
+            yields: self.answers_early,
+            look_ahead_bytes: self.look_ahead_bytes,
+            ..SystemOptions::default()
+        }
+    }
+
     fn environment(&self, scope: IteratorScope) -> IteratorEnvironment {
         IteratorEnvironment {
             now_millis: self.now_millis,
             table: self.table.clone(),
+            interrupt: self.interrupt.clone(),
             ..IteratorEnvironment::new(scope)
         }
     }
@@ -80,13 +125,11 @@ impl Stacker {
         environment: IteratorEnvironment,
         extra: &[IteratorSetting],
     ) -> StoreResult<BoxedIterator> {
-        let options = SystemOptions {
-            default_label: self.config.default_visibility.clone().unwrap_or_default(),
-            deletes_fail: self.config.deletes_fail,
-            ..SystemOptions::default()
-        };
-        let system = system_stack(sources, &environment, &options);
-        let own = self.config.iterators(environment.scope);
+        let system = system_stack(sources, &environment, &self.system_options());
+        let own = self
+            .config
+            .iterators(environment.scope)
+            .map_err(|error| error.with("table", &self.table))?;
         if extra.is_empty() {
             return self.registry.stack(system, own, &environment);
         }
@@ -96,19 +139,21 @@ impl Stacker {
     }
 }
 
-/// What a tablet is read from, newest first: memtables, then files. `memtables` are newest first.
+/// What a scan reads of a tablet, newest first: memtables, then files without the blocks of which
+/// `labels` admits none. `memtables` are newest first.
 #[must_use]
 pub fn tablet_sources(
     tablet: &TabletView,
     memtables: &[MemtableSnapshot],
     fill_cache: bool,
+    labels: &LabelFilter,
 ) -> Vec<BoxedIterator> {
     let mut sources: Vec<BoxedIterator> = memtables
         .iter()
         .filter(|memtable| !memtable.is_empty())
         .map(|memtable| Box::new(MemtableIterator::new(memtable.clone())) as BoxedIterator)
         .collect();
-    sources.extend(file_sources(&tablet.files, fill_cache));
+    sources.extend(sources_of(&tablet.files, fill_cache, Some(labels)));
     sources
 }
 
@@ -116,6 +161,14 @@ pub fn tablet_sources(
 /// rows, becomes one iterator with several fences.
 #[must_use]
 pub fn file_sources(files: &[TabletFile], fill_cache: bool) -> Vec<BoxedIterator> {
+    sources_of(files, fill_cache, None)
+}
+
+fn sources_of(
+    files: &[TabletFile],
+    fill_cache: bool,
+    labels: Option<&LabelFilter>,
+) -> Vec<BoxedIterator> {
     let mut seen: Vec<FileId> = Vec::with_capacity(files.len());
     let mut sources: Vec<BoxedIterator> = Vec::with_capacity(files.len());
     for file in files {
@@ -129,7 +182,10 @@ pub fn file_sources(files: &[TabletFile], fill_cache: bool) -> Vec<BoxedIterator
             .filter(|other| other.reference.file == id)
             .map(|other| other.reference.fence.clone())
             .collect();
-        let iterator = file.file.reader().iterator(&fences);
+        let mut iterator = file.file.reader().iterator(&fences);
+        if let Some(labels) = labels {
+            iterator = iterator.with_label_filter(labels.clone());
+        }
         sources.push(if fill_cache {
             Box::new(iterator)
         } else {

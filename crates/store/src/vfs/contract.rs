@@ -20,8 +20,8 @@ use crate::error::{Error, ErrorKind, StoreResult};
 ///   sync.
 /// * `rename` is atomic: after a crash the target is either the old file or the new one.
 /// * Errors name the path and the operation, and their kind tells what to do: `NotFound`,
-///   `AlreadyExists`, `OutOfSpace`, `ReadOnly`, `Locked`, `Corruption` (a file shorter than it
-///   should be), else `Io`.
+///   `AlreadyExists`, `OutOfSpace`, `TooManyOpenFiles`, `ReadOnly`, `PermissionDenied`, `Locked`,
+///   `Corruption` (a file shorter than it should be), else `Io`.
 ///
 /// Paths are those of the operating system. Handed around as `Arc<dyn Vfs>`.
 pub trait Vfs: Send + Sync + Debug {
@@ -78,12 +78,22 @@ pub trait Vfs: Send + Sync + Debug {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> StoreResult<()>;
 
-    /// Takes the exclusive lock kept in the file `path`, creating it if absent.
+    /// Takes the exclusive lock of the directory that holds `path`, and says in that file, which is
+    /// created if absent, by whom.
     ///
-    /// Never waits. If another process, or another handle in this one, holds it: `Locked`, and the
-    /// message names the holder (process id and command). The lock ends when the guard is dropped
-    /// or the process dies.
+    /// Never waits. If another process, or another handle in this one, holds the lock, shared or not:
+    /// `Locked`, and the message names a holder (process id and command). The lock ends when the guard
+    /// is dropped or the process dies. It holds although the file is removed or replaced.
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>>;
+
+    /// Takes the lock of the directory that holds `path` together with others that only read.
+    /// Changes nothing on the disk, and needs no permission but to read the directory.
+    ///
+    /// Never waits. `Locked` while somebody holds the exclusive lock. A disk without shared locks takes
+    /// the exclusive one, which is the default.
+    fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        self.lock(path)
+    }
 
     /// Bytes that may still be written to the file system holding `dir`.
     fn free_space(&self, dir: &Path) -> StoreResult<u64>;
@@ -312,8 +322,15 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     fn sync_data(&self) -> StoreResult<()>;
 }
 
-/// Holds an exclusive lock until dropped.
+/// Holds a lock until dropped.
 pub trait FileLock: Send + Sync + Debug {
-    /// The file that carries the lock.
+    /// The file that names the holder.
     fn path(&self) -> &Path;
+
+    /// An error if the lock protects the directory no more: it was moved or replaced by another, or
+    /// this is a child of the process that took the lock. Cheap; to be called before what a second
+    /// writer would be harmed by.
+    fn check(&self) -> StoreResult<()> {
+        Ok(())
+    }
 }

@@ -10,6 +10,10 @@
 //! aligned windows. Helper threads, which belong to the process and not to a store, wait for the disk:
 //! two windows of a file are written while a third is filled. A window that is read belongs to a
 //! reader only while somebody looks at it.
+//!
+//! A process that was forked has no helper of its parent: it starts helpers of its own. A file whose
+//! writing began before the fork cannot be finished in the child, since windows may be under way
+//! that only the parent hears of; each call on it fails there.
 
 #![expect(
     clippy::disallowed_types,
@@ -19,15 +23,16 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_channel::{Sender, unbounded};
 use parking_lot::{Condvar, Mutex};
 
 use super::contract::{Job, SequentialFile, StreamingFile};
-use super::fault::{Operation, io_error, poisoned, short_file};
+use super::fault::{Operation, check_process, io_error, poisoned, short_file};
 use super::system;
 use super::window::{ALIGN, Window, go_buffered, refuses_direct};
 use crate::error::{Error, StoreResult};
@@ -46,39 +51,94 @@ const IDLE_WINDOWS: usize = 8;
 /// Threads that wait for the disk in place of others.
 const HELPERS: usize = 4;
 
-/// What all files of the process share. The helpers wait for jobs as long as the process lives.
+/// What all files of a process share. The helpers wait for jobs as long as the process lives.
 struct Shared {
+    process: u32,
     jobs: Option<Sender<Job>>,
     idle: Mutex<Vec<Window>>,
+    /// That of a child which was forked from this process.
+    child: OnceLock<Box<Shared>>,
 }
 
-fn shared() -> &'static Shared {
-    static SHARED: OnceLock<Shared> = OnceLock::new();
-    SHARED.get_or_init(|| {
-        let (sender, receiver) = unbounded::<Job>();
-        let started = (0..HELPERS)
-            .filter(|number| {
-                let receiver = receiver.clone();
-                let work = move || receiver.iter().for_each(|job| job());
-                threads::spawn(&format!("disk-{number}"), work).is_ok()
-            })
-            .count();
-        Shared {
-            jobs: (started > 0).then_some(sender),
-            idle: Mutex::new(Vec::new()),
+/// That of the first process, then those of its children, each forked from the one before.
+static FIRST: OnceLock<Box<Shared>> = OnceLock::new();
+
+/// The process that is starting its helpers, 0 if none is: a child that was forked in the middle of
+/// that must not wait for it.
+static STARTING: AtomicU32 = AtomicU32::new(0);
+
+/// What the files of `process`, which is this one, share; `None` where it cannot have anything.
+fn shared_by(process: u32) -> Option<&'static Shared> {
+    let mut place = &FIRST;
+    loop {
+        if place.get().is_none() {
+            let starting = STARTING.load(Ordering::Acquire);
+            if starting != 0 && starting != process {
+                return None;
+            }
+            STARTING.store(process, Ordering::Release);
+            place.get_or_init(|| Box::new(Shared::start(process)));
+            STARTING.store(0, Ordering::Release);
         }
-    })
+        let shared = place.get()?;
+        if shared.process == process {
+            return Some(shared);
+        }
+        place = &shared.child;
+    }
 }
 
-/// Has `job` done by a helper; without helpers it comes back.
+/// What the files of this process share.
+fn shared() -> Option<&'static Shared> {
+    shared_by(std::process::id())
+}
+
+/// Has `job` done by a helper; without helpers it comes back. A job that panics ends, and the helper goes on.
 pub(super) fn beside(job: Job) -> Result<(), Job> {
-    match &shared().jobs {
+    match shared().and_then(|shared| shared.jobs.as_ref()) {
         Some(jobs) => jobs.send(job).map_err(|error| error.0),
         None => Err(job),
     }
 }
 
+/// An empty window for so many bytes.
+fn take_window(bytes: usize) -> Window {
+    match shared() {
+        Some(shared) => shared.take(bytes),
+        None => Window::new(bytes.max(WINDOW_BYTES).next_multiple_of(ALIGN)),
+    }
+}
+
+/// Keeps a window for whoever comes next.
+fn put_window(window: Window) {
+    if let Some(shared) = shared() {
+        shared.put(window);
+    }
+}
+
 impl Shared {
+    fn start(process: u32) -> Self {
+        let (sender, receiver) = unbounded::<Job>();
+        let started = (0..HELPERS)
+            .filter(|number| {
+                let receiver = receiver.clone();
+                let work = move || {
+                    for job in receiver {
+                        // Who waits for a job is told by what the job leaves behind when it unwinds.
+                        let _ = catch_unwind(AssertUnwindSafe(job));
+                    }
+                };
+                threads::spawn(&format!("disk-{number}"), work).is_ok()
+            })
+            .count();
+        Self {
+            process,
+            jobs: (started > 0).then_some(sender),
+            idle: Mutex::new(Vec::new()),
+            child: OnceLock::new(),
+        }
+    }
+
     /// An empty window for so many bytes.
     fn take(&self, bytes: usize) -> Window {
         if bytes > WINDOW_BYTES {
@@ -111,6 +171,8 @@ pub(super) struct DirectWriter {
 struct Written {
     file: File,
     path: PathBuf,
+    /// The process that began to write.
+    process: u32,
     failed: AtomicBool,
     state: Mutex<WrittenState>,
     landed: Condvar,
@@ -135,6 +197,7 @@ impl DirectWriter {
             file: Arc::new(Written {
                 file,
                 path: path.to_owned(),
+                process: std::process::id(),
                 failed: AtomicBool::new(false),
                 state: Mutex::default(),
                 landed: Condvar::new(),
@@ -145,18 +208,20 @@ impl DirectWriter {
     }
 
     fn send(&mut self) -> StoreResult<()> {
-        let Some(mut window) = self.window.take() else {
+        let Some(window) = self.window.take() else {
             return Ok(());
         };
         self.file.wait_until(UNDER_WAY - 1)?;
         let (file, offset) = (Arc::clone(&self.file), self.offset);
         self.offset += window.len as u64;
         self.file.state.lock().under_way += 1;
-        let left = beside(Box::new(move || {
-            let outcome = file.write(window.padded(), offset);
-            shared().put(window);
-            file.land(outcome);
-        }));
+        let landing = Landing {
+            file,
+            outcome: Some(Err(io::Error::other(
+                "the thread that wrote to the disk panicked",
+            ))),
+        };
+        let left = beside(Box::new(move || landing.write(window, offset)));
         if let Err(job) = left {
             job();
         }
@@ -164,7 +229,31 @@ impl DirectWriter {
     }
 }
 
+/// One window under way. However its writing ends, its file hears of it.
+struct Landing {
+    file: Arc<Written>,
+    outcome: Option<io::Result<()>>,
+}
+
+impl Landing {
+    fn write(mut self, mut window: Window, offset: u64) {
+        self.outcome = Some(self.file.write(window.padded(), offset));
+        put_window(window);
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        self.file.land(self.outcome.take().unwrap_or(Ok(())));
+    }
+}
+
 impl Written {
+    /// An error in a child of the process that began to write.
+    fn check_process(&self) -> StoreResult<()> {
+        check_process(self.process, &self.path)
+    }
+
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match self.file.write_all_at(bytes, offset) {
             Err(error) if refuses_direct(&error) => {
@@ -207,10 +296,9 @@ impl Written {
 
 impl StreamingFile for DirectWriter {
     fn write_all(&mut self, mut bytes: &[u8]) -> StoreResult<()> {
+        self.file.check_process()?;
         while !bytes.is_empty() {
-            let window = self
-                .window
-                .get_or_insert_with(|| shared().take(WINDOW_BYTES));
+            let window = self.window.get_or_insert_with(|| take_window(WINDOW_BYTES));
             bytes = window.append(bytes);
             if window.is_full() {
                 self.send()?;
@@ -220,6 +308,7 @@ impl StreamingFile for DirectWriter {
     }
 
     fn finish(mut self: Box<Self>) -> StoreResult<()> {
+        self.file.check_process()?;
         let len = self.offset + self.window.as_ref().map_or(0, |window| window.len as u64);
         self.send()?;
         let file = &self.file;
@@ -237,7 +326,7 @@ impl StreamingFile for DirectWriter {
 impl Drop for DirectWriter {
     fn drop(&mut self) {
         if let Some(window) = self.window.take() {
-            shared().put(window);
+            put_window(window);
         }
     }
 }
@@ -292,7 +381,7 @@ impl SequentialFile for DirectReader {
     fn read(&self, offset: u64, bytes: usize, see: &mut dyn FnMut(&[u8])) -> StoreResult<()> {
         let before = (offset % ALIGN as u64) as usize;
         let needed = before.saturating_add(bytes);
-        let mut window = shared().take(needed);
+        let mut window = take_window(needed);
         let filled = self.fill(&mut window, offset - before as u64, needed);
         let outcome = match (filled, window.bytes().get(before..needed)) {
             (Ok(()), Some(found)) => {
@@ -307,7 +396,7 @@ impl SequentialFile for DirectReader {
                 Err(io_error(Operation::Read, &self.path, error).with("offset", offset))
             }
         };
-        shared().put(window);
+        put_window(window);
         outcome
     }
 }
@@ -392,6 +481,65 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A fork copies no thread: the child has helpers of its own, and those of the parent are left alone.
+    #[test]
+    fn a_child_process_starts_helpers_of_its_own() {
+        let own = shared().unwrap();
+        let child = shared_by(own.process ^ 1).unwrap();
+        let grandchild = shared_by(own.process ^ 3).unwrap();
+        assert!(!std::ptr::eq(own, child) && !std::ptr::eq(child, grandchild));
+        assert!(std::ptr::eq(own, shared().unwrap()));
+        assert!(std::ptr::eq(child, shared_by(own.process ^ 1).unwrap()));
+        for shared in [own, child, grandchild] {
+            let (sender, receiver) = unbounded();
+            let job: Job = Box::new(move || sender.send(7).unwrap());
+            assert!(shared.jobs.as_ref().unwrap().send(job).is_ok());
+            assert_eq!(receiver.recv(), Ok(7));
+        }
+    }
+
+    #[test]
+    fn a_file_that_another_process_began_to_write_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let mut writer = Box::new(DirectWriter::new(create(&path), &path));
+        // As if this were the child.
+        Arc::get_mut(&mut writer.file).unwrap().process ^= 1;
+        for outcome in [writer.write_all(&[1]), writer.finish()] {
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains("fork"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_helper_is_an_error_and_the_helper_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let mut writer = Box::new(DirectWriter::new(create(&path), &path));
+        writer.write_all(&[1]).unwrap();
+        for _ in 0..2 * HELPERS {
+            let landing = Landing {
+                file: Arc::clone(&writer.file),
+                outcome: Some(Err(io::Error::other("panicked"))),
+            };
+            writer.file.state.lock().under_way += 1;
+            let job: Job = Box::new(move || {
+                let _landing = landing;
+                panic!("a test panics on purpose");
+            });
+            assert!(beside(job).is_ok());
+        }
+        let error = writer.finish().unwrap_err();
+        assert!(format!("{error:?}").contains("panicked"), "{error:?}");
+        // All helpers are still there.
+        let (sender, receiver) = unbounded();
+        for _ in 0..2 * HELPERS {
+            let sender = sender.clone();
+            assert!(beside(Box::new(move || sender.send(()).unwrap())).is_ok());
+        }
+        assert_eq!(receiver.iter().take(2 * HELPERS).count(), 2 * HELPERS);
     }
 
     #[test]

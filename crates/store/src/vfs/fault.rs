@@ -86,14 +86,14 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
             ),
         ),
         Some(Errno::MFILE) => (
-            ErrorKind::OutOfSpace,
+            ErrorKind::TooManyOpenFiles,
             format!(
                 "cannot {operation}: this process has too many open files; raise the limit \
                  (`ulimit -n`) or lower the store's open-file setting"
             ),
         ),
         Some(Errno::NFILE) => (
-            ErrorKind::OutOfSpace,
+            ErrorKind::TooManyOpenFiles,
             format!(
                 "cannot {operation}: the machine has too many open files; close other programs, \
                  raise fs.file-max, or lower the store's open-file setting"
@@ -111,7 +111,7 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
             format!("cannot {operation}: this user may not write here; change owner or mode"),
         ),
         Some(Errno::ACCESS | Errno::PERM) => (
-            ErrorKind::Io,
+            ErrorKind::PermissionDenied,
             format!("cannot {operation}: this user may not read it; change its owner or mode"),
         ),
         Some(Errno::IO) => (
@@ -159,6 +159,29 @@ pub fn short_file(path: &Path, offset: u64, wanted: usize, len: u64) -> Error {
     .with("file", path.display())
 }
 
+/// The id of this process, for [`check_process`].
+#[must_use]
+pub fn this_process() -> u32 {
+    std::process::id()
+}
+
+/// An error in any process but `owner`: what was opened before a fork is of no use in the child, which
+/// has none of the threads behind it and shares the lock with its parent.
+///
+/// # Errors
+/// [`ErrorKind::Unsupported`] in the child.
+pub fn check_process(owner: u32, path: &Path) -> Result<(), Error> {
+    if owner == std::process::id() {
+        return Ok(());
+    }
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "this was opened before the process was forked, and only the parent may use it: open it again in the child",
+    )
+    .with("file", path.display())
+    .with("opened by process", owner))
+}
+
 /// A file that already failed a write or a sync.
 #[must_use]
 pub fn poisoned(operation: Operation, path: &Path) -> Error {
@@ -196,13 +219,13 @@ mod tests {
             (
                 Operation::Open,
                 Errno::MFILE,
-                ErrorKind::OutOfSpace,
+                ErrorKind::TooManyOpenFiles,
                 "ulimit -n",
             ),
             (
                 Operation::Open,
                 Errno::NFILE,
-                ErrorKind::OutOfSpace,
+                ErrorKind::TooManyOpenFiles,
                 "open-file setting",
             ),
             (
@@ -220,7 +243,7 @@ mod tests {
             (
                 Operation::Open,
                 Errno::ACCESS,
-                ErrorKind::Io,
+                ErrorKind::PermissionDenied,
                 "may not read",
             ),
             (

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -32,7 +32,8 @@ enum Node {
 #[derive(Debug, Default)]
 struct MemoryFile {
     content: RwLock<Content>,
-    locked: AtomicBool,
+    /// How many share its lock; −1 for one that has it alone.
+    locked: AtomicI64,
 }
 
 /// Bytes in pieces of equal size, so that growing never copies. An absent piece reads as zeros.
@@ -120,6 +121,28 @@ impl MemoryVfs {
             }
             None => Err(refused(operation, path, std::io::ErrorKind::NotFound)),
         }
+    }
+
+    fn lock_if(
+        &self,
+        path: &Path,
+        join: impl Fn(i64) -> Option<i64>,
+    ) -> StoreResult<Box<dyn FileLock>> {
+        let file = self.file_or_new(Operation::Lock, path)?;
+        let joined = file
+            .locked
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, join);
+        if joined.is_err() {
+            return Err(Error::new(
+                ErrorKind::Locked,
+                "the store is in use through another handle of this process; close that one first",
+            )
+            .with("file", path.display()));
+        }
+        Ok(Box::new(MemoryLock {
+            file,
+            path: path.to_owned(),
+        }))
     }
 
     fn file_or_new(&self, operation: Operation, path: &Path) -> StoreResult<Arc<MemoryFile>> {
@@ -354,18 +377,11 @@ impl Vfs for MemoryVfs {
     }
 
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
-        let file = self.file_or_new(Operation::Lock, path)?;
-        if file.locked.swap(true, Ordering::AcqRel) {
-            return Err(Error::new(
-                ErrorKind::Locked,
-                "the store is in use through another handle of this process; close that one first",
-            )
-            .with("file", path.display()));
-        }
-        Ok(Box::new(MemoryLock {
-            file,
-            path: path.to_owned(),
-        }))
+        self.lock_if(path, |holders| (holders == 0).then_some(-1))
+    }
+
+    fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        self.lock_if(path, |holders| (holders >= 0).then_some(holders + 1))
     }
 
     fn free_space(&self, _dir: &Path) -> StoreResult<u64> {
@@ -387,7 +403,11 @@ impl FileLock for MemoryLock {
 
 impl Drop for MemoryLock {
     fn drop(&mut self) {
-        self.file.locked.store(false, Ordering::Release);
+        let leave = |holders: i64| Some((holders - 1).max(0));
+        let _ = self
+            .file
+            .locked
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, leave);
     }
 }
 

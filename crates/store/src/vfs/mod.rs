@@ -6,8 +6,10 @@
 
 mod appended;
 mod contract;
+mod copy;
 mod direct;
 mod fault;
+mod lock;
 mod memory;
 mod names;
 mod real;
@@ -18,7 +20,8 @@ pub use contract::{
     DirectoryEntry, FileLock, FileSyncer, Job, RandomAccessFile, ReadableFile, SequentialFile,
     StreamingFile, Vfs, WritableFile,
 };
-pub use fault::{Operation, io_error, poisoned, short_file};
+pub use copy::{copy_file, remove_tree};
+pub use fault::{Operation, check_process, io_error, poisoned, short_file, this_process};
 pub use memory::MemoryVfs;
 pub use names::WatchedNames;
 pub use real::{RealVfs, machine_memory_bytes};

@@ -186,6 +186,10 @@ impl Vfs for WatchedNames {
         self.disk.lock(path)
     }
 
+    fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        self.disk.lock_shared(path)
+    }
+
     fn free_space(&self, dir: &Path) -> StoreResult<u64> {
         self.disk.free_space(dir)
     }

@@ -7,12 +7,11 @@
 )]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use super::appended::AppendedFile;
@@ -22,8 +21,9 @@ use super::contract::{
 };
 use super::direct::{self, DirectReader, DirectWriter};
 use super::fault::{Operation, io_error, short_file};
+use super::lock::{self, Mode};
 use super::system;
-use crate::error::{Error, ErrorKind, StoreResult};
+use crate::error::StoreResult;
 
 /// Directories and files of the operating system. Advisory locks are `flock`, so they hold between
 /// processes and between handles of one process alike.
@@ -158,27 +158,11 @@ impl Vfs for RealVfs {
     }
 
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(|e| io_error(Operation::Lock, path, e))?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(held_by_another(path, &file)),
-            Err(e) => return Err(io_error(Operation::Lock, path, e.into())),
-        }
-        // Who holds it is only a courtesy to the next one who tries; the lock itself is the
-        // kernel's.
-        file.set_len(0)
-            .and_then(|()| file.write_all(describe_this_process().as_bytes()))
-            .map_err(|e| io_error(Operation::Lock, path, e))?;
-        Ok(Box::new(RealLock {
-            _file: file,
-            path: path.to_owned(),
-        }))
+        lock::take(path, Mode::Alone)
+    }
+
+    fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        lock::take(path, Mode::Shared)
     }
 
     fn free_space(&self, dir: &Path) -> StoreResult<u64> {
@@ -192,54 +176,6 @@ impl Vfs for RealVfs {
 #[must_use]
 pub fn machine_memory_bytes() -> u64 {
     system::machine_memory()
-}
-
-/// One line for the lock file: process id, then the command.
-fn describe_this_process() -> String {
-    let command = fs::read_to_string("/proc/self/comm")
-        .ok()
-        .or_else(|| {
-            let program = std::env::args_os().next()?;
-            Some(
-                Path::new(&program)
-                    .file_name()?
-                    .to_string_lossy()
-                    .into_owned(),
-            )
-        })
-        .unwrap_or_else(|| "unknown".to_owned());
-    format!("{} {}\n", std::process::id(), command.trim())
-}
-
-fn held_by_another(path: &Path, file: &File) -> Error {
-    let mut bytes = [0_u8; 256];
-    let len = file.read_at(&mut bytes, 0).unwrap_or(0);
-    let text = String::from_utf8_lossy(bytes.get(..len).unwrap_or_default()).into_owned();
-    let holder = match text.trim().split_once(' ') {
-        Some((pid, command)) if pid == std::process::id().to_string() => {
-            format!("this process (pid {pid}, {command}) through another handle")
-        }
-        Some((pid, command)) => format!("process {pid} ({command})"),
-        None => "another process".to_owned(),
-    };
-    Error::new(
-        ErrorKind::Locked,
-        format!("the store is in use by {holder}; close it there, or wait until it ends"),
-    )
-    .with("file", path.display())
-}
-
-#[derive(Debug)]
-struct RealLock {
-    /// Closing the file releases the lock.
-    _file: File,
-    path: PathBuf,
-}
-
-impl FileLock for RealLock {
-    fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 #[derive(Debug)]
@@ -325,60 +261,8 @@ impl RandomAccessFile for RealFile {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-    use std::io::BufRead;
-
     use super::*;
-
-    #[test]
-    fn the_holder_of_a_lock_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("LOCK");
-        let lock = RealVfs.lock(&path).unwrap();
-        let content = fs::read_to_string(&path).unwrap();
-        let (pid, command) = content.trim_end().split_once(' ').unwrap();
-        assert_eq!(pid, std::process::id().to_string());
-        assert!(!command.is_empty());
-        let text = RealVfs.lock(&path).unwrap_err().to_string();
-        assert!(
-            text.contains("this process") && text.contains(pid),
-            "{text}"
-        );
-        drop(lock);
-
-        // Another process: this test program again, running only the test below.
-        let mut other = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", HOLDER, "--ignored", "--nocapture"])
-            .env(HOLDER_PATH, &path)
-            .stdin(std::process::Stdio::piped())
-            .stdout(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = io::BufReader::new(other.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().ends_with(HOLDS)));
-        let error = RealVfs.lock(&path).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Locked);
-        let expected = format!("process {} (", other.id());
-        assert!(error.to_string().contains(&expected), "{error}");
-        other.kill().unwrap();
-        other.wait().unwrap();
-        drop(RealVfs.lock(&path).unwrap());
-    }
-
-    const HOLDER: &str = "vfs::real::tests::holds_a_lock_until_killed";
-    const HOLDER_PATH: &str = "OSTRAKON_TEST_LOCK";
-    const HOLDS: &str = "the lock is held";
-
-    #[test]
-    #[ignore = "run by the_holder_of_a_lock_is_named in a process of its own"]
-    fn holds_a_lock_until_killed() {
-        let Some(path) = std::env::var_os(HOLDER_PATH) else {
-            return;
-        };
-        let _lock = RealVfs.lock(Path::new(&path)).unwrap();
-        writeln!(io::stdout(), "{HOLDS}").unwrap();
-        // Ends when killed, or when the parent is gone.
-        io::stdin().read_line(&mut String::new()).unwrap();
-    }
+    use crate::error::ErrorKind;
 
     #[test]
     fn a_read_only_directory_is_told() {

@@ -53,10 +53,24 @@ impl Ticket {
         self.0.outcome.lock().is_some()
     }
 
-    /// Makes the outcome known.
+    /// Makes the outcome known; the first one counts.
     pub fn settle(&self, outcome: Result<(), Error>) {
-        *self.0.outcome.lock() = Some(outcome);
-        self.0.settled.notify_all();
+        let mut known = self.0.outcome.lock();
+        if known.is_none() {
+            *known = Some(outcome);
+            self.0.settled.notify_all();
+        }
+    }
+
+    /// Makes known, if nothing else is, that there will be no outcome.
+    pub fn abandon(&self) {
+        if !self.is_settled() {
+            self.settle(Err(Error::new(
+                ErrorKind::Internal,
+                "the log stopped before the write was acknowledged; it may be there when the store \
+                 is opened again",
+            )));
+        }
     }
 }
 
@@ -131,5 +145,16 @@ impl<C: Commit> CommitGroup<C> {
         self.queue.lock().closed = true;
         self.arrived.notify_all();
         self.left.notify_all();
+    }
+
+    /// Lets nothing more in and drops what waits: there is nothing left that takes it.
+    pub fn abandon(&self) {
+        self.close();
+        let waiting = {
+            let mut queue = self.queue.lock();
+            queue.bytes = 0;
+            std::mem::take(&mut queue.waiting)
+        };
+        drop(waiting);
     }
 }

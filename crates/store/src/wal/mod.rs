@@ -6,12 +6,14 @@
 
 mod format;
 mod group;
+mod log;
 mod reader;
 #[cfg(test)]
 mod tests;
 mod writer;
 
-pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES};
+pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd};
 pub use group::{Commit, CommitGroup, Ticket};
-pub use reader::{Damage, SegmentReader, list_segments, missing_segments};
-pub use writer::WalWriter;
+pub use log::{KnownLog, LogPart, LogReader, list_segments, missing_segments};
+pub use reader::{Damage, SegmentPlace, SegmentReader};
+pub use writer::{LogOrigin, WalWriter};

@@ -1,12 +1,11 @@
-//! Reads segments back, and tells a torn end from damage.
+//! Reads one segment back, and tells a torn end from damage.
 
 use std::path::{Path, PathBuf};
 
 use super::format::{
-    RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, decode_record, decode_record_header,
-    decode_segment_header,
+    NO_TABLE, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, decode_record,
+    decode_record_header, decode_segment_header,
 };
-use super::writer::segment_path;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
@@ -19,99 +18,79 @@ pub struct Damage {
     pub offset: u64,
     /// What is known of it.
     pub message: String,
+    /// Tables that end where the log is damaged: they may lack writes that came behind.
+    pub tables: Vec<String>,
 }
 
 impl Damage {
-    /// The damage as an error.
+    /// What is wrong, and where in the file.
     #[must_use]
-    pub fn to_error(&self) -> Error {
-        Error::corruption(self.message.clone())
-            .with("file", self.path.display())
-            .with("offset", self.offset)
+    pub fn to_text(&self) -> String {
+        match self.offset {
+            0 => self.message.clone(),
+            offset => format!("{} (offset: {offset})", self.message),
+        }
     }
+}
+
+/// Where a segment stands in its log.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SegmentPlace {
+    /// The number in its name.
+    pub number: u64,
+    /// The store that it must belong to; 0: any.
+    pub store: u64,
+    /// Sequence of the last batch before it; 0: not known.
+    pub sequence: u64,
+    /// Whether no segment follows: it alone may end in the middle of a record.
+    pub is_last: bool,
+    /// It is known to hold records up to this byte: a place before that where reading stops is
+    /// damage. 0: nothing is known.
+    pub written: u64,
 }
 
 /// One segment in memory.
 pub struct SegmentReader {
     path: PathBuf,
     bytes: Vec<u8>,
+    header: Option<SegmentHeader>,
+    place: SegmentPlace,
     at: usize,
-    is_last: bool,
     damage: Option<Damage>,
-    /// Up to here there are records, as somebody knows who saw them on the disk.
-    written: u64,
+    /// Checksum of the last record that was read, or of the header.
+    sum: u32,
+    /// Sequence of the last batch that was read.
+    sequence: u64,
     /// What the records read so far say was on the disk.
     synced: u64,
 }
 
-/// The segments in `dir`, oldest first.
-pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf)>> {
-    let mut segments: Vec<(u64, PathBuf)> = vfs
-        .list(dir)?
-        .into_iter()
-        .filter_map(|entry| {
-            let name = entry.name.to_str()?;
-            let number = name.strip_suffix(".wal")?.parse::<u64>().ok()?;
-            Some((number, dir.join(name)))
-        })
-        .collect();
-    segments.sort();
-    Ok(segments)
-}
-
-/// The gaps among the segments in `dir` from number `first` on, up to `last` or the last of those that
-/// are `present`, which are sorted: the first missing segment of each. Nothing is known if `first` is 0.
-pub fn missing_segments(
-    dir: &Path,
-    present: &[(u64, PathBuf)],
-    first: u64,
-    last: u64,
-) -> Vec<Damage> {
-    let mut gaps = Vec::new();
-    let mut expected = first;
-    let end = (first > 0).then_some(last.saturating_add(1));
-    let numbers = present.iter().map(|(number, _)| *number);
-    for number in numbers.filter(|_| first > 0).chain(end) {
-        if number > expected {
-            let message = match number - expected {
-                1 => "a segment of the log that is needed is missing".to_owned(),
-                more => format!(
-                    "{more} segments of the log that are needed are missing, this one first"
-                ),
-            };
-            gaps.push(Damage {
-                path: segment_path(dir, expected),
-                offset: 0,
-                message,
-            });
-        }
-        expected = expected.max(number.saturating_add(1));
-    }
-    gaps
-}
-
 impl SegmentReader {
-    /// Reads the segment at `path`. Only the last segment of a log may end in the middle of a
-    /// record.
+    /// Reads the segment at `path`.
     ///
     /// # Errors
-    /// The file cannot be read or does not begin like a segment; a last segment without a byte behind
-    /// its header reads as empty if that is not whole (a crash while it was begun).
-    pub fn open(vfs: &dyn Vfs, path: &Path, is_last: bool) -> StoreResult<Self> {
+    /// The file cannot be read, does not begin as a segment does, or its header is that of another
+    /// segment or store; a last segment without a byte behind its header reads as empty if that is
+    /// not whole (a crash while it was begun).
+    pub fn open(vfs: &dyn Vfs, path: &Path, place: SegmentPlace) -> StoreResult<Self> {
         let bytes = vfs.read_to_vec(path, u64::MAX)?;
         let mut reader = Self {
             path: path.to_owned(),
             bytes,
+            header: None,
+            place,
             at: 0,
-            is_last,
             damage: None,
-            written: 0,
+            sum: 0,
+            sequence: place.sequence,
             synced: SEGMENT_HEADER_BYTES as u64,
         };
         match decode_segment_header(&reader.bytes) {
-            Ok(_) => reader.at = SEGMENT_HEADER_BYTES,
+            Ok(header) => reader
+                .begin(header)
+                .map_err(|error| error.with("file", path.display()))?,
             Err(error)
-                if is_last
+                if place.is_last
                     && error.kind() == ErrorKind::Corruption
                     && reader.bytes.len() <= SEGMENT_HEADER_BYTES =>
             {
@@ -122,33 +101,100 @@ impl SegmentReader {
         Ok(reader)
     }
 
-    /// The segment is known to hold records up to byte `end`: a place before that where reading stops
-    /// is damage. 0: nothing is known.
-    #[must_use]
-    pub fn written_to(mut self, end: u64) -> Self {
-        self.written = end;
-        self
+    fn begin(&mut self, header: SegmentHeader) -> StoreResult<()> {
+        if header.number != self.place.number {
+            return Err(Error::corruption(
+                "the log segment was renamed, or another was copied over it",
+            )
+            .with("number in its name", self.place.number)
+            .with("number in its header", header.number));
+        }
+        if header.version > 1 && self.place.store != 0 && header.store != self.place.store {
+            return Err(Error::corruption(
+                "the log segment belongs to another store; put the right one back",
+            ));
+        }
+        self.at = header.bytes();
+        self.sum = header.sum;
+        self.synced = header.bytes() as u64;
+        self.sequence = self.sequence.max(header.previous.sequence);
+        self.header = Some(header);
+        Ok(())
     }
 
-    /// The next record, or `None` at the end or at damage.
+    /// The segment's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The number in its name.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.place.number
+    }
+
+    /// The end of the segment before, as this one's header says; all zero if it says nothing.
+    #[must_use]
+    pub fn previous(&self) -> SegmentEnd {
+        self.header
+            .map(|header| header.previous)
+            .unwrap_or_default()
+    }
+
+    /// The end of what was read so far.
+    #[must_use]
+    pub fn end(&self) -> SegmentEnd {
+        SegmentEnd {
+            bytes: self.at as u64,
+            sum: self.sum,
+            sequence: self.sequence,
+        }
+    }
+
+    /// The next record, or `None` at the end or at damage. Marks of an end, which belong to no table, are among them.
     pub fn next_record(&mut self) -> Option<(RecordHeader, &[u8])> {
+        if self.damage.is_some() {
+            return None;
+        }
         let rest = self.bytes.get(self.at..)?;
-        if rest.is_empty() || self.damage.is_some() {
-            if self.damage.is_none() && (self.at as u64) < self.written {
+        let Some(header) = self.header.filter(|_| !rest.is_empty()) else {
+            if (self.at as u64) < self.place.written {
                 self.damage = self.damage_here(
                     "the log segment is shorter than it was when the store was closed",
                 );
             }
             return None;
-        }
-        if decode_record(rest).is_none() {
-            self.damage = self.judge_end();
+        };
+        let found = decode_record(&header, rest);
+        let Some((record, sum)) = found.filter(|(record, _)| self.stands_right(record)) else {
+            self.damage = self.judge_end(&header);
             return None;
+        };
+        if record.table != NO_TABLE {
+            if record.sequence <= self.sequence {
+                self.damage = self.damage_here(
+                    "a record of the log stands behind one with a later or the same sequence",
+                );
+                return None;
+            }
+            self.sequence = record.sequence;
         }
-        let (header, payload) = decode_record(self.bytes.get(self.at..)?)?;
-        self.at += RECORD_HEADER_BYTES + payload.len();
-        self.synced = self.synced.max(header.synced);
-        Some((header, payload))
+        let begin = self.at + header.record_header_bytes();
+        self.at = begin + record.payload_len as usize;
+        self.sum = sum;
+        self.synced = self.synced.max(record.synced);
+        let payload = self.bytes.get(begin..self.at)?;
+        Some((record, payload))
+    }
+
+    /// Whether a record at the present place says that it belongs there.
+    fn stands_right(&self, record: &RecordHeader) -> bool {
+        self.is_of_version_1() || record.offset == self.at as u64
+    }
+
+    fn is_of_version_1(&self) -> bool {
+        self.header.is_some_and(|header| header.version == 1)
     }
 
     /// What is wrong with the segment; known once [`next_record`](Self::next_record) gave `None`.
@@ -167,7 +213,8 @@ impl SegmentReader {
     /// # Errors
     /// The disk refuses.
     pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<bool> {
-        if self.at <= SEGMENT_HEADER_BYTES {
+        let begin = self.header.map_or(0, |header| header.bytes());
+        if self.at <= begin {
             vfs.remove(&self.path)?;
             if let Some(dir) = self.path.parent() {
                 vfs.sync_dir(dir)?;
@@ -187,29 +234,46 @@ impl SegmentReader {
 
     /// Decides whether the unreadable record at the present place is the torn end of the log or
     /// damage.
-    fn judge_end(&self) -> Option<Damage> {
-        if !self.is_last || (self.at as u64) < self.written {
-            return self
-                .damage_here("a log segment that was closed in order has an unreadable record");
+    fn judge_end(&self, segment: &SegmentHeader) -> Option<Damage> {
+        if !self.place.is_last || (self.at as u64) < self.place.written {
+            return self.damage_here(
+                "a log segment that was closed in order has an unreadable or misplaced record",
+            );
         }
-        // A later record that was written when this place was already on the disk proves that the
-        // bytes here have changed since.
-        let proof = (self.at + 1..self.bytes.len()).any(|offset| {
+        for offset in self.at..self.bytes.len() {
             let Some(rest) = self.bytes.get(offset..) else {
-                return false;
+                break;
             };
             // Cheap tests first: almost no offset passes them.
-            decode_record_header(rest).is_some_and(|(_, header)| {
-                header.synced > self.at as u64
-                    && header.synced <= offset as u64
-                    && (header.payload_len as usize) < rest.len()
-            }) && decode_record(rest).is_some()
-        });
-        if proof {
-            self.damage_here("the log has an unreadable record before others that were synced")
-        } else {
-            None
+            let Some((_, header)) = decode_record_header(segment, rest) else {
+                break;
+            };
+            if header.payload_len as usize >= rest.len() {
+                continue;
+            }
+            let misplaced = segment.version > 1 && header.offset != offset as u64;
+            // Another place of the same segment, and not any number that bytes may make by chance.
+            let plausible = header.offset >= segment.bytes() as u64
+                && header.offset - segment.bytes() as u64 <= OFFSET_MAX;
+            let was_synced = header.synced > self.at as u64 && header.synced <= offset as u64;
+            if (misplaced && plausible || !misplaced && was_synced)
+                && decode_record(segment, rest).is_some()
+            {
+                return if misplaced {
+                    self.damage_here(
+                        "a record of the log stands where it was not written: bytes before it were \
+                         cut out or put in",
+                    )
+                } else {
+                    // Written when the present place was already on the disk: the bytes there have
+                    // changed since.
+                    self.damage_here(
+                        "the log has an unreadable record before others that were synced",
+                    )
+                };
+            }
         }
+        None
     }
 
     fn damage_here(&self, message: &str) -> Option<Damage> {
@@ -217,6 +281,10 @@ impl SegmentReader {
             path: self.path.clone(),
             offset: self.at as u64,
             message: message.to_owned(),
+            tables: Vec::new(),
         })
     }
 }
+
+/// No segment is longer by far: one ends at a fixed size, behind the group of batches that filled it.
+const OFFSET_MAX: u64 = 1 << 40;

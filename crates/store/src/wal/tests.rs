@@ -8,11 +8,30 @@ use ostrakon_cell::{ColumnUpdate, MutationBatch};
 use super::*;
 use crate::vfs::{MemoryVfs, RealVfs, Vfs};
 
+const ORIGIN: LogOrigin = LogOrigin {
+    store: 11,
+    session: 12,
+};
+
+fn begin(vfs: &Arc<dyn Vfs>, dir: &Path, number: u64, previous: SegmentEnd) -> WalWriter {
+    WalWriter::create(vfs, dir, number, ORIGIN, previous).unwrap()
+}
+
+fn open(vfs: &dyn Vfs, path: &Path, is_last: bool) -> crate::error::StoreResult<SegmentReader> {
+    let place = SegmentPlace {
+        number: 7,
+        store: 11,
+        is_last,
+        ..SegmentPlace::default()
+    };
+    SegmentReader::open(vfs, path, place)
+}
+
 fn written(payloads: &[&[u8]], sync_after: usize) -> (Arc<dyn Vfs>, PathBuf) {
     let vfs = MemoryVfs::shared();
     let dir = Path::new("/wal");
     vfs.create_dir_all(dir).unwrap();
-    let mut writer = WalWriter::create(&vfs, dir, 7).unwrap();
+    let mut writer = begin(&vfs, dir, 7, SegmentEnd::default());
     for (at, payload) in payloads.iter().enumerate() {
         let header = RecordHeader {
             sequence: at as u64 + 1,
@@ -32,7 +51,7 @@ fn written(payloads: &[&[u8]], sync_after: usize) -> (Arc<dyn Vfs>, PathBuf) {
 }
 
 fn read(vfs: &dyn Vfs, path: &Path, is_last: bool) -> (Vec<Vec<u8>>, Option<Damage>) {
-    let mut reader = SegmentReader::open(vfs, path, is_last).unwrap();
+    let mut reader = open(vfs, path, is_last).unwrap();
     let mut payloads = Vec::new();
     while let Some((header, payload)) = reader.next_record() {
         assert_eq!(header.sequence, payloads.len() as u64 + 1);
@@ -53,7 +72,7 @@ fn a_segment_without_records_is_removed() {
     for tail in [&b""[..], b"torn"] {
         let (vfs, path) = written(&[], 0);
         rewrite(&*vfs, &path, |bytes| bytes.extend_from_slice(tail));
-        let mut reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+        let mut reader = open(&*vfs, &path, true).unwrap();
         assert!(reader.next_record().is_none() && reader.damage().is_none());
         assert!(!reader.settle(&*vfs).unwrap());
         assert!(!vfs.exists(&path).unwrap());
@@ -67,11 +86,11 @@ fn a_segment_that_was_hardly_begun_holds_nothing() {
         let (vfs, path) = written(&[], 0);
         rewrite(&*vfs, &path, |bytes| *bytes = begun.clone());
         assert_eq!(read(&*vfs, &path, true), (vec![], None), "{begun:?}");
-        assert!(SegmentReader::open(&*vfs, &path, false).is_err());
+        assert!(open(&*vfs, &path, false).is_err());
     }
     let (vfs, path) = written(&[b"x"], 1);
     rewrite(&*vfs, &path, |bytes| bytes[..SEGMENT_HEADER_BYTES].fill(0));
-    assert!(SegmentReader::open(&*vfs, &path, true).is_err());
+    assert!(open(&*vfs, &path, true).is_err());
 }
 
 #[test]
@@ -81,12 +100,17 @@ fn a_segment_that_is_shorter_than_it_was_is_damage() {
     let whole = vfs.read_to_vec(&path, u64::MAX).unwrap();
     let damage = |len: usize, end: u64| {
         rewrite(&*vfs, &path, |bytes| *bytes = whole[..len].to_vec());
-        let reader = SegmentReader::open(&*vfs, &path, true).unwrap();
-        let mut reader = reader.written_to(end);
+        let place = SegmentPlace {
+            number: 7,
+            is_last: true,
+            written: end,
+            ..SegmentPlace::default()
+        };
+        let mut reader = SegmentReader::open(&*vfs, &path, place).unwrap();
         while reader.next_record().is_some() {}
         reader.damage().cloned()
     };
-    let last_begins = whole.len() as u64 - 45;
+    let last_begins = (whole.len() - RECORD_HEADER_BYTES - 5) as u64;
     for len in 0..whole.len() {
         assert_eq!(damage(len, 0), None, "cut to {len}: nothing is known");
         let known = damage(len, whole.len() as u64).unwrap();
@@ -152,7 +176,7 @@ fn a_settled_segment_may_be_followed_by_others() {
     for cut in 0..(RECORD_HEADER_BYTES + 5) {
         let (vfs, path) = written(&[b"first", b"other"], 1);
         rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - cut));
-        let mut reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+        let mut reader = open(&*vfs, &path, true).unwrap();
         while reader.next_record().is_some() {}
         reader.settle(&*vfs).unwrap();
         let (payloads, damage) = read(&*vfs, &path, false);
@@ -160,7 +184,7 @@ fn a_settled_segment_may_be_followed_by_others() {
     }
     let (vfs, path) = written(&[], 0);
     rewrite(&*vfs, &path, |bytes| bytes.truncate(5));
-    let reader = SegmentReader::open(&*vfs, &path, true).unwrap();
+    let reader = open(&*vfs, &path, true).unwrap();
     reader.settle(&*vfs).unwrap();
     assert!(!vfs.exists(&path).unwrap());
 }
@@ -185,7 +209,7 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
     let vfs = MemoryVfs::shared();
     let dir = Path::new("/wal");
     vfs.create_dir_all(dir).unwrap();
-    let mut writer = WalWriter::create(&vfs, dir, 7).unwrap();
+    let mut writer = begin(&vfs, dir, 7, SegmentEnd::default());
     let header = RecordHeader {
         sequence: 1,
         table: 3,
@@ -214,7 +238,7 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
 fn a_seal_leaves_an_empty_segment_empty() {
     let (vfs, path) = written(&[], 0);
     let before = vfs.len(&path).unwrap();
-    let mut writer = WalWriter::create(&vfs, Path::new("/wal"), 8).unwrap();
+    let mut writer = begin(&vfs, Path::new("/wal"), 8, SegmentEnd::default());
     writer.seal().unwrap();
     assert_eq!(writer.segment_bytes(), before);
 }
@@ -224,13 +248,19 @@ fn a_segment_of_a_newer_version_is_refused_by_name() {
     let (vfs, path) = written(&[b"x"], 1);
     rewrite(&*vfs, &path, |bytes| {
         bytes[8] = 9;
-        let sum = crate::codec::checksum(&bytes[..20]).to_le_bytes();
-        bytes[20..24].copy_from_slice(&sum);
+        let end = SEGMENT_HEADER_BYTES - 4;
+        let sum = crate::codec::checksum(&bytes[..end]).to_le_bytes();
+        bytes[end..SEGMENT_HEADER_BYTES].copy_from_slice(&sum);
     });
-    let error = SegmentReader::open(&*vfs, &path, true).err().unwrap();
+    let error = open(&*vfs, &path, true).err().unwrap();
     assert_eq!(error.kind(), crate::error::ErrorKind::NewerFormat);
+    // A flipped bit in the number of this version makes no later one of it.
+    let (vfs, path) = written(&[b"x"], 1);
+    rewrite(&*vfs, &path, |bytes| bytes[8] ^= 8);
+    let error = open(&*vfs, &path, true).err().unwrap();
+    assert_eq!(error.kind(), crate::error::ErrorKind::Corruption);
     rewrite(&*vfs, &path, |bytes| bytes[0] = 0);
-    let error = SegmentReader::open(&*vfs, &path, true).err().unwrap();
+    let error = open(&*vfs, &path, true).err().unwrap();
     assert!(error.to_string().contains(".wal"), "{error}");
 }
 
@@ -282,7 +312,7 @@ fn specimen() -> Vec<(RecordHeader, MutationBatch)> {
 /// The specimen as this version writes it: two records, a sync, one more.
 fn write_specimen(vfs: &Arc<dyn Vfs>, dir: &Path) -> PathBuf {
     vfs.create_dir_all(dir).unwrap();
-    let mut writer = WalWriter::create(vfs, dir, 7).unwrap();
+    let mut writer = begin(vfs, dir, 7, SegmentEnd::default());
     let records = specimen();
     let payload = |at: usize| (records[at].0, records[at].1.encoded());
     writer
@@ -293,20 +323,18 @@ fn write_specimen(vfs: &Arc<dyn Vfs>, dir: &Path) -> PathBuf {
     list_segments(&**vfs, dir).unwrap().pop().unwrap().1
 }
 
-fn fixture_folder() -> PathBuf {
+fn fixture_folder(version: u32) -> PathBuf {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    repository.join(format!("fixtures/wal-{}", format::VERSION))
+    repository.join(format!("fixtures/wal-{version}"))
 }
 
-/// A log that a crash left behind is replayed by whatever version is started next: neither the segments nor the
-/// batches in them may change without a new number.
-#[test]
-fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
-    let (_, path) = list_segments(&RealVfs, &fixture_folder())
+/// Reads the specimen back from the fixture of a version; answers its file.
+fn read_fixture(version: u32) -> PathBuf {
+    let (_, path) = list_segments(&RealVfs, &fixture_folder(version))
         .ok()
         .and_then(|mut segments| segments.pop())
         .expect("a new format needs a fixture: run writes_the_fixture_of_this_format");
-    let mut reader = SegmentReader::open(&RealVfs, &path, false).unwrap();
+    let mut reader = open(&RealVfs, &path, false).unwrap();
     let mut synced = Vec::new();
     for (expected, batch) in specimen() {
         let (header, payload) = reader.next_record().unwrap();
@@ -314,6 +342,7 @@ fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
         let expected = RecordHeader {
             payload_len: batch.byte_len() as u32,
             synced: header.synced,
+            offset: header.offset,
             ..expected
         };
         assert_eq!(header, expected);
@@ -326,7 +355,41 @@ fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
         synced[0] == synced[1] && synced[1] < synced[2],
         "{synced:?}"
     );
+    path
+}
 
+#[test]
+fn a_segment_of_version_1_is_read() {
+    let path = read_fixture(1);
+    let bytes = RealVfs.read_to_vec(&path, u64::MAX).unwrap();
+    // Its number and the order of its records are looked at, although it says little of itself.
+    let vfs = MemoryVfs::shared();
+    let renamed = Path::new("/0000000000000008.wal");
+    vfs.replace(renamed, &bytes).unwrap();
+    let place = SegmentPlace {
+        number: 8,
+        is_last: true,
+        ..SegmentPlace::default()
+    };
+    let error = SegmentReader::open(&*vfs, renamed, place).err().unwrap();
+    assert!(error.to_string().contains("renamed"), "{error}");
+    let first_record = 24..24 + 40 + specimen()[0].1.byte_len();
+    let doubled = [&bytes[..first_record.end], &bytes[first_record]].concat();
+    vfs.replace(&path_of(7), &doubled).unwrap();
+    let mut reader = open(&*vfs, &path_of(7), true).unwrap();
+    while reader.next_record().is_some() {}
+    assert!(reader.damage().is_some());
+}
+
+fn path_of(number: u64) -> PathBuf {
+    PathBuf::from(format!("/{number:016}.wal"))
+}
+
+/// A log that a crash left behind is replayed by whatever version is started next: neither the segments nor the
+/// batches in them may change without a new number.
+#[test]
+fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
+    let path = read_fixture(format::VERSION);
     let disk = MemoryVfs::shared();
     let fresh = write_specimen(&disk, Path::new("/wal"));
     assert_eq!(
@@ -339,5 +402,159 @@ fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
 #[test]
 #[ignore = "run by hand when the format changes; never replaces a fixture"]
 fn writes_the_fixture_of_this_format() {
-    write_specimen(&RealVfs::shared(), &fixture_folder());
+    write_specimen(&RealVfs::shared(), &fixture_folder(format::VERSION));
+}
+
+/// Three segments with three records each, the last one not closed.
+fn log_of_three() -> (Arc<dyn Vfs>, Vec<PathBuf>) {
+    let vfs = MemoryVfs::shared();
+    let dir = Path::new("/wal");
+    vfs.create_dir_all(dir).unwrap();
+    let mut writer = begin(&vfs, dir, 7, SegmentEnd::default());
+    for sequence in 1..=9 {
+        let header = RecordHeader {
+            sequence,
+            table: 3,
+            ..RecordHeader::default()
+        };
+        let payload = format!("record {sequence}");
+        let records = [(header, payload.as_bytes())];
+        writer.append(records.into_iter(), true).unwrap();
+        if sequence == 3 || sequence == 6 {
+            writer.roll().unwrap();
+        }
+    }
+    let segments = list_segments(&*vfs, dir).unwrap();
+    let paths = segments.into_iter().map(|(_, path)| path).collect();
+    (vfs, paths)
+}
+
+/// The sequences that are read, and the files that are damaged.
+fn read_log(vfs: &dyn Vfs) -> (Vec<u64>, Vec<PathBuf>) {
+    let known = KnownLog {
+        store: 11,
+        first: 7,
+        ..KnownLog::default()
+    };
+    let mut log = LogReader::open(vfs, Path::new("/wal"), known).unwrap();
+    let (mut sequences, mut damaged) = (Vec::new(), Vec::new());
+    while let Some(part) = log.next_part().unwrap() {
+        match part {
+            LogPart::Damage(damage) => damaged.push(damage.path),
+            LogPart::Segment(mut reader) => {
+                while let Some((header, _)) = reader.next_record() {
+                    sequences.push(header.sequence);
+                }
+                damaged.extend(log.close(&reader).map(|damage| damage.path.clone()));
+            }
+        }
+    }
+    (sequences, damaged)
+}
+
+const RECORD: usize = RECORD_HEADER_BYTES + "record 1".len();
+
+/// A segment that is not the last, cut where a record ends: every record left is whole.
+#[test]
+fn a_closed_segment_that_was_cut_at_the_end_of_a_record_is_named() {
+    let (vfs, paths) = log_of_three();
+    assert_eq!(read_log(&*vfs), ((1..=9).collect(), vec![]));
+    for records in 0..3 {
+        let (vfs, paths) = log_of_three();
+        let len = SEGMENT_HEADER_BYTES + records * RECORD;
+        rewrite(&*vfs, &paths[1], |bytes| bytes.truncate(len));
+        let (sequences, damaged) = read_log(&*vfs);
+        assert_eq!(sequences.len(), 6 + records);
+        assert_eq!(damaged, [paths[1].clone()]);
+    }
+    // What a crash may take is the end of the last one.
+    for records in 0..3 {
+        let len = SEGMENT_HEADER_BYTES + records * RECORD;
+        rewrite(&*vfs, &paths[2], |bytes| bytes.truncate(len));
+        // Shorter from the second round on: the same file again.
+        if records == 0 {
+            assert_eq!(read_log(&*vfs), ((1..=6).collect(), vec![]));
+        }
+    }
+}
+
+#[test]
+fn segments_that_changed_places_are_named() {
+    for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] {
+        // Copied over.
+        let (vfs, paths) = log_of_three();
+        let bytes = vfs.read_to_vec(&paths[from], u64::MAX).unwrap();
+        vfs.replace(&paths[to], &bytes).unwrap();
+        let (_, damaged) = read_log(&*vfs);
+        assert!(
+            damaged.contains(&paths[to]),
+            "{from} over {to}: {damaged:?}"
+        );
+        // Swapped.
+        let (vfs, paths) = log_of_three();
+        let other = vfs.read_to_vec(&paths[to], u64::MAX).unwrap();
+        vfs.replace(&paths[to], &bytes).unwrap();
+        vfs.replace(&paths[from], &other).unwrap();
+        let (_, damaged) = read_log(&*vfs);
+        for path in [&paths[from], &paths[to]] {
+            assert!(damaged.contains(path), "{from} and {to}: {damaged:?}");
+        }
+    }
+    // The same number in another store.
+    let (vfs, paths) = log_of_three();
+    let mut known = KnownLog {
+        store: 99,
+        ..KnownLog::default()
+    };
+    for expected in [3, 0] {
+        let mut log = LogReader::open(&*vfs, Path::new("/wal"), known).unwrap();
+        let mut damages = 0;
+        while let Some(part) = log.next_part().unwrap() {
+            damages += usize::from(matches!(part, LogPart::Damage(_)));
+        }
+        assert_eq!(damages, expected, "{paths:?}");
+        known.store = 0;
+    }
+}
+
+/// Records doubled, removed, swapped or overwritten, each of them whole in itself.
+#[test]
+fn a_record_that_is_not_where_it_was_written_is_damage() {
+    type Surgery = fn(&mut Vec<u8>);
+    const FIRST: usize = SEGMENT_HEADER_BYTES;
+    let surgeries: [(&str, Surgery); 6] = [
+        ("doubled", |bytes| {
+            let record = bytes[FIRST..FIRST + RECORD].to_vec();
+            bytes.splice(FIRST + RECORD..FIRST + RECORD, record);
+        }),
+        ("doubled at the end", |bytes| {
+            let record = bytes[bytes.len() - RECORD..].to_vec();
+            bytes.extend_from_slice(&record);
+        }),
+        ("removed", |bytes| {
+            bytes.drain(FIRST + RECORD..FIRST + 2 * RECORD);
+        }),
+        ("the first removed", |bytes| {
+            bytes.drain(FIRST..FIRST + RECORD);
+        }),
+        ("swapped", |bytes| {
+            let (one, other) = bytes[FIRST..].split_at_mut(RECORD);
+            one.swap_with_slice(&mut other[..RECORD]);
+        }),
+        ("copied over", |bytes| {
+            bytes.copy_within(FIRST..FIRST + RECORD, FIRST + RECORD);
+        }),
+    ];
+    for (what, surgery) in surgeries {
+        for segment in 0..3 {
+            let (vfs, paths) = log_of_three();
+            rewrite(&*vfs, &paths[segment], surgery);
+            let (sequences, damaged) = read_log(&*vfs);
+            assert_eq!(damaged, [paths[segment].clone()], "{what} in {segment}");
+            assert!(
+                sequences.is_sorted_by(|a, b| a < b),
+                "{what}: {sequences:?}"
+            );
+        }
+    }
 }

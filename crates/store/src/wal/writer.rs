@@ -5,22 +5,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::{
-    RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, encode_record_header,
-    encode_segment_header,
+    NO_TABLE, RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader,
+    encode_record_header, encode_segment_header,
 };
 use crate::error::StoreResult;
 use crate::vfs::{Vfs, WritableFile};
 
-/// What a seal has for its table: ids begin with 1, and recovery passes over those it does not know.
-const NO_TABLE: u32 = 0;
+/// Whose log it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogOrigin {
+    /// Tells stores apart: the same number as long as the store lives.
+    pub store: u64,
+    /// Drawn anew for each opening, so that leftovers of an earlier one never pass for records.
+    pub session: u64,
+}
 
 /// The writing end of the log.
 pub struct WalWriter {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
-    number: u64,
+    origin: LogOrigin,
+    segment: SegmentHeader,
     file: Box<dyn WritableFile>,
     synced: u64,
+    /// Checksum of the last record, or of the segment's header.
+    sum: u32,
+    /// Sequence of the last batch in the log.
+    sequence: u64,
     headers: Vec<[u8; RECORD_HEADER_BYTES]>,
 }
 
@@ -30,15 +41,25 @@ pub(super) fn segment_path(dir: &Path, number: u64) -> PathBuf {
 }
 
 impl WalWriter {
-    /// Begins segment `number` in `dir`.
-    pub fn create(vfs: &Arc<dyn Vfs>, dir: &Path, number: u64) -> StoreResult<Self> {
-        let file = begin(vfs, dir, number)?;
+    /// Begins segment `number` in `dir`, behind one that ended as `previous` says; the default if
+    /// there is none.
+    pub fn create(
+        vfs: &Arc<dyn Vfs>,
+        dir: &Path,
+        number: u64,
+        origin: LogOrigin,
+        previous: SegmentEnd,
+    ) -> StoreResult<Self> {
+        let (segment, file) = begin(vfs, dir, number, origin, previous)?;
         Ok(Self {
             vfs: vfs.clone(),
             dir: dir.to_owned(),
-            number,
+            origin,
+            sum: segment.sum,
+            segment,
             file,
             synced: SEGMENT_HEADER_BYTES as u64,
+            sequence: previous.sequence,
             headers: Vec::new(),
         })
     }
@@ -46,7 +67,7 @@ impl WalWriter {
     /// Number of the current segment.
     #[must_use]
     pub fn number(&self) -> u64 {
-        self.number
+        self.segment.number
     }
 
     /// Bytes in the current segment.
@@ -55,8 +76,18 @@ impl WalWriter {
         self.file.position()
     }
 
-    /// Appends records and hands them to the operating system; not yet on the disk. `then_sync` when
-    /// [`sync`](Self::sync) is called at once.
+    /// The end of the current segment as it is now: what a segment behind it must be begun with.
+    #[must_use]
+    pub fn end(&self) -> SegmentEnd {
+        SegmentEnd {
+            bytes: self.file.position(),
+            sum: self.sum,
+            sequence: self.sequence,
+        }
+    }
+
+    /// Appends records, whose sequences rise, and hands them to the operating system; not yet on
+    /// the disk. `then_sync` when [`sync`](Self::sync) is called at once.
     pub fn append<'a>(
         &mut self,
         records: impl Iterator<Item = (RecordHeader, &'a [u8])>,
@@ -64,10 +95,16 @@ impl WalWriter {
     ) -> StoreResult<()> {
         self.headers.clear();
         let mut payloads: Vec<&[u8]> = Vec::new();
+        let mut offset = self.file.position();
         for (mut header, payload) in records {
             header.payload_len = payload.len() as u32;
             header.synced = self.synced;
-            self.headers.push(encode_record_header(&header, payload));
+            header.offset = offset;
+            offset += (RECORD_HEADER_BYTES + payload.len()) as u64;
+            let (bytes, sum) = encode_record_header(&self.segment, &header, payload);
+            self.headers.push(bytes);
+            self.sum = sum;
+            self.sequence = self.sequence.max(header.sequence);
             payloads.push(payload);
         }
         let slices: Vec<IoSlice<'_>> = self
@@ -103,6 +140,7 @@ impl WalWriter {
         }
         let seal = RecordHeader {
             table: NO_TABLE,
+            sequence: self.sequence,
             ..RecordHeader::default()
         };
         self.append([(seal, &b""[..])].into_iter(), false)
@@ -112,17 +150,27 @@ impl WalWriter {
     /// have a torn end.
     pub fn roll(&mut self) -> StoreResult<()> {
         self.sync()?;
-        self.file = begin(&self.vfs, &self.dir, self.number + 1)?;
-        self.number += 1;
+        let next = self.segment.number + 1;
+        let (segment, file) = begin(&self.vfs, &self.dir, next, self.origin, self.end())?;
+        self.sum = segment.sum;
+        self.segment = segment;
+        self.file = file;
         self.synced = SEGMENT_HEADER_BYTES as u64;
         Ok(())
     }
 }
 
-fn begin(vfs: &Arc<dyn Vfs>, dir: &Path, number: u64) -> StoreResult<Box<dyn WritableFile>> {
+fn begin(
+    vfs: &Arc<dyn Vfs>,
+    dir: &Path,
+    number: u64,
+    origin: LogOrigin,
+    previous: SegmentEnd,
+) -> StoreResult<(SegmentHeader, Box<dyn WritableFile>)> {
     let mut file = vfs.create(&segment_path(dir, number))?;
-    file.write_all(&encode_segment_header(number))?;
+    let (header, bytes) = encode_segment_header(number, origin.store, origin.session, previous);
+    file.write_all(&bytes)?;
     file.sync_data()?;
     vfs.sync_dir(dir)?;
-    Ok(file)
+    Ok((header, file))
 }

@@ -121,9 +121,11 @@ fn closing_flushes_the_tables_beside_one_that_fails() {
         let properties = [class, set(&kind, "STRING"), set(&all, "true")];
         let bad = store.table("bad").unwrap();
         bad.modify_properties(&properties).unwrap();
-        store.close().unwrap_err();
+        // What its iterators refuse is in no log: it is written as it is.
+        store.close().unwrap();
     }
     let store = on(&components, manual());
+    check_all(&store.table("bad").unwrap(), 10, b"no number");
     check_all(&store.table("good").unwrap(), 10, b"no number");
 }
 

@@ -1,12 +1,20 @@
 //! The store through its public face.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod administration;
+mod answers;
 mod behaviour;
 mod compacting;
+mod conditional;
 mod constraints;
+mod failing;
+mod last_write;
 mod log_order;
 mod lookups;
+mod many_tables;
 mod memory;
+mod order;
 mod panics;
+mod scans;
 mod splitting_first;
 mod writers;

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::process::Command;
 
 use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability, Source, TableOptions,
+    Batch, BatchLimit, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability,
+    Range, ScanOptions, Source, TableOptions,
 };
 use ostrakon_store::{Store, StoreOptions};
 
@@ -85,6 +86,89 @@ fn fills_a_store_in_a_process_of_its_own() {
     });
     table.compact(&CompactOptions::default()).unwrap();
     let most = status("VmHWM:");
+    writeln!(std::io::stdout(), "{REPORT} {before} {most}").unwrap();
+}
+
+const SCANS_CHILD: &str = "memory::opens_a_thousand_scans_in_a_process_of_its_own";
+
+/// Each scan read ahead as much as one alone, and kept it for every tablet it had left.
+#[test]
+fn a_thousand_open_scans_stay_in_their_share_of_the_budget() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", SCANS_CHILD, "--ignored", "--nocapture"])
+        .env(CHILD_DIR, directory.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let report = text.split_once(REPORT).unwrap().1;
+    let bytes: Vec<u64> = report
+        .split_whitespace()
+        .take(2)
+        .map(|word| word.parse().unwrap())
+        .collect();
+    let taken = bytes[1].saturating_sub(bytes[0]);
+    assert!(taken <= 128 << 20, "{taken} bytes for a thousand scans");
+}
+
+#[test]
+#[ignore = "run by a_thousand_open_scans_stay_in_their_share_of_the_budget"]
+fn opens_a_thousand_scans_in_a_process_of_its_own() {
+    let Some(directory) = std::env::var_os(CHILD_DIR) else {
+        return;
+    };
+    let options = StoreOptions {
+        memory_budget_bytes: 64 << 20,
+        background: false,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(directory, options).unwrap();
+    let splits = (1..4_u8).map(|at| vec![at * 64]).collect();
+    let options = TableOptions {
+        splits,
+        ..TableOptions::default()
+    };
+    store.create_table("t", &options).unwrap();
+    let table = store.table("t").unwrap();
+    // Three files for each tablet.
+    for part in 0..3_u64 {
+        let mut batches = BatchWriter::new(table.clone(), BatchWriterConfig::default());
+        for at in 0..30_000_u64 {
+            let row = (at * 3 + part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let update = ColumnUpdate {
+                family: b"f",
+                qualifier: b"q",
+                value: Some(&[7; 100]),
+                ..ColumnUpdate::default()
+            };
+            batches.put(&row.to_be_bytes(), update).unwrap();
+        }
+        batches.close().unwrap();
+        table.flush(true).unwrap();
+    }
+    let mut batch = Batch::new();
+    // Small batches, so that what is measured is what scans keep, and not how much they read.
+    let options = ScanOptions {
+        batch: BatchLimit {
+            entries: 200,
+            bytes: 1 << 20,
+        },
+        ..ScanOptions::default()
+    };
+    let scan = || table.scan(&[Range::all()], &options).unwrap();
+    // The cache is full before.
+    let mut all = scan();
+    while all.next_batch(&mut batch).unwrap() {}
+    drop(all);
+    let before = status("VmRSS:");
+    let mut scans: Vec<_> = (0..1_000).map(|_| scan()).collect();
+    for scan in &mut scans {
+        for _ in 0..15 {
+            assert!(scan.next_batch(&mut batch).unwrap());
+        }
+    }
+    let most = status("VmRSS:");
     writeln!(std::io::stdout(), "{REPORT} {before} {most}").unwrap();
 }
 

@@ -82,7 +82,7 @@ fn panicking() -> (Arc<AtomicBool>, Components) {
 }
 
 #[test]
-fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
+fn a_flush_that_panics_is_a_problem_of_its_table_and_stops_no_writer() {
     let (panics, components) = panicking();
     let options = StoreOptions {
         memory_budget_bytes: 1 << 20,
@@ -117,15 +117,18 @@ fn writers_are_told_of_a_flush_that_panics_and_go_on_when_it_is_mended() {
         writer.close()
     };
     panics.store(true, Ordering::SeqCst);
-    let error = write(1_000_000).unwrap_err();
+    write(20_000).unwrap();
+    let error = table.flush(true).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Internal, "{error}");
     assert!(error.to_string().contains("panicked"), "{error}");
+    let problems = store.problems().unwrap();
+    assert!(problems[0].message.contains("panicked"), "{problems:?}");
     panics.store(false, Ordering::SeqCst);
     table.flush(true).unwrap();
-    written.store(0, Ordering::Relaxed);
+    assert_eq!(store.problems().unwrap(), []);
     write(20_000).unwrap();
     let rows = Scanner::new(table.clone()).entries().unwrap().len();
-    assert!(rows >= 20_000, "{rows}");
+    assert_eq!(rows, 40_000);
     store.close().unwrap();
 }
 

@@ -261,6 +261,17 @@ fn one_lock_at_a_time(disk: &dyn Vfs, root: &Path) {
     assert!(error.to_string().contains("this process"), "{error}");
     drop(lock);
     drop(disk.lock(&path).unwrap());
+
+    let readers = [disk.lock_shared(&path), disk.lock_shared(&path)];
+    for reader in readers {
+        let reader = reader.unwrap();
+        assert_eq!(disk.lock(&path).unwrap_err().kind(), ErrorKind::Locked);
+        reader.check().unwrap();
+    }
+    let writer = disk.lock(&path).unwrap();
+    let error = disk.lock_shared(&path).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Locked);
+    drop(writer);
 }
 
 fn errors_name_the_path(disk: &dyn Vfs, root: &Path) {

@@ -12,7 +12,7 @@ use ostrakon_store::vfs::{
 use parking_lot::Mutex;
 
 use super::faults::{Counters, Crash, Faults};
-use super::handles::{Handle, Lock, Writing};
+use super::handles::{Handle, Lock, SharedLock, Writing};
 use super::names::Node;
 use super::state::{State, named};
 
@@ -280,7 +280,7 @@ impl Vfs for FaultyVfs {
             None => state.new_file(path),
             Some(_) => state.file_id(Operation::Lock, path)?,
         };
-        if state.files.get(&id).is_some_and(|file| file.locked) {
+        if state.files.get(&id).is_some_and(|file| file.locked) || state.is_shared(path) {
             return Err(Error::new(
                 ErrorKind::Locked,
                 "the store is in use through another handle of this process; close that one first",
@@ -292,6 +292,28 @@ impl Vfs for FaultyVfs {
             file.locked = true;
         }
         Ok(Box::new(Lock::new(self.handle(&state, path, id))))
+    }
+
+    fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
+        let mut state = self.state.lock();
+        let id = match state.names.get(path) {
+            None => None,
+            Some(_) => Some(state.file_id(Operation::Lock, path)?),
+        };
+        let file = id.and_then(|id| state.files.get(&id));
+        if file.is_some_and(|file| file.locked) {
+            return Err(Error::new(
+                ErrorKind::Locked,
+                "the store is in use through another handle of this process; close that one first",
+            )
+            .with("file", path.display()));
+        }
+        state.share(path);
+        Ok(Box::new(SharedLock::new(
+            Arc::clone(&self.state),
+            path.to_owned(),
+            state.generation,
+        )))
     }
 
     fn free_space(&self, dir: &Path) -> StoreResult<u64> {

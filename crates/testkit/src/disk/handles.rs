@@ -280,3 +280,41 @@ impl Drop for Lock {
         }
     }
 }
+
+/// Holds a lock together with others until dropped, or until the disk crashes.
+pub(super) struct SharedLock {
+    state: Arc<Mutex<State>>,
+    path: PathBuf,
+    generation: u64,
+}
+
+impl SharedLock {
+    pub(super) fn new(state: Arc<Mutex<State>>, path: PathBuf, generation: u64) -> Self {
+        Self {
+            state,
+            path,
+            generation,
+        }
+    }
+}
+
+impl fmt::Debug for SharedLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedLock of {}", self.path.display())
+    }
+}
+
+impl FileLock for SharedLock {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for SharedLock {
+    fn drop(&mut self) {
+        let mut state = self.state.lock();
+        if state.generation == self.generation {
+            state.unshare(&self.path);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ostrakon_store::clock::Random;
 use ostrakon_store::error::{Error, ErrorKind, StoreResult};
@@ -31,6 +31,8 @@ pub(super) struct State {
     /// The counters when the faults were set.
     since: Counters,
     random: Random,
+    /// How many share the lock kept in a file, which need not be there.
+    shared: HashMap<PathBuf, u64>,
 }
 
 /// A file that some name or handle leads to.
@@ -60,6 +62,24 @@ impl State {
             faults: Faults::default(),
             since: Counters::default(),
             random: Random::from_seed(seed),
+            shared: HashMap::new(),
+        }
+    }
+
+    pub(super) fn is_shared(&self, lock: &Path) -> bool {
+        self.shared.contains_key(lock)
+    }
+
+    pub(super) fn share(&mut self, lock: &Path) {
+        *self.shared.entry(lock.to_owned()).or_default() += 1;
+    }
+
+    pub(super) fn unshare(&mut self, lock: &Path) {
+        if let Some(holders) = self.shared.get_mut(lock) {
+            *holders -= 1;
+            if *holders == 0 {
+                self.shared.remove(lock);
+            }
         }
     }
 
@@ -71,6 +91,7 @@ impl State {
     pub(super) fn crash(&mut self, crash: Crash) {
         self.generation += 1;
         self.open_files = 0;
+        self.shared.clear();
         self.faults = Faults::default();
         self.names.crash(crash, &mut self.random);
         // In the order of ids, so that a seed gives the same crash again.

@@ -319,11 +319,11 @@ fn too_many_open_files_and_a_read_only_disk() {
     });
     let open = [disk.open(&path).unwrap(), disk.open(&path).unwrap()];
     let error = disk.open(&path).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::OutOfSpace);
+    assert_eq!(error.kind(), ErrorKind::TooManyOpenFiles);
     assert!(error.to_string().contains("ulimit -n"), "{error}");
     assert_eq!(
         kind(disk.create(&root().join("more"))),
-        ErrorKind::OutOfSpace
+        ErrorKind::TooManyOpenFiles
     );
     assert!(!disk.exists(&root().join("more")).unwrap());
     drop(open);

@@ -11,7 +11,7 @@ use ostrakon_cell::source::{CheckProblem, CheckReport, Progress, WriteOutcome};
 use ostrakon_cell::{
     Authorizations, Batch, BulkWriter, Capabilities, CloneOptions, Column, ColumnSelection,
     ColumnUpdate, CompactOptions, ConditionalMutation, ConditionalStatus, Durability, Entry,
-    EntryRef, Error, ErrorKind, IteratorSetting, Key, KeyPart, Mutation, MutationBatch,
+    EntryRef, Error, ErrorKind, Interrupt, IteratorSetting, Key, KeyPart, Mutation, MutationBatch,
     PendingWrite, Properties, Range, Result, Scan, ScanOptions, Source, Table, TableInfo,
     TableOptions, TabletInfo, TimeType, VisibilityExpression,
 };
@@ -36,7 +36,9 @@ faults! {
     RenameBreaksHandles: "T3";
     DeleteOnlyHides: "T4";
     ClonesAreEmpty: "T5";
-    IgnoresOffline: "T6";
+    IgnoresOffline: "T6" "N4";
+    IdsAreNames: "T7";
+    OfflineClonesAreOld: "T8";
     DropsNul: "W1";
     FirstWins: "W2";
     CutsLongMutations: "W3";
@@ -66,6 +68,10 @@ faults! {
     OneBatchOnly: "R7";
     RestartIgnoresRanges: "N1";
     NoSnapshot: "N2";
+    IgnoresInterrupts: "N3";
+    ScansGoOnAfterErrors: "N3" "N4";
+    ScansOutliveTables: "N4";
+    ResumesAtTheStart: "N5";
     TearsMutations: "A1";
     ConditionsAlwaysHold: "K1";
     ChecksThenWrites: "K2";
@@ -219,6 +225,10 @@ impl Source for BrokenSource {
 
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()> {
         self.inner.clone_table(from, to, options)?;
+        let offline = self.inner.table(from)?.scan(&[], &ScanOptions::default());
+        if self.is(Fault::OfflineClonesAreOld) && offline.is_err() {
+            self.inner.table(to)?.delete_rows(Some(b"a"), None)?;
+        }
         if self.is(Fault::ClonesAreEmpty) {
             self.inner.table(to)?.delete_rows(None, None)?;
         }
@@ -431,6 +441,13 @@ impl PendingWrite for Done {
 }
 
 impl Table for BrokenTable {
+    fn id(&self) -> String {
+        if self.is(Fault::IdsAreNames) {
+            return self.inner.name();
+        }
+        self.inner.id()
+    }
+
     fn name(&self) -> String {
         self.inner.name()
     }
@@ -529,6 +546,7 @@ impl Table for BrokenTable {
             options,
             handed_out: 0,
             last: None,
+            failed: None,
         }))
     }
 
@@ -638,14 +656,36 @@ struct BrokenScan {
     found: Vec<Entry>,
     handed_out: usize,
     last: Option<Key>,
+    failed: Option<Error>,
 }
 
-impl Scan for BrokenScan {
-    fn next_batch(&mut self, out: &mut Batch) -> Result<bool> {
-        out.clear();
+impl BrokenScan {
+    fn check(&self) -> Result<()> {
+        let interrupted = self
+            .options
+            .interrupt
+            .as_ref()
+            .is_some_and(Interrupt::is_set);
+        if interrupted && !self.table.is(Fault::IgnoresInterrupts) {
+            return Err(Error::new(ErrorKind::Cancelled, "interrupted"));
+        }
+        if self.options.timeout == Some(std::time::Duration::ZERO) {
+            return Err(Error::new(ErrorKind::TimedOut, "no time"));
+        }
+        if self.table.is(Fault::ScansOutliveTables) {
+            return Ok(());
+        }
+        self.table
+            .inner
+            .scan(&[], &ScanOptions::default())
+            .map(drop)
+    }
+
+    fn read(&mut self, out: &mut Batch) -> Result<bool> {
         if self.table.is(Fault::OneBatchOnly) && self.handed_out > 0 {
             return Ok(false);
         }
+        self.check()?;
         if self.table.is(Fault::NoSnapshot) {
             // Reads on behind the last key in what is there by now.
             self.found = self.table.read(&self.ranges, &self.options)?;
@@ -667,14 +707,59 @@ impl Scan for BrokenScan {
         Ok(!out.is_empty())
     }
 
-    fn restart(&mut self, ranges: &[Range]) -> Result<()> {
+    fn start_over(&mut self, ranges: &[Range]) -> Result<()> {
         if !self.table.is(Fault::RestartIgnoresRanges) {
             self.ranges = self.table.twist_ranges(ranges);
         }
+        self.check()?;
         self.found = self.table.read(&self.ranges, &self.options)?;
         self.handed_out = 0;
         self.last = None;
         Ok(())
+    }
+
+    fn settled<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.failed = outcome.as_ref().err().map(Error::duplicate);
+        if self.table.is(Fault::ScansGoOnAfterErrors) {
+            self.failed = None;
+            self.options.interrupt = None;
+        }
+        outcome
+    }
+}
+
+impl Scan for BrokenScan {
+    fn next_batch(&mut self, out: &mut Batch) -> Result<bool> {
+        out.clear();
+        if let Some(error) = &self.failed {
+            return Err(error.duplicate());
+        }
+        let read = self.read(out);
+        self.settled(read)
+    }
+
+    fn restart(&mut self, ranges: &[Range]) -> Result<()> {
+        let restarted = self.start_over(ranges);
+        self.settled(restarted)
+    }
+
+    fn unread(&self) -> Result<Vec<Range>> {
+        if !self.options.resumable {
+            return Err(Error::invalid("nothing was kept"));
+        }
+        let merged = Range::merge(self.ranges.clone());
+        let last = self.last.as_ref();
+        let last = last.filter(|_| !self.table.is(Fault::ResumesAtTheStart));
+        if self.handed_out == self.found.len() {
+            return Ok(Vec::new());
+        }
+        let left = merged.into_iter();
+        Ok(left
+            .filter_map(|range| match last {
+                Some(last) => range.after(last.as_ref()),
+                None => Some(range),
+            })
+            .collect())
     }
 }
 

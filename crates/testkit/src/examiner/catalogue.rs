@@ -2,7 +2,8 @@
 
 use ostrakon_cell::Capability::{
     self, BulkImport, Check as CanCheck, Checkpoint, Clone as CanClone, Compaction,
-    ConditionalWrite, Constraints, IsolatedScan, Offline, ScanIterators, Tablets, WriteDurability,
+    ConditionalWrite, Constraints, IsolatedScan, Offline, ScanIterators, ScanLimits, ScanResume,
+    Tablets, WriteDurability,
 };
 
 use super::bench::{Bench, Check};
@@ -40,7 +41,9 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("T3", "handles follow a rename", &[], tables::handles_follow_a_rename),
     scenario("T4", "deleted tables are gone", &[], tables::deleted_tables_are_gone),
     scenario("T5", "clones go their own way", &[CanClone, Tablets, Compaction], tables::clones_go_their_own_way),
-    scenario("T6", "off-line tables answer Closed", &[Offline], tables::offline_tables_answer_closed),
+    scenario("T6", "off-line tables say so", &[Offline], tables::offline_tables_answer_offline),
+    scenario("T7", "ids belong to tables", &[], tables::ids_belong_to_tables),
+    scenario("T8", "clones of off-line tables are exact", &[CanClone, Offline], tables::clones_of_offline_tables_are_exact),
     scenario("W1", "all key parts and odd bytes come back", &[], writing::all_key_parts_come_back),
     scenario("W2", "batches apply in order", &[], writing::batches_apply_in_order),
     scenario("W3", "a mutation carries many updates", &[], writing::a_mutation_carries_many_updates),
@@ -72,6 +75,9 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("R7", "batches of any size", &[], ranges::batches_of_any_size),
     scenario("N1", "a scan can start over", &[], scans::a_scan_can_start_over),
     scenario("N2", "a scan sees one snapshot", &[IsolatedScan, Compaction], scans::a_scan_sees_one_snapshot),
+    scenario("N3", "a scan can be interrupted", &[ScanLimits], scans::a_scan_can_be_interrupted),
+    scenario("N4", "a scan ends with its table", &[Offline], scans::a_scan_ends_with_its_table),
+    scenario("N5", "what was not read can be read", &[ScanResume], scans::what_was_not_read_can_be_read),
     scenario("A1", "mutations are seen whole", &[IsolatedScan], atomicity::mutations_are_seen_whole),
     scenario("K1", "conditions hold or nothing happens", &[ConditionalWrite], conditional::conditions_hold_or_nothing_happens),
     scenario("K2", "exactly one wins a race", &[ConditionalWrite], conditional::exactly_one_wins_a_race),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
-    Capabilities, Capability, CloneOptions, Error, Result, Source, Table, TableInfo, TableOptions,
+    Authorizations, Batch, Capabilities, Capability, CloneOptions, Entry, EntryRef, Error,
+    MutationBatch, Result, ScanOptions, Source, Table, TableInfo, TableOptions,
 };
 use parking_lot::Mutex;
 
@@ -12,7 +13,9 @@ use super::map_table::MapTable;
 use super::plain_constraints;
 use super::plain_iterators::plain_registry;
 use super::properties;
+use super::reconcile::Reconciling;
 use super::state::{MapSnapshot, State, TableState, no_such_table};
+use super::time::TableTime;
 
 /// Where the judge's clock starts: some moment in 2023, so that timestamps look real.
 const START_MILLIS: i64 = 1_700_000_000_000;
@@ -59,9 +62,9 @@ impl MapSource {
     /// A source that runs these classes; the judge's own are added where a name is missing.
     #[must_use]
     pub fn with_iterators(registry: IteratorRegistry) -> Self {
-        let mut all = plain_registry();
-        for class in registry.short_names() {
-            if let Ok(class) = registry.get(class) {
+        let mut all = registry;
+        for class in plain_registry().short_names() {
+            if let Ok(class) = plain_registry().get(class) {
                 all.register(class.clone());
             }
         }
@@ -84,6 +87,103 @@ impl MapSource {
     #[must_use]
     pub fn now_millis(&self) -> i64 {
         self.state.lock().now_millis
+    }
+
+    /// The times that a source under test gave to the next batches: taken, one a batch, in place of
+    /// those that this source would set.
+    pub fn give_times(&self, times: impl IntoIterator<Item = i64>) {
+        self.state.lock().given = times.into_iter().collect();
+    }
+
+    /// Checks the time that a source under test set next in a table.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check_time(&self, table: &str, given: i64) -> std::result::Result<(), String> {
+        let mut state = self.state.lock();
+        let now = state.now_millis;
+        let table = state.named(table).map_err(|error| format!("{error:?}"))?;
+        table.time.check(now, given)
+    }
+
+    /// Gives times to a batch and does not write it.
+    pub fn stamp_only(&self, table: &str, batch: &MutationBatch) {
+        let mut state = self.state.lock();
+        let (now, observed) = (state.now_millis, state.given.pop_front());
+        let is_set_here = batch
+            .updates()
+            .any(|(_, update)| update.timestamp.is_none());
+        if let Ok(table) = state.named(table)
+            && is_set_here
+        {
+            let begin = observed.unwrap_or_else(|| table.time.lowest(now));
+            table.time.stamp(begin, batch);
+        }
+    }
+
+    /// Imports files at once. Of equal keys the one in the later file is the newer.
+    ///
+    /// # Errors
+    /// No such table, or it is off-line.
+    pub fn import_files(&self, table: &str, files: &[Batch]) -> Result<u64> {
+        let mut state = self.state.lock();
+        let id = state.id_of(table).ok_or_else(|| no_such_table(table))?;
+        state.named(table)?.check_online()?;
+        let mut count = 0;
+        for file in files {
+            count += file.len() as u64;
+            state.import(id, file.iter().map(EntryRef::to_entry).collect())?;
+        }
+        Ok(count)
+    }
+
+    /// Compares what a scan of a whole table found, by a reader that may see everything, with what
+    /// the table holds. Where the contract leaves open whether an entry shows, the answer found is
+    /// taken over. Returns whether something was taken over.
+    ///
+    /// # Errors
+    /// What differs.
+    pub fn reconcile(
+        &self,
+        table: &str,
+        found: &[Entry],
+        authorizations: &Authorizations,
+    ) -> std::result::Result<bool, String> {
+        let mut state = self.state.lock();
+        let (now_millis, place) = (state.now_millis, state.sequence);
+        let table = state.named(table).map_err(|error| format!("{error:?}"))?;
+        table
+            .check_online()
+            .map_err(|error| format!("a scan answered, expected {error:?}"))?;
+        let reconciling = Reconciling {
+            now_millis,
+            place,
+            registry: &self.registry,
+            options: ScanOptions {
+                authorizations: authorizations.clone(),
+                ..ScanOptions::default()
+            },
+        };
+        reconciling.run(table, found)
+    }
+
+    /// Whether the contract leaves open what a scan of this row shows.
+    #[must_use]
+    pub fn is_in_doubt(&self, table: &str, row: &[u8]) -> bool {
+        let mut state = self.state.lock();
+        state
+            .named(table)
+            .is_ok_and(|table| super::reconcile::is_row_in_doubt(table, row))
+    }
+
+    /// Whether some column of this row has a delete marker.
+    #[must_use]
+    pub fn has_marker(&self, table: &str, row: &[u8]) -> bool {
+        let mut state = self.state.lock();
+        state.named(table).is_ok_and(|table| {
+            let mut keys = table.content.keys().map(|(key, _)| key);
+            keys.any(|key| key.deleted && key.row == row)
+        })
     }
 
     /// A copy of everything, to [`restore`](Self::restore) later.
@@ -112,7 +212,7 @@ impl Source for MapSource {
                 name: table.name.clone(),
                 id: base36(*id),
                 online: table.online,
-                time_type: table.time_type,
+                time_type: table.time.time_type,
             })
             .collect();
         tables.sort_by(|a, b| a.name.cmp(&b.name));
@@ -144,8 +244,7 @@ impl Source for MapSource {
         state.add(TableState {
             name: name.to_owned(),
             online: !options.offline,
-            time_type: options.time_type,
-            last_timestamp: 0,
+            time: TableTime::new(options.time_type),
             set,
             splits: options.splits.iter().cloned().collect(),
             content: Arc::default(),
@@ -216,7 +315,7 @@ pub(super) fn check_split(row: &[u8]) -> Result<()> {
     }
 }
 
-fn base36(id: u64) -> String {
+pub(super) fn base36(id: u64) -> String {
     let mut digits = Vec::new();
     let mut rest = id;
     while rest > 0 || digits.is_empty() {

@@ -1,6 +1,7 @@
 //! One table of the judge.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use ostrakon_cell::iterator::{
     IteratorEnvironment, IteratorRegistry, IteratorScope, IteratorSetting,
@@ -8,13 +9,14 @@ use ostrakon_cell::iterator::{
 use ostrakon_cell::source::{WriteOutcome, check_row_range};
 use ostrakon_cell::{
     Authorizations, Batch, BulkWriter, Capabilities, ColumnSelection, CompactOptions, Condition,
-    ConditionalMutation, ConditionalStatus, Durability, Entry, Error, MutationBatch, PendingWrite,
-    Properties, Range, Result, Scan, ScanOptions, Table, TabletInfo, VisibilityExpression,
+    ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
+    MutationBatch, PendingWrite, Properties, Range, Result, Scan, ScanOptions, Table, TabletInfo,
+    VisibilityExpression,
 };
 use parking_lot::Mutex;
 
 use super::content::{ContentIterator, Reader, drain, push_some};
-use super::map_source::{capabilities, check_split};
+use super::map_source::{base36, capabilities, check_split};
 use super::properties;
 use super::state::{State, TableState, deleted};
 
@@ -50,7 +52,7 @@ impl MapTable {
 }
 
 /// Every entry of `ranges` that a scan with these options shows, in order.
-fn read(
+pub(super) fn read(
     table: &TableState,
     now_millis: i64,
     registry: &IteratorRegistry,
@@ -87,6 +89,10 @@ impl Table for MapTable {
             .unwrap_or_else(|_| String::from("(deleted)"))
     }
 
+    fn id(&self) -> String {
+        base36(self.id)
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }
@@ -109,15 +115,24 @@ impl Table for MapTable {
         _: Option<Durability>,
     ) -> Result<Vec<ConditionalStatus>> {
         let mut state = self.state.lock();
+        let known = state.tables.get(&self.id).ok_or_else(deleted)?;
+        known.check_online()?;
         let mut answers = Vec::new();
         for one in mutations {
             let now = state.now_millis;
             let table = state.tables.get(&self.id).ok_or_else(deleted)?;
-            table.check_online()?;
             let mut answer = ConditionalStatus::Accepted;
+            let mut labels = one.mutation.updates().map(|update| update.visibility);
+            if labels.any(|label| VisibilityExpression::parse(label).is_err()) {
+                answer = ConditionalStatus::MalformedVisibility;
+            }
             for condition in &one.conditions {
                 if !may_see(authorizations, &condition.visibility) {
                     answer = ConditionalStatus::InvisibleVisibility;
+                }
+            }
+            for condition in &one.conditions {
+                if answer != ConditionalStatus::Accepted {
                     break;
                 }
                 let row = one.mutation.row();
@@ -143,6 +158,10 @@ impl Table for MapTable {
             table: self.clone(),
             found: self.read(ranges, options)?.into_iter(),
             options: options.clone(),
+            ranges: Range::merge(ranges.to_vec()),
+            begun: Instant::now(),
+            last: None,
+            failed: None,
         }))
     }
 
@@ -160,6 +179,8 @@ impl Table for MapTable {
                 };
             }
             properties::check(&set, &self.registry)?;
+            // What a compaction may have dropped until now may be missing from now on.
+            super::reconcile::mark_weak(table);
             table.set = set;
             Ok(())
         })
@@ -177,9 +198,9 @@ impl Table for MapTable {
                     .iter()
                     .filter(|((key, _), _)| rows.contains(key.as_ref()));
                 let (mut entries, mut bytes) = (0, 0);
-                for ((key, _), value) in inside {
+                for ((key, _), stored) in inside {
                     entries += 1;
-                    bytes += (key.as_ref().byte_len() + value.len()) as u64;
+                    bytes += (key.as_ref().byte_len() + stored.value.len()) as u64;
                 }
                 tablets.push(TabletInfo {
                     previous_end: previous_end.take(),
@@ -201,7 +222,7 @@ impl Table for MapTable {
         for row in rows {
             check_split(row)?;
         }
-        self.with(|table| {
+        self.online(|table| {
             table.splits.extend(rows.iter().cloned());
             Ok(())
         })
@@ -211,7 +232,7 @@ impl Table for MapTable {
         check_row_range(start, end)?;
         // A tablet ends in its split point, so a point inside the open interval has tablets of the
         // range on both sides.
-        self.with(|table| {
+        self.online(|table| {
             table.splits.retain(|row| {
                 start.is_some_and(|start| row.as_slice() <= start)
                     || end.is_some_and(|end| row.as_slice() >= end)
@@ -236,9 +257,7 @@ impl Table for MapTable {
     fn compact(&self, options: &CompactOptions) -> Result<()> {
         check_row_range(options.start.as_deref(), options.end.as_deref())?;
         for setting in &options.iterators {
-            self.registry
-                .get(&setting.class)?
-                .validate(&setting.options)?;
+            self.registry.validate(setting, IteratorScope::Majc)?;
         }
         let rows = options.range();
         let environment = IteratorEnvironment::new(IteratorScope::Majc);
@@ -295,17 +314,20 @@ fn holds(
         iterators: condition.iterators.clone(),
         ..ScanOptions::default()
     };
-    let column = Range::row_column(row, condition.family.clone(), condition.qualifier.clone());
-    let found = read(table, now_millis, registry, &[column], &options)?;
-    let value = found
-        .into_iter()
-        .filter(|entry| entry.key.visibility == condition.visibility)
-        .find(|entry| {
-            condition
-                .timestamp
-                .is_none_or(|timestamp| entry.key.timestamp == timestamp)
-        })
-        .map(|entry| entry.value);
+    // Exactly this column, and whatever comes out of the iterators first.
+    let key = |timestamp: i64, deleted| Key {
+        row: row.to_vec(),
+        family: condition.family.clone(),
+        qualifier: condition.qualifier.clone(),
+        visibility: condition.visibility.clone(),
+        timestamp,
+        deleted,
+    };
+    let first = key(condition.timestamp.unwrap_or(i64::MAX), true);
+    let last = key(condition.timestamp.unwrap_or(i64::MIN), false);
+    let range = Range::keys(Some(first), true, Some(last), true)?;
+    let found = read(table, now_millis, registry, &[range], &options)?;
+    let value = found.into_iter().next().map(|entry| entry.value);
     Ok(value == condition.value)
 }
 
@@ -322,23 +344,80 @@ impl PendingWrite for Applied {
     }
 }
 
-/// A scan that read everything when it began.
+/// A scan that read everything when it began. It still ends with its table, by its interrupt, and for good.
 struct MapScan {
     table: MapTable,
     options: ScanOptions,
+    ranges: Vec<Range>,
     found: std::vec::IntoIter<Entry>,
+    begun: Instant,
+    last: Option<Key>,
+    failed: Option<Error>,
+}
+
+impl MapScan {
+    fn check(&self) -> Result<()> {
+        if let Some(interrupt) = &self.options.interrupt {
+            interrupt.check()?;
+        }
+        if self
+            .options
+            .timeout
+            .is_some_and(|timeout| self.begun.elapsed() >= timeout)
+        {
+            return Err(Error::new(ErrorKind::TimedOut, "the scan's time is over"));
+        }
+        self.table.online(|_| Ok(()))
+    }
+
+    fn read(&mut self, out: &mut Batch) -> Result<bool> {
+        self.check()?;
+        push_some(&mut self.found, out, self.options.batch)?;
+        if let Some(last) = out.len().checked_sub(1) {
+            self.last = Some(out.key(last).to_key());
+        }
+        Ok(!out.is_empty())
+    }
+
+    fn start_over(&mut self, ranges: &[Range]) -> Result<()> {
+        self.begun = Instant::now();
+        self.check()?;
+        self.found = self.table.read(ranges, &self.options)?.into_iter();
+        self.ranges = Range::merge(ranges.to_vec());
+        self.last = None;
+        Ok(())
+    }
 }
 
 impl Scan for MapScan {
     fn next_batch(&mut self, out: &mut Batch) -> Result<bool> {
         out.clear();
-        push_some(&mut self.found, out, self.options.batch)?;
-        Ok(!out.is_empty())
+        if let Some(error) = &self.failed {
+            return Err(error.duplicate());
+        }
+        let read = self.read(out);
+        self.failed = read.as_ref().err().map(Error::duplicate);
+        read
     }
 
     fn restart(&mut self, ranges: &[Range]) -> Result<()> {
-        self.found = self.table.read(ranges, &self.options)?.into_iter();
-        Ok(())
+        let restarted = self.start_over(ranges);
+        self.failed = restarted.as_ref().err().map(Error::duplicate);
+        restarted
+    }
+
+    fn unread(&self) -> Result<Vec<Range>> {
+        if !self.options.resumable {
+            return Err(Error::invalid("the scan was not started with `resumable`"));
+        }
+        if self.found.len() == 0 {
+            return Ok(Vec::new());
+        }
+        let left = self.ranges.iter().filter_map(|range| match &self.last {
+            Some(last) => range.after(last.as_ref()),
+            None => Some(range.clone()),
+        });
+        Ok(left.collect())
     }
 }
 

@@ -7,9 +7,11 @@ mod map_table;
 mod plain_constraints;
 mod plain_iterators;
 mod properties;
+mod reconcile;
 mod state;
 #[cfg(test)]
 mod tests;
+mod time;
 
 pub use map_source::MapSource;
 pub use state::MapSnapshot;

@@ -9,13 +9,14 @@ use ostrakon_cell::iterator::{
 };
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Entry, Error, KeyPart, Range, Result};
 
-use super::content::{drain, first_of_column, push_some};
+use super::content::{drain, first_of_column, last_of_column, push_some};
 
 /// The classes the judge knows without being handed any.
 pub(super) fn plain_registry() -> IteratorRegistry {
     let mut registry = IteratorRegistry::new();
     registry.register(Arc::new(Versioning));
     registry.register(Arc::new(Summing));
+    registry.register(Arc::new(Grep));
     registry
 }
 
@@ -44,8 +45,8 @@ impl SortedKeyValueIterator for ByColumn {
         let whole_columns = Range::keys(
             range.start().map(first_of_column),
             true,
-            range.end().cloned(),
-            range.end_inclusive(),
+            range.end().map(last_of_column),
+            true,
         )?;
         let entries = drain(&mut *self.source, &whole_columns, columns)?;
         let mut ready = Vec::new();
@@ -164,6 +165,49 @@ impl IteratorClass for Summing {
                 })
                 .into_iter()
                 .collect())
+        };
+        Ok(ByColumn::boxed(source, Arc::new(reduce)))
+    }
+}
+
+/// Keeps the entries in which a term occurs, outside of the label.
+struct Grep;
+
+impl IteratorClass for Grep {
+    fn names(&self) -> &[&str] {
+        &["org.apache.accumulo.core.iterators.user.GrepIterator"]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Keeps entries with a term: the only option known here."
+    }
+
+    fn validate(&self, options: &IteratorOptions) -> Result<()> {
+        if options.len() == 1 && options.contains_key("term") {
+            Ok(())
+        } else {
+            Err(Error::invalid("the model takes the option term only"))
+        }
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        options: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        self.validate(options)?;
+        let term = options
+            .get("term")
+            .map(|term| term.as_bytes().to_vec())
+            .unwrap_or_default();
+        let reduce = move |mut versions: Vec<Entry>| {
+            versions.retain(|Entry { key, value }| {
+                [&key.row, &key.family, &key.qualifier, value]
+                    .iter()
+                    .any(|part| part.windows(term.len().max(1)).any(|found| found == term))
+            });
+            Ok(versions)
         };
         Ok(ByColumn::boxed(source, Arc::new(reduce)))
     }

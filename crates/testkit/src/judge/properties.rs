@@ -137,8 +137,7 @@ pub(super) fn check(set: &Properties, registry: &IteratorRegistry) -> Result<()>
     for scope in IteratorScope::ALL {
         for setting in IteratorSetting::from_properties(set, scope)? {
             registry
-                .get(&setting.class)?
-                .validate(&setting.options)
+                .validate(&setting, scope)
                 .map_err(|error| error.with("iterator", &setting.name))?;
         }
     }

@@ -1,14 +1,15 @@
 //! Everything the judge keeps, behind one lock.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ostrakon_cell::source::Rejection;
-use ostrakon_cell::{Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result, TimeType};
+use ostrakon_cell::{Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result};
 
-use super::content::Content;
+use super::content::{Content, Stored};
 use super::plain_constraints;
+use super::time::TableTime;
 
 /// All tables and the clock.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +20,8 @@ pub(super) struct State {
     pub(super) now_millis: i64,
     /// Counts entries written, so that of equal keys the later one comes first.
     pub(super) sequence: u64,
+    /// The times that a source under test gave to the next batches, in place of our own.
+    pub(super) given: VecDeque<i64>,
 }
 
 /// One table.
@@ -26,9 +29,8 @@ pub(super) struct State {
 pub(super) struct TableState {
     pub(super) name: String,
     pub(super) online: bool,
-    pub(super) time_type: TimeType,
-    /// The newest timestamp the table gave out.
-    pub(super) last_timestamp: i64,
+    /// What gives out timestamps.
+    pub(super) time: TableTime,
     /// What is set; defaults are not in it.
     pub(super) set: Properties,
     pub(super) splits: BTreeSet<Vec<u8>>,
@@ -84,7 +86,8 @@ impl State {
     }
 
     /// Writes what constraints leave of a batch: all of it gets one timestamp where the writer gave
-    /// none. Says what was refused.
+    /// none, and the next one where it puts what was deleted at that timestamp before. Says what was
+    /// refused.
     pub(super) fn write(&mut self, id: u64, batch: &MutationBatch) -> Result<Vec<Rejection>> {
         let now = self.now_millis;
         let table = self.tables.get_mut(&id).ok_or_else(deleted)?;
@@ -92,23 +95,33 @@ impl State {
         if batch.is_empty() {
             return Ok(rejections);
         }
-        let given = match table.time_type {
-            TimeType::Millis => now.max(table.last_timestamp),
-            TimeType::Logical => table.last_timestamp + 1,
+        let is_set_here = batch
+            .updates()
+            .any(|(_, update)| update.timestamp.is_none());
+        let times = if is_set_here {
+            let observed = self.given.pop_front();
+            let begin = observed.unwrap_or_else(|| table.time.lowest(now));
+            let times = table.time.stamp(begin, &batch);
+            table.time.keep();
+            times
+        } else {
+            vec![0; batch.len()]
         };
-        table.last_timestamp = given;
         let content = Arc::make_mut(&mut table.content);
-        for (_, update) in batch.updates() {
+        for ((_, update), given) in batch.updates().zip(times) {
             let key = Key {
-                row: update.row.to_vec(),
-                family: update.family.to_vec(),
-                qualifier: update.qualifier.to_vec(),
                 visibility: update.visibility.to_vec(),
                 timestamp: update.timestamp.unwrap_or(given),
                 deleted: update.deleted,
+                ..Key::new(update.row, update.family, update.qualifier)
+            };
+            let stored = Stored {
+                value: update.value.to_vec(),
+                by_table: update.timestamp.is_none(),
+                ..Stored::default()
             };
             self.sequence += 1;
-            content.insert((key, Reverse(self.sequence)), update.value.to_vec());
+            content.insert((key, Reverse(self.sequence)), stored);
         }
         Ok(rejections)
     }
@@ -120,7 +133,11 @@ impl State {
         // Of equal keys the first appended stays first, so it gets the highest number.
         self.sequence += entries.len() as u64;
         for (age, entry) in (0..).zip(entries) {
-            content.insert((entry.key, Reverse(self.sequence - age)), entry.value);
+            let stored = Stored {
+                value: entry.value,
+                ..Stored::default()
+            };
+            content.insert((entry.key, Reverse(self.sequence - age)), stored);
         }
         Ok(())
     }
@@ -139,7 +156,7 @@ impl TableState {
             Ok(())
         } else {
             Err(Error::new(
-                ErrorKind::Closed,
+                ErrorKind::Offline,
                 "the table is off-line: bring it back first",
             )
             .with("table", &self.name))

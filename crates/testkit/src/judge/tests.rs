@@ -274,7 +274,7 @@ fn handles_survive_renames_and_notice_deletes() {
     assert_eq!(values(Scanner::new(source.table("v").unwrap())), ["one"]);
     source.set_online("u", false).unwrap();
     let refused = Scanner::new(table.clone()).entries().unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::Closed);
+    assert_eq!(refused.kind(), ErrorKind::Offline);
     source.set_online("u", true).unwrap();
     assert_eq!(values(Scanner::new(table.clone())), ["one", "two"]);
     source.delete_table("u").unwrap();

@@ -1,18 +1,13 @@
 //! Random operations from a seed.
 
-use std::collections::HashMap;
+use std::collections::{HashSet, VecDeque};
 
-use ostrakon_cell::Durability;
+use ostrakon_cell::{Durability, IteratorScope};
 use ostrakon_store::clock::Random;
 
-use super::operation::{Change, Operation, Style, Trouble};
+use super::keys::{Keys, START_MILLIS};
+use super::operation::{Change, Expected, Guarded, Operation, PROBE, Step, Style, Trouble};
 use crate::disk::Crash;
-
-/// Where the clock of a run starts, in milliseconds since 1970.
-pub(super) const START_MILLIS: i64 = 1_700_000_000_000;
-
-/// Milliseconds from one operation to the next.
-pub(super) const STEP_MILLIS: i64 = 10;
 
 /// What kind of operations are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +16,29 @@ pub struct Plan {
     pub operations: usize,
     /// Whether the source is closed, crashed and its disk disturbed.
     pub crashes: bool,
+    /// What no source can do yet.
+    pub not_yet: &'static [NotYet],
 }
 
-const TABLES: u64 = 3;
-const FAMILIES: [&str; 4] = ["", "f", "g", "h\u{ff}"];
-pub(super) const LABELS: [&str; 5] = ["", "a", "b", "a&b", "a|(b&c)"];
+/// What the operations leave out because an engine is known to get it wrong. Each goes when its fault
+/// is repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotYet {
+    /// Deletes and puts of one column at one moment, clocks that stand and step back.
+    SameMoment,
+    /// Imports while something is in memory.
+    ImportBesideMemory,
+    /// Several files in one import with equal keys, files cut small, partial compactions.
+    FilesOfOneAge,
+}
 
-/// Properties that may change at any time without changing what is read.
-const PROPERTIES: [(&str, Option<&str>); 16] = [
+const TABLES: u64 = 4;
+
+/// Keys that are kept to be written again.
+const RECENT: usize = 16;
+
+/// Properties that change how entries are kept and never what is read.
+const PROPERTIES: [(&str, Option<&str>); 22] = [
     ("table.durability", Some("sync")),
     ("table.durability", Some("flush")),
     ("table.durability", Some("log")),
@@ -41,44 +51,131 @@ const PROPERTIES: [(&str, Option<&str>); 16] = [
     ("table.file.compress.blocksize", None),
     ("table.bloom.enabled", Some("true")),
     ("table.bloom.enabled", Some("false")),
+    (
+        "table.bloom.key.functor",
+        Some("org.apache.accumulo.core.file.keyfunctor.ColumnFamilyFunctor"),
+    ),
+    ("table.bloom.key.functor", None),
     ("table.split.threshold", Some("4K")),
     ("table.split.threshold", None),
     ("table.groups.enabled", Some("left")),
+    ("table.groups.enabled", Some("left,right")),
     ("table.groups.enabled", None),
+    ("table.cache.block.enable", Some("false")),
+    ("table.file.max", Some("2")),
+    ("table.file.max", None),
 ];
 
-struct Generator {
-    random: Random,
-    step: usize,
-    /// The time of the newest delete marker of each column: an explicit timestamp is never below
-    /// it. Whether a put below a marker is seen depends on whether a compaction dropped the marker
-    /// before, which no two sources need to agree on.
-    deletes: HashMap<(u8, String, &'static str, String, &'static str), i64>,
-    /// The last value written to the column of each row that is compared and set.
-    compared: HashMap<(u8, String), String>,
+pub(super) struct Generator {
+    pub(super) random: Random,
+    keys: Keys,
+    plan: Plan,
+    number: usize,
+    millis: i64,
+    /// Counts values, so that neighbours in time differ.
+    values: u32,
+    /// Tables as they probably are.
+    styles: [Option<Style>; TABLES as usize],
+    /// What is to come next, last first.
+    queued: Vec<Operation>,
+    /// Keys written lately with a timestamp, to be written once more.
+    recent: VecDeque<Change>,
 }
 
-/// The operations of a seed, numbered: the number gives the time, also when others are left out.
+/// The operations of a seed.
 #[must_use]
-pub fn generate(seed: u64, plan: Plan) -> Vec<(usize, Operation)> {
+pub fn generate(seed: u64, plan: Plan) -> Vec<Step> {
+    let mut random = Random::from_seed(seed);
+    let keys = Keys::new(&mut random);
     let mut generator = Generator {
-        random: Random::from_seed(seed),
-        step: 0,
-        deletes: HashMap::new(),
-        compared: HashMap::new(),
+        random,
+        keys,
+        plan,
+        number: 0,
+        millis: START_MILLIS,
+        values: 0,
+        styles: [None; TABLES as usize],
+        queued: Vec::new(),
+        recent: VecDeque::new(),
     };
-    let mut operations = vec![generator.create(0), generator.create(1)];
-    while operations.len() < plan.operations {
-        generator.step = operations.len();
-        let next = generator.next(plan.crashes);
-        operations.push(next);
+    let mut steps = Vec::with_capacity(plan.operations);
+    while steps.len() < plan.operations {
+        generator.number = steps.len();
+        generator.tick();
+        let operation = match steps.len() {
+            0 => generator.create(0),
+            1 => generator.create(1),
+            _ => match generator.queued.pop() {
+                Some(next) => next,
+                None => generator.next(),
+            },
+        };
+        steps.push(Step {
+            number: generator.number,
+            millis: generator.millis,
+            operation,
+        });
     }
-    operations.into_iter().enumerate().collect()
+    steps
+}
+
+/// Writes of a seed to rows that begin with `prefix`, to tables of these styles.
+#[must_use]
+pub(super) fn writes(
+    seed: u64,
+    prefix: &'static str,
+    plan: Plan,
+    styles: &[Style],
+) -> Vec<Operation> {
+    let mut random = Random::from_seed(seed);
+    let keys = Keys::new(&mut random).below(prefix);
+    let mut generator = Generator {
+        random,
+        keys,
+        plan,
+        number: 0,
+        millis: START_MILLIS,
+        values: 0,
+        styles: [None; TABLES as usize],
+        queued: Vec::new(),
+        recent: VecDeque::new(),
+    };
+    for (place, style) in generator.styles.iter_mut().zip(styles) {
+        *place = Some(*style);
+    }
+    (0..plan.operations)
+        .map(|number| {
+            generator.number = number;
+            generator.tick();
+            let table = generator.below(styles.len() as u64) as u8;
+            generator.write_to(table, 6)
+        })
+        .collect()
 }
 
 impl Generator {
     fn below(&mut self, end: u64) -> u64 {
         self.random.below(end)
+    }
+
+    fn avoids(&self, what: NotYet) -> bool {
+        self.plan.not_yet.contains(&what)
+    }
+
+    /// The clock stands still most of the time.
+    fn tick(&mut self) {
+        if self.avoids(NotYet::SameMoment) {
+            self.millis += 10;
+            return;
+        }
+        self.millis += match self.below(40) {
+            0..8 => 1,
+            8..12 => 5,
+            12 => 3_600_000,
+            13..15 => -1,
+            15 => -(self.below(5_000) as i64),
+            _ => 0,
+        };
     }
 
     fn table(&mut self) -> u8 {
@@ -90,13 +187,18 @@ impl Generator {
         }
     }
 
-    fn row(&mut self) -> String {
-        match self.below(20) {
-            0 => String::new(),
-            1 => "r\0".to_owned(),
-            2 => format!("long {}", "x".repeat(self.below(300) as usize)),
-            _ => format!("r{:02}", self.below(40)),
+    fn style(&self, table: u8) -> Option<Style> {
+        self.styles.get(usize::from(table)).copied().flatten()
+    }
+
+    fn set_style(&mut self, table: u8, style: Option<Style>) {
+        if let Some(place) = self.styles.get_mut(usize::from(table)) {
+            *place = style;
         }
+    }
+
+    fn row(&mut self) -> String {
+        self.keys.row(&mut self.random)
     }
 
     fn maybe_row(&mut self) -> Option<String> {
@@ -104,65 +206,155 @@ impl Generator {
     }
 
     fn create(&mut self, table: u8) -> Operation {
-        let versions = [Some(1), Some(1), Some(3), None][self.below(4) as usize];
-        Operation::Create {
-            table,
-            style: Style {
-                versions,
-                logical: self.random.one_in(4),
-                split: self.random.one_in(2),
-            },
+        let kind = self.below(5);
+        let style = Style {
+            versions: [Some(1), Some(1), Some(3), None, None][kind as usize],
+            summed: kind == 4,
+            logical: self.random.one_in(4),
+            split: self.random.one_in(2),
+        };
+        if self.style(table).is_none() {
+            self.set_style(table, Some(style));
+        }
+        Operation::Create { table, style }
+    }
+
+    /// A value: a power of two, so that a sum tells its parts, with zeros before it to make it long.
+    fn value(&mut self) -> String {
+        self.values += 1;
+        let number = 1_u64 << (self.values % 44);
+        let zeros = match self.below(16) {
+            0 => self.below(1_500),
+            1..5 => self.below(30),
+            _ => 0,
+        };
+        format!("{}{number}", "0".repeat(zeros as usize))
+    }
+
+    /// A timestamp near those that the table sets: equal, lower, higher, sometimes far ahead.
+    fn timestamp(&mut self, table: u8) -> i64 {
+        if self.style(table).is_some_and(|style| style.logical) {
+            return if self.random.one_in(2) {
+                self.below(4) as i64
+            } else {
+                self.below(60) as i64
+            };
+        }
+        match self.below(12) {
+            0..6 => START_MILLIS + self.below(4) as i64,
+            6 => self.millis + 20_000,
+            _ => self.millis - 4 + self.below(8) as i64,
         }
     }
 
-    fn change(&mut self, table: u8, row: &str, number: u64, explicit: bool) -> Change {
-        let now = START_MILLIS + self.step as i64 * STEP_MILLIS;
-        let family = FAMILIES[self.below(4) as usize];
-        let qualifier = format!("q{}", self.below(4));
-        let label = LABELS[self.below(5) as usize];
-        let column = (table, row.to_owned(), family, qualifier.clone(), label);
-        let delete = !explicit && self.random.one_in(5);
-        let mut timestamp = None;
-        if delete {
-            self.deletes.insert(column, now);
-        } else if explicit || self.random.one_in(4) {
-            let lowest = self.deletes.get(&column).map_or(START_MILLIS, |at| at + 1);
-            // Up to the present: a put in the future could lie under a later marker of now.
-            let span = (now - lowest).max(1) as u64;
-            timestamp = Some(lowest + self.below(span) as i64);
+    fn change(&mut self, table: u8, row: &str, explicit: bool) -> Change {
+        if self.random.one_in(2) && !self.recent.is_empty() {
+            // The very key of an earlier write or import; the row is new where it must be.
+            let at = self.below(self.recent.len() as u64) as usize;
+            if let Some(again) = self
+                .recent
+                .get(at)
+                .filter(|again| again.row == row)
+                .cloned()
+            {
+                return Change {
+                    value: (!self.random.one_in(6)).then(|| self.value()),
+                    ..again
+                };
+            }
         }
-        let padding = if self.random.one_in(8) {
-            self.below(2_000)
-        } else {
-            self.below(20)
-        };
-        let value = format!("{}.{number}{}", self.step, "v".repeat(padding as usize));
-        Change {
+        let (family, qualifier, label) = self.keys.column(&mut self.random);
+        let delete = self.random.one_in(4);
+        let timestamp = (explicit || self.random.one_in(3)).then(|| self.timestamp(table));
+        let change = Change {
             row: row.to_owned(),
             family,
             qualifier,
             label,
             timestamp,
-            value: (!delete).then_some(value),
+            value: (!delete).then(|| self.value()),
+            apart: false,
+        };
+        if timestamp.is_some() {
+            self.recent.push_back(change.clone());
+            if self.recent.len() > RECENT {
+                self.recent.pop_front();
+            }
+        }
+        change
+    }
+
+    /// A row, often one of a recent key.
+    fn row_again(&mut self) -> String {
+        let at = self.below(2 * RECENT as u64) as usize;
+        match self.recent.get(at) {
+            Some(recent) => recent.row.clone(),
+            None => self.row(),
         }
     }
 
+    /// Mutations of several rows; several of one row now and then, and several updates of one key.
     fn changes(&mut self, table: u8, mutations: u64, explicit: bool) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
+        let mut row = self.row();
         for _ in 0..=self.below(mutations) {
-            let row = self.row();
+            if !self.random.one_in(4) {
+                row = self.row_again();
+            }
+            let mut apart = true;
             for _ in 0..=self.below(4) {
-                let number = changes.len() as u64;
-                let change = self.change(table, &row, number, explicit);
+                let mut change = self.change(table, &row, explicit);
+                if self.random.one_in(4)
+                    && !self.avoids(NotYet::SameMoment)
+                    && let Some(last) = changes.last().filter(|last| last.row == row)
+                {
+                    // The same column again, or the same key.
+                    change.family = last.family;
+                    change.qualifier.clone_from(&last.qualifier);
+                    change.label = last.label;
+                    if self.random.one_in(2) {
+                        change.timestamp = last.timestamp;
+                    }
+                }
+                change.apart = std::mem::take(&mut apart);
                 changes.push(change);
             }
+        }
+        if self.avoids(NotYet::SameMoment) {
+            // Each column once.
+            let mut seen = HashSet::new();
+            changes.retain(|one| {
+                seen.insert((
+                    one.row.clone(),
+                    one.family,
+                    one.qualifier.clone(),
+                    one.label,
+                ))
+            });
         }
         changes
     }
 
+    /// The update that tells the time of a batch.
+    fn probe(&mut self, row: &str, part: usize) -> Change {
+        Change {
+            row: row.to_owned(),
+            family: PROBE,
+            qualifier: format!("{}.{part}", self.number),
+            label: "",
+            timestamp: None,
+            value: Some("1".to_owned()),
+            apart: true,
+        }
+    }
+
     fn write(&mut self) -> Operation {
         let table = self.table();
-        let mutations = if self.random.one_in(10) { 150 } else { 6 };
+        let mutations = if self.random.one_in(10) { 100 } else { 6 };
+        self.write_to(table, mutations)
+    }
+
+    fn write_to(&mut self, table: u8, mutations: u64) -> Operation {
         let durability = match self.below(8) {
             0 => Some(Durability::None),
             1 => Some(Durability::Log),
@@ -170,59 +362,108 @@ impl Generator {
             3 => Some(Durability::Sync),
             _ => None,
         };
+        let mut changes = self.changes(table, mutations, false);
+        if changes.iter().any(|change| change.timestamp.is_none()) {
+            let row = self.row();
+            let probe = self.probe(&row, 0);
+            changes.insert(0, probe);
+        }
         Operation::Write {
             table,
-            changes: self.changes(table, mutations, false),
+            changes,
             durability,
         }
     }
 
-    fn compare_and_set(&mut self) -> Operation {
-        let (table, row) = (self.table(), format!("cas{}", self.below(3)));
-        let value = format!("{}", self.step);
-        let known = self.compared.insert((table, row.clone()), value.clone());
-        // Now and then a guess that is wrong.
-        let expected = if self.random.one_in(4) {
-            Some("wrong".to_owned())
-        } else {
-            known
-        };
-        Operation::CompareAndSet {
-            table,
-            row,
-            expected,
-            value,
+    fn conditional(&mut self) -> Operation {
+        let table = self.table();
+        let mut list = Vec::new();
+        for part in 0..=self.below(4) as usize {
+            let row = self.keys.conditional_row(&mut self.random);
+            let (family, qualifier, label) = self.keys.column(&mut self.random);
+            let expected = match self.below(6) {
+                0 => Expected::Absent,
+                1 => Expected::Value("3".to_owned()),
+                _ => Expected::Current,
+            };
+            let special = self.random.one_in(3);
+            let mut changes = vec![self.probe(&row, part)];
+            for _ in 0..=self.below(2) {
+                let mut change = self.change(table, &row, false);
+                if self.random.one_in(2) {
+                    (change.family, change.label) = (family, label);
+                    change.qualifier.clone_from(&qualifier);
+                }
+                if self.avoids(NotYet::SameMoment) && change.value.is_none() {
+                    change.value = Some(self.value());
+                }
+                changes.push(change);
+            }
+            list.push(Guarded {
+                row,
+                family,
+                qualifier,
+                label,
+                expected,
+                timestamp: (special && self.random.one_in(2)).then(|| self.timestamp(table)),
+                versions: special.then(|| 1 + self.below(2) as u32),
+                changes,
+            });
         }
+        Operation::Conditional { table, list }
+    }
+
+    fn import(&mut self, table: u8) -> Operation {
+        let import = if self.random.one_in(2) {
+            Operation::Bulk {
+                table,
+                changes: self.changes(table, 40, true),
+            }
+        } else {
+            let most = if self.avoids(NotYet::FilesOfOneAge) {
+                1
+            } else {
+                4
+            };
+            let files = 1 + self.below(most);
+            Operation::Import {
+                table,
+                files: (0..files).map(|_| self.changes(table, 12, true)).collect(),
+            }
+        };
+        if self.avoids(NotYet::ImportBesideMemory) {
+            self.queued.push(import);
+            return Operation::Flush { table, wait: true };
+        }
+        import
     }
 
     fn clone_table(&mut self) -> Operation {
         let (from, to) = (self.table(), self.below(TABLES) as u8);
-        self.markers_follow(from, to);
-        Operation::Clone { from, to }
-    }
-
-    /// The markers of one table may stand in another from now on.
-    fn markers_follow(&mut self, from: u8, to: u8) {
-        let copied: Vec<_> = self
-            .deletes
-            .iter()
-            .filter(|(column, _)| column.0 == from)
-            .map(|(column, at)| {
-                let mut column = column.clone();
-                column.0 = to;
-                (column, *at)
-            })
-            .collect();
-        for (column, at) in copied {
-            let newest = self.deletes.entry(column).or_insert(at);
-            *newest = at.max(*newest);
+        if self.style(to).is_none() {
+            self.set_style(to, self.style(from));
         }
+        Operation::Clone { from, to }
     }
 
     fn rename(&mut self) -> Operation {
         let (from, to) = (self.table(), self.below(TABLES) as u8);
-        self.markers_follow(from, to);
+        if self.style(to).is_none() {
+            self.set_style(to, self.style(from));
+            self.set_style(from, None);
+        }
         Operation::Rename { from, to }
+    }
+
+    fn delete(&mut self) -> Operation {
+        let table = self.below(TABLES) as u8;
+        self.set_style(table, None);
+        if self.random.one_in(2) {
+            // The name is used again at once.
+            let again = self.create(table);
+            self.queued.push(again);
+        }
+        Operation::Delete { table }
     }
 
     fn compact(&mut self) -> Operation {
@@ -231,17 +472,61 @@ impl Generator {
             table: self.table(),
             start: if whole { None } else { self.maybe_row() },
             end: if whole { None } else { self.maybe_row() },
+            flush: !self.random.one_in(3),
             wait: !self.random.one_in(4),
         }
     }
 
     fn property(&mut self) -> Operation {
-        let (name, value) = PROPERTIES[self.below(PROPERTIES.len() as u64) as usize];
-        Operation::Property {
-            table: self.table(),
-            name,
-            value,
-        }
+        let table = self.table();
+        let kept =
+            |name: &str, value: Option<&str>| vec![(name.to_owned(), value.map(str::to_owned))];
+        let style = self.style(table);
+        let changes = match self.below(6) {
+            0 if style.is_some_and(|style| style.versions.is_some()) => self.versions(),
+            1 if style.is_some_and(|style| style.summed) => self.summing(),
+            2 => {
+                // By the key alone: what a filter of values hides cannot be compared.
+                let term = self.random.one_in(2).then_some("q1");
+                let mut changes = kept(
+                    "table.iterator.scan.grep",
+                    term.map(|_| "30,org.apache.accumulo.core.iterators.user.GrepIterator"),
+                );
+                // The probes have it too.
+                changes.extend(kept("table.iterator.scan.grep.opt.term", term));
+                changes
+            }
+            _ => {
+                let (name, value) = PROPERTIES[self.below(PROPERTIES.len() as u64) as usize];
+                kept(name, value)
+            }
+        };
+        Operation::Property { table, changes }
+    }
+
+    /// Other limits of the versions, in one scope or in all.
+    fn versions(&mut self) -> Vec<(String, Option<String>)> {
+        let most = [1, 2, 5][self.below(3) as usize];
+        let scopes = IteratorScope::ALL;
+        let only = self.below(5) as usize;
+        let chosen = scopes.iter().enumerate();
+        chosen
+            .filter(|(at, _)| only >= scopes.len() || *at == only)
+            .map(|(_, scope)| {
+                let name = format!("table.iterator.{}.vers.opt.maxVersions", scope.as_str());
+                (name, Some(most.to_string()))
+            })
+            .collect()
+    }
+
+    /// Whether compactions add up too: that changes nothing for scans, which always do.
+    fn summing(&mut self) -> Vec<(String, Option<String>)> {
+        let scope = [IteratorScope::Minc, IteratorScope::Majc][self.below(2) as usize];
+        let on = self.random.one_in(2);
+        summing(scope)
+            .into_iter()
+            .map(|(name, value)| (name, on.then_some(value)))
+            .collect()
     }
 
     fn trouble(&mut self) -> Operation {
@@ -252,49 +537,49 @@ impl Generator {
         })
     }
 
-    fn next(&mut self, crashes: bool) -> Operation {
+    fn next(&mut self) -> Operation {
         let table = self.table();
-        match self.below(if crashes { 1_000 } else { 920 }) {
-            0..400 => self.write(),
-            400..440 => self.compare_and_set(),
-            440..460 => Operation::Bulk {
-                table,
-                changes: self.changes(table, 40, true),
-            },
-            460..480 => Operation::DeleteRows {
+        match self.below(if self.plan.crashes { 1_000 } else { 920 }) {
+            0..320 => self.write(),
+            320..380 => self.conditional(),
+            380..425 => self.import(table),
+            425..440 => Operation::DeleteRows {
                 table,
                 start: self.maybe_row(),
                 end: self.maybe_row(),
             },
-            480..560 => Operation::Flush {
+            440..530 => Operation::Flush {
                 table,
                 wait: !self.random.one_in(4),
             },
-            560..620 => self.compact(),
-            620..650 => Operation::Split {
+            530..570 => self.compact(),
+            570..650 if self.avoids(NotYet::FilesOfOneAge) => self.write(),
+            675..700 if self.avoids(NotYet::FilesOfOneAge) => self.write(),
+            570..650 => Operation::Maintain,
+            650..675 => Operation::Split {
                 table,
                 rows: (0..=self.below(3))
                     .map(|_| format!("{}x", self.row()))
                     .collect(),
             },
-            650..670 => Operation::Merge {
+            675..700 => Operation::Merge {
                 table,
                 start: self.maybe_row(),
                 end: self.maybe_row(),
             },
-            670..690 => {
+            700..715 => {
                 let table = self.below(TABLES) as u8;
                 self.create(table)
             }
-            690..697 => Operation::Delete { table },
-            697..705 => self.rename(),
-            705..725 => self.clone_table(),
-            725..733 => Operation::Online {
+            715..722 => self.delete(),
+            722..730 => self.rename(),
+            730..750 => self.clone_table(),
+            750..758 => Operation::Online {
                 table,
                 online: !self.random.one_in(4),
             },
-            733..780 => self.property(),
-            780..920 => Operation::Look {
+            758..800 => self.property(),
+            800..920 => Operation::Look {
                 choice: self.random.next_u64(),
             },
             920..945 => Operation::Reopen,
@@ -302,4 +587,17 @@ impl Generator {
             _ => self.trouble(),
         }
     }
+}
+
+/// The properties of the combiner of tables that are summed.
+pub(super) fn summing(scope: IteratorScope) -> Vec<(String, String)> {
+    let name = format!("table.iterator.{}.sum", scope.as_str());
+    vec![
+        (format!("{name}.opt.all"), "true".to_owned()),
+        (format!("{name}.opt.type"), "STRING".to_owned()),
+        (
+            name,
+            "10,org.apache.accumulo.core.iterators.user.SummingCombiner".to_owned(),
+        ),
+    ]
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{Properties, Result, Source};
+use ostrakon_cell::{Batch, Properties, Result, Source};
 
 use super::operation::Trouble;
 use crate::disk::Crash;
@@ -31,17 +31,39 @@ pub trait Harness {
     /// Makes the disk fail, or ends all trouble.
     fn disturb(&mut self, trouble: Option<Trouble>);
 
+    /// Imports files as one import of a directory; returns the number of entries.
+    ///
+    /// # Errors
+    /// Those of the import.
+    fn import(&mut self, table: &str, files: &[Batch]) -> Result<u64>;
+
+    /// Does one step of background work, if that is for the test to decide.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    fn maintain(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Looks whether everything stored is sound.
+    ///
+    /// # Errors
+    /// What is not.
+    fn check(&mut self) -> std::result::Result<(), String> {
+        Ok(())
+    }
+
     /// Properties for every table that change how entries are kept and never what is read.
     fn table_properties(&self) -> Properties {
         Properties::new()
     }
 }
 
-/// The judge on trial before itself: nothing is ever lost.
+/// The model under its own test: nothing is ever lost.
 #[derive(Default)]
-pub struct JudgeHarness(pub MapSource);
+pub struct ModelHarness(pub MapSource);
 
-impl Harness for JudgeHarness {
+impl Harness for ModelHarness {
     fn source(&self) -> Arc<dyn Source> {
         Arc::new(self.0.clone())
     }
@@ -59,4 +81,8 @@ impl Harness for JudgeHarness {
     }
 
     fn disturb(&mut self, _: Option<Trouble>) {}
+
+    fn import(&mut self, table: &str, files: &[Batch]) -> Result<u64> {
+        self.0.import_files(table, files)
+    }
 }

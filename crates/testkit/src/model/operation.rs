@@ -4,12 +4,19 @@ use ostrakon_cell::Durability;
 
 use crate::disk::Crash;
 
+/// The family of the columns that tell which time a table gave to a batch: the first update of each
+/// batch without a timestamp of its own, in a column of its own.
+pub(super) const PROBE: &str = "probe of q1";
+
 /// What a table is like from its creation on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Versions shown and kept; `None` for all.
     pub versions: Option<u32>,
-    /// Whether timestamps count batches. They are not compared then: a crash may skip some.
+    /// Whether the versions of a column are added up, at scans and in every compaction. Then
+    /// `versions` is `None`.
+    pub summed: bool,
+    /// Whether timestamps count batches.
     pub logical: bool,
     /// Whether the table begins with splits.
     pub split: bool,
@@ -18,7 +25,7 @@ pub struct Style {
 /// One column update.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The row; changes of one row that follow each other are one mutation.
+    /// The row; changes of one row that follow each other are one mutation, unless `apart`.
     pub row: String,
     /// Family.
     pub family: &'static str,
@@ -28,8 +35,10 @@ pub struct Change {
     pub label: &'static str,
     /// `None` lets the table set it.
     pub timestamp: Option<i64>,
-    /// `None` deletes.
+    /// `None` deletes. Values are decimal numbers, so that any table can add them up.
     pub value: Option<String>,
+    /// Begins a mutation of its own.
+    pub apart: bool,
 }
 
 impl std::fmt::Debug for Change {
@@ -42,16 +51,56 @@ impl std::fmt::Debug for Change {
             label,
             ..
         } = self;
+        if self.apart {
+            f.write_str("| ")?;
+        }
         write!(f, "{row:?} {family}:{qualifier} [{label}]")?;
         if let Some(timestamp) = self.timestamp {
             write!(f, " at {timestamp}")?;
         }
         match &self.value {
             None => f.write_str(" delete"),
-            Some(value) if value.len() > 12 => write!(f, " = {} bytes", value.len()),
-            Some(value) => write!(f, " = {value}"),
+            Some(value) => {
+                write!(f, " = {}", value.trim_start_matches('0'))?;
+                if value.len() > 20 {
+                    write!(f, " ({} bytes)", value.len())?;
+                }
+                Ok(())
+            }
         }
     }
+}
+
+/// What a condition asks of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// What it holds when the operation is played: the condition holds.
+    Current,
+    /// Nothing.
+    Absent,
+    /// This value.
+    Value(String),
+}
+
+/// One mutation with a condition on one of its row's columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guarded {
+    /// The row.
+    pub row: String,
+    /// Family of the column of the condition.
+    pub family: &'static str,
+    /// Its qualifier.
+    pub qualifier: String,
+    /// Its label.
+    pub label: &'static str,
+    /// What the column must hold.
+    pub expected: Expected,
+    /// The timestamp that its entry must have.
+    pub timestamp: Option<i64>,
+    /// Versions that an iterator of the condition leaves.
+    pub versions: Option<u32>,
+    /// What is written, all in `row`.
+    pub changes: Vec<Change>,
 }
 
 /// What goes wrong with the disk.
@@ -96,16 +145,20 @@ pub enum Operation {
         changes: Vec<Change>,
         durability: Option<Durability>,
     },
-    /// Puts the second value if the column holds the first.
-    CompareAndSet {
+    /// Mutations with conditions, handed over together.
+    Conditional {
         table: u8,
-        row: String,
-        expected: Option<String>,
-        value: String,
+        list: Vec<Guarded>,
     },
+    /// An import through a bulk writer.
     Bulk {
         table: u8,
         changes: Vec<Change>,
+    },
+    /// An import of a directory with these files.
+    Import {
+        table: u8,
+        files: Vec<Vec<Change>>,
     },
     DeleteRows {
         table: u8,
@@ -120,8 +173,11 @@ pub enum Operation {
         table: u8,
         start: Option<String>,
         end: Option<String>,
+        flush: bool,
         wait: bool,
     },
+    /// One step of the background work of every table, with a random choice of files.
+    Maintain,
     Split {
         table: u8,
         rows: Vec<String>,
@@ -133,8 +189,7 @@ pub enum Operation {
     },
     Property {
         table: u8,
-        name: &'static str,
-        value: Option<&'static str>,
+        changes: Vec<(String, Option<String>)>,
     },
     /// Compares some scans of every table; the number chooses which.
     Look {
@@ -142,10 +197,21 @@ pub enum Operation {
     },
     /// Closes and opens.
     Reopen,
-    /// The lights go out and on again.
+    /// The power fails and comes back.
     Crash(Crash),
     /// The disk has trouble from now on, until the next crash or reopening.
     Trouble(Trouble),
+}
+
+/// An operation and when it is played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Counts the operations of a run, also when others are left out.
+    pub number: usize,
+    /// What the clock shows, in milliseconds since 1970.
+    pub millis: i64,
+    /// What is done.
+    pub operation: Operation,
 }
 
 impl Operation {

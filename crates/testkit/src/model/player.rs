@@ -1,25 +1,19 @@
-//! Plays operations on a source and on the judge, and compares.
+//! Plays operations on a source and on the model, and compares.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
-use ostrakon_cell::{
-    Authorizations, Batch, BatchLimit, CloneOptions, Column, ColumnSelection, ColumnUpdate,
-    CompactOptions, Condition, ConditionalMutation, Entry, EntryRef, Error, ErrorKind, Key,
-    Mutation, MutationBatch, Properties, Range, Result, ScanOptions, Source, Table, TableOptions,
-    TimeType,
-};
+use ostrakon_cell::{Batch, ErrorKind, Properties, Range, Result, ScanOptions, Source, TimeType};
 use ostrakon_store::clock::Random;
 
-use super::generate::{START_MILLIS, STEP_MILLIS};
+use super::apply::{all_authorizations, apply, apply_to_model, column_of, sorted};
 use super::harness::Harness;
-use super::operation::{Change, Operation, Style};
+use super::operation::{Expected, Guarded, Operation, PROBE, Step};
+use super::scans::{compare, read, some_scan};
 use super::survivors::{Item, Level, Survivors};
 use crate::disk::Crash;
 use crate::judge::MapSource;
 
-/// Where a source and the judge part.
+/// Where a source and the model part.
 #[derive(Debug, Clone)]
 pub struct Disagreement {
     /// The number of the operation after which it showed.
@@ -28,37 +22,41 @@ pub struct Disagreement {
     pub what: String,
 }
 
-/// Plays operations on a harness and on a fresh judge; the transcript has a line for each outcome.
+/// How often a comparison is repeated because background work settled what was in doubt meanwhile.
+const ATTEMPTS: usize = 4;
+
+/// Plays operations on a harness and on a fresh model; the transcript has a line for each outcome.
 ///
 /// # Errors
 /// The first disagreement.
 pub fn play(
     harness: &mut dyn Harness,
-    operations: &[(usize, Operation)],
+    steps: &[Step],
 ) -> std::result::Result<Vec<String>, Disagreement> {
-    let judge = MapSource::new();
+    let model = MapSource::new();
     let mut player = Player {
-        survivors: Survivors::new(judge.snapshot()),
+        survivors: Survivors::new(model.snapshot()),
         harness,
-        judge,
+        model,
         idents: BTreeMap::new(),
         next_ident: 0,
         troubled: false,
         transcript: Vec::new(),
     };
     let mut last = 0;
-    for (step, operation) in operations {
-        last = *step;
+    for step in steps {
+        last = step.number;
         player
-            .step(*step, operation)
-            .map_err(|what| Disagreement { step: *step, what })?;
+            .step(step)
+            .map_err(|what| Disagreement { step: last, what })?;
     }
     let end = if player.troubled {
         player.crash(Crash::PowerLost)
     } else {
         player.reopen()
     };
-    end.map_err(|what| Disagreement { step: last, what })?;
+    end.and_then(|()| player.harness.check())
+        .map_err(|what| Disagreement { step: last, what })?;
     Ok(player.transcript)
 }
 
@@ -66,7 +64,7 @@ type Outcome<T = ()> = std::result::Result<T, String>;
 
 struct Player<'a> {
     harness: &'a mut dyn Harness,
-    judge: MapSource,
+    model: MapSource,
     survivors: Survivors,
     /// Tables as they are now, by name: a table keeps its number under rename.
     idents: BTreeMap<u8, u64>,
@@ -76,10 +74,14 @@ struct Player<'a> {
 }
 
 impl Player<'_> {
-    fn step(&mut self, step: usize, operation: &Operation) -> Outcome {
-        let millis = START_MILLIS + step as i64 * STEP_MILLIS;
-        self.harness.set_millis(millis);
-        self.judge.set_millis(millis);
+    fn step(&mut self, step: &Step) -> Outcome {
+        let Step {
+            number,
+            millis,
+            operation,
+        } = step;
+        self.harness.set_millis(*millis);
+        self.model.set_millis(*millis);
         match operation {
             Operation::Crash(crash) => return self.crash(*crash),
             Operation::Reopen => return self.reopen(),
@@ -88,9 +90,16 @@ impl Player<'_> {
                 self.troubled = true;
                 return Ok(());
             }
+            Operation::Maintain => {
+                let outcome = self.harness.maintain();
+                return match outcome {
+                    Err(error) if !self.troubled => Err(format!("maintaining failed: {error:?}")),
+                    _ => Ok(()),
+                };
+            }
             Operation::Look { choice } => {
                 return if self.troubled {
-                    // What a failed write left in memory is nobody's promise; only errors are.
+                    // What a failed write left in memory is promised to no one; only errors are.
                     let _ = self.look_only(*choice);
                     Ok(())
                 } else {
@@ -100,52 +109,141 @@ impl Player<'_> {
             _ => {}
         }
         if self.troubled {
-            self.step_in_trouble(millis, operation);
+            self.step_in_trouble(*millis, operation);
             return Ok(());
         }
         if self.is_unsettled(operation) {
             return Ok(());
         }
-        let level = self.level(operation);
-        let real = apply(
-            &*self.harness.source(),
-            operation,
-            &self.harness.table_properties(),
-        );
-        let expected = apply(&self.judge, operation, &Properties::new());
+        let operation = match operation {
+            Operation::Conditional { table, list } => Operation::Conditional {
+                table: *table,
+                list: self.resolved(*table, list)?,
+            },
+            other => other.clone(),
+        };
+        let level = self.level(&operation);
+        let real = self.apply(&operation, &self.harness.table_properties());
+        let times = match &real {
+            Ok(answer) => self.times_given(&operation, answer)?,
+            Err(_) => Vec::new(),
+        };
+        self.model.give_times(times.clone());
+        let expected = apply_to_model(&self.model, &operation);
         let line = match (&real, &expected) {
-            (Ok(real), Ok(expected)) if real == expected => format!("{step} {expected}"),
+            (Ok(real), Ok(expected)) if real == expected => format!("{number} {expected}"),
             (Err(real), Err(expected)) if real.kind() == expected.kind() => {
-                format!("{step} refused: {}", real.kind().as_str())
+                format!("{number} refused: {}", real.kind().as_str())
             }
-            _ => return Err(format!("answered {real:?}, expected {expected:?}")),
+            _ => {
+                return Err(format!(
+                    "{operation:?} answered {real:?}, expected {expected:?}"
+                ));
+            }
         };
         if let Ok(answer) = &expected {
-            self.record(millis, operation, level, answer);
+            self.record(*millis, &operation, level, answer, times);
         }
         self.transcript.push(line);
         Ok(())
     }
 
+    fn apply(&mut self, operation: &Operation, extra: &Properties) -> Result<String> {
+        match operation {
+            Operation::Import { table, files } => {
+                let files: Vec<Batch> =
+                    files.iter().map(|one| sorted(one)).collect::<Result<_>>()?;
+                let count = self.harness.import(&Operation::name_of(*table), &files)?;
+                Ok(format!("{count} imported"))
+            }
+            _ => apply(&*self.harness.source(), operation, extra),
+        }
+    }
+
+    /// The times that the source gave to the batches of an operation, read from their probes.
+    fn times_given(&self, operation: &Operation, answer: &str) -> Outcome<Vec<i64>> {
+        let name = match operation {
+            Operation::Write { table, .. } | Operation::Conditional { table, .. } => {
+                Operation::name_of(*table)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let mut times = Vec::new();
+        for (row, qualifier) in probes(operation, answer) {
+            let time = read_probe(&*self.harness.source(), &name, row, qualifier)
+                .map_err(|error| format!("a probe cannot be read: {error:?}"))?
+                .ok_or_else(|| {
+                    format!("{row:?} {PROBE}:{qualifier} was acknowledged and cannot be seen")
+                })?;
+            if times.is_empty() {
+                self.model.check_time(&name, time)?;
+            }
+            times.push(time);
+        }
+        Ok(times)
+    }
+
+    /// Conditions with what they ask for now, without those whose answer the contract leaves open.
+    fn resolved(&self, table: u8, list: &[Guarded]) -> Outcome<Vec<Guarded>> {
+        let name = Operation::name_of(table);
+        let is_online = self.is_online(table);
+        if is_online {
+            self.agree(table)?;
+        }
+        let mut resolved: Vec<Guarded> = Vec::new();
+        for one in list {
+            let row = one.row.as_bytes();
+            // What an earlier mutation of the list wrote may be covered by a marker.
+            let mut before = resolved
+                .iter()
+                .filter(|before| before.row == one.row)
+                .peekable();
+            let again = before.peek().is_some();
+            let deletes = before
+                .flat_map(|before| &before.changes)
+                .any(|change| change.value.is_none());
+            if self.model.is_in_doubt(&name, row)
+                || (again && (deletes || self.model.has_marker(&name, row)))
+            {
+                continue;
+            }
+            let mut one = one.clone();
+            if one.expected == Expected::Current {
+                let current = || -> Result<Option<Vec<u8>>> {
+                    let condition = one.condition();
+                    let options = ScanOptions {
+                        authorizations: all_authorizations(),
+                        iterators: condition.iterators.clone(),
+                        ..ScanOptions::default()
+                    };
+                    let column = column_of(&condition, &one.row)?;
+                    let found = read(&self.model, table, &[column], &options)?;
+                    Ok(found.into_iter().next().map(|entry| entry.value))
+                };
+                one.expected = match current() {
+                    Ok(Some(value)) => Expected::Value(String::from_utf8_lossy(&value).into()),
+                    _ => Expected::Absent,
+                };
+            }
+            resolved.push(one);
+        }
+        Ok(resolved)
+    }
+
+    fn is_online(&self, table: u8) -> bool {
+        let name = Operation::name_of(table);
+        let tables = self.model.tables().unwrap_or_default();
+        tables.iter().any(|info| info.name == name && info.online)
+    }
+
     /// Whether the contract leaves open how this ends.
     fn is_unsettled(&self, operation: &Operation) -> bool {
-        let offline = |table: u8| {
-            let name = Operation::name_of(table);
-            let tables = self.judge.tables().unwrap_or_default();
-            tables.iter().any(|info| info.name == name && !info.online)
-        };
         let there = |table: u8| self.idents.contains_key(&table);
         match operation {
+            // Which of two reasons a refusal names.
             Operation::Rename { from, to } | Operation::Clone { from, to } => {
-                from == to || offline(*from) || (!there(*from) && there(*to))
+                from == to || (!there(*from) && there(*to))
             }
-            Operation::Bulk { table, .. }
-            | Operation::DeleteRows { table, .. }
-            | Operation::Flush { table, .. }
-            | Operation::Compact { table, .. }
-            | Operation::Split { table, .. }
-            | Operation::Merge { table, .. }
-            | Operation::Property { table, .. } => offline(*table),
             _ => false,
         }
     }
@@ -156,9 +254,9 @@ impl Player<'_> {
                 durability: Some(durability),
                 ..
             } => Level::of(*durability),
-            Operation::Write { table, .. } | Operation::CompareAndSet { table, .. } => {
+            Operation::Write { table, .. } | Operation::Conditional { table, .. } => {
                 let properties = self
-                    .judge
+                    .model
                     .table(&Operation::name_of(*table))
                     .and_then(|table| table.properties());
                 properties
@@ -171,7 +269,14 @@ impl Player<'_> {
     }
 
     /// Remembers what was acknowledged, to know later what must have survived.
-    fn record(&mut self, millis: i64, operation: &Operation, level: Level, answer: &str) {
+    fn record(
+        &mut self,
+        millis: i64,
+        operation: &Operation,
+        level: Level,
+        answer: &str,
+        times: Vec<i64>,
+    ) {
         let (ident, operation) = match operation {
             Operation::Create { table, .. } => (self.new_ident(*table), operation.clone()),
             Operation::Delete { table } => (self.idents.remove(table), operation.clone()),
@@ -192,22 +297,34 @@ impl Player<'_> {
                 }
                 return;
             }
-            Operation::CompareAndSet {
-                table, row, value, ..
-            } => {
-                if answer != "Accepted" {
-                    return;
+            Operation::Conditional { table, list } => {
+                // Played again they must not be judged again: the conditions held.
+                let ident = self.idents.get(table).copied().unwrap_or_default();
+                let accepted = list
+                    .iter()
+                    .zip(answer.split(' '))
+                    .filter(|(_, answer)| *answer == "Accepted");
+                for ((one, _), time) in accepted.zip(times) {
+                    self.survivors.push(Item {
+                        ident,
+                        operation: Operation::Write {
+                            table: *table,
+                            changes: one.changes.clone(),
+                            durability: None,
+                        },
+                        millis,
+                        times: Some(vec![time]),
+                        level,
+                        odd: false,
+                        loose: false,
+                        lost: false,
+                    });
                 }
-                // Played again it must not be judged again: the condition held.
-                let write = Operation::Write {
-                    table: *table,
-                    changes: vec![compared(row, value)],
-                    durability: None,
-                };
-                (self.idents.get(table).copied(), write)
+                return;
             }
             Operation::Write { table, .. }
             | Operation::Bulk { table, .. }
+            | Operation::Import { table, .. }
             | Operation::DeleteRows { table, .. }
             | Operation::Online { table, .. }
             | Operation::Split { table, .. }
@@ -221,9 +338,11 @@ impl Player<'_> {
             ident: ident.unwrap_or_default(),
             operation,
             millis,
+            times: Some(times),
             level,
             odd: false,
             loose: false,
+            lost: false,
         });
     }
 
@@ -238,6 +357,7 @@ impl Player<'_> {
         let (table, changes) = match operation {
             Operation::Write { table, .. }
             | Operation::Bulk { table, .. }
+            | Operation::Import { table, .. }
             | Operation::DeleteRows { table, .. } => (table, true),
             Operation::Merge { table, .. }
             | Operation::Flush { table, .. }
@@ -248,27 +368,35 @@ impl Player<'_> {
         let Some(ident) = self.idents.get(table).copied() else {
             return;
         };
-        if self.is_unsettled(operation) || (changes && self.survivors.odd_count() >= 5) {
-            return;
-        }
-        let online = self.judge.tables().unwrap_or_default();
-        let name = Operation::name_of(*table);
-        if !online.iter().any(|info| info.name == name && info.online) {
+        if self.is_unsettled(operation)
+            || (changes && self.survivors.odd_count() >= 5)
+            || !self.is_online(*table)
+        {
             return;
         }
         let level = self.level(operation);
-        let real = apply(&*self.harness.source(), operation, &Properties::new());
+        let real = self.apply(operation, &Properties::new());
         match (operation, real) {
-            // Refused, whatever the disk does: it would be refused by the judge as well.
+            // Refused, whatever the disk does: it would be refused by the model as well.
             (_, Err(error)) if changes && error.kind() == ErrorKind::InvalidArgument => {}
-            (_, real) if changes => self.survivors.push(Item {
-                ident,
-                operation: operation.clone(),
-                millis,
-                level,
-                odd: real.is_err(),
-                loose: false,
-            }),
+            (_, real) if changes => {
+                let answer = real.as_ref().map_or("", String::as_str);
+                let times = match probes(operation, answer).next() {
+                    None => Some(Vec::new()),
+                    // Otherwise it is read when the store is open again.
+                    Some(_) => self.times_given(operation, answer).ok(),
+                };
+                self.survivors.push(Item {
+                    ident,
+                    operation: operation.clone(),
+                    millis,
+                    times,
+                    level,
+                    odd: real.is_err(),
+                    loose: false,
+                    lost: false,
+                });
+            }
             (Operation::Flush { wait: true, .. }, Ok(_)) => self.survivors.settle(ident),
             _ => {}
         }
@@ -282,8 +410,9 @@ impl Player<'_> {
             self.harness
                 .reopen()
                 .map_err(|error| format!("does not open again: {error:?}"))?;
-            self.survivors.closed(&self.judge);
-            self.look(0)
+            self.look(0)?;
+            self.survivors.closed(&self.model);
+            Ok(())
         }
     }
 
@@ -298,19 +427,35 @@ impl Player<'_> {
     ) -> Outcome {
         open(self.harness).map_err(|error| format!("does not open after {crash:?}: {error:?}"))?;
         let source = self.harness.source();
-        let millis = self.judge.now_millis();
+        let millis = self.model.now_millis();
         let after_trouble = std::mem::take(&mut self.troubled);
-        self.judge = self
+        let table_of = |number: u64| {
+            let mut idents = self.idents.iter();
+            idents
+                .find(|(_, ident)| **ident == number)
+                .map(|(table, _)| *table)
+        };
+        self.survivors.learn_times(&|number, operation| {
+            let name = Operation::name_of(table_of(number)?);
+            let (row, qualifier) = probes(operation, "").next()?;
+            read_probe(&*source, &name, row, qualifier).ok()?
+        });
+        self.model = self
             .survivors
-            .find(crash, after_trouble, &|number, judge| {
-                let Some((table, _)) = self.idents.iter().find(|(_, ident)| **ident == number)
-                else {
+            .find(crash, after_trouble, &|number, model| {
+                let Some(table) = table_of(number) else {
                     return Ok(());
                 };
-                same_content(&*source, judge, *table)
+                model.set_millis(millis);
+                same_content(&*source, model, table)
             })?;
-        self.judge.set_millis(millis);
+        self.model.set_millis(millis);
         self.look(0)
+    }
+
+    /// Compares everything in a table, and takes over what the contract leaves open.
+    fn agree(&self, table: u8) -> Outcome {
+        same_content(&*self.harness.source(), &self.model, table)
     }
 
     /// Compares scans of every table.
@@ -323,23 +468,33 @@ impl Player<'_> {
                 .map(|info| (info.name, info.online, info.time_type))
                 .collect())
         };
-        let (found, expected) = (listed(&*source)?, listed(&self.judge)?);
+        let (found, expected) = (listed(&*source)?, listed(&self.model)?);
         if found != expected {
             return Err(format!("lists {found:?}, expected {expected:?}"));
         }
         for (table, _) in self.idents.clone() {
-            same_content(&*source, &self.judge, table)?;
+            self.agree(table)?;
             let mut random = Random::from_seed(choice.wrapping_add(u64::from(table)));
             for _ in 0..4 {
                 let (ranges, options) = some_scan(&mut random);
-                let found = read(&*source, table, &ranges, &options);
-                let expected = read(&self.judge, table, &ranges, &options);
-                let line = compare(&found, &expected)
-                    .map_err(|what| format!("table {table}, {ranges:?}, {options:?}: {what}"))?;
+                let mut attempt = 0;
+                let line = loop {
+                    attempt += 1;
+                    let found = read(&*source, table, &ranges, &options);
+                    let expected = read(&self.model, table, &ranges, &options);
+                    match compare(&found, &expected) {
+                        Ok(line) => break line,
+                        // Background work may have dropped a marker since.
+                        Err(_) if attempt < ATTEMPTS => self.agree(table)?,
+                        Err(what) => {
+                            return Err(format!("table {table}, {ranges:?}, {options:?}: {what}"));
+                        }
+                    }
+                };
                 self.transcript.push(line);
             }
         }
-        self.survivors.advance(&self.judge);
+        self.survivors.advance(&self.model);
         Ok(())
     }
 
@@ -354,343 +509,61 @@ impl Player<'_> {
     }
 }
 
-/// Compares everything in a table, seen by somebody who may see it all.
-pub(super) fn same_content(source: &dyn Source, judge: &MapSource, table: u8) -> Outcome {
+/// Row and qualifier of the probes of an operation that was answered so.
+fn probes<'a>(
+    operation: &'a Operation,
+    answer: &'a str,
+) -> Box<dyn Iterator<Item = (&'a str, &'a str)> + 'a> {
+    match operation {
+        Operation::Write { changes, .. } => Box::new(
+            changes
+                .iter()
+                .filter(|change| change.family == PROBE)
+                .map(|change| (change.row.as_str(), change.qualifier.as_str())),
+        ),
+        Operation::Conditional { list, .. } => Box::new(
+            list.iter()
+                .zip(answer.split(' '))
+                .filter(|(_, answer)| *answer == "Accepted")
+                .filter_map(|(one, _)| one.changes.first())
+                .map(|change| (change.row.as_str(), change.qualifier.as_str())),
+        ),
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
+pub(super) fn read_probe(
+    source: &dyn Source,
+    table: &str,
+    row: &str,
+    qualifier: &str,
+) -> Result<Option<i64>> {
+    let column = Range::row_column(row, PROBE, qualifier);
+    let mut scan = source
+        .table(table)?
+        .scan(&[column], &ScanOptions::default())?;
+    let mut batch = Batch::new();
+    Ok(scan
+        .next_batch(&mut batch)?
+        .then(|| batch.iter().next().map(|entry| entry.key.timestamp))
+        .flatten())
+}
+
+/// Compares everything in a table, seen by a reader who may see it all.
+pub(super) fn same_content(source: &dyn Source, model: &MapSource, table: u8) -> Outcome {
     let options = ScanOptions {
-        authorizations: authorizations("a,b,c"),
+        authorizations: all_authorizations(),
         ..ScanOptions::default()
     };
     let found = read(source, table, &[Range::all()], &options);
-    let expected = read(judge, table, &[Range::all()], &options);
-    compare(&found, &expected)
-        .map(drop)
-        .map_err(|what| format!("table {table}: {what}"))
-}
-
-fn compare(found: &Result<Vec<Entry>>, expected: &Result<Vec<Entry>>) -> Outcome<String> {
-    match (found, expected) {
-        (Ok(found), Ok(expected)) => {
-            let differ = found.iter().zip(expected).position(|(a, b)| a != b);
-            if differ.is_none() && found.len() == expected.len() {
-                return Ok(format!(
-                    "{} entries, digest {:x}",
-                    found.len(),
-                    digest(found)
-                ));
-            }
-            let at = differ.unwrap_or(found.len().min(expected.len()));
-            let show = |entries: &[Entry]| {
-                entries.get(at).map_or("nothing".to_owned(), |entry| {
-                    let value = entry.value.get(..24).unwrap_or(&entry.value);
-                    format!("{} = {}", entry.key, String::from_utf8_lossy(value))
-                })
-            };
-            Err(format!(
-                "{} entries, expected {}; entry {at} is {}, expected {}",
-                found.len(),
-                expected.len(),
-                show(found),
-                show(expected)
-            ))
-        }
-        (Err(found), Err(expected)) if found.kind() == expected.kind() => {
-            Ok(format!("refused: {}", found.kind().as_str()))
-        }
-        (found, expected) => {
-            let show = |one: &Result<Vec<Entry>>| match one {
-                Ok(entries) => format!("{} entries", entries.len()),
-                Err(error) => format!("{error:?}"),
-            };
-            Err(format!(
-                "answered {}, expected {}",
-                show(found),
-                show(expected)
-            ))
+    match &found {
+        Ok(entries) => model
+            .reconcile(&Operation::name_of(table), entries, &options.authorizations)
+            .map(drop),
+        Err(_) => {
+            let expected = read(model, table, &[Range::all()], &options);
+            compare(&found, &expected).map(drop)
         }
     }
-}
-
-/// FNV-1a over everything: transcripts are compared by it, and it is the same everywhere.
-fn digest(entries: &[Entry]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bytes: &[u8]| {
-        for byte in bytes.iter().chain(&[0xff]) {
-            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        }
-    };
-    for Entry { key, value } in entries {
-        for part in [
-            &key.row,
-            &key.family,
-            &key.qualifier,
-            &key.visibility,
-            value,
-        ] {
-            add(part);
-        }
-        add(&key.timestamp.to_le_bytes());
-    }
-    hash
-}
-
-fn authorizations(list: &str) -> Authorizations {
-    Authorizations::parse(list).unwrap_or_default()
-}
-
-/// Ranges and options of a scan.
-fn some_scan(random: &mut Random) -> (Vec<Range>, ScanOptions) {
-    let key = |random: &mut Random| Key {
-        timestamp: i64::MAX - random.below(2) as i64 * (i64::MAX - START_MILLIS - 500),
-        ..Key::new(
-            format!("r{:02}", random.below(40)),
-            ["", "f", "g"][random.below(3) as usize],
-            format!("q{}", random.below(4)),
-        )
-    };
-    let ranges = (0..=random.below(4))
-        .map(|_| match random.below(6) {
-            0 => Range::all(),
-            1 => Range::row(key(random).row),
-            2 => Range::row_prefix(format!("r{}", random.below(4)).as_bytes()),
-            3 => Range::row_family(key(random).row, "f"),
-            _ => {
-                let (a, b) = (key(random), key(random));
-                let (start, end) = (a.clone().min(b.clone()), a.max(b));
-                let (closed_start, closed_end) = (random.one_in(2), random.one_in(2));
-                Range::keys(Some(start), closed_start, Some(end), closed_end).unwrap_or_default()
-            }
-        })
-        .collect();
-    let columns: Vec<Column> = match random.below(4) {
-        0 => vec![Column::family("f")],
-        1 => vec![Column::new("f", "q1"), Column::family("")],
-        _ => Vec::new(),
-    };
-    let mut options = ScanOptions {
-        columns: ColumnSelection::new(columns),
-        authorizations: authorizations(["", "a", "b", "a,b,c"][random.below(4) as usize]),
-        ordered: !random.one_in(4),
-        ..ScanOptions::default()
-    };
-    if random.one_in(4) {
-        options.batch = BatchLimit {
-            entries: 1 + random.below(5) as usize,
-            bytes: 1 << 20,
-        };
-    }
-    if random.one_in(4) {
-        let newest = IteratorSetting::new(30, "newest", "VersioningIterator");
-        options.iterators.push(newest.with("maxVersions", "2"));
-    }
-    (ranges, options)
-}
-
-/// What a scan gives, in key order; without timestamps where a table counts batches.
-fn read(
-    source: &dyn Source,
-    table: u8,
-    ranges: &[Range],
-    options: &ScanOptions,
-) -> Result<Vec<Entry>> {
-    let name = Operation::name_of(table);
-    let logical = source
-        .tables()?
-        .iter()
-        .any(|info| info.name == name && info.time_type == TimeType::Logical);
-    let mut scan = source.table(&name)?.scan(ranges, options)?;
-    let (mut batch, mut entries) = (Batch::new(), Vec::new());
-    while scan.next_batch(&mut batch)? {
-        entries.extend(batch.iter().map(EntryRef::to_entry));
-    }
-    if !options.ordered {
-        entries.sort_by(|a, b| a.key.cmp(&b.key));
-    } else if !entries.is_sorted_by(|a, b| a.key <= b.key) {
-        return Err(Error::new(
-            ErrorKind::Internal,
-            "an ordered scan came out of order",
-        ));
-    }
-    if logical {
-        for entry in &mut entries {
-            entry.key.timestamp = 0;
-        }
-    }
-    Ok(entries)
-}
-
-/// The column that is compared and set.
-fn compared(row: &str, value: &str) -> Change {
-    Change {
-        row: row.to_owned(),
-        family: "cas",
-        qualifier: "q".to_owned(),
-        label: "",
-        timestamp: None,
-        value: Some(value.to_owned()),
-    }
-}
-
-fn batch_of(changes: &[Change]) -> Result<MutationBatch> {
-    let mut batch = MutationBatch::new();
-    for mutation in changes.chunk_by(|a, b| a.row == b.row) {
-        let mut encoded = Mutation::new(mutation[0].row.as_str());
-        for change in mutation {
-            encoded.update(ColumnUpdate {
-                family: change.family.as_bytes(),
-                qualifier: change.qualifier.as_bytes(),
-                visibility: change.label.as_bytes(),
-                timestamp: change.timestamp,
-                value: change.value.as_deref().map(str::as_bytes),
-            })?;
-        }
-        batch.push(&encoded)?;
-    }
-    Ok(batch)
-}
-
-fn import(table: &dyn Table, changes: &[Change]) -> Result<u64> {
-    let mut sorted = BTreeMap::new();
-    for change in changes {
-        let key = Key {
-            visibility: change.label.into(),
-            timestamp: change.timestamp.unwrap_or_default(),
-            ..Key::new(
-                change.row.as_str(),
-                change.family,
-                change.qualifier.as_str(),
-            )
-        };
-        sorted.insert(key, change.value.clone().unwrap_or_default());
-    }
-    let mut batch = Batch::new();
-    for (key, value) in &sorted {
-        batch.push(key.as_ref(), value.as_bytes())?;
-    }
-    let mut writer = table.bulk_writer()?;
-    writer.append(&batch)?;
-    writer.finish()
-}
-
-fn table_options(style: Style, extra: &Properties) -> TableOptions {
-    let mut properties = extra.clone();
-    properties.insert("table.group.left".to_owned(), "f,g".to_owned());
-    if let Some(versions @ 2..) = style.versions {
-        for scope in IteratorScope::ALL {
-            let name = format!("table.iterator.{}.vers.opt.maxVersions", scope.as_str());
-            properties.insert(name, versions.to_string());
-        }
-    }
-    TableOptions {
-        time_type: if style.logical {
-            TimeType::Logical
-        } else {
-            TimeType::Millis
-        },
-        splits: if style.split {
-            vec![b"r10".to_vec(), b"r25".to_vec()]
-        } else {
-            Vec::new()
-        },
-        properties,
-        without_default_iterators: style.versions.is_none(),
-        offline: false,
-    }
-}
-
-fn bytes(row: Option<&String>) -> Option<&[u8]> {
-    row.map(String::as_bytes)
-}
-
-/// Does it, and says in a word what came of it.
-pub(super) fn apply(
-    source: &dyn Source,
-    operation: &Operation,
-    extra: &Properties,
-) -> Result<String> {
-    let done = || "done".to_owned();
-    let open = |table: u8| -> Result<Arc<dyn Table>> { source.table(&Operation::name_of(table)) };
-    match operation {
-        Operation::Create { table, style } => {
-            let options = table_options(*style, extra);
-            source.create_table(&Operation::name_of(*table), &options)?;
-        }
-        Operation::Delete { table } => source.delete_table(&Operation::name_of(*table))?,
-        Operation::Rename { from, to } => {
-            source.rename_table(&Operation::name_of(*from), &Operation::name_of(*to))?;
-        }
-        Operation::Clone { from, to } => {
-            let (from, to) = (Operation::name_of(*from), Operation::name_of(*to));
-            source.clone_table(&from, &to, &CloneOptions::default())?;
-        }
-        Operation::Online { table, online } => {
-            source.set_online(&Operation::name_of(*table), *online)?;
-        }
-        Operation::Write {
-            table,
-            changes,
-            durability,
-        } => {
-            let outcome = open(*table)?
-                .submit(batch_of(changes)?, *durability)?
-                .wait()?;
-            return Ok(format!("{} refused", outcome.rejections.len()));
-        }
-        Operation::CompareAndSet {
-            table,
-            row,
-            expected,
-            value,
-        } => {
-            let mut mutation = Mutation::new(row.as_str());
-            mutation.put("cas", "q", value)?;
-            let condition = Condition {
-                family: b"cas".to_vec(),
-                qualifier: b"q".to_vec(),
-                value: expected.as_ref().map(|value| value.as_bytes().to_vec()),
-                ..Condition::default()
-            };
-            let one = ConditionalMutation {
-                mutation,
-                conditions: vec![condition],
-            };
-            let answers =
-                open(*table)?.write_conditionally(vec![one], &Authorizations::empty(), None)?;
-            let words: Vec<String> = answers.iter().map(|one| format!("{one:?}")).collect();
-            return Ok(words.join(" "));
-        }
-        Operation::Bulk { table, changes } => {
-            return Ok(format!("{} imported", import(&*open(*table)?, changes)?));
-        }
-        Operation::DeleteRows { table, start, end } => {
-            open(*table)?.delete_rows(bytes(start.as_ref()), bytes(end.as_ref()))?;
-        }
-        Operation::Flush { table, wait } => open(*table)?.flush(*wait)?,
-        Operation::Compact {
-            table,
-            start,
-            end,
-            wait,
-        } => open(*table)?.compact(&CompactOptions {
-            start: start.as_ref().map(|row| row.clone().into_bytes()),
-            end: end.as_ref().map(|row| row.clone().into_bytes()),
-            wait: *wait,
-            ..CompactOptions::default()
-        })?,
-        Operation::Split { table, rows } => {
-            let rows: Vec<Vec<u8>> = rows.iter().map(|row| row.clone().into_bytes()).collect();
-            open(*table)?.add_splits(&rows)?;
-        }
-        Operation::Merge { table, start, end } => {
-            open(*table)?.merge(bytes(start.as_ref()), bytes(end.as_ref()))?;
-        }
-        Operation::Property { table, name, value } => {
-            let change = ((*name).to_owned(), value.map(str::to_owned));
-            open(*table)?.modify_properties(&[change])?;
-        }
-        Operation::Look { .. }
-        | Operation::Reopen
-        | Operation::Crash(_)
-        | Operation::Trouble(_) => {}
-    }
-    Ok(done())
+    .map_err(|what| format!("table {table}: {what}"))
 }

@@ -8,7 +8,8 @@ use ostrakon_store::clock::Random;
 
 use super::generate::{Plan, generate};
 use super::harness::Harness;
-use super::operation::Operation;
+use super::keys::START_MILLIS;
+use super::operation::Step;
 use super::player::{Disagreement, play};
 
 /// How many seeds, and which.
@@ -21,12 +22,12 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// `count` seeds from 1 on, unless the environment says otherwise: `OSTRAKON_SEED=N` plays that
+    /// `count` seeds from 1 on, unless the environment says otherwise: `OSTRAKON_MODEL_SEED=N` plays that
     /// seed alone, `OSTRAKON_MODEL_RUNS=N` plays N seeds that were never played before.
     #[must_use]
     pub fn from_environment(count: u64) -> Self {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
-        if let Some(first) = number("OSTRAKON_SEED") {
+        if let Some(first) = number("OSTRAKON_MODEL_SEED") {
             return Self { first, count: 1 };
         }
         match number("OSTRAKON_MODEL_RUNS") {
@@ -50,7 +51,7 @@ const SHORTEN_FOR: Duration = Duration::from_secs(30);
 /// Plays every seed on a fresh harness.
 ///
 /// # Panics
-/// When a source disagrees with the judge: with the seed, and the fewest operations found that show
+/// When a source disagrees with the model: with the seed, and the fewest operations found that show
 /// it.
 pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Harness>) {
     for seed in runs.seeds() {
@@ -61,10 +62,13 @@ pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Har
         let (short, last) = shorten(seed, operations, &first, make);
         let listed: Vec<String> = short
             .iter()
-            .map(|(step, operation)| format!("  {step}: {operation:?}"))
+            .map(|step| {
+                let ahead = step.millis - START_MILLIS;
+                format!("  {} ({ahead} ms): {:?}", step.number, step.operation)
+            })
             .collect();
         panic!(
-            "{name}: OSTRAKON_SEED={seed} shows it again.\nat operation {}: {}\nshortened to {} \
+            "{name}: OSTRAKON_MODEL_SEED={seed} shows it again.\nat operation {}: {}\nshortened to {} \
              operations, at {}: {}\n{}",
             first.step,
             first.what,
@@ -78,7 +82,7 @@ pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Har
 
 fn attempt(
     seed: u64,
-    operations: &[(usize, Operation)],
+    operations: &[Step],
     make: &dyn Fn(u64) -> Box<dyn Harness>,
 ) -> Result<(), Disagreement> {
     let played = catch_unwind(AssertUnwindSafe(|| play(&mut *make(seed), operations)));
@@ -94,10 +98,10 @@ fn attempt(
 /// Leaves operations out as long as something still fails.
 fn shorten(
     seed: u64,
-    mut operations: Vec<(usize, Operation)>,
+    mut operations: Vec<Step>,
     first: &Disagreement,
     make: &dyn Fn(u64) -> Box<dyn Harness>,
-) -> (Vec<(usize, Operation)>, Disagreement) {
+) -> (Vec<Step>, Disagreement) {
     let begun = Instant::now();
     let mut last = first.clone();
     let mut chunk = operations.len() / 2;

@@ -4,12 +4,12 @@
 //! the changes of each table that may be lost are tried: of those in the log a prefix survived, at
 //! least up to the last one that was promised; of those outside the log a prefix that was flushed;
 //! and one that failed is there whole or not at all. The choice that explains what is found becomes
-//! the judge's new state; if none does, a promise was broken.
+//! the model's new state; if none does, a promise was broken.
 
-use ostrakon_cell::{Durability, Properties};
+use ostrakon_cell::Durability;
 
+use super::apply::{apply_to_model, stamp_only};
 use super::operation::Operation;
-use super::player::apply;
 use crate::disk::Crash;
 use crate::judge::{MapSnapshot, MapSource};
 
@@ -43,6 +43,8 @@ pub(super) struct Item {
     pub(super) ident: u64,
     pub(super) operation: Operation,
     pub(super) millis: i64,
+    /// The times that the source gave to its batches; `None` when they could not be read.
+    pub(super) times: Option<Vec<i64>>,
     pub(super) level: Level,
     /// It failed: nobody knows how far it came.
     pub(super) odd: bool,
@@ -50,6 +52,8 @@ pub(super) struct Item {
     /// sync that failed may have taken the chance to make it durable away for good, so a later power
     /// loss may take it, whatever came after it.
     pub(super) loose: bool,
+    /// A crash took it. It was stamped all the same, and later batches were stamped after it.
+    pub(super) lost: bool,
 }
 
 pub(super) struct Survivors {
@@ -70,7 +74,17 @@ impl Survivors {
     }
 
     pub(super) fn odd_count(&self) -> usize {
-        self.items.iter().filter(|item| item.odd).count()
+        self.items
+            .iter()
+            .filter(|item| item.odd && !item.lost)
+            .count()
+    }
+
+    /// Asks for the times of batches that are not known yet.
+    pub(super) fn learn_times(&mut self, read: &dyn Fn(u64, &Operation) -> Option<i64>) {
+        for item in self.items.iter_mut().filter(|item| item.times.is_none()) {
+            item.times = read(item.ident, &item.operation).map(|time| vec![time]);
+        }
     }
 
     /// What a table has in memory went to files.
@@ -84,36 +98,42 @@ impl Survivors {
     }
 
     /// The source was closed in order: nothing can be lost any more, but what a failed sync took.
-    pub(super) fn closed(&mut self, judge: &MapSource) {
+    pub(super) fn closed(&mut self, model: &MapSource) {
         for item in self.items.iter_mut().filter(|item| !item.loose) {
             item.level = Level::Certain;
         }
-        self.advance(judge);
+        self.advance(model);
     }
 
     /// Forgets what can no longer be lost, if that is everything.
-    pub(super) fn advance(&mut self, judge: &MapSource) {
+    pub(super) fn advance(&mut self, model: &MapSource) {
         if self
             .items
             .iter()
-            .all(|item| item.level >= Level::Sync && !item.odd && !item.loose)
+            .all(|item| item.lost || (item.level >= Level::Sync && !item.odd && !item.loose))
         {
-            *self = Self::new(judge.snapshot());
+            *self = Self::new(model.snapshot());
         }
     }
 
     fn replay(&self, chosen: &[bool]) -> MapSource {
-        let judge = MapSource::new();
-        judge.restore(&self.base);
-        for (item, _) in self.items.iter().zip(chosen).filter(|(_, chosen)| **chosen) {
-            judge.set_millis(item.millis);
+        let model = MapSource::new();
+        model.restore(&self.base);
+        for (item, chosen) in self.items.iter().zip(chosen) {
+            model.set_millis(item.millis);
+            model.give_times(item.times.iter().flatten().copied());
+            if !chosen {
+                // What is lost was stamped, and later batches were stamped after it.
+                stamp_only(&model, &item.operation);
+                continue;
+            }
             // What was refused then is refused now.
-            let _ = apply(&judge, &item.operation, &Properties::new());
+            let _ = apply_to_model(&model, &item.operation);
         }
-        judge
+        model
     }
 
-    /// The judge as it must be after a crash; `agrees` compares one table.
+    /// The model as it must be after a crash; `agrees` compares one table.
     pub(super) fn find(
         &mut self,
         crash: Crash,
@@ -125,16 +145,19 @@ impl Survivors {
             Crash::Process => Level::Log,
             _ => Level::Sync,
         };
-        let mut chosen: Vec<bool> = vec![true; self.items.len()];
+        let mut chosen: Vec<bool> = self.items.iter().map(|item| !item.lost).collect();
         let mut idents: Vec<u64> = self.items.iter().map(|item| item.ident).collect();
         idents.sort_unstable();
         idents.dedup();
         for ident in idents {
             self.choose(ident, promised, &mut chosen, agrees)?;
         }
-        let judge = self.replay(&chosen);
-        let mut keep = chosen.iter();
-        self.items.retain(|_| keep.next().copied().unwrap_or(true));
+        let model = self.replay(&chosen);
+        for (item, chosen) in self.items.iter_mut().zip(&chosen) {
+            item.lost = !chosen;
+        }
+        self.items
+            .retain(|item| !item.lost || matches!(item.operation, Operation::Write { .. }));
         for item in &mut self.items {
             let failed = std::mem::take(&mut item.odd);
             if crash != Crash::Process {
@@ -145,8 +168,8 @@ impl Survivors {
                 item.loose = true;
             }
         }
-        self.advance(&judge);
-        Ok(judge)
+        self.advance(&model);
+        Ok(model)
     }
 
     /// Finds which changes of one table are there.
@@ -159,7 +182,10 @@ impl Survivors {
     ) -> Result<(), String> {
         let of_table = |choose: &dyn Fn(&Item) -> bool| -> Vec<usize> {
             (0..self.items.len())
-                .filter(|at| self.items[*at].ident == ident && choose(&self.items[*at]))
+                .filter(|at| {
+                    let item = &self.items[*at];
+                    item.ident == ident && !item.lost && choose(item)
+                })
                 .collect()
         };
         let odd = of_table(&|item| item.odd);

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use ostrakon_cell::{Properties, Result, Source};
-use ostrakon_store::clock::{Clock, SystemClock};
-use ostrakon_store::{Components, Store, StoreOptions};
+use ostrakon_cell::{Batch, ImportDirectoryOptions, Properties, Result, Source};
+use ostrakon_store::clock::{Clock, Random, SystemClock};
+use ostrakon_store::compaction::{ChooseFiles, ChooseOptions};
+use ostrakon_store::sorted_file::{SortedFileWriter, WriterOptions};
+use ostrakon_store::{Components, FileCuts, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
-use ostrakon_testkit::model::{Harness, Trouble};
+use ostrakon_testkit::model::{Harness, Shared, Trouble};
+use parking_lot::Mutex;
 
 /// Where the stores of these tests lie on their disks.
 pub(crate) const DIRECTORY: &str = "/store";
@@ -54,6 +57,11 @@ pub(crate) fn tiny() -> StoreOptions {
         memory_budget_bytes: 256 << 10,
         wal_segment_bytes: 64 << 10,
         max_open_files: 64,
+        file_cuts: FileCuts {
+            flush_bytes: 1 << 10,
+            parallel_flush_bytes: 2 << 10,
+            import_bytes: 1 << 10,
+        },
         ..StoreOptions::default()
     }
 }
@@ -73,7 +81,34 @@ pub(crate) fn open_at(
         clock,
         ..Components::default()
     };
+    open_of(components, options)
+}
+
+fn open_of(components: Components, options: &StoreOptions) -> Result<Arc<Store>> {
     Store::open_with(components, Path::new(DIRECTORY), options.clone())
+}
+
+/// Any neighbours, worth it or not.
+#[derive(Debug)]
+struct AnyFiles(Mutex<Random>);
+
+impl ChooseFiles for AnyFiles {
+    fn choose(
+        &self,
+        sizes: &[u64],
+        _: ChooseOptions,
+        is_allowed: &dyn Fn(&std::ops::Range<usize>) -> bool,
+    ) -> Option<std::ops::Range<usize>> {
+        let mut random = self.0.lock();
+        if sizes.len() < 2 || random.one_in(8) {
+            return None;
+        }
+        let starts = 0..sizes.len() - 1;
+        let all = starts.flat_map(|start| (start + 2..=sizes.len()).map(move |end| start..end));
+        let legal: Vec<_> = all.filter(is_allowed).collect();
+        let at = random.below(legal.len() as u64) as usize;
+        legal.get(at).cloned()
+    }
 }
 
 /// A store on a disk that fails, for the model test.
@@ -82,6 +117,8 @@ pub(crate) struct StoreHarness {
     pub(crate) options: StoreOptions,
     pub(crate) properties: Properties,
     clock: Arc<SetClock>,
+    chooser: Arc<AnyFiles>,
+    imports: u64,
     store: Option<Arc<Store>>,
 }
 
@@ -95,6 +132,8 @@ impl StoreHarness {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             clock: SetClock::new(1_700_000_000_000),
+            chooser: Arc::new(AnyFiles(Mutex::new(Random::from_seed(seed)))),
+            imports: 0,
             store: None,
         };
         harness.open().unwrap();
@@ -102,7 +141,13 @@ impl StoreHarness {
     }
 
     fn open(&mut self) -> Result<()> {
-        let store = open_at(&self.disk, &self.options, self.clock.clone())?;
+        let components = Components {
+            vfs: self.disk.shared(),
+            clock: self.clock.clone(),
+            chooser: self.chooser.clone(),
+            ..Components::default()
+        };
+        let store = open_of(components, &self.options)?;
         self.store = Some(store);
         Ok(())
     }
@@ -148,8 +193,55 @@ impl Harness for StoreHarness {
         self.disk.set_faults(faults);
     }
 
+    fn import(&mut self, table: &str, files: &[Batch]) -> Result<u64> {
+        let into = Harness::source(self).table(table)?;
+        self.imports += 1;
+        let disk = self.disk.shared();
+        let directory = Path::new("/imports").join(self.imports.to_string());
+        disk.create_dir_durably(&directory)?;
+        for (number, file) in files.iter().enumerate() {
+            let path = directory.join(format!("part-{number}.sorted"));
+            let mut writer = SortedFileWriter::create(&disk, &path, WriterOptions::default())?;
+            writer.append(file, 0..file.len())?;
+            writer.finish()?;
+        }
+        into.import_directory(&directory, &ImportDirectoryOptions::default())
+            .map(|report| report.entries)
+    }
+
+    fn maintain(&mut self) -> Result<()> {
+        match &self.store {
+            Some(store) if !self.options.background => store.maintain().map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&mut self) -> std::result::Result<(), String> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let report = store
+            .check(&mut |_, _| true)
+            .map_err(|error| format!("checking failed: {error:?}"))?;
+        if report.problems.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("check finds {:?}", report.problems))
+        }
+    }
+
     fn table_properties(&self) -> Properties {
         self.properties.clone()
+    }
+}
+
+impl Shared for StoreHarness {
+    fn source(&self) -> Arc<dyn Source> {
+        self.store.clone().unwrap()
+    }
+
+    fn set_millis(&self, millis: i64) {
+        self.clock.set(millis);
     }
 }
 

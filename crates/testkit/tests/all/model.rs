@@ -1,9 +1,12 @@
 //! The model test on the store.
 
 use ostrakon_store::StoreOptions;
-use ostrakon_testkit::model::{Plan, Runs, generate, play, run};
+use ostrakon_testkit::model::{Harness, NotYet, Plan, Runs, generate, play, play_threads, run};
 
 use crate::harness::{StoreHarness, tiny};
+
+/// What the store is known to get wrong: nothing.
+const NOT_YET: &[NotYet] = &[];
 
 fn quiet() -> StoreOptions {
     StoreOptions {
@@ -12,12 +15,25 @@ fn quiet() -> StoreOptions {
     }
 }
 
+fn plan(operations: usize, crashes: bool) -> Plan {
+    Plan {
+        operations,
+        crashes,
+        not_yet: NOT_YET,
+    }
+}
+
 #[test]
-fn a_store_answers_as_the_judge_does() {
-    let plan = Plan {
-        operations: 200,
-        crashes: false,
-    };
+fn a_quiet_store_answers_as_the_model_does() {
+    let plan = plan(150, false);
+    run("by hand", Runs::from_environment(30), plan, &|seed| {
+        Box::new(StoreHarness::new(seed, quiet(), &[]))
+    });
+}
+
+#[test]
+fn a_store_answers_as_the_model_does() {
+    let plan = plan(200, false);
     run("quiet disk", Runs::from_environment(8), plan, &|seed| {
         Box::new(StoreHarness::new(seed, tiny(), &[]))
     });
@@ -25,10 +41,7 @@ fn a_store_answers_as_the_judge_does() {
 
 #[test]
 fn a_store_on_a_dying_disk_keeps_what_it_promised() {
-    let plan = Plan {
-        operations: 200,
-        crashes: true,
-    };
+    let plan = plan(200, true);
     run("dying disk", Runs::from_environment(20), plan, &|seed| {
         // Half the runs decide themselves when to flush and compact.
         let options = if seed % 2 == 0 { tiny() } else { quiet() };
@@ -78,27 +91,30 @@ fn variants() -> Vec<(StoreOptions, Vec<(&'static str, &'static str)>)> {
 }
 
 #[test]
-fn the_same_operations_give_the_same_answers_under_any_options() {
-    let plan = Plan {
-        operations: 150,
-        crashes: false,
-    };
+fn a_store_answers_as_the_model_does_under_any_options() {
+    let plan = plan(150, false);
     for seed in Runs::from_environment(4).seeds() {
-        let operations = generate(seed, plan);
-        let mut first: Option<Vec<String>> = None;
+        let steps = generate(seed, plan);
         for (options, properties) in variants() {
-            let what = format!("OSTRAKON_SEED={seed}, {properties:?}, {options:?}");
-            let mut harness = StoreHarness::new(seed, options, &properties);
-            let transcript = play(&mut harness, &operations)
-                .unwrap_or_else(|failure| panic!("{what}: {failure:?}"));
-            match &first {
-                None => first = Some(transcript),
-                Some(first) => {
-                    let differ = first.iter().zip(&transcript).find(|(a, b)| a != b);
-                    assert!(differ.is_none(), "{what}: {differ:?}");
-                    assert_eq!(first.len(), transcript.len(), "{what}");
-                }
+            let what = format!("OSTRAKON_MODEL_SEED={seed}, {properties:?}, {options:?}");
+            let mut store = StoreHarness::new(seed, options, &properties);
+            if let Err(failure) = play(&mut store, &steps) {
+                panic!("{what}: {failure:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn several_threads_see_their_own_writes_in_their_order() {
+    for seed in Runs::from_environment(4).seeds() {
+        let mut store = StoreHarness::new(seed, tiny(), &[]);
+        let played = play_threads(&store, seed, plan(120, false)).and_then(|threads| {
+            store.reopen().map_err(|error| format!("{error:?}"))?;
+            threads.compare(&*Harness::source(&store))
+        });
+        if let Err(what) = played {
+            panic!("several threads, OSTRAKON_MODEL_SEED={seed}: {what}");
         }
     }
 }

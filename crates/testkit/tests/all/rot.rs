@@ -127,11 +127,15 @@ fn a_rotten_log_is_named_and_files_can_be_read() {
         let kinds = [ErrorKind::Corruption, ErrorKind::NewerFormat];
         assert!(kinds.contains(&error.kind()), "{what}: {error:?}");
         assert!(format!("{error:?}").contains(&name), "{what}: {error:?}");
-        let reading = StoreOptions {
+        let mut reading = StoreOptions {
             read_only: true,
             ..quiet()
         };
+        let refused = open(&disk, &reading).err().map(|error| error.kind());
+        assert!(refused.is_some(), "{what}: opened as if all were there");
+        reading.allow_damage = true;
         if let Ok(store) = open(&disk, &reading) {
+            assert!(!store.damages().is_empty(), "{what}");
             read(&store, "first").unwrap_or_else(|error| panic!("{what}: {error:?}"));
             read(&store, "second").unwrap_or_else(|error| panic!("{what}: {error:?}"));
         }
@@ -177,6 +181,7 @@ fn roomy(read_only: bool) -> StoreOptions {
     StoreOptions {
         memory_budget_bytes: 16 << 20,
         read_only,
+        allow_damage: read_only,
         ..quiet()
     }
 }
@@ -212,7 +217,8 @@ fn a_missing_segment_of_the_log_is_named_and_the_rest_is_readable() {
                 .entries()
                 .unwrap()
                 .len();
-            assert!((100..360).contains(&left), "{what}: {left}");
+            // Behind the gap nothing is read: a delete may be missing.
+            assert!(left < 360, "{what}: {left}");
             assert_eq!(store.damages().len(), 1, "{what}: {:?}", store.damages());
             let report = store.check(&mut |_, _| true).unwrap();
             let problems: Vec<_> = report.problems.iter().map(|p| p.file.clone()).collect();

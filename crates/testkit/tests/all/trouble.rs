@@ -139,9 +139,15 @@ fn too_many_open_files_is_an_error_and_not_the_end() {
         ..Faults::default()
     });
     if let Err(error) = Scanner::new(table.clone()).entries() {
-        assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error:?}");
+        assert_eq!(error.kind(), ErrorKind::TooManyOpenFiles, "{error:?}");
         assert!(error.to_string().contains("open files"), "{error}");
         assert!(error.to_string().contains("ulimit"), "{error}");
+    }
+    // No file is called damaged that merely could not be opened: the check ends with the reason.
+    let checked = store.check(&mut |_, _| true);
+    match checked {
+        Ok(report) => assert_eq!(report.problems, []),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::TooManyOpenFiles, "{error:?}"),
     }
     let flushed = write(&table, "more", 10).and_then(|()| table.flush(true));
     assert!(flushed.is_err(), "a new file was opened above the limit");

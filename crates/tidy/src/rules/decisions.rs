@@ -1,4 +1,4 @@
-//! Decision records are numbered without gaps and have their four parts.
+//! Decision records have rising numbers, each its own, and their four parts.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
@@ -11,24 +11,30 @@ const PARTS: [&str; 4] = [
     "## Consequences",
 ];
 
-/// Objects to a gap, a double number, a wrong title and a missing part.
+/// Objects to a missing or a double number, a wrong title and a missing part. Numbers may be left out: changes reserve them
+/// before they are done.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let records = tree
         .texts(FOLDER, ".md")
         .filter(|(path, _)| !path.ends_with("/README.md"));
-    for (index, (path, text)) in records.enumerate() {
-        let number = format!("{:04}", index + 1);
+    let mut before = 0;
+    for (path, text) in records {
         let name = path.strip_prefix(FOLDER).unwrap_or(path);
-        if !name.starts_with(&format!("{number}-")) {
+        let number = name.split_once('-').and_then(|(number, _)| {
+            let digits = number.len() == 4 && number.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| number.parse::<u32>().ok()).flatten()
+        });
+        if number.is_none_or(|number| number <= before) {
             findings.push(Finding::new(
                 path,
                 0,
-                format!("the record after {index:04} is not {number}"),
-                "number records in order, without gaps; a withdrawn one stays and says so",
+                format!("the record after {before:04} has no number of its own"),
+                "give each record a number of four digits; a withdrawn one stays and says so",
             ));
         }
+        before = number.unwrap_or(before);
         if !text.starts_with(&format!("# {}: ", name.get(..4).unwrap_or_default())) {
             findings.push(Finding::new(
                 path,
@@ -70,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_doubles_titles_and_missing_parts_are_refused() {
+    fn doubles_titles_and_missing_parts_are_refused() {
         let (one, three) = (record("0001"), record("0003"));
         let objections = |second: &str, text: &str| {
             let second = format!("docs/decisions/{second}");
@@ -80,7 +86,9 @@ mod tests {
             ]))
             .len()
         };
-        assert_eq!(objections("0003-b.md", &three), 1);
+        // The number between may be reserved.
+        assert_eq!(objections("0003-b.md", &three), 0);
+        assert_eq!(objections("003-b.md", &three), 2);
         assert_eq!(objections("0001-b.md", &one), 1);
         assert_eq!(objections("0002-b.md", &three), 1);
         assert_eq!(

@@ -20,10 +20,12 @@ const PYTHON_FLOORS: &[(&str, u8)] = &[
 
 /// Room and floor. A room that is not built yet does no harm here.
 const FLOORS: &[(&str, u8)] = &[
-    ("store", 4),
-    ("table", 4),
+    ("store", 6),
+    ("table", 5),
+    ("read", 4),
     ("tablet", 3),
     ("compaction", 2),
+    ("version", 2),
     ("sorted_file", 1),
     ("wal", 1),
     ("catalog", 1),

@@ -23,7 +23,8 @@ impl<'a> Output<'a> {
     pub(super) fn new(context: &'a GraphContext, options: &BfsOptions) -> Result<Self> {
         let sink = |table: &Option<crate::ResultTable>| {
             let table = table.as_ref();
-            let open = |table| TableWriter::open(context, table, Plus::Sum)?.sink(false, 0);
+            let open =
+                |table| TableWriter::open_for_copies(context, table, Plus::Sum)?.sink(false, 0);
             table.map(open).transpose()
         };
         Ok(Self {

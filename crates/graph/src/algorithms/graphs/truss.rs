@@ -120,7 +120,7 @@ pub fn k_truss_incidence(
     outcome.rounds = peel(context, &mut graph, options.k)?;
 
     // The second reading copies the rows of the edges that stayed.
-    let open = |table| TableWriter::open(context, table, Plus::Max)?.sink(false, 0);
+    let open = |table| TableWriter::open_for_copies(context, table, Plus::Max)?.sink(false, 0);
     let mut sink = options.result.as_ref().map(open).transpose()?;
     let (mut rows, mut columns) = (Interner::default(), Interner::default());
     let mut triples = options.collect.then(Triples::default);

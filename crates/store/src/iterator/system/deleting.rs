@@ -1,13 +1,11 @@
 //! Delete markers.
 
-use std::sync::Arc;
-
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, IteratorEnvironment, IteratorScope, Range,
     SortedKeyValueIterator,
 };
 
-use crate::error::{Error, ErrorKind, StoreResult};
+use crate::error::StoreResult;
 use crate::iterator::filter::read_filtered;
 use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 
@@ -19,8 +17,6 @@ use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 pub struct DeletingIterator<I> {
     source: I,
     propagate: bool,
-    /// The table whose markers are an error, if they are.
-    refusing: Option<Arc<str>>,
     /// The column of the last marker, when it was the last thing seen in the batch before.
     deleted: CurrentColumn,
     start: ColumnStart,
@@ -32,17 +28,9 @@ impl<I: SortedKeyValueIterator> DeletingIterator<I> {
         Self {
             source,
             propagate,
-            refusing: None,
             deleted: CurrentColumn::default(),
             start: ColumnStart::default(),
         }
-    }
-
-    /// Makes every marker an error: `table.delete.behavior=fail` of that table.
-    #[must_use]
-    pub fn refusing(mut self, table: Option<Arc<str>>) -> Self {
-        self.refusing = table;
-        self
     }
 
     /// Whether markers must be handed on there: everywhere but in scans and full major
@@ -108,27 +96,17 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for DeletingIte
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        let mut refused = false;
-        let more = read_filtered(&mut self.source, out, limit, |batch, first, _| {
-            refused = self.refusing.is_some() && has_marker(batch, first);
+        read_filtered(&mut self.source, out, limit, |batch, first, _| {
             apply(batch, first, &mut self.deleted, self.propagate);
             self.start.skip(batch, first);
-        });
-        match &self.refusing {
-            // Not which entry: the reader may not be allowed to know that it was there.
-            Some(table) if refused => Err(Error::new(
-                ErrorKind::Unsupported,
-                "the scan met a delete marker, and the table's table.delete.behavior is fail; set \
-                 it to process to let markers hide what they delete",
-            )
-            .with("table", table)),
-            _ => more,
-        }
+        })
     }
 
     fn deep_copy(&self) -> BoxedIterator {
-        let copy = DeletingIterator::new(self.source.deep_copy(), self.propagate);
-        Box::new(copy.refusing(self.refusing.clone()))
+        Box::new(DeletingIterator::new(
+            self.source.deep_copy(),
+            self.propagate,
+        ))
     }
 }
 
@@ -176,27 +154,6 @@ mod tests {
                 ]
             );
         }
-    }
-
-    #[test]
-    fn a_marker_may_be_an_error() {
-        let refusing = |source| DeletingIterator::new(source, false).refusing(Some("t".into()));
-        let all = |mut iterator: BoxedIterator| {
-            read(&mut iterator, &Range::all(), &ColumnSelection::all(), 3)
-        };
-        let error = all(Box::new(refusing(sample(2)))).expect_err("there is a marker");
-        assert_eq!(error.kind(), ErrorKind::Unsupported);
-        let said = error.to_string();
-        assert!(
-            said.contains("table.delete.behavior") && !said.contains("gone"),
-            "{said}"
-        );
-        all(refusing(sample(2)).deep_copy()).expect_err("a copy is the same");
-        let without = MemorySource::boxed(vec![put("a", 9, "new")], 1);
-        assert_eq!(
-            show(&all(Box::new(refusing(without))).expect("no marker")),
-            ["a@9=new"]
-        );
     }
 
     #[test]

@@ -5,11 +5,15 @@
 mod columns;
 mod counting;
 mod deleting;
+mod interruptible;
+mod refusing;
 mod stack;
 mod visibility;
 
 pub use columns::ColumnFilter;
 pub use counting::{CountingIterator, EntryCounter};
 pub use deleting::DeletingIterator;
+pub use interruptible::InterruptibleIterator;
+pub use refusing::RefusingIterator;
 pub use stack::{SystemOptions, system_stack};
 pub use visibility::VisibilityFilter;

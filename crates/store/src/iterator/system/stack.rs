@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    BoxedIterator, IteratorEnvironment, IteratorScope, VisibilityEvaluator, VisibilityExpression,
+    Authorizations, BoxedIterator, IteratorEnvironment, IteratorScope, VisibilityEvaluator,
+    VisibilityExpression,
 };
 
-use super::{ColumnFilter, CountingIterator, DeletingIterator, EntryCounter, VisibilityFilter};
+use super::{
+    ColumnFilter, CountingIterator, DeletingIterator, EntryCounter, InterruptibleIterator,
+    RefusingIterator, VisibilityFilter,
+};
 use crate::iterator::MergeIterator;
 
 /// What [`system_stack`] has to know besides the environment.
@@ -18,8 +22,26 @@ pub struct SystemOptions {
     /// Scans that meet a delete marker fail, and no compaction drops one, so that they go on
     /// failing: `table.delete.behavior=fail`. Default: no.
     pub deletes_fail: bool,
+    /// Bytes the merge may read ahead of its sources together, roughly. Default: as much as is useful.
+    pub look_ahead_bytes: Option<usize>,
+    /// Scans hand out what they have after each batch of their sources. Default: no, batches are filled
+    /// by visible entries.
+    pub yields: bool,
     /// Counts the entries read from the sources, before any filter. Default: not counted.
     pub read: Option<Arc<EntryCounter>>,
+}
+
+impl SystemOptions {
+    /// What a reader may see who holds `authorizations`.
+    #[must_use]
+    pub fn evaluator(&self, authorizations: &Authorizations) -> VisibilityEvaluator {
+        let evaluator = VisibilityEvaluator::new(authorizations);
+        if self.default_label.is_empty() {
+            evaluator
+        } else {
+            evaluator.with_default_label(&self.default_label)
+        }
+    }
 }
 
 /// Merges `sources` (newest first) and puts the system's filters on top: deletes, then columns,
@@ -31,21 +53,22 @@ pub fn system_stack(
     environment: &IteratorEnvironment,
     options: &SystemOptions,
 ) -> BoxedIterator {
-    let merged = MergeIterator::new(sources);
+    let merged = InterruptibleIterator::new(
+        MergeIterator::within(sources, options.look_ahead_bytes),
+        environment.interrupt.clone(),
+    );
     let propagate =
         DeletingIterator::<MergeIterator>::must_propagate(environment) || options.deletes_fail;
-    let refusing = (options.deletes_fail && environment.scope == IteratorScope::Scan)
-        .then(|| environment.table.clone());
     match &options.read {
         None => filtered(
-            DeletingIterator::new(merged, propagate).refusing(refusing),
+            DeletingIterator::new(merged, propagate),
             environment,
             options,
         ),
         Some(counter) => {
             let counted = CountingIterator::new(merged, Arc::clone(counter));
             filtered(
-                DeletingIterator::new(counted, propagate).refusing(refusing),
+                DeletingIterator::new(counted, propagate),
                 environment,
                 options,
             )
@@ -66,9 +89,10 @@ where
         // A compaction keeps what is there, whoever may read it.
         return Box::new(selected);
     }
-    let mut evaluator = VisibilityEvaluator::new(&environment.authorizations);
-    if !options.default_label.is_empty() {
-        evaluator = evaluator.with_default_label(&options.default_label);
+    let visible = VisibilityFilter::new(selected, options.evaluator(&environment.authorizations))
+        .yielding(options.yields);
+    if options.deletes_fail {
+        return Box::new(RefusingIterator::new(visible, environment.table.clone()));
     }
-    Box::new(VisibilityFilter::new(selected, evaluator))
+    Box::new(visible)
 }

@@ -1,24 +1,32 @@
 //! Who may see what.
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, Range, SortedKeyValueIterator,
-    VisibilityEvaluator,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, LabelMap, Mark, Range,
+    SortedKeyValueIterator, VisibilityEvaluator,
 };
 
 use crate::error::StoreResult;
-use crate::iterator::filter::read_filtered;
 
 /// Takes out the entries whose label the reader's authorizations do not satisfy, and those whose
 /// label cannot be parsed. Nothing above ever sees them.
 ///
-/// Each label of a batch is judged once. The bytes of hidden entries stay in the batch's arena,
-/// where no slot leads to them: whoever sends a batch out of the process must send its entries,
-/// never its arena.
+/// What it hands on is a function of the visible entries alone: hidden ones leave neither bytes nor
+/// labels in the batch, and a batch ends where it would end without them. So whatever stands above
+/// (iterators, encoders, counts) may depend on batches as it likes and shows nothing that is hidden.
+/// For that it reads on through hidden entries until the batch is full; what ends a scan early has to
+/// do so below.
+///
+/// Each label of a batch is judged once, and no entry is looked at where all labels are visible.
 pub struct VisibilityFilter<I> {
     source: I,
     evaluator: VisibilityEvaluator,
     /// Verdicts by dictionary id; `None` is not asked yet.
     verdicts: Vec<Option<bool>>,
+    /// Visible entries that the source appended beyond the limit.
+    beyond: Batch,
+    exhausted: bool,
+    /// Whether a batch may go out before it is full.
+    yields: bool,
 }
 
 impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
@@ -29,72 +37,111 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
             source,
             evaluator,
             verdicts: Vec::new(),
+            beyond: Batch::new(),
+            exhausted: true,
+            yields: false,
         }
+    }
+
+    /// Makes it return after each batch of its source, for a scan that has promised to answer soon: how
+    /// long it reads then shows in the borders of its batches.
+    #[must_use]
+    pub fn yielding(mut self, yields: bool) -> Self {
+        self.yields = yields;
+        self
     }
 
     /// The evaluator, for its count of labels nobody can read.
     pub fn evaluator(&self) -> &VisibilityEvaluator {
         &self.evaluator
     }
-}
 
-fn apply(
-    batch: &mut Batch,
-    first: usize,
-    evaluator: &mut VisibilityEvaluator,
-    verdicts: &mut Vec<Option<bool>>,
-) {
-    // Ids are the batch's own, and the next batch may be another one.
-    verdicts.clear();
-    verdicts.resize(batch.visibility_count(), None);
-    let mut judge = |batch: &Batch, id: u32| match verdicts.get(id as usize) {
-        Some(Some(verdict)) => *verdict,
-        _ => {
-            let verdict = evaluator.evaluate(batch.visibility(id)).is_visible();
-            if let Some(place) = verdicts.get_mut(id as usize) {
-                *place = Some(verdict);
-            }
-            verdict
+    /// Puts out what was appended beyond the limit before, as far as this limit allows.
+    fn put_out(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
+        let mut labels = LabelMap::default();
+        let mut at = 0;
+        while at < self.beyond.len() && !out.is_full(limit) {
+            out.push_from(&self.beyond, at, &mut labels)?;
+            at += 1;
         }
-    };
-    // Most scans see everything: then no slot needs to move.
-    let slots = batch.slots().get(first..).unwrap_or_default();
-    let hidden = slots.iter().position(|slot| !judge(batch, slot.visibility));
-    if let Some(hidden) = hidden {
-        batch.retain_from(first + hidden, |batch, at| {
-            batch
+        self.beyond.drain_front(at);
+        Ok(())
+    }
+
+    /// Takes out what is hidden of what was appended since `mark`.
+    fn hide(&mut self, out: &mut Batch, mark: Mark) -> StoreResult<()> {
+        let Self {
+            evaluator,
+            verdicts,
+            ..
+        } = self;
+        // Ids are the batch's own, and the next batch may be another one.
+        verdicts.clear();
+        verdicts.resize(out.visibility_count(), None);
+        let mut judge = |batch: &Batch, id: u32| match verdicts.get(id as usize) {
+            Some(Some(verdict)) => *verdict,
+            _ => {
+                let verdict = evaluator.evaluate(batch.visibility(id)).is_visible();
+                if let Some(place) = verdicts.get_mut(id as usize) {
+                    *place = Some(verdict);
+                }
+                verdict
+            }
+        };
+        let all = (0..out.visibility_count() as u32).all(|id| judge(out, id));
+        out.retain_since(mark, |batch, at| {
+            all || batch
                 .slots()
                 .get(at)
                 .is_some_and(|slot| judge(batch, slot.visibility))
-        });
+        })
     }
 }
 
 impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VisibilityFilter<I> {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
-        self.source.seek(range, columns)
+        self.beyond.clear();
+        self.exhausted = true;
+        self.source.seek(range, columns)?;
+        self.exhausted = false;
+        Ok(())
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        read_filtered(&mut self.source, out, limit, |batch, first, _| {
-            apply(batch, first, &mut self.evaluator, &mut self.verdicts);
-        })
+        if !self.beyond.is_empty() {
+            self.put_out(out, limit)?;
+        }
+        while !out.is_full(limit) {
+            if self.exhausted {
+                return Ok(false);
+            }
+            let mark = out.mark();
+            let more = self.source.next_batch(out, limit);
+            // Also after an error: what must be hidden stays hidden.
+            self.hide(out, mark)?;
+            self.exhausted = !more?;
+            if out.is_full(limit) {
+                out.move_beyond(limit, mark, &mut self.beyond)?;
+            }
+            if self.yields {
+                return Ok(!self.exhausted || !self.beyond.is_empty());
+            }
+        }
+        Ok(true)
     }
 
     fn deep_copy(&self) -> BoxedIterator {
-        Box::new(VisibilityFilter::new(
-            self.source.deep_copy(),
-            self.evaluator.clone(),
-        ))
+        let copy = VisibilityFilter::new(self.source.deep_copy(), self.evaluator.clone());
+        Box::new(copy.yielding(self.yields))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_cell::{Authorizations, VisibilityExpression};
+    use ostrakon_cell::{Authorizations, Entry, EntryRef, Span, VisibilityExpression};
 
     use super::*;
-    use crate::iterator::testing::{MemorySource, entry, read_all};
+    use crate::iterator::testing::{MemorySource, entry, read, read_all};
 
     fn sample(step: usize) -> BoxedIterator {
         let labels = ["", "A", "B", "A|B", "A&", "A&B"];
@@ -124,35 +171,94 @@ mod tests {
         assert!(read_all(&mut VisibilityFilter::new(sample(4), evaluator)).is_empty());
     }
 
+    /// A reader of a labelled store may not learn from a batch what was hidden: no label, no byte,
+    /// no border.
     #[test]
-    fn a_batch_full_of_hidden_bytes_does_not_block_the_scan() {
-        let entries = (0..100)
+    fn batches_are_those_of_the_visible_entries_alone() {
+        let visible: Vec<_> = (0..60)
             .map(|i| {
-                entry(
-                    &format!("{i:02}"),
-                    "q",
-                    if i == 99 { "" } else { "B" },
-                    1,
-                    "value",
-                )
+                let label = ["", "A", "A|B"][i % 3];
+                entry(&format!("{i:02}"), "q", label, 1, "some value")
             })
             .collect();
-        let evaluator = VisibilityEvaluator::new(&Authorizations::default());
-        let mut filter = VisibilityFilter::new(MemorySource::boxed(entries, 1000), evaluator);
-        filter
-            .seek(&Range::all(), &ColumnSelection::all())
-            .expect("seeks");
-        let limit = BatchLimit {
-            entries: 1000,
-            bytes: 64,
-        };
-        let mut batch = Batch::new();
-        let mut calls = 0;
-        while batch.is_empty() && calls < 1000 {
-            filter.next_batch(&mut batch, limit).expect("reads");
-            calls += 1;
+        let mut mixed = visible.clone();
+        for i in 0..300 {
+            let label = format!("B&secret{i}");
+            let row = format!("{:02}h{i}", i % 70);
+            mixed.push(entry(&row, "hidden", &label, 1, "much longer value"));
         }
-        assert_eq!(batch.len(), 1, "after {calls} calls");
-        assert_eq!(batch.row(0), b"99");
+        let held = Authorizations::new(["A"]).expect("a name");
+        let batches = |entries: &[Entry], step, limit| {
+            let source = MemorySource::boxed(entries.to_vec(), step);
+            let mut filter = VisibilityFilter::new(source, VisibilityEvaluator::new(&held));
+            filter
+                .seek(&Range::all(), &ColumnSelection::all())
+                .expect("seeks");
+            let mut batches = Vec::new();
+            loop {
+                let mut batch = Batch::new();
+                let more = filter.next_batch(&mut batch, limit).expect("reads");
+                let labels: Vec<Vec<u8>> = (0..batch.visibility_count() as u32)
+                    .map(|id| batch.visibility(id).to_vec())
+                    .collect();
+                let arena = batch.bytes(Span {
+                    start: 0,
+                    len: batch.byte_len() as u32,
+                });
+                let leaks = |what: &[u8]| arena.windows(what.len()).any(|bytes| bytes == what);
+                assert!(!leaks(b"secret") && !leaks(b"hidden") && !leaks(b"longer"));
+                let entries: Vec<Entry> = batch.iter().map(EntryRef::to_entry).collect();
+                batches.push((entries, labels, more));
+                if !more {
+                    return batches;
+                }
+            }
+        };
+        for (entries, bytes) in [(7, usize::MAX), (1000, 150), (1000, 1), (1000, 1 << 20)] {
+            let limit = BatchLimit { entries, bytes };
+            let wanted = batches(&visible, 1, limit);
+            for step in [1, 5, 50, 1000] {
+                assert_eq!(batches(&visible, step, limit), wanted);
+                assert_eq!(batches(&mixed, step, limit), wanted, "{step}, {limit:?}");
+            }
+        }
+    }
+
+    /// A source that counts bytes only roughly, as blocks of a file do.
+    #[test]
+    fn what_a_source_appends_beyond_the_limit_is_kept() {
+        struct Rough(BoxedIterator);
+        impl SortedKeyValueIterator for Rough {
+            fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
+                self.0.seek(range, columns)
+            }
+            fn next_batch(&mut self, out: &mut Batch, _: BatchLimit) -> StoreResult<bool> {
+                self.0.next_batch(
+                    out,
+                    BatchLimit {
+                        entries: usize::MAX,
+                        bytes: usize::MAX,
+                    },
+                )
+            }
+            fn deep_copy(&self) -> BoxedIterator {
+                Box::new(Self(self.0.deep_copy()))
+            }
+        }
+        let entries: Vec<_> = (0..50)
+            .map(|i| entry(&format!("{i:02}"), "q", ["", "A"][i % 2], 1, "value"))
+            .collect();
+        for step in [1, 7, 100] {
+            for limit in [1, 3, 49] {
+                let held = Authorizations::new(["A"]).expect("a name");
+                let source = Rough(MemorySource::boxed(entries.clone(), step));
+                let mut filter = VisibilityFilter::new(source, VisibilityEvaluator::new(&held));
+                for _ in 0..2 {
+                    let all = (Range::all(), ColumnSelection::all());
+                    let found = read(&mut filter, &all.0, &all.1, limit).expect("reads");
+                    assert_eq!(found, entries, "{step}, {limit}");
+                }
+            }
+        }
     }
 }

@@ -104,7 +104,7 @@ impl<R: Reduce> Combiner<R> {
             // never be finished.
             let room = BatchLimit {
                 entries: limit.entries.max(out.len() + 1),
-                bytes: limit.bytes.max(out.byte_len() + 1),
+                bytes: limit.bytes.max(out.content_len() + 1),
             };
             match self.source.next_batch(out, room) {
                 Ok(more) => self.exhausted = !more,
@@ -260,12 +260,7 @@ impl<R: Reduce> SortedKeyValueIterator for Combiner<R> {
             if self.exhausted && self.held.is_none() {
                 return Ok(false);
             }
-            let read = self.read(out, limit);
-            if out.is_empty() {
-                // The bytes of what was taken back would count against the limit.
-                out.clear();
-            }
-            read?;
+            self.read(out, limit)?;
             if out.len() > first {
                 break;
             }

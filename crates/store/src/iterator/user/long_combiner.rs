@@ -20,8 +20,8 @@ pub struct LongReduce {
     start: i64,
     encoding: NumberEncoding,
     lossy: bool,
-    /// Whether an error may name the place of an entry that not everybody may read.
-    name_labelled: bool,
+    /// Whether an error may name the place of the entry.
+    names_place: bool,
     so_far: i64,
 }
 
@@ -40,13 +40,13 @@ impl Reduce for LongReduce {
                      that it leaves that column out, or lossy=true to skip such values",
                 )
                 .with("type", format!("{:?}", self.encoding));
-                return Err(if self.name_labelled || entry.key.visibility.is_empty() {
+                return Err(if self.names_place {
                     error
                         .with("row", Escaped(entry.key.row))
                         .with("family", Escaped(entry.key.family))
                         .with("qualifier", Escaped(entry.key.qualifier))
                 } else {
-                    error
+                    error.with("where", "a scan with the same iterator names the entry")
                 });
             }
         }
@@ -161,8 +161,8 @@ impl<O: Operation> LongCombiner<O> {
             start: O::START,
             encoding,
             lossy: options::flag(options, "lossy", false)?,
-            // A scan's reader may see what the iterator sees; a compaction's log has no reader.
-            name_labelled: environment
+            // A scan's reader may see what the iterator sees. What flushes and compactions say is read by others.
+            names_place: environment
                 .is_some_and(|environment| environment.scope == IteratorScope::Scan),
             so_far: O::START,
         };
@@ -275,13 +275,21 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_does_not_name_labelled_places() {
-        let source = MemorySource::boxed(vec![entry("secret", "q", "A", 2, "x")], 3);
-        let environment = IteratorEnvironment::new(IteratorScope::Majc);
-        let options = [STRINGS, ("all", "true")];
-        let mut sum = init_in("SummingCombiner", &options, source, &environment).expect("sound");
-        let error = read(&mut *sum, &Range::all(), &ColumnSelection::all(), 3).expect_err("x");
-        assert!(!error.to_string().contains("secret"), "{error}");
+    fn a_flush_or_compaction_does_not_name_places() {
+        for (scope, label) in [
+            (IteratorScope::Majc, "A"),
+            (IteratorScope::Majc, ""),
+            (IteratorScope::Minc, ""),
+        ] {
+            let entries = vec![entry("secret", "q", label, 2, "x")];
+            let environment = IteratorEnvironment::new(scope);
+            let options = [STRINGS, ("all", "true")];
+            let source = MemorySource::boxed(entries, 3);
+            let mut sum =
+                init_in("SummingCombiner", &options, source, &environment).expect("sound");
+            let error = read(&mut *sum, &Range::all(), &ColumnSelection::all(), 3).expect_err("x");
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Entry, EntryRef, Error, Escaped,
-    IteratorClass, IteratorEnvironment, IteratorOptions, IteratorScope, Key, KeyPart, KeyRef,
-    MAX_VALUE_BYTES, Range, SortedKeyValueIterator,
+    IteratorClass, IteratorEnvironment, IteratorOptions, Key, KeyPart, KeyRef, MAX_VALUE_BYTES,
+    Range, SortedKeyValueIterator,
 };
 
 use super::options;
@@ -19,8 +19,6 @@ pub struct WholeRowIterator {
     source: BoxedIterator,
     /// Most bytes a packed row may have.
     max: usize,
-    /// Whether errors may name the row.
-    name_rows: bool,
     look_ahead: Batch,
     at: usize,
     exhausted: bool,
@@ -37,7 +35,6 @@ impl WholeRowIterator {
         Self {
             source,
             max: max.min(MAX_VALUE_BYTES),
-            name_rows: true,
             look_ahead: Batch::new(),
             at: 0,
             exhausted: true,
@@ -72,16 +69,11 @@ impl WholeRowIterator {
                 return Ok(true);
             }
             if self.packed.len() + encoded_len(entry) > self.max {
-                let error = Error::invalid(
+                return Err(Error::invalid(
                     "a row is too large to be packed into one entry: raise maxBufferSize, or \
                      fetch fewer columns",
                 )
-                .with("maxBufferSize", self.max);
-                return Err(if self.name_rows {
-                    error.with("row", Escaped(&self.row))
-                } else {
-                    error
-                });
+                .with("maxBufferSize", self.max));
             }
             encode_entry(entry, &mut self.packed);
             self.count += 1;
@@ -143,9 +135,7 @@ impl SortedKeyValueIterator for WholeRowIterator {
     }
 
     fn deep_copy(&self) -> BoxedIterator {
-        let mut copy = Self::new(self.source.deep_copy(), self.max);
-        copy.name_rows = self.name_rows;
-        Box::new(copy)
+        Box::new(Self::new(self.source.deep_copy(), self.max))
     }
 }
 
@@ -234,14 +224,19 @@ fn field(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(bytes.to_vec())
 }
 
+/// Bytes a packed row may have unless the option says otherwise.
+const DEFAULT_MAX_BYTES: usize = 64 << 20;
+
 /// The class of [`WholeRowIterator`].
 pub(super) struct WholeRow;
 
 impl WholeRow {
     fn max(options: &IteratorOptions) -> StoreResult<usize> {
         options::only(options, &["maxBufferSize"])?;
-        let max = options::size(options, "maxBufferSize")?.unwrap_or(u64::MAX);
-        Ok(usize::try_from(max).unwrap_or(usize::MAX))
+        let max = options::size(options, "maxBufferSize")?;
+        Ok(max.map_or(DEFAULT_MAX_BYTES, |max| {
+            usize::try_from(max).unwrap_or(usize::MAX)
+        }))
     }
 }
 
@@ -251,8 +246,8 @@ impl IteratorClass for WholeRow {
     }
 
     fn describe(&self) -> &str {
-        "Packs each row into one entry. Option: maxBufferSize (256M, which is also the most), bytes \
-         a packed row may take, with K, M or G behind the number if wished; a larger row is an \
+        "Packs each row into one entry, in scans only. Option: maxBufferSize (64M, at most 256M), \
+         bytes a packed row may take, with K, M or G behind the number if wished; a larger row is an \
          error."
     }
 
@@ -260,15 +255,17 @@ impl IteratorClass for WholeRow {
         Self::max(options).map(|_| ())
     }
 
+    fn scans_only(&self) -> bool {
+        true
+    }
+
     fn init(
         &self,
         source: BoxedIterator,
         options: &IteratorOptions,
-        environment: &IteratorEnvironment,
+        _: &IteratorEnvironment,
     ) -> StoreResult<BoxedIterator> {
-        let mut iterator = WholeRowIterator::new(source, Self::max(options)?);
-        iterator.name_rows = environment.scope == IteratorScope::Scan;
-        Ok(Box::new(iterator))
+        Ok(Box::new(WholeRowIterator::new(source, Self::max(options)?)))
     }
 }
 
@@ -350,7 +347,11 @@ mod tests {
         assert_eq!(whole("1K").expect("fits").len(), 3);
         assert_eq!(whole("65").expect("just fits").len(), 3, "4 + 29 + 32");
         let error = whole("64").expect_err("one byte too many");
-        assert!(error.to_string().contains("row: a"), "{error}");
+        let said = error.to_string();
+        assert!(
+            said.contains("maxBufferSize: 64") && !said.contains("row: "),
+            "{said}"
+        );
         assert!(whole("lots").is_err());
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{BoxedIterator, IteratorScope, IteratorSetting};
+use ostrakon_cell::{Activity, BoxedIterator, IteratorScope, IteratorSetting};
 
 use super::at_end::AtEnd;
-use crate::catalog::{FileId, FileRecord, FileReference};
+use crate::catalog::{AgeRange, CatalogTransaction, FileId, FileRecord, FileReference};
 use crate::compaction::{Cancel, StoppableIterator, rewrite, rewrite_on_two_threads};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
@@ -19,8 +19,8 @@ pub(super) struct Job {
     pub(super) files: Vec<TabletFile>,
     /// What it takes along of what is in memory, newest first; newer than the files.
     pub(super) memory: Vec<MemtableSnapshot>,
-    /// Sequence of the last batch in that memory; 0 without.
-    pub(super) memory_sequence: u64,
+    /// The ages of that memory; `None` without.
+    pub(super) memory_ages: Option<AgeRange>,
     pub(super) user: bool,
     pub(super) iterators: Vec<IteratorSetting>,
     pub(super) cancel: Cancel,
@@ -55,7 +55,9 @@ impl TableCore {
     /// published.
     pub(super) fn write_job(&self, job: &Job) -> StoreResult<Option<FileRecord>> {
         let context = &self.context;
-        let stacker = self.stacker();
+        context.health.check_open()?;
+        let _running = self.begin_compaction(&job.tablet.extent, &job.iterators, &job.cancel);
+        let stacker = self.stacker().stopped_by(&job.cancel);
         let full = job.files.len() == job.tablet.files.len();
         let mut stack = stacker.majc(
             job.sources(&stacker, |source, _| source)?,
@@ -78,12 +80,13 @@ impl TableCore {
         }
         let records = || job.files.iter().map(|file| file.file.record());
         let generation = records().map(|file| file.generation).max().unwrap_or(0) + 1;
-        let sequence = records().map(|file| file.sequence).max().unwrap_or(0);
+        let ages = records().map(|file| file.ages).chain(job.memory_ages);
+        let ages = AgeRange::hull_of(ages).unwrap_or_default();
         Ok(Some(file_record(
             id,
             writer.finish()?,
             generation,
-            sequence.max(job.memory_sequence),
+            ages,
             stacker.now_millis,
         )))
     }
@@ -95,7 +98,7 @@ impl TableCore {
         let take = job.taken();
         let give: Vec<FileReference> = output.iter().map(FileReference::whole).collect();
         let _structure = self.structure.lock();
-        let committed = context.catalog.transaction(|change| {
+        let change = |change: &mut CatalogTransaction<'_>| {
             // Splits and merges leave other references behind, and replacing fails.
             let now = change.tablet(self.id, job.tablet.extent.through.as_deref())?;
             if now.extent != job.tablet.extent {
@@ -105,10 +108,16 @@ impl TableCore {
                 change.add_file(file)?;
             }
             change.replace_files(self.id, job.tablet.extent.through.as_deref(), &take, &give)
-        });
-        match committed {
+        };
+        match self.edit(change, |_| ()) {
             Ok(committed) => {
-                self.reload(|_| ())?;
+                // All files of a full one were read.
+                self.failures
+                    .succeeded(Activity::Compaction, Some(&job.tablet.extent));
+                if job.files.len() == job.tablet.files.len() {
+                    self.failures
+                        .succeeded(Activity::Read, Some(&job.tablet.extent));
+                }
                 self.after_compaction(&take, &give, &committed.unreferenced);
                 Ok(true)
             }

@@ -1,5 +1,6 @@
 //! Compactions that somebody asked for.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_cell::CompactOptions;
@@ -10,11 +11,29 @@ use super::job::Job;
 use crate::catalog::Fence;
 use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::table::bounded;
 use crate::table::core::TableCore;
 use crate::tablet::{Layout, TabletView};
 use crate::threads;
 
 impl TableCore {
+    /// As [`compact_range`](Self::compact_range), and returns soon after it was cancelled even if iterators go on.
+    pub(in crate::table) fn compact_bounded(
+        self: &Arc<Self>,
+        options: &CompactOptions,
+    ) -> StoreResult<()> {
+        let (options, table) = (options.clone(), self.clone());
+        bounded::run(
+            self,
+            "compact-request",
+            move |table| table.compact_range(&options),
+            move |_| {
+                let running = &table.context.running;
+                running.left_behind(Some(table.id())).is_some()
+            },
+        )
+    }
+
     /// Merges all files of each tablet in the range into one, as a user asked, and what is in memory
     /// too if the options say so.
     pub(in crate::table) fn compact_range(&self, options: &CompactOptions) -> StoreResult<()> {
@@ -50,11 +69,14 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<()> {
         if options.flush {
-            self.split_first(wanted, options, cancel)?;
-            if self.compact_with_memory(wanted, options, cancel)? {
-                return Ok(());
+            // Where flushes fail, memory goes to files as it is.
+            if self.may_flush() {
+                self.split_first(wanted, options, cancel)?;
+                if self.compact_with_memory(wanted, options, cancel)? {
+                    return Ok(());
+                }
             }
-            self.flush_memtables()?;
+            self.flush_for_room(false)?;
         }
         self.compact_tablets(wanted, options, cancel)
     }
@@ -149,7 +171,7 @@ impl TableCore {
                 files: tablet.files.clone(),
                 tablet: tablet.clone(),
                 memory: Vec::new(),
-                memory_sequence: 0,
+                memory_ages: None,
                 user: true,
                 iterators: options.iterators.clone(),
                 cancel: cancel.clone(),
@@ -173,7 +195,7 @@ impl TableCore {
     }
 
     /// Stops all compactions.
-    pub(in crate::table) fn cancel_compactions(&self) {
+    pub(crate) fn cancel_compactions(&self) {
         self.cancel_user_compactions();
         for (_, chosen) in &self.busy.lock().chosen {
             chosen.cancel();

@@ -10,7 +10,8 @@ use super::with_memory::{end_there, is_whole};
 use crate::catalog::Fence;
 use crate::compaction::Cancel;
 use crate::error::StoreResult;
-use crate::table::core::{Snapshot, TableCore};
+use crate::read::Snapshot;
+use crate::table::core::TableCore;
 
 /// Pieces that a tablet may be cut into: for more, the rows that are looked at lie too far apart.
 const PIECES_MOST: u64 = 256;
@@ -47,7 +48,8 @@ impl TableCore {
         }
         let found = Mutex::new(Vec::new());
         let tried = self.measured(|| {
-            self.on_all_threads(layout.tablets(), |tablet, _| {
+            let tablets: Vec<_> = layout.tablets().iter().collect();
+            self.on_all_threads(&tablets, |tablet, _| {
                 let content = Content::new(tablet, &memtables)?;
                 let threads = self.context.options.compaction_threads;
                 let least = threads.div_ceil(layout.tablets().len());

@@ -66,7 +66,7 @@ impl TableCore {
             tablet: content.tablet.clone(),
             files: content.tablet.files.clone(),
             memory: content.memory.to_vec(),
-            memory_sequence: 0,
+            memory_ages: None,
             user: true,
             iterators: options.iterators.clone(),
             cancel: cancel.clone(),

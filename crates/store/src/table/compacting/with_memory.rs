@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::CompactOptions;
+use ostrakon_cell::{Activity, CompactOptions};
 use parking_lot::Mutex;
 
 use super::at_end::AtEnd;
 use super::job::Job;
 use super::request::bytes_of;
-use crate::catalog::{Fence, FileRecord, FileReference};
+use crate::catalog::{AgeRange, CatalogTransaction, Fence, FileRecord, FileReference};
 use crate::compaction::Cancel;
 use crate::error::StoreResult;
 use crate::memtable::{Memtable, MemtableSnapshot};
@@ -34,6 +34,8 @@ struct Inputs {
     memory: Vec<MemtableSnapshot>,
     /// Of the last batch in memory.
     sequence: u64,
+    /// The ages of memory.
+    ages: Option<AgeRange>,
 }
 
 impl TableCore {
@@ -78,7 +80,7 @@ impl TableCore {
 
     /// Whether enough is in memory, compared to the files.
     pub(super) fn is_much_in_memory(&self, layout: &Layout) -> bool {
-        let files: u64 = layout.tablets().iter().map(|tablet| tablet.bytes()).sum();
+        let files = layout.bytes();
         let (memory, _) = self.unflushed();
         memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
     }
@@ -140,7 +142,7 @@ impl TableCore {
                 } else {
                     Vec::new()
                 },
-                memory_sequence: inputs.sequence,
+                memory_ages: inputs.ages.filter(|_| *memory > 0),
                 user: true,
                 iterators: options.iterators.clone(),
                 cancel: stop.clone(),
@@ -168,6 +170,7 @@ impl TableCore {
         memory.retain(|memtable| !memtable.is_empty());
         Inputs {
             layout,
+            ages: AgeRange::hull_of(frozen.iter().map(|table| AgeRange::at(table.age()))),
             sequence: frozen.last().map_or(0, |newest| newest.last_sequence()),
             frozen,
             memory,
@@ -183,14 +186,14 @@ impl TableCore {
     ) -> StoreResult<bool> {
         let context = &self.context;
         let _structure = self.structure.lock();
-        // A file that was imported meanwhile is read as older than memory and newer than the files.
+        // Splits and merges leave other references behind.
         if !Arc::ptr_eq(&self.layout(), &inputs.layout) {
             return Ok(false);
         }
         let time = self.time.last();
         let mut taken = Vec::new();
         let mut given = Vec::new();
-        let committed = context.catalog.transaction(|change| {
+        let change = |change: &mut CatalogTransaction<'_>| {
             for (job, file) in written {
                 let (take, give) = (job.taken(), file.as_ref().map(FileReference::whole));
                 if let Some(file) = file {
@@ -202,11 +205,15 @@ impl TableCore {
                 given.extend(give);
             }
             change.set_flushed(self.id, inputs.sequence, time)
-        })?;
-        self.reload(|data| {
+        };
+        let committed = self.edit(change, |data| {
             data.frozen
                 .retain(|one| !inputs.frozen.iter().any(|gone| Arc::ptr_eq(one, gone)));
         })?;
+        for (job, _) in written {
+            self.failures
+                .succeeded(Activity::Compaction, Some(&job.tablet.extent));
+        }
         self.after_compaction(&taken, &given, &committed.unreferenced);
         let memory: usize = inputs.frozen.iter().map(|table| table.memory()).sum();
         context.pressure.give(memory as u64);

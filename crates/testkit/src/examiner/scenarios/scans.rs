@@ -1,9 +1,16 @@
 //! N: a scan keeps its snapshot, and can start over.
 
-use ostrakon_cell::{Batch, BatchLimit, CompactOptions, Entry, EntryRef, Range, Scan, ScanOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_cell::{
+    Batch, BatchLimit, CompactOptions, Entry, EntryRef, ErrorKind, Interrupt, Range, Scan,
+    ScanOptions, Table,
+};
 
 use crate::examiner::bench::{
-    Bench, Check, ensure, entry, expect_equal, expect_values, marker, read_all, write,
+    Bench, Check, ensure, entry, expect_equal, expect_refused, expect_values, marker, read_all,
+    write,
 };
 
 fn small_batches() -> ScanOptions {
@@ -59,6 +66,154 @@ pub(in crate::examiner) fn a_scan_can_start_over(bench: &Bench<'_>) -> Check {
     expect_values(&rest(&mut *scan)?, &[], "started over without ranges")?;
     scan.restart(&[Range::all()])?;
     expect_equal(rest(&mut *scan)?.len(), 20, "started over for everything")
+}
+
+/// Twenty rows, written and flushed in part.
+fn some_rows(bench: &Bench<'_>) -> Check<Arc<dyn Table>> {
+    let table = bench.table()?;
+    let rows: Vec<Entry> = (0..20)
+        .map(|row| entry(&format!("{row:02}"), "f:q", 1, &format!("{row:02}")))
+        .collect();
+    write(&table, &rows[..12])?;
+    table.flush(true)?;
+    write(&table, &rows[12..])?;
+    Ok(table)
+}
+
+/// The scan fails now and for good, without an entry.
+fn expect_over(scan: &mut dyn Scan, kind: ErrorKind, what: &str) -> Check {
+    let mut batch = Batch::new();
+    for _ in 0..3 {
+        expect_refused(scan.next_batch(&mut batch), &[kind], what)?;
+        ensure(batch.is_empty(), || {
+            format!("{what}: entries beside an error")
+        })?;
+    }
+    Ok(())
+}
+
+pub(in crate::examiner) fn a_scan_can_be_interrupted(bench: &Bench<'_>) -> Check {
+    let table = some_rows(bench)?;
+    for ordered in [true, false] {
+        let interrupt = Interrupt::default();
+        let options = ScanOptions {
+            interrupt: Some(interrupt.clone()),
+            ordered,
+            ..small_batches()
+        };
+        let mut scan = table.scan(&[Range::all()], &options)?;
+        let mut batch = Batch::new();
+        ensure(scan.next_batch(&mut batch)?, || {
+            "the scan is empty".to_owned()
+        })?;
+        interrupt.set();
+        expect_over(&mut *scan, ErrorKind::Cancelled, "an interrupted scan")?;
+        let refused = scan.restart(&[Range::row("03")]);
+        expect_refused(refused, &[ErrorKind::Cancelled], "its restart")?;
+        expect_over(&mut *scan, ErrorKind::Cancelled, "after its restart")?;
+    }
+    let options = ScanOptions {
+        timeout: Some(Duration::ZERO),
+        ..small_batches()
+    };
+    let late = table
+        .scan(&[Range::all()], &options)
+        .and_then(|mut scan| scan.next_batch(&mut Batch::new()));
+    expect_refused(late, &[ErrorKind::TimedOut], "a scan without time")?;
+    let options = ScanOptions {
+        timeout: Some(Duration::from_secs(3_600)),
+        answer_within: Some(Duration::from_secs(3_600)),
+        ..small_batches()
+    };
+    let mut scan = table.scan(&[Range::all()], &options)?;
+    expect_equal(rest(&mut *scan)?.len(), 20, "a scan with time enough")
+}
+
+pub(in crate::examiner) fn a_scan_ends_with_its_table(bench: &Bench<'_>) -> Check {
+    let table = some_rows(bench)?;
+    let name = table.name();
+    let mut batch = Batch::new();
+    let mut begun = |ordered| -> Check<Box<dyn Scan>> {
+        let options = ScanOptions {
+            ordered,
+            ..small_batches()
+        };
+        let mut scan = table.scan(&[Range::all()], &options)?;
+        ensure(scan.next_batch(&mut batch)?, || {
+            "the scan is empty".to_owned()
+        })?;
+        Ok(scan)
+    };
+    let mut scans = [begun(true)?, begun(false)?];
+    bench.source.set_online(&name, false)?;
+    for scan in &mut scans {
+        expect_over(
+            &mut **scan,
+            ErrorKind::Offline,
+            "a scan of a table gone off-line",
+        )?;
+        let refused = scan.restart(&[Range::row("03")]);
+        expect_refused(refused, &[ErrorKind::Offline], "its restart")?;
+    }
+    bench.source.set_online(&name, true)?;
+    for scan in &mut scans {
+        // What failed is not taken up by itself.
+        expect_over(&mut **scan, ErrorKind::Offline, "a scan that had failed")?;
+        scan.restart(&[Range::row("03")])?;
+        expect_values(&rest(&mut **scan)?, &["03"], "its restart on-line")?;
+    }
+    let mut scans = [begun(true)?, begun(false)?];
+    bench.source.delete_table(&name)?;
+    for scan in &mut scans {
+        expect_over(
+            &mut **scan,
+            ErrorKind::NotFound,
+            "a scan of a deleted table",
+        )?;
+    }
+    Ok(())
+}
+
+pub(in crate::examiner) fn what_was_not_read_can_be_read(bench: &Bench<'_>) -> Check {
+    let table = some_rows(bench)?;
+    let options = ScanOptions {
+        resumable: true,
+        ..small_batches()
+    };
+    let ranges = [
+        Range::rows("02".."09"),
+        Range::row("11"),
+        Range::rows("15"..),
+    ];
+    let wanted: Vec<String> = [2..9, 11..12, 15..20]
+        .into_iter()
+        .flatten()
+        .map(|row| format!("{row:02}"))
+        .collect();
+    for batches in 0..5 {
+        let mut scan = table.scan(&ranges, &options)?;
+        let (mut batch, mut values) = (Batch::new(), Vec::new());
+        for _ in 0..batches {
+            scan.next_batch(&mut batch)?;
+            values.extend(batch.iter().map(EntryRef::to_entry));
+        }
+        let left = scan.unread()?;
+        let mut second = table.scan(&left, &options)?;
+        values.extend(rest(&mut *second)?);
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        expect_values(&values, &wanted, "a scan in two parts")?;
+        ensure(second.unread()?.is_empty(), || {
+            "a finished scan has something left".to_owned()
+        })?;
+    }
+    let scan = table.scan(&ranges, &small_batches())?;
+    let refused = scan.unread();
+    expect_refused(
+        refused,
+        &[ErrorKind::InvalidArgument],
+        "a scan that keeps nothing",
+    )
+    .map(drop)
 }
 
 pub(in crate::examiner) fn a_scan_sees_one_snapshot(bench: &Bench<'_>) -> Check {

@@ -195,7 +195,56 @@ pub(in crate::examiner) fn clones_go_their_own_way(bench: &Bench<'_>) -> Check {
     )
 }
 
-pub(in crate::examiner) fn offline_tables_answer_closed(bench: &Bench<'_>) -> Check {
+pub(in crate::examiner) fn ids_belong_to_tables(bench: &Bench<'_>) -> Check {
+    let (one, other) = (bench.free_name("one")?, bench.free_name("other")?);
+    let (source, defaults) = (&bench.source, TableOptions::default());
+    source.create_table(&one, &defaults)?;
+    let table = source.table(&one)?;
+    let id = table.id();
+    let listed = source.tables()?;
+    let listed = listed.iter().find(|info| info.name == one);
+    expect_equal(
+        listed.map(|info| info.id.as_str()),
+        Some(id.as_str()),
+        "the listed id",
+    )?;
+    source.rename_table(&one, &other)?;
+    expect_equal(table.id(), id.clone(), "the id after a rename")?;
+    source.create_table(&one, &defaults)?;
+    let second = source.table(&one)?.id();
+    ensure(second != id, || {
+        format!("a new table under the old name has the id {id} too")
+    })?;
+    source.delete_table(&other)?;
+    expect_equal(table.id(), id.clone(), "the id of a deleted table")?;
+    source.create_table(&other, &defaults)?;
+    let third = source.table(&other)?.id();
+    ensure(third != id && third != second, || {
+        format!("an id was given again: {third}")
+    })
+}
+
+pub(in crate::examiner) fn clones_of_offline_tables_are_exact(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    write(&table, &[entry("a", "f", 1, "flushed")])?;
+    table.flush(true)?;
+    write(&table, &[entry("b", "f", 1, "fresh")])?;
+    let (name, clone) = (table.name(), bench.free_name("clone")?);
+    bench.source.set_online(&name, false)?;
+    bench
+        .source
+        .clone_table(&name, &clone, &CloneOptions::default())?;
+    let clone = bench.source.table(&clone)?;
+    expect_values(
+        &read_all(&clone)?,
+        &["flushed", "fresh"],
+        "the clone of an off-line table",
+    )?;
+    bench.source.set_online(&name, true)?;
+    Ok(())
+}
+
+pub(in crate::examiner) fn offline_tables_answer_offline(bench: &Bench<'_>) -> Check {
     let table = bench.table()?;
     write(&table, &[entry("a", "f", 1, "kept")])?;
     let name = table.name();
@@ -203,14 +252,14 @@ pub(in crate::examiner) fn offline_tables_answer_closed(bench: &Bench<'_>) -> Ch
     let info = bench.source.tables()?;
     let online = info.iter().find(|info| info.name == name);
     expect_equal(online.map(|info| info.online), Some(false), "the listing")?;
-    let closed = &[ErrorKind::Closed];
+    let offline = &[ErrorKind::Offline];
     let scan = table
         .scan(&[Range::all()], &ScanOptions::default())
         .and_then(|mut scan| scan.next_batch(&mut ostrakon_cell::Batch::new()));
-    expect_refused(scan, closed, "a scan of an off-line table")?;
+    expect_refused(scan, offline, "a scan of an off-line table")?;
     let mut writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
     writer.add(Mutation::new("b").put("f", "", "lost")?)?;
-    expect_refused(writer.flush(), closed, "a write to an off-line table")?;
+    expect_refused(writer.flush(), offline, "a write to an off-line table")?;
     bench.source.set_online(&name, true)?;
     bench.source.set_online(&name, true)?;
     write(&table, &[entry("c", "f", 1, "later")])?;
@@ -223,5 +272,5 @@ pub(in crate::examiner) fn offline_tables_answer_closed(bench: &Bench<'_>) -> Ch
     bench.source.create_table(&asleep, &options)?;
     let table = bench.source.table(&asleep)?;
     let scan = table.scan(&[Range::all()], &ScanOptions::default());
-    expect_refused(scan.map(drop), closed, "a scan of a table made off-line").map(drop)
+    expect_refused(scan.map(drop), offline, "a scan of a table made off-line").map(drop)
 }

@@ -1,0 +1,223 @@
+//! A source as a reader sees it: authorizations bound every call, not scans alone.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::{
+    BulkWriter, Capabilities, CloneOptions, CompactOptions, ConditionalMutation, ConditionalStatus,
+    PendingWrite, Properties, Scan, ScanOptions, Source, Table, TableInfo, TableOptions,
+    TabletInfo, Tick,
+};
+use crate::{
+    Authorizations, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
+};
+
+/// What administrators alone may do.
+const ADMINISTRATION: [Capability; 6] = [
+    Capability::Tablets,
+    Capability::Compaction,
+    Capability::Clone,
+    Capability::Offline,
+    Capability::Checkpoint,
+    Capability::Check,
+];
+
+/// A source in the hands of a reader who holds certain authorizations.
+///
+/// A reader creates, renames and deletes tables, writes to them, and reads what these authorizations
+/// satisfy. Everything from which more could be learnt is refused with
+/// [`PermissionDenied`](ErrorKind::PermissionDenied): compactions (whose iterators see every entry),
+/// clones and changed properties (which change what iterators and default labels do), checkpoints and
+/// checks, tablets with their sizes, split points, merges, deletes of rows, flushes, taking tables
+/// off-line, and files from outside.
+///
+/// Calls that are not named here are refused as well: what a source learns to do later is not a
+/// reader's until it says so.
+#[derive(Clone)]
+pub struct ReaderSource {
+    source: Arc<dyn Source>,
+    held: Arc<Authorizations>,
+}
+
+impl ReaderSource {
+    /// `source` for a reader who holds `held`.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>, held: Authorizations) -> Self {
+        Self {
+            source,
+            held: Arc::new(held),
+        }
+    }
+}
+
+impl Source for ReaderSource {
+    fn capabilities(&self) -> Capabilities {
+        of_a_reader(self.source.capabilities())
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        self.source.tables()
+    }
+
+    fn create_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        self.source.create_table(name, options)
+    }
+
+    fn delete_table(&self, name: &str) -> Result<()> {
+        self.source.delete_table(name)
+    }
+
+    fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.source.rename_table(from, to)
+    }
+
+    fn clone_table(&self, _: &str, _: &str, _: &CloneOptions) -> Result<()> {
+        Err(refused("clone_table"))
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        Ok(Arc::new(ReaderTable {
+            table: self.source.table(name)?,
+            held: self.held.clone(),
+        }))
+    }
+
+    fn set_online(&self, _: &str, _: bool) -> Result<()> {
+        Err(refused("set_online"))
+    }
+
+    fn checkpoint(&self, _: &std::path::Path) -> Result<()> {
+        Err(refused("checkpoint"))
+    }
+
+    fn check(&self, _: super::Progress<'_>) -> Result<super::CheckReport> {
+        Err(refused("check"))
+    }
+}
+
+/// A table of a [`ReaderSource`].
+struct ReaderTable {
+    table: Arc<dyn Table>,
+    held: Arc<Authorizations>,
+}
+
+impl ReaderTable {
+    fn check(&self, asked: &Authorizations) -> Result<()> {
+        if asked.iter().all(|name| self.held.contains(name)) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "the call asks for authorizations that the store was not opened with",
+        ))
+    }
+}
+
+impl Table for ReaderTable {
+    fn name(&self) -> String {
+        self.table.name()
+    }
+
+    fn id(&self) -> String {
+        self.table.id()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        of_a_reader(self.table.capabilities())
+    }
+
+    fn submit(
+        &self,
+        batch: MutationBatch,
+        durability: Option<Durability>,
+    ) -> Result<Box<dyn PendingWrite>> {
+        self.table.submit(batch, durability)
+    }
+
+    fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
+        self.table.batch_buffer(bytes)
+    }
+
+    fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
+        self.table.tick_every(period, tick)
+    }
+
+    fn write_conditionally(
+        &self,
+        mutations: Vec<ConditionalMutation>,
+        authorizations: &Authorizations,
+        durability: Option<Durability>,
+    ) -> Result<Vec<ConditionalStatus>> {
+        self.check(authorizations)?;
+        self.table
+            .write_conditionally(mutations, authorizations, durability)
+    }
+
+    fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
+        self.check(&options.authorizations)?;
+        self.table.scan(ranges, options)
+    }
+
+    fn properties(&self) -> Result<Properties> {
+        self.table.properties()
+    }
+
+    fn modify_properties(&self, _: &[(String, Option<String>)]) -> Result<()> {
+        Err(refused("modify_properties"))
+    }
+
+    fn tablets(&self) -> Result<Vec<TabletInfo>> {
+        Err(refused("tablets"))
+    }
+
+    fn add_splits(&self, _: &[Vec<u8>]) -> Result<()> {
+        Err(refused("add_splits"))
+    }
+
+    fn merge(&self, _: Option<&[u8]>, _: Option<&[u8]>) -> Result<()> {
+        Err(refused("merge"))
+    }
+
+    fn delete_rows(&self, _: Option<&[u8]>, _: Option<&[u8]>) -> Result<()> {
+        Err(refused("delete_rows"))
+    }
+
+    fn flush(&self, _: bool) -> Result<()> {
+        Err(refused("flush"))
+    }
+
+    fn compact(&self, _: &CompactOptions) -> Result<()> {
+        Err(refused("compact"))
+    }
+
+    fn cancel_compaction(&self) -> Result<()> {
+        Err(refused("cancel_compaction"))
+    }
+
+    fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
+        self.table.bulk_writer()
+    }
+
+    fn import_directory(
+        &self,
+        _: &std::path::Path,
+        _: &super::ImportDirectoryOptions,
+    ) -> Result<super::ImportReport> {
+        Err(refused("import_directory"))
+    }
+}
+
+fn of_a_reader(capabilities: Capabilities) -> Capabilities {
+    ADMINISTRATION
+        .into_iter()
+        .fold(capabilities, Capabilities::without)
+}
+
+fn refused(call: &'static str) -> Error {
+    Error::new(
+        ErrorKind::PermissionDenied,
+        "the store was opened with authorizations, which makes the caller a reader, and this call is \
+         for administrators: open the store without authorizations for it",
+    )
+    .with("call", call)
+}

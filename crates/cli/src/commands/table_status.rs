@@ -1,0 +1,94 @@
+//! `table status`: what fails, why, and what to do.
+
+use ostrakon_cell::{Problem, Source};
+use serde_json::json;
+
+use super::access::find_table;
+use crate::failure::{Failure, Result};
+use crate::output::{Output, counted, escape};
+
+/// Shows the problems of one table or of all; a failure if there are any.
+pub(super) fn run(
+    source: &dyn Source,
+    table: Option<&str>,
+    tried: bool,
+    out: &mut Output,
+) -> Result<()> {
+    let names = match table {
+        Some(name) => {
+            find_table(source, name)?;
+            vec![name.to_owned()]
+        }
+        None => {
+            let online = source.tables()?.into_iter().filter(|table| table.online);
+            online.map(|table| table.name).collect()
+        }
+    };
+    if tried {
+        for name in &names {
+            // What fails is among the problems then.
+            let _ = source.table(name)?.flush(true);
+        }
+    }
+    let mut problems = source.problems()?;
+    if table.is_some() {
+        problems.retain(|problem| problem.table.as_deref() == table);
+    }
+    for problem in &problems {
+        let tablet = problem.tablet.as_ref();
+        let end = |row: &Option<Vec<u8>>| row.as_deref().map(|row| escape(row).into_owned());
+        let object = json!({
+            "table": problem.table,
+            "tablet": tablet.map(|(after, through)| {
+                json!({"previous_end": end(after), "end": end(through)})
+            }),
+            "activity": problem.activity.as_str(),
+            "kind": problem.kind.as_str(),
+            "message": problem.message,
+            "way_out": problem.way_out,
+            "times": problem.times,
+            "since_millis": problem.since_millis,
+            "next_try_millis": problem.next_try_millis,
+            "refuses_writes": problem.refuses_writes,
+        });
+        out.object(&object, || text(problem))?;
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let count = counted(problems.len() as u64, "problem", "problems");
+    Err(Failure::outcome("something fails; other tables are not concerned").with("found", count))
+}
+
+fn text(problem: &Problem) -> String {
+    let place = match (&problem.table, &problem.tablet) {
+        (None, _) => "the store".to_owned(),
+        (Some(table), None) => format!("table {table}"),
+        (Some(table), Some((after, through))) => {
+            let row = |row: &Option<Vec<u8>>, open: &str| {
+                row.as_deref()
+                    .map_or(open.to_owned(), |row| escape(row).into_owned())
+            };
+            format!(
+                "table {table}, tablet after {} up to {}",
+                row(after, "(first)"),
+                row(through, "(last)")
+            )
+        }
+    };
+    let times = match problem.times {
+        0 | 1 => String::new(),
+        times => format!(", {times} times"),
+    };
+    let writes = if problem.refuses_writes {
+        "\n  writes: refused until it is repaired"
+    } else {
+        ""
+    };
+    format!(
+        "{place}: {} fails{times}: {}{writes}\n  to do: {}",
+        problem.activity.as_str(),
+        problem.message,
+        problem.way_out
+    )
+}

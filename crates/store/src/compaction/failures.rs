@@ -1,0 +1,365 @@
+//! What fails in one table: how often, why, and when it is tried again.
+//!
+//! Each table has its own record, so that a failure is met by the work that fails and by nothing else: background
+//! threads skip what is not due and go on with the next tablet or table. A success clears the record; a change of
+//! the table's properties makes everything due at once.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ostrakon_cell::Activity;
+use parking_lot::Mutex;
+
+use crate::catalog::Fence;
+use crate::clock::{Clock, Random};
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// The wait after the first failure; it doubles with each further one.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// The longest wait between two attempts.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+/// A failure that lasts is logged again after this time: a process may run for months.
+const LOGGED_AGAIN_NANOS: u64 = 3600 * 1_000_000_000;
+
+/// Failures kept for one table. Tablets beyond that fail without a record of their own, and are tried with every
+/// pass; a disk that loses a thousand files at once is reported well enough by these.
+const KEPT: usize = 1024;
+
+/// The context of an error that is safe to show to anybody: none of it is part of an entry.
+const SAFE_CONTEXT: &[&str] = &[
+    "bytes",
+    "class",
+    "directory",
+    "file",
+    "iterator",
+    "iterators",
+    "length",
+    "limit",
+    "offset",
+    "option",
+    "property",
+    "scope",
+    "table",
+    "thread",
+    "type",
+];
+
+/// The failures of one table.
+#[derive(Debug)]
+pub struct Failures {
+    /// How many there are: asked before each batch is written.
+    count: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    failures: BTreeMap<Place, Failure>,
+    random: Random,
+}
+
+/// Where something fails: the activity and the last row of the tablet (the outer `None`: the whole table).
+type Place = (Activity, Option<Option<Vec<u8>>>);
+
+/// Something that failed and did not succeed since.
+#[derive(Debug)]
+pub struct Failure {
+    /// What.
+    pub activity: Activity,
+    /// Of which tablet; `None` for the whole table.
+    pub tablet: Option<Fence>,
+    /// How often in a row.
+    pub times: u64,
+    /// When it failed first, milliseconds since 1970.
+    pub since_millis: i64,
+    /// The last cause, without anything of an entry.
+    pub cause: Error,
+    /// When it is tried again, by the clock that only goes forward.
+    due_nanos: u64,
+    logged_nanos: u64,
+    logged_times: u64,
+}
+
+impl Failure {
+    /// How long until it is tried again.
+    #[must_use]
+    pub fn due_in(&self, clock: &dyn Clock) -> Duration {
+        Duration::from_nanos(self.due_nanos.saturating_sub(clock.monotonic_nanos()))
+    }
+
+    fn duplicate(&self) -> Self {
+        Self {
+            tablet: self.tablet.clone(),
+            cause: self.cause.duplicate(),
+            ..*self
+        }
+    }
+}
+
+impl Failures {
+    /// No failures. Tables with different seeds do not try again in step.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self {
+            count: AtomicUsize::new(0),
+            state: Mutex::new(State {
+                failures: BTreeMap::new(),
+                random: Random::from_seed(seed),
+            }),
+        }
+    }
+
+    /// Whether nothing fails.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    /// Records a failure. `Some` when it is worth a line in the log: how often it failed without one.
+    pub fn failed(
+        &self,
+        activity: Activity,
+        tablet: Option<&Fence>,
+        error: &Error,
+        clock: &dyn Clock,
+    ) -> Option<u64> {
+        let now = clock.monotonic_nanos();
+        let mut state = self.state.lock();
+        let State { failures, random } = &mut *state;
+        let place = (activity, tablet.map(|extent| extent.through.clone()));
+        if failures.len() >= KEPT && !failures.contains_key(&place) {
+            return None;
+        }
+        let failure = failures.entry(place).or_insert_with(|| Failure {
+            activity,
+            tablet: None,
+            times: 0,
+            since_millis: clock.now_millis(),
+            cause: without_data(error),
+            due_nanos: now,
+            logged_nanos: 0,
+            logged_times: 0,
+        });
+        let is_other = failure.times > 0 && failure.cause.kind() != error.kind();
+        failure.times += 1;
+        failure.tablet = tablet.cloned();
+        failure.cause = without_data(error);
+        failure.due_nanos = now.saturating_add(wait_after(failure.times, random));
+        let silent = now.saturating_sub(failure.logged_nanos) < LOGGED_AGAIN_NANOS;
+        let kept_back = failure.times - failure.logged_times - 1;
+        let is_worth_a_line = failure.times == 1 || is_other || !silent;
+        if is_worth_a_line {
+            failure.logged_nanos = now;
+            failure.logged_times = failure.times;
+        }
+        self.count.store(failures.len(), Ordering::Release);
+        is_worth_a_line.then_some(kept_back)
+    }
+
+    /// Forgets a failure: the work was done.
+    pub fn succeeded(&self, activity: Activity, tablet: Option<&Fence>) {
+        if self.is_empty() {
+            return;
+        }
+        let place = (activity, tablet.map(|extent| extent.through.clone()));
+        let mut state = self.state.lock();
+        state.failures.remove(&place);
+        self.count.store(state.failures.len(), Ordering::Release);
+    }
+
+    /// Whether to try this now: it did not fail, or long enough ago.
+    #[must_use]
+    pub fn is_due(&self, activity: Activity, tablet: Option<&Fence>, clock: &dyn Clock) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let place = (activity, tablet.map(|extent| extent.through.clone()));
+        let state = self.state.lock();
+        let failure = state.failures.get(&place);
+        failure.is_none_or(|failure| failure.due_nanos <= clock.monotonic_nanos())
+    }
+
+    /// The failure of the whole table in this activity, if there is one.
+    #[must_use]
+    pub fn of_table(&self, activity: Activity) -> Option<Failure> {
+        if self.is_empty() {
+            return None;
+        }
+        let state = self.state.lock();
+        state
+            .failures
+            .get(&(activity, None))
+            .map(Failure::duplicate)
+    }
+
+    /// Makes everything due at once and forgets it: what caused it may be gone.
+    pub fn try_all_now(&self) {
+        let mut state = self.state.lock();
+        state.failures.clear();
+        self.count.store(0, Ordering::Release);
+    }
+
+    /// Forgets failures of tablets that are not there any more.
+    pub fn keep_tablets(&self, is_there: impl Fn(&Fence) -> bool) {
+        if self.is_empty() {
+            return;
+        }
+        let mut state = self.state.lock();
+        state
+            .failures
+            .retain(|_, failure| failure.tablet.as_ref().is_none_or(&is_there));
+        self.count.store(state.failures.len(), Ordering::Release);
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn list(&self) -> Vec<Failure> {
+        let state = self.state.lock();
+        state.failures.values().map(Failure::duplicate).collect()
+    }
+}
+
+/// Nanoseconds to wait after so many failures in a row: twice as long each time, a quarter more or less.
+fn wait_after(times: u64, random: &mut Random) -> u64 {
+    let doublings = times.saturating_sub(1).min(30);
+    let longest = LONGEST_WAIT.as_nanos() as u64;
+    let wait = ((FIRST_WAIT.as_nanos() as u64) << doublings).min(longest);
+    wait - wait / 4 + random.below(wait / 2)
+}
+
+/// The error without what may be part of an entry: rows, columns, values, and the text of causes that a user's
+/// iterator may have written.
+#[must_use]
+pub fn without_data(error: &Error) -> Error {
+    let safe = Error::new(error.kind(), error.message().to_owned());
+    let context = error.context().iter();
+    let mut safe = context
+        .filter(|(name, _)| SAFE_CONTEXT.contains(name))
+        .fold(safe, |safe, (name, value)| safe.with(name, value));
+    // What the system says of a file.
+    if matches!(error.kind(), ErrorKind::Io | ErrorKind::OutOfSpace)
+        && let Some(cause) = std::error::Error::source(error)
+    {
+        safe = safe.with_source(cause.to_string());
+    }
+    safe
+}
+
+/// Runs work in which iterators may panic: a panic is an error of their table, and the thread lives on.
+pub fn caught<T>(work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
+    // What `work` changes is behind locks and in the catalog, both whole after each step.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new(
+            ErrorKind::Internal,
+            "background work panicked; what is printed above says where. An iterator of your own may be at fault: \
+             take it off the table (`table config`) and it goes on",
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    const FLUSH: Activity = Activity::Flush;
+
+    fn tablet(end: &str) -> Fence {
+        Fence::new(None, Some(end.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn waits_double_up_to_a_bound_and_differ_between_tables() {
+        let clock = ManualClock::new(5);
+        let (one, other) = (Failures::new(1), Failures::new(2));
+        let error = Error::invalid("not a number");
+        let mut waits = Vec::new();
+        for times in 1..40 {
+            one.failed(FLUSH, None, &error, &clock);
+            other.failed(FLUSH, None, &error, &clock);
+            let failure = one.of_table(FLUSH).unwrap();
+            assert_eq!((failure.times, failure.since_millis), (times, 5));
+            let wait = failure.due_in(&clock);
+            assert!(!one.is_due(FLUSH, None, &clock));
+            assert!(wait <= LONGEST_WAIT * 5 / 4, "{wait:?}");
+            let expected = (FIRST_WAIT * (1 << (times - 1).min(20))).min(LONGEST_WAIT);
+            assert!(wait >= expected * 3 / 4, "{wait:?} after {times}");
+            waits.push(wait != other.of_table(FLUSH).unwrap().due_in(&clock));
+        }
+        assert!(waits.contains(&true), "both try again in step");
+        clock.advance(LONGEST_WAIT * 2);
+        assert!(one.is_due(FLUSH, None, &clock));
+        one.succeeded(FLUSH, None);
+        assert!(one.is_empty() && one.list().is_empty() && one.of_table(FLUSH).is_none());
+    }
+
+    #[test]
+    fn a_tablet_fails_by_itself_and_is_forgotten_with_it() {
+        let clock = ManualClock::new(0);
+        let failures = Failures::new(1);
+        let error = Error::corruption("a block is damaged");
+        let (a, b) = (tablet("a"), tablet("b"));
+        failures.failed(Activity::Compaction, Some(&a), &error, &clock);
+        assert!(!failures.is_due(Activity::Compaction, Some(&a), &clock));
+        assert!(failures.is_due(Activity::Compaction, Some(&b), &clock));
+        assert!(failures.is_due(Activity::Split, Some(&a), &clock));
+        failures.keep_tablets(|extent| *extent == a);
+        assert!(!failures.is_empty());
+        failures.keep_tablets(|extent| *extent == b);
+        assert!(failures.is_empty());
+    }
+
+    #[test]
+    fn a_failure_is_logged_once_an_hour_and_each_kind_of_cause_by_itself() {
+        let clock = ManualClock::new(0);
+        let failures = Failures::new(1);
+        let bad = Error::invalid("not a number");
+        let fail = |error: &Error| failures.failed(FLUSH, None, error, &clock);
+        assert_eq!(fail(&bad), Some(0));
+        assert_eq!(fail(&bad), None);
+        assert_eq!(fail(&bad), None);
+        assert_eq!(fail(&Error::new(ErrorKind::Io, "refused")), Some(2));
+        clock.advance(Duration::from_nanos(LOGGED_AGAIN_NANOS));
+        assert_eq!(fail(&Error::new(ErrorKind::Io, "refused")), Some(0));
+    }
+
+    #[test]
+    fn nothing_of_an_entry_is_kept() {
+        let clock = ManualClock::new(0);
+        let failures = Failures::new(1);
+        let error = Error::invalid("not a number")
+            .with("row", "secret")
+            .with("given", "secret")
+            .with("class", "SummingCombiner")
+            .with_source("secret");
+        failures.failed(FLUSH, None, &error, &clock);
+        let text = format!("{:?}", failures.list());
+        assert!(!text.contains("secret"), "{text}");
+        assert!(text.contains("SummingCombiner"), "{text}");
+    }
+
+    #[test]
+    fn records_are_bounded() {
+        let clock = ManualClock::new(0);
+        let failures = Failures::new(1);
+        for number in 0..2 * KEPT {
+            let extent = tablet(&number.to_string());
+            let error = Error::corruption("a block is damaged");
+            failures.failed(Activity::Compaction, Some(&extent), &error, &clock);
+        }
+        assert_eq!(failures.list().len(), KEPT);
+    }
+
+    #[test]
+    fn a_panic_is_an_error() {
+        let error = caught::<()>(|| panic!("told to")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert_eq!(caught(|| Ok(7)).unwrap(), 7);
+    }
+}

@@ -1,0 +1,15 @@
+//! Reading a table: scans of one thread and of several, their ranges, and what bounds them.
+
+mod limits;
+mod memory;
+mod parallel;
+mod ranges;
+mod serial;
+mod source;
+mod threads;
+mod warm;
+
+pub(crate) use memory::ScanMemory;
+pub(crate) use serial::SerialScan;
+pub(crate) use source::{Readable, Snapshot, start_scan};
+pub(crate) use threads::ScanThreads;

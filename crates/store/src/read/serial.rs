@@ -1,0 +1,435 @@
+//! A scan of one thread: a snapshot, ranges, and one stack of iterators for each tablet they touch.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use ostrakon_cell::iterator::Interruption;
+use ostrakon_cell::{
+    Authorizations, Batch, BoxedIterator, Interrupt, Key, Range, Scan, ScanOptions,
+};
+
+use super::limits::ScanLimits;
+use super::memory::ScanShare;
+use super::ranges::RangeList;
+use super::source::{Readable, Snapshot};
+use super::warm::Warm;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::sorted_file::LabelFilter;
+use crate::tablet::{Layout, Stacker, tablet_sources};
+
+/// Places for stacks of tablets that a scan may come back to; a tablet has one of them, by its number.
+const KEPT_STACKS: usize = 64;
+
+/// A scan of at least so many ranges warms look-ups before it does them.
+const WARM_FROM: usize = 16;
+
+/// Look-ups warmed together: enough to wait for memory all at once, few enough to stay in the nearest caches.
+const WARM_TOGETHER: usize = 16;
+
+/// A scan that reads one range after the other.
+///
+/// An error is final: until a restart succeeds every call gives the same one. A panic of an iterator is an error too.
+pub(crate) struct SerialScan {
+    source: Arc<dyn Readable>,
+    options: ScanOptions,
+    authorizations: Arc<Authorizations>,
+    snapshot: Arc<Snapshot>,
+    stacker: Stacker,
+    limits: Arc<ScanLimits>,
+    /// What its stacks may read ahead.
+    share: ScanShare,
+    labels: LabelFilter,
+    /// Shared with the other threads of an unordered scan. A look-up of one range after the other leaves it alone.
+    ranges: Arc<RangeList>,
+    /// The range read now, where to stop, and the tablet within it.
+    range: usize,
+    last: usize,
+    tablet: Option<usize>,
+    /// The range whose number `loaded` is.
+    present: Range,
+    loaded: Option<usize>,
+    /// Stacks with their tablets, at the tablet's number modulo the length; empty until something is kept.
+    stacks: Vec<Option<(usize, BoxedIterator)>>,
+    /// The stack that has more to give.
+    current: Option<BoxedIterator>,
+    /// Whether that gave more than one batch. Such a stack holds all it may read ahead, and is not kept.
+    is_long: bool,
+    warm: Warm,
+    /// The last key given out since the ranges were set, of a resumable scan.
+    given: Option<Key>,
+    failed: Option<Error>,
+}
+
+impl SerialScan {
+    pub(crate) fn new(
+        source: Arc<dyn Readable>,
+        ranges: &[Range],
+        options: &ScanOptions,
+    ) -> StoreResult<Self> {
+        let snapshot = Arc::new(source.snapshot());
+        let limits = ScanLimits::new(source.clone(), options);
+        let mut scan = Self::over(source, snapshot, limits, options)?;
+        scan.set_ranges(ranges);
+        // Wrong iterators are refused now, not when the first tablet is read; the table's own were looked at when they
+        // were set.
+        if !scan.options.iterators.is_empty() {
+            scan.stacker
+                .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
+        }
+        Ok(scan)
+    }
+
+    /// A scan of no ranges yet, of a given snapshot and within given limits.
+    pub(super) fn over(
+        source: Arc<dyn Readable>,
+        snapshot: Arc<Snapshot>,
+        limits: Arc<ScanLimits>,
+        options: &ScanOptions,
+    ) -> StoreResult<Self> {
+        source.check_readable()?;
+        let share = source.scan_memory().share();
+        let stacker = Stacker {
+            interrupt: Interrupt::watching(limits.clone()),
+            look_ahead_bytes: Some(share.bytes()),
+            answers_early: options.answer_within.is_some(),
+            ..source.stacker()
+        };
+        Ok(Self {
+            labels: stacker.label_filter(&options.authorizations),
+            stacker,
+            share,
+            authorizations: Arc::new(options.authorizations.clone()),
+            options: ScanOptions {
+                batch: options.batch.at_least_one(),
+                ..options.clone()
+            },
+            snapshot,
+            limits,
+            source,
+            ranges: Arc::default(),
+            range: 0,
+            last: 0,
+            tablet: None,
+            present: Range::all(),
+            loaded: None,
+            stacks: Vec::new(),
+            current: None,
+            is_long: false,
+            warm: Warm::default(),
+            given: None,
+            failed: None,
+        })
+    }
+
+    fn set_ranges(&mut self, ranges: &[Range]) {
+        self.loaded = None;
+        match ranges {
+            // Looking up row after row allocates nothing.
+            [one] if self.options.ordered && !one.is_empty() => {
+                self.present.clone_from(one);
+                self.loaded = Some(0);
+                self.last = 1;
+            }
+            many => {
+                self.ranges = Arc::new(RangeList::of(many));
+                self.last = self.ranges.len();
+            }
+        }
+        self.range = 0;
+        self.tablet = None;
+        self.warm.through = 0;
+        self.given = None;
+    }
+
+    /// Goes to some of other ranges, which must be sorted and disjoint, within the same snapshot.
+    pub(super) fn set_piece(&mut self, ranges: &Arc<RangeList>, piece: std::ops::Range<usize>) {
+        if let Some(stack) = self.current.take() {
+            self.keep(stack);
+        }
+        self.ranges = ranges.clone();
+        self.range = piece.start;
+        self.last = piece.end;
+        self.loaded = None;
+        self.tablet = None;
+        self.warm.through = piece.start;
+        self.given = None;
+    }
+
+    pub(super) fn source(&self) -> &Arc<dyn Readable> {
+        &self.source
+    }
+
+    pub(super) fn options(&self) -> &ScanOptions {
+        &self.options
+    }
+
+    pub(super) fn limits(&self) -> &Arc<ScanLimits> {
+        &self.limits
+    }
+
+    pub(super) fn ranges(&self) -> &Arc<RangeList> {
+        &self.ranges
+    }
+
+    pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// Goes to the next piece of work: the next tablet of the range, or the next range. `false`
+    /// when there is none.
+    fn next_piece(&mut self) -> StoreResult<bool> {
+        loop {
+            if self.range >= self.last {
+                return Ok(false);
+            }
+            let layout = &self.snapshot.layout;
+            if self.range >= self.warm.through && self.last - self.range >= WARM_FROM {
+                let ahead = self.range..self.last.min(self.range + WARM_TOGETHER);
+                self.warm.through = self.warm.ahead(layout, &self.ranges, ahead)?;
+            }
+            if self.loaded != Some(self.range) {
+                self.loaded = Some(self.range);
+                if !self.ranges.read(self.range, &mut self.present) {
+                    return Ok(false);
+                }
+            }
+            let range = &self.present;
+            let tablet = match self.tablet {
+                None => range.start().map_or(0, |start| layout.position(&start.row)),
+                Some(tablet) => tablet + 1,
+            };
+            // The first tablet of a range holds its start.
+            let first = self.tablet.is_none() && range.start().is_some();
+            if tablet >= layout.tablets().len() || (!first && starts_behind(layout, tablet, range))
+            {
+                self.range += 1;
+                self.tablet = None;
+                continue;
+            }
+            self.tablet = Some(tablet);
+            let clipped = clip(layout, tablet, range, first);
+            let piece = match &clipped {
+                Clip::Inside => range,
+                Clip::Part(part) => part,
+                Clip::Nothing => continue,
+            };
+            let kept = self.stacks.get_mut(tablet % KEPT_STACKS);
+            let mut stack = match kept.and_then(|kept| kept.take_if(|kept| kept.0 == tablet)) {
+                Some((_, stack)) => stack,
+                None => {
+                    let view = &layout.tablets()[tablet];
+                    let sources = tablet_sources(
+                        view,
+                        &self.snapshot.memtables,
+                        self.stacker.config.cache_blocks,
+                        &self.labels,
+                    );
+                    self.stacker
+                        .scan(sources, &self.authorizations, &self.options.iterators)?
+                }
+            };
+            stack.seek(piece, &self.options.columns)?;
+            self.current = Some(stack);
+            self.is_long = false;
+            return Ok(true);
+        }
+    }
+
+    /// Keeps a stack for when the scan comes back to its tablet.
+    fn keep(&mut self, stack: BoxedIterator) {
+        if let Some(tablet) = self.tablet {
+            if self.stacks.is_empty() {
+                self.stacks.resize_with(KEPT_STACKS, || None);
+            }
+            if let Some(place) = self.stacks.get_mut(tablet % KEPT_STACKS) {
+                *place = Some((tablet, stack));
+            }
+        }
+    }
+}
+
+impl SerialScan {
+    /// Reads on. `false` at the end; `true` with nothing in `out` only when the time to answer is over.
+    fn read(&mut self, out: &mut Batch) -> StoreResult<bool> {
+        self.limits.check()?;
+        let answer_by = self.limits.answer_by();
+        loop {
+            if self.current.is_none() && !self.next_piece()? {
+                return Ok(!out.is_empty());
+            }
+            let Some(mut stack) = self.current.take() else {
+                return Ok(!out.is_empty());
+            };
+            let more = stack.next_batch(out, self.options.batch)?;
+            if more {
+                self.current = Some(stack);
+                self.is_long = true;
+            } else if !self.is_long {
+                self.keep(stack);
+            }
+            if out.is_full(self.options.batch) {
+                return Ok(true);
+            }
+            if self.limits.is_past(answer_by) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Gives up what the scan holds; it goes on with nothing but this error.
+    fn fail(&mut self, error: Error) -> Error {
+        self.current = None;
+        self.stacks.clear();
+        self.source.failed(&error);
+        self.failed = Some(error.duplicate());
+        error
+    }
+
+    fn start_over(&mut self, ranges: &[Range]) -> StoreResult<()> {
+        self.limits.begin();
+        self.limits.check()?;
+        if let Some(stack) = self.current.take() {
+            self.keep(stack);
+        }
+        if self.source.epoch() != self.snapshot.epoch {
+            self.stacks.clear();
+            self.warm = Warm::default();
+            self.stacker = Stacker {
+                interrupt: self.stacker.interrupt.clone(),
+                look_ahead_bytes: Some(self.share.bytes()),
+                answers_early: self.stacker.answers_early,
+                ..self.source.stacker()
+            };
+            self.labels = self.stacker.label_filter(&self.authorizations);
+            self.snapshot = Arc::new(self.source.snapshot());
+        }
+        self.set_ranges(ranges);
+        Ok(())
+    }
+
+    /// A range as far as nothing of it was given out.
+    fn left_of(&self, range: &Range, is_present: bool) -> Option<Range> {
+        let range = match &self.given {
+            Some(key) => range.after(key.as_ref())?,
+            None => range.clone(),
+        };
+        let tablet = self.tablet.filter(|_| is_present);
+        match tablet.and_then(|tablet| self.snapshot.layout.tablets().get(tablet)) {
+            // Tablets before this one are done with, also those that had nothing to give.
+            Some(tablet) => range.clip(&Range::tablet(tablet.extent.after.as_deref(), None)),
+            None => Some(range),
+        }
+    }
+}
+
+impl Scan for SerialScan {
+    fn next_batch(&mut self, out: &mut Batch) -> StoreResult<bool> {
+        out.clear();
+        if let Some(error) = &self.failed {
+            return Err(error.duplicate());
+        }
+        // What a panic leaves behind is dropped by `fail`, and cleared out of the batch.
+        let read = catch_unwind(AssertUnwindSafe(|| self.read(out)));
+        match read.unwrap_or_else(|_| Err(panicked())) {
+            Ok(more) => {
+                if out.visibility_count() > 1 {
+                    // Tablets and filters may have dropped entries: nothing but the entries decides.
+                    out.order_labels();
+                }
+                let metrics = self.source.metrics();
+                metrics.entries_read.add(out.len() as u64);
+                metrics.bytes_read.add(out.content_len() as u64);
+                if self.options.resumable
+                    && let Some(last) = out.len().checked_sub(1)
+                {
+                    self.given.get_or_insert_default().set(out.key(last));
+                }
+                Ok(more)
+            }
+            Err(error) => {
+                out.clear();
+                Err(self.fail(error))
+            }
+        }
+    }
+
+    fn restart(&mut self, ranges: &[Range]) -> StoreResult<()> {
+        match self.start_over(ranges) {
+            Ok(()) => {
+                self.failed = None;
+                Ok(())
+            }
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn unread(&self) -> StoreResult<Vec<Range>> {
+        check_resumable(&self.options)?;
+        let mut left = Vec::new();
+        let mut range = Range::all();
+        for at in self.range..self.last {
+            let is_present = at == self.range;
+            if is_present && self.loaded == Some(at) {
+                left.extend(self.left_of(&self.present, true));
+            } else if self.ranges.read(at, &mut range) {
+                left.extend(self.left_of(&range, is_present));
+            }
+        }
+        Ok(left)
+    }
+}
+
+/// An error unless the scan keeps what resuming needs.
+pub(super) fn check_resumable(options: &ScanOptions) -> StoreResult<()> {
+    if options.resumable {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "the scan does not know what it has read: start it with the option `resumable`",
+    ))
+}
+
+/// Without what the panic said: that may be of entries that the reader must not see.
+pub(super) fn panicked() -> Error {
+    Error::new(
+        ErrorKind::Internal,
+        "the scan panicked; what is printed above says where. An iterator of your own may be at fault",
+    )
+}
+
+/// Whether every row of the tablet lies behind the range.
+fn starts_behind(layout: &Layout, tablet: usize, range: &Range) -> bool {
+    let (Some(after), Some(end)) = (&layout.tablets()[tablet].extent.after, range.end()) else {
+        return false;
+    };
+    // Rows of the tablet are greater than `after`.
+    end.row.as_slice() <= after.as_slice()
+}
+
+enum Clip {
+    Inside,
+    Part(Box<Range>),
+    Nothing,
+}
+
+/// The part of `range` that lies in a tablet; mostly all of it. `first` says that the range starts there.
+fn clip(layout: &Layout, tablet: usize, range: &Range, first: bool) -> Clip {
+    let extent = &layout.tablets()[tablet].extent;
+    let starts_inside = first
+        || match (&extent.after, range.start()) {
+            (None, _) => true,
+            (Some(after), Some(start)) => start.row > *after,
+            (Some(_), None) => false,
+        };
+    let ends_inside = match (&extent.through, range.end()) {
+        (None, _) => true,
+        (Some(through), Some(end)) => end.row <= *through,
+        (Some(_), None) => false,
+    };
+    if starts_inside && ends_inside {
+        return Clip::Inside;
+    }
+    range
+        .clip(&layout.tablets()[tablet].range())
+        .map_or(Clip::Nothing, |part| Clip::Part(Box::new(part)))
+}

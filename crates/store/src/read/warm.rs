@@ -1,0 +1,57 @@
+//! Warming: the blocks of many look-ups are fetched from memory together, before they are needed.
+
+use super::ranges::RangeList;
+use crate::error::StoreResult;
+use crate::sorted_file::Warmer;
+use crate::tablet::Layout;
+
+/// A tablet of more files is not warmed: most look-ups end in few of them.
+const WARM_FILES: usize = 2;
+
+/// How far the ranges of a scan are warmed.
+#[derive(Default)]
+pub(super) struct Warm {
+    /// The first range that is not.
+    pub(super) through: usize,
+    /// For the files of this tablet.
+    tablet: Option<usize>,
+    files: Vec<Warmer>,
+}
+
+impl Warm {
+    /// Warms those of some ranges that lie in the first one's tablet; gives the first range that is left.
+    pub(super) fn ahead(
+        &mut self,
+        layout: &Layout,
+        list: &RangeList,
+        ranges: std::ops::Range<usize>,
+    ) -> StoreResult<usize> {
+        let next = ranges.start + 1;
+        let Some(first) = list.row(ranges.start) else {
+            return Ok(next);
+        };
+        let tablet = layout.position(first);
+        let Some(view) = layout.tablets().get(tablet) else {
+            return Ok(next);
+        };
+        let through = view.extent.through.as_deref();
+        let inside = |row: &[u8]| through.is_none_or(|through| row <= through);
+        let start = ranges.start;
+        let rows = ranges
+            .filter_map(|at| list.row(at))
+            .take_while(|row| inside(row));
+        if self.tablet != Some(tablet) {
+            self.tablet = Some(tablet);
+            self.files.clear();
+            if view.files.len() <= WARM_FILES {
+                for file in &view.files {
+                    self.files.push(Warmer::new(file.file.reader())?);
+                }
+            }
+        }
+        for file in &mut self.files {
+            file.warm(rows.clone());
+        }
+        Ok(start + rows.count().max(1))
+    }
+}

@@ -1,0 +1,169 @@
+//! Closing a store, in bounded time whatever the iterators of its tables do.
+
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use super::background;
+use super::open::Store;
+use crate::error::{ErrorKind, StoreResult};
+use crate::table::{GRACE, LONGEST, LOOK, PATIENCE, Wakeup, Watch, Work, looks};
+use crate::wal::{SegmentEnd, WalWriter, list_segments};
+
+/// Memory of a table that is left to the log when the store closes: replaying it takes less than
+/// a tenth of a second.
+const KEPT_IN_LOG_BYTES: u64 = 16 << 20;
+
+impl Store {
+    /// Stops all threads after what was submitted is in the log. Later calls on the store and its
+    /// tables fail with [`Closed`](ErrorKind::Closed). Little that is in memory stays in the log,
+    /// and the next opening reads it from there; much, or what was written without log, is flushed
+    /// first.
+    ///
+    /// Compactions are stopped. Flushes of which the iterators read nothing for five seconds are stopped too, and all
+    /// of them after a minute; what they would have written stays in the log, or is written without the iterators if
+    /// it is in no log.
+    ///
+    /// # Errors
+    /// When the log could not be synced, or a table not be flushed; what is in the log is safe then.
+    /// [`Unavailable`](ErrorKind::Unavailable) naming table and class when an iterator neither ended nor looked at its
+    /// interrupt within two seconds of being stopped: the store is closed, and the thread that it runs on is left
+    /// behind, from where nothing can be changed any more.
+    pub fn close(&self) -> StoreResult<()> {
+        // In a child of the process that opened the store there are no threads to wait for, and locks may
+        // be held by threads that are not there.
+        self.context.health.check_process()?;
+        // First: a writer that it submits for may wait for room that only the other threads make.
+        self.context.timer.close();
+        self.context.commits.close();
+        let log = self.log.lock().take();
+        let logged = log.map(super::log::LogThread::join);
+        // Nothing new begins. What is being flushed is flushed to its end.
+        self.stop.store(true, Ordering::SeqCst);
+        self.context.wakeups.all();
+        self.context.running.stop_compactions();
+        let mut outcome = match logged {
+            Some(logged) => logged.and_then(|end| self.flush_for_closing(end)),
+            None => Ok(()),
+        };
+        let threads = std::mem::take(&mut *self.threads.lock());
+        outcome = outcome.and(self.join_bounded(threads));
+        self.context.health.close();
+        for table in self.tables.read().values() {
+            table.stop_readers();
+        }
+        let requests = std::mem::take(&mut *self.context.requests.lock());
+        outcome = outcome.and(self.join_bounded(requests));
+        outcome = outcome.and(self.context.files.close());
+        // Tables in somebody's hand may outlive the store, and the lock on the directory may not
+        // outlive it: from here on nothing of this store writes.
+        self.context.catalog.close();
+        outcome
+    }
+
+    /// Waits for threads; stops what they do, and leaves those behind that do not end then.
+    fn join_bounded(&self, mut threads: Vec<JoinHandle<()>>) -> StoreResult<()> {
+        let running = &self.context.running;
+        let (mut watch, mut asked) = (Watch::default(), 0);
+        let pause = Wakeup::default();
+        for look in 0.. {
+            // A panic was reported by the thread itself.
+            let ended = threads.extract_if(.., |thread| thread.is_finished());
+            ended.for_each(|thread| drop(thread.join()));
+            if threads.is_empty() {
+                break;
+            }
+            self.context.wakeups.all();
+            // Again and again: a request may have begun just now.
+            running.stop_compactions();
+            for table in self.tables.read().values() {
+                table.cancel_user_compactions();
+            }
+            watch.look(running, look, looks(PATIENCE), Work::stop);
+            if look > looks(LONGEST) {
+                running.stop_iterators();
+            }
+            match running.left_behind(None) {
+                None => asked = 0,
+                Some(_) if asked <= looks(GRACE) => asked += 1,
+                Some(error) => {
+                    self.context
+                        .metrics
+                        .threads_left_behind
+                        .add(threads.len() as u64);
+                    return Err(error);
+                }
+            }
+            pause.wait(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Leaves little in the log: opening reads all of it, records of flushed batches included. Nothing
+    /// is added to it any more.
+    fn flush_for_closing(&self, end: SegmentEnd) -> StoreResult<()> {
+        let context = &self.context;
+        if context.health.check_writable().is_err() {
+            return Ok(());
+        }
+        let tables = context.attention.with_memory();
+        let current = context.segment.load(Ordering::SeqCst);
+        let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
+        let needed = oldest.unwrap_or(current).min(current);
+        // As long as they are: a segment ends behind the group of commits that filled it.
+        let mut log_bytes = 0;
+        let mut written = None;
+        for (number, path) in list_segments(&*context.vfs, &self.wal_dir())? {
+            if number >= needed {
+                log_bytes += context.vfs.len(&path)?;
+            }
+            if number == current {
+                written = Some(path);
+            }
+        }
+        let long_log = log_bytes > KEPT_IN_LOG_BYTES;
+        let mut flushed = Ok(());
+        for table in tables {
+            let unflushed = table.unflushed().0;
+            if table.has_unlogged() || unflushed > KEPT_IN_LOG_BYTES || (long_log && unflushed > 0)
+            {
+                // The others too if one fails: what is in no log would be lost.
+                flushed = flushed.and(table.flush_to_close_bounded());
+            }
+        }
+        flushed?;
+        if long_log {
+            // The current segment may go only when another stands behind it: that of one with records
+            // never comes back. Of one with another behind it all must be on the disk, also what says
+            // that it was closed.
+            if let Some(path) = written {
+                context.vfs.open_random(&path)?.sync_data()?;
+            }
+            let (vfs, dir) = (&context.vfs, self.wal_dir());
+            WalWriter::create(vfs, &dir, current + 1, context.log_origin, end)?;
+            context.segment.store(current + 1, Ordering::SeqCst);
+            context.log_end.store(0, Ordering::SeqCst);
+        }
+        background::delete_old_segments(context)?;
+        // The writes are safe without it, and a disk may be full.
+        if let Err(error) = background::record_last_segment(context, &self.wal_dir()) {
+            tracing::warn!(%error, "the catalog does not know the last segment of the log");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if self.context.health.check_process().is_err() {
+            // What goes with the last handle, files on the disk among it, is the parent's.
+            let _ = std::mem::ManuallyDrop::new((self.context.clone(), self.tables.clone()));
+            return;
+        }
+        if let Err(error) = self.close() {
+            // Left behind or not written: the caller of `close` would have been told.
+            if error.kind() != ErrorKind::Closed {
+                tracing::error!(%error, "closing the store failed");
+            }
+        }
+    }
+}

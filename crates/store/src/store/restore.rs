@@ -1,0 +1,120 @@
+//! Puts a table file back, from a checkpoint or another copy, while the store is open.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ostrakon_cell::source::RestoredFile;
+
+use super::open::Store;
+use crate::cache::{BlockCache, CacheOptions};
+use crate::catalog::{FileId, FileRecord};
+use crate::error::{Error, StoreResult};
+use crate::metrics::Metrics;
+use crate::sorted_file::{ENDING, SortedFile};
+use crate::vfs::Vfs;
+
+/// Memory for reading the candidate, in bytes.
+const CACHE_BYTES: u64 = 4 << 20;
+
+/// Bytes copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
+
+impl Store {
+    /// Verifies that `from` is the file that the catalog knows under its name, whole and sound, and puts it in the place
+    /// of the store's own.
+    pub(super) fn restore_one(&self, from: &Path) -> StoreResult<RestoredFile> {
+        let context = &self.context;
+        context.health.check_writable()?;
+        let name = from.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_suffix(ENDING)?.parse::<u64>().ok());
+        let (Some(name), Some(number)) = (name, number) else {
+            return Err(Error::invalid(
+                "a table file of a store is named by its number, as in files/0000000000000012.sorted of a checkpoint",
+            )
+            .with("file", from.display()));
+        };
+        // The catalog does not forget it while this is held, or if it does the file is deleted later.
+        let _kept = context.files.hold_garbage();
+        let record = context.catalog.view()?.file(FileId(number))?;
+        let record = record.ok_or_else(|| {
+            Error::not_found(
+                "no table of this store reads a file of that number: it was merged into another since, or is of another \
+                 store",
+            )
+            .with("file", from.display())
+        })?;
+        self.verify_candidate(from, &record)?;
+        let target = context.files.path(record.id);
+        let beside = context.files.dir().join(format!("{name}.restored"));
+        let copied = copy(&*context.vfs, from, &beside)
+            .and_then(|()| context.vfs.rename(&beside, &target))
+            .and_then(|()| context.vfs.sync_dir(context.files.dir()));
+        if copied.is_err() {
+            // It may not be there; what is left is harmless.
+            let _ = context.vfs.remove(&beside);
+        }
+        copied?;
+        context.files.cache().forget_file(record.id.0);
+        let mut restored = RestoredFile {
+            file: format!("files/{name}"),
+            bytes: record.bytes,
+            tables: Vec::new(),
+        };
+        let tables: Vec<_> = self.tables.read().values().cloned().collect();
+        for table in tables {
+            let layout = table.layout();
+            let mut files = layout.tablets().iter().flat_map(|tablet| &tablet.files);
+            if files.any(|file| file.reference.file == record.id) {
+                table.retry();
+                restored.tables.push(table.status().name.to_string());
+            }
+        }
+        Ok(restored)
+    }
+
+    fn verify_candidate(&self, from: &Path, record: &FileRecord) -> StoreResult<()> {
+        let metrics = Arc::new(Metrics::default());
+        let sizes = CacheOptions {
+            bytes: CACHE_BYTES,
+            open_files: 1,
+        };
+        let cache = BlockCache::new(sizes, metrics.clone())?;
+        let candidate = SortedFile::open(&self.context.vfs, from, record.id.0, &cache, &metrics)?;
+        candidate.verify(&mut |_| ())?;
+        let found = candidate.summary()?;
+        let is_same = found.bytes == record.bytes
+            && found.entries == record.entries
+            && found.deletes == record.deletes
+            && found.first_row == record.first_row
+            && found.last_row == record.last_row;
+        if !is_same {
+            return Err(Error::invalid(
+                "this is a sound file, and not the one that the catalog knows under its number: it is of another store, \
+                 or of another time; nothing was changed",
+            )
+            .with("file", from.display())
+            .with("bytes", found.bytes)
+            .with("expected bytes", record.bytes));
+        }
+        Ok(())
+    }
+}
+
+fn copy(vfs: &dyn Vfs, from: &Path, to: &Path) -> StoreResult<()> {
+    let source = vfs.open(from)?;
+    let len = source.len()?;
+    if vfs.exists(to)? {
+        vfs.remove(to)?;
+    }
+    let mut target = vfs.create(to)?;
+    let mut buffer = Vec::new();
+    let mut at = 0;
+    while at < len {
+        let piece = COPY_BYTES.min(len - at);
+        buffer.resize(piece as usize, 0);
+        source.read_at(at, &mut buffer)?;
+        target.write_all(&buffer)?;
+        at += piece;
+    }
+    target.sync_data()
+}

@@ -1,0 +1,115 @@
+//! Waiting for work that runs iterators, within bounds: an iterator is code of an application, and may never end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossbeam_channel::{RecvTimeoutError, bounded};
+use ostrakon_cell::Activity;
+
+use super::core::TableCore;
+use super::running::Watch;
+use crate::error::{Error, ErrorKind, StoreResult};
+use crate::threads;
+
+/// How often a waiting thread looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(10);
+
+/// Iterators that read nothing for so long are asked to stop when something waits for the end of their work.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// All work that runs iterators is asked to stop after this time when the store closes.
+pub(crate) const LONGEST: Duration = Duration::from_secs(60);
+
+/// What was asked to stop and did not within this time is left behind.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+
+/// So many looks take this long.
+pub(crate) const fn looks(time: Duration) -> u64 {
+    (time.as_millis() / LOOK.as_millis()) as u64
+}
+
+/// Does `work` on a thread of its own and waits for it. Once `is_stopped` says so at a look, counted from 0, and work
+/// goes on for [`GRACE`], the thread is left behind: it may only return to code that finds itself stopped.
+pub(in crate::table) fn run<T: Send + 'static>(
+    table: &Arc<TableCore>,
+    name: &str,
+    work: impl FnOnce(&Arc<TableCore>) -> StoreResult<T> + Send + 'static,
+    mut is_stopped: impl FnMut(u64) -> bool,
+) -> StoreResult<T> {
+    let (done, is_done) = bounded(1);
+    let own = table.clone();
+    let thread = threads::spawn(name, move || {
+        // Nothing waits any more for what was left behind.
+        let _ = done.send(work(&own));
+    })?;
+    let mut stopped = 0;
+    for look in 0.. {
+        match is_done.recv_timeout(LOOK) {
+            Ok(outcome) => return outcome,
+            Err(RecvTimeoutError::Disconnected) => {
+                // It panicked, which was printed.
+                let _ = thread.join();
+                break;
+            }
+            Err(RecvTimeoutError::Timeout) if is_stopped(look) => stopped += 1,
+            Err(RecvTimeoutError::Timeout) => stopped = 0,
+        }
+        if stopped > looks(GRACE)
+            && let Some(error) = table.context.running.left_behind(Some(table.id()))
+        {
+            table.context.metrics.threads_left_behind.increment();
+            return Err(error);
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Internal,
+        "work on a table panicked; an iterator of your own may be at fault",
+    )
+    .with("table", table.status().name))
+}
+
+impl TableCore {
+    /// Writes what is in memory to files. Iterators that read nothing for [`PATIENCE`] are stopped and left out, as
+    /// others that fail.
+    pub(crate) fn flush_bounded(self: &Arc<Self>) -> StoreResult<()> {
+        if !self.has_memory() {
+            return Ok(());
+        }
+        run(
+            self,
+            "flush-request",
+            |table| match table.flush_for_room(false) {
+                Err(error) if error.kind() == ErrorKind::Cancelled => table.flush_as_is(),
+                outcome => outcome,
+            },
+            self.stop_stalled(),
+        )
+    }
+
+    /// Writes what is in memory to files before the store closes, as
+    /// [`flush_to_close`](Self::flush_to_close) says, in bounded time.
+    pub(crate) fn flush_to_close_bounded(self: &Arc<Self>) -> StoreResult<()> {
+        if !self.has_flush_iterators() {
+            return self.flush_to_close();
+        }
+        let stop_stalled = self.stop_stalled();
+        run(self, "close", |table| table.flush_to_close(), stop_stalled)
+    }
+
+    /// Stops work of this table that does not move, or takes very long; says whether there is such work.
+    fn stop_stalled(self: &Arc<Self>) -> impl FnMut(u64) -> bool + use<> {
+        let (table, mut watch) = (self.clone(), Watch::default());
+        move |look| {
+            let running = &table.context.running;
+            watch.look(running, look, looks(PATIENCE), |work| {
+                if work.table == table.id() && work.activity == Activity::Flush {
+                    work.stop();
+                }
+            });
+            if look > looks(LONGEST) {
+                running.stop_table(table.id());
+            }
+            running.left_behind(Some(table.id())).is_some()
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A table as scans see it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::core::TableCore;
+use crate::clock::Clock;
+use crate::error::{Error, StoreResult};
+use crate::metrics::Metrics;
+use crate::read::{Readable, ScanMemory, ScanThreads, Snapshot};
+use crate::tablet::Stacker;
+
+impl Readable for TableCore {
+    fn snapshot(&self) -> Snapshot {
+        Self::snapshot(self)
+    }
+
+    fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    fn stacker(&self) -> Stacker {
+        Self::stacker(self)
+    }
+
+    fn check_readable(&self) -> StoreResult<()> {
+        if self.readable.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.check_online()
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.context.metrics
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.context.clock
+    }
+
+    fn scan_memory(&self) -> &Arc<ScanMemory> {
+        &self.context.scan_memory
+    }
+
+    fn failed(&self, error: &Error) {
+        self.note_read(error);
+    }
+
+    fn scan_threads(&self) -> &Arc<ScanThreads> {
+        &self.context.scan_threads
+    }
+}
+
+impl TableCore {
+    /// Has running scans look at the table and its store before they go on.
+    pub(crate) fn stop_readers(&self) {
+        self.readable.store(false, Ordering::Relaxed);
+    }
+}

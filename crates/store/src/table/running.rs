@@ -1,0 +1,185 @@
+//! Flushes and compactions under way, how to stop them, and which of them do not move.
+
+use std::sync::Arc;
+
+use ostrakon_cell::Activity;
+use parking_lot::Mutex;
+
+use super::core::TableCore;
+use crate::catalog::{Fence, TableId};
+use crate::compaction::Cancel;
+use crate::error::{Error, ErrorKind};
+use crate::metrics::Metrics;
+
+/// What runs iterators of tables in the background.
+#[derive(Default)]
+pub(crate) struct Running(Mutex<Vec<Work>>);
+
+/// A flush, or the compaction of a tablet.
+#[derive(Clone)]
+pub(crate) struct Work {
+    /// Whose.
+    pub(crate) table: TableId,
+    /// The table's name when it began.
+    pub(crate) name: Arc<str>,
+    /// What.
+    pub(crate) activity: Activity,
+    /// Of which tablet; `None` for the whole table.
+    pub(crate) tablet: Option<Fence>,
+    /// The classes of the table's iterators in it; empty where only the disk can be slow.
+    pub(crate) classes: String,
+    cancel: Cancel,
+}
+
+/// Finds work that does not move. Each watcher has its own, with its own clock.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Of each work: when it was seen to move, and how far it was then.
+    seen: Vec<(Cancel, u64, u64)>,
+}
+
+/// One piece of work; it ends with this.
+pub(super) struct Begun<'a> {
+    of: &'a Running,
+    cancel: Cancel,
+    /// Where it is counted as a flush, if it is one.
+    flush: Option<Arc<Metrics>>,
+}
+
+impl Running {
+    pub(super) fn begin(
+        &self,
+        table: &TableCore,
+        activity: Activity,
+        tablet: Option<Fence>,
+        classes: String,
+        cancel: Cancel,
+    ) -> Begun<'_> {
+        let work = Work {
+            table: table.id(),
+            name: table.status().name,
+            activity,
+            tablet,
+            classes,
+            cancel: cancel.clone(),
+        };
+        self.0.lock().push(work);
+        Begun {
+            of: self,
+            cancel,
+            flush: None,
+        }
+    }
+
+    /// Asks the work of a table to stop.
+    pub(crate) fn stop_table(&self, table: TableId) {
+        let running = self.0.lock();
+        for work in running.iter().filter(|work| work.table == table) {
+            work.cancel.cancel();
+        }
+    }
+
+    /// Asks all work to stop that runs iterators of tables; the rest ends as soon as the disk lets it.
+    pub(crate) fn stop_iterators(&self) {
+        let running = self.0.lock();
+        for work in running.iter().filter(|work| !work.classes.is_empty()) {
+            work.cancel.cancel();
+        }
+    }
+
+    /// Asks compactions to stop.
+    pub(crate) fn stop_compactions(&self) {
+        let running = self.0.lock();
+        let compactions = running
+            .iter()
+            .filter(|work| work.activity == Activity::Compaction);
+        compactions.for_each(Work::stop);
+    }
+
+    /// What still runs iterators though it was asked to stop, as an error.
+    pub(crate) fn left_behind(&self, of: Option<TableId>) -> Option<Error> {
+        let running = self.0.lock();
+        let work = running.iter().find(|work| {
+            work.cancel.is_cancelled()
+                && !work.classes.is_empty()
+                && of.is_none_or(|table| table == work.table)
+        })?;
+        Some(
+            Error::new(
+                ErrorKind::Unavailable,
+                "an iterator neither ends nor looks at its interrupt; its thread was left behind and changes nothing \
+                 any more",
+            )
+            .with("table", &work.name)
+            .with("work", work.activity.as_str())
+            .with("class", &work.classes),
+        )
+    }
+}
+
+impl Work {
+    /// Asks it to stop.
+    pub(crate) fn stop(&self) {
+        self.cancel.cancel();
+    }
+
+    /// That it does not move, as an error.
+    pub(crate) fn stall(&self) -> Error {
+        Error::new(
+            ErrorKind::Unavailable,
+            "an iterator has read nothing for a while and does not end",
+        )
+        .with("class", &self.classes)
+    }
+}
+
+impl Watch {
+    /// Looks at work that runs iterators, at time `now`: calls `stalled` for that of which the iterators have read
+    /// nothing for `patience`.
+    pub(crate) fn look(
+        &mut self,
+        running: &Running,
+        now: u64,
+        patience: u64,
+        mut stalled: impl FnMut(&Work),
+    ) {
+        let running = running.0.lock();
+        self.seen
+            .retain(|(cancel, _, _)| running.iter().any(|work| work.cancel.is(cancel)));
+        for work in running.iter().filter(|work| !work.classes.is_empty()) {
+            let steps = work.cancel.steps();
+            match self.seen.iter_mut().find(|seen| seen.0.is(&work.cancel)) {
+                None => self.seen.push((work.cancel.clone(), now, steps)),
+                Some((_, moved, before)) if *before != steps => (*moved, *before) = (now, steps),
+                Some((_, moved, _)) if now.saturating_sub(*moved) >= patience => stalled(work),
+                Some(_) => {}
+            }
+        }
+    }
+}
+
+impl Begun<'_> {
+    /// What stops it.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Counts it as a flush while it runs.
+    pub(super) fn counted_as_flush(mut self, metrics: &Arc<Metrics>) -> Self {
+        metrics.flushes_running.add(1);
+        self.flush = Some(metrics.clone());
+        self
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let mut running = self.of.0.lock();
+        if let Some(at) = running.iter().position(|work| work.cancel.is(&self.cancel)) {
+            running.swap_remove(at);
+        }
+        if let Some(metrics) = &self.flush {
+            metrics.flushes_running.subtract(1);
+        }
+    }
+}

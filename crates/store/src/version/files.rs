@@ -1,0 +1,208 @@
+//! The table files of a store: opened once, shared by tablets, deleted when nobody needs them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use crate::cache::BlockCache;
+use crate::catalog::{FileId, FileRecord};
+use crate::error::StoreResult;
+use crate::metrics::Metrics;
+use crate::sorted_file::{ENDING, SortedFile};
+use crate::vfs::Vfs;
+
+/// Knows every table file that is in use.
+pub struct FileRegistry {
+    vfs: Arc<dyn Vfs>,
+    dir: PathBuf,
+    cache: Arc<BlockCache>,
+    metrics: Arc<Metrics>,
+    open: Mutex<HashMap<FileId, Weak<TableFile>>>,
+    garbage: Arc<Mutex<Vec<FileId>>>,
+    /// Held while files are deleted.
+    collecting: Arc<Mutex<Collecting>>,
+}
+
+/// Whether files may be deleted.
+#[derive(Default)]
+struct Collecting {
+    /// Nothing is deleted any more.
+    closed: bool,
+    /// How many callers need all files to stay.
+    held: usize,
+}
+
+/// While it lives no file is deleted. What deletes files does not wait for it: it comes again.
+pub struct HeldGarbage(Arc<Mutex<Collecting>>);
+
+impl Drop for HeldGarbage {
+    fn drop(&mut self) {
+        self.0.lock().held -= 1;
+    }
+}
+
+/// One table file. When the catalog has forgotten it, it is deleted after its last reader.
+pub struct TableFile {
+    record: FileRecord,
+    reader: Arc<SortedFile>,
+    obsolete: AtomicBool,
+    garbage: Arc<Mutex<Vec<FileId>>>,
+}
+
+impl TableFile {
+    /// What the catalog knows of it.
+    #[must_use]
+    pub fn record(&self) -> &FileRecord {
+        &self.record
+    }
+
+    /// The file's reader.
+    #[must_use]
+    pub fn reader(&self) -> &Arc<SortedFile> {
+        &self.reader
+    }
+}
+
+impl Drop for TableFile {
+    fn drop(&mut self) {
+        if self.obsolete.load(Ordering::Acquire) {
+            self.garbage.lock().push(self.record.id);
+        }
+    }
+}
+
+impl FileRegistry {
+    /// A registry of the files in `dir`.
+    pub fn new(
+        vfs: Arc<dyn Vfs>,
+        dir: PathBuf,
+        cache: Arc<BlockCache>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            vfs,
+            dir,
+            cache,
+            metrics,
+            open: Mutex::new(HashMap::new()),
+            garbage: Arc::new(Mutex::new(Vec::new())),
+            collecting: Arc::default(),
+        }
+    }
+
+    /// While the guard lives no file is deleted.
+    #[must_use]
+    pub fn hold_garbage(&self) -> HeldGarbage {
+        self.collecting.lock().held += 1;
+        HeldGarbage(self.collecting.clone())
+    }
+
+    /// Where the files stand.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The cache that the files share.
+    #[must_use]
+    pub fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
+    }
+
+    /// The disk.
+    #[must_use]
+    pub fn vfs(&self) -> &Arc<dyn Vfs> {
+        &self.vfs
+    }
+
+    /// The path of a file.
+    #[must_use]
+    pub fn path(&self, id: FileId) -> PathBuf {
+        self.dir.join(format!("{:016}{ENDING}", id.0))
+    }
+
+    /// The file of a record; nothing is read yet.
+    pub fn file(&self, record: &FileRecord) -> StoreResult<Arc<TableFile>> {
+        let mut open = self.open.lock();
+        if let Some(file) = open.get(&record.id).and_then(Weak::upgrade) {
+            return Ok(file);
+        }
+        let path = self.path(record.id);
+        let reader = SortedFile::open(&self.vfs, &path, record.id.0, &self.cache, &self.metrics)?;
+        let file = Arc::new(TableFile {
+            record: record.clone(),
+            reader,
+            obsolete: AtomicBool::new(false),
+            garbage: self.garbage.clone(),
+        });
+        open.insert(record.id, Arc::downgrade(&file));
+        Ok(file)
+    }
+
+    /// Gives files up that the catalog has forgotten. Those still read are deleted later.
+    pub fn retire(&self, ids: &[FileId]) {
+        for id in ids {
+            let open = self.open.lock().remove(id).and_then(|file| file.upgrade());
+            match open {
+                Some(file) => file.obsolete.store(true, Ordering::Release),
+                None => self.garbage.lock().push(*id),
+            }
+        }
+    }
+
+    /// Deletes what nobody needs any more. A file that cannot be deleted now is tried again.
+    pub fn collect(&self) -> StoreResult<usize> {
+        let collecting = self.collecting.lock();
+        if collecting.closed || collecting.held > 0 {
+            return Ok(0);
+        }
+        let garbage = std::mem::take(&mut *self.garbage.lock());
+        let mut deleted = 0;
+        for (at, id) in garbage.iter().enumerate() {
+            self.cache.forget_file(id.0);
+            if let Err(error) = self.vfs.remove(&self.path(*id)) {
+                if error.kind() == crate::error::ErrorKind::NotFound {
+                    continue;
+                }
+                self.garbage.lock().extend_from_slice(&garbage[at..]);
+                return Err(error);
+            }
+            self.metrics.files_deleted.increment();
+            deleted += 1;
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes what it can for the last time. Whatever else turns into garbage stays for the next
+    /// opening, which may have given its id to another file by the time a straggler lets go of it.
+    pub fn close(&self) -> StoreResult<()> {
+        let outcome = self.collect();
+        self.collecting.lock().closed = true;
+        outcome.map(drop)
+    }
+
+    /// Deletes files in the directory that the catalog does not know, leftovers of a crash; returns
+    /// the largest id among them.
+    pub fn delete_leftovers(
+        &self,
+        is_known: impl Fn(FileId) -> bool,
+    ) -> StoreResult<Option<FileId>> {
+        let mut largest = None;
+        for entry in self.vfs.list(&self.dir)? {
+            let id = entry
+                .name
+                .to_str()
+                .and_then(|name| name.strip_suffix(ENDING)?.parse::<u64>().ok());
+            if let Some(id) = id
+                && !is_known(FileId(id))
+            {
+                self.vfs.remove(&self.dir.join(&entry.name))?;
+                largest = largest.max(Some(FileId(id)));
+            }
+        }
+        Ok(largest)
+    }
+}

@@ -1,0 +1,258 @@
+//! Reads a whole log: which segments there must be, and whether each follows the one before.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use super::format::SegmentEnd;
+use super::reader::{Damage, SegmentPlace, SegmentReader};
+use super::writer::segment_path;
+use crate::error::{ErrorKind, StoreResult};
+use crate::vfs::Vfs;
+
+/// The segments in `dir`, oldest first.
+pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf)>> {
+    let mut segments: Vec<(u64, PathBuf)> = vfs
+        .list(dir)?
+        .into_iter()
+        .filter_map(|entry| {
+            let name = entry.name.to_str()?;
+            let number = name.strip_suffix(".wal")?.parse::<u64>().ok()?;
+            Some((number, dir.join(name)))
+        })
+        .collect();
+    segments.sort();
+    Ok(segments)
+}
+
+/// The gaps among the segments in `dir` from number `first` on, up to `last` or the last of those that
+/// are `present`, which are sorted: the first missing segment of each. Nothing is known if `first` is 0.
+pub fn missing_segments(
+    dir: &Path,
+    present: &[(u64, PathBuf)],
+    first: u64,
+    last: u64,
+) -> Vec<Damage> {
+    let mut gaps = Vec::new();
+    let mut expected = first;
+    let end = (first > 0).then_some(last.saturating_add(1));
+    let numbers = present.iter().map(|(number, _)| *number);
+    for number in numbers.filter(|_| first > 0).chain(end) {
+        if number > expected {
+            let message = match number - expected {
+                1 => "a segment of the log that is needed is missing".to_owned(),
+                more => format!(
+                    "{more} segments of the log that are needed are missing, this one first"
+                ),
+            };
+            gaps.push(Damage {
+                path: segment_path(dir, expected),
+                offset: 0,
+                message,
+                tables: Vec::new(),
+            });
+        }
+        expected = expected.max(number.saturating_add(1));
+    }
+    gaps
+}
+
+/// What is known of a log before it is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownLog {
+    /// The store that it belongs to; 0: any.
+    pub store: u64,
+    /// From this number on no segment may be missing; 0: not known.
+    pub first: u64,
+    /// There is a segment of this number.
+    pub last: u64,
+    /// How many bytes of it were on the disk, at least.
+    pub last_bytes: u64,
+}
+
+/// What comes next in a log.
+pub enum LogPart {
+    /// A segment, whose records are to be read now.
+    Segment(SegmentReader),
+    /// Something that should be there and is not.
+    Damage(Damage),
+}
+
+/// Number, file and end of a segment that was read.
+type Before = (u64, PathBuf, SegmentEnd);
+
+/// Goes through the segments of a log, oldest first.
+pub struct LogReader<'a> {
+    vfs: &'a dyn Vfs,
+    known: KnownLog,
+    segments: VecDeque<(u64, PathBuf)>,
+    /// Gaps, by the number that they begin with.
+    gaps: VecDeque<(u64, Damage)>,
+    /// A segment that was opened, and comes behind a damage.
+    opened: Option<SegmentReader>,
+    /// How the segment before ended, unless it is damaged or was not read.
+    before: Option<Before>,
+    /// The same of the segment before that one.
+    earlier: Option<Before>,
+    /// Sequence of the last batch that was read.
+    sequence: u64,
+}
+
+impl<'a> LogReader<'a> {
+    /// Lists the segments in `dir`.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn open(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog) -> StoreResult<Self> {
+        Ok(Self::of(vfs, dir, known, list_segments(vfs, dir)?))
+    }
+
+    /// The log of a store whose directory for it is missing.
+    #[must_use]
+    pub fn absent(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog) -> Self {
+        Self::of(vfs, dir, known, Vec::new())
+    }
+
+    fn of(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog, segments: Vec<(u64, PathBuf)>) -> Self {
+        let gaps = missing_segments(dir, &segments, known.first, known.last)
+            .into_iter()
+            .filter_map(|damage| {
+                let stem = damage.path.file_stem()?.to_str()?;
+                Some((stem.parse().ok()?, damage))
+            })
+            .collect();
+        Self {
+            vfs,
+            known,
+            segments: segments.into(),
+            gaps,
+            opened: None,
+            before: None,
+            earlier: None,
+            sequence: 0,
+        }
+    }
+
+    /// How many segments are still to come.
+    #[must_use]
+    pub fn segments_left(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// What comes next. A segment is to be read to its end and handed to [`close`](Self::close).
+    ///
+    /// # Errors
+    /// A segment cannot be read for another reason than damage: the next call goes on behind it.
+    pub fn next_part(&mut self) -> StoreResult<Option<LogPart>> {
+        if let Some(reader) = self.opened.take() {
+            return Ok(Some(LogPart::Segment(reader)));
+        }
+        let next = self.segments.front().map(|(number, _)| *number);
+        if let Some((_, damage)) = self
+            .gaps
+            .pop_front_if(|(number, _)| next.is_none_or(|next| *number < next))
+        {
+            self.before = None;
+            return Ok(Some(LogPart::Damage(damage)));
+        }
+        let Some((number, path)) = self.segments.pop_front() else {
+            return Ok(None);
+        };
+        self.earlier = self.before.take();
+        let place = SegmentPlace {
+            number,
+            store: self.known.store,
+            sequence: self.sequence,
+            is_last: self.segments.is_empty(),
+            written: match number == self.known.last {
+                true => self.known.last_bytes,
+                false => 0,
+            },
+        };
+        let reader = match SegmentReader::open(self.vfs, &path, place) {
+            Ok(reader) => reader,
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                return Ok(Some(LogPart::Damage(Damage {
+                    path,
+                    offset: 0,
+                    message: describe(&error),
+                    tables: Vec::new(),
+                })));
+            }
+            Err(error) => return Err(error),
+        };
+        match self
+            .earlier
+            .as_ref()
+            .and_then(|before| broken_link(before, &reader))
+        {
+            Some(damage) => {
+                self.opened = Some(reader);
+                Ok(Some(LogPart::Damage(damage)))
+            }
+            None => Ok(Some(LogPart::Segment(reader))),
+        }
+    }
+
+    /// Takes a segment back that was read to its end. Answers what is wrong with it.
+    pub fn close<'r>(&mut self, reader: &'r SegmentReader) -> Option<&'r Damage> {
+        let end = reader.end();
+        self.sequence = self.sequence.max(end.sequence);
+        let damage = reader.damage();
+        if damage.is_none() {
+            self.before = Some((reader.number(), reader.path().to_owned(), end));
+        }
+        damage
+    }
+
+    /// How the log ends, once all was read: what a new segment must be begun with.
+    #[must_use]
+    pub fn end(&self) -> SegmentEnd {
+        let end = self.before.as_ref().map(|(_, _, end)| *end);
+        SegmentEnd {
+            sequence: self.sequence,
+            ..end.unwrap_or_default()
+        }
+    }
+
+    /// The last segment that was read was removed: the log ends with the one before.
+    pub fn forget_last(&mut self) {
+        self.before = self.earlier.take();
+    }
+}
+
+/// An error's message and context, without the file, which stands beside it.
+fn describe(error: &crate::error::Error) -> String {
+    let context: Vec<String> = error
+        .context()
+        .iter()
+        .filter(|(name, _)| *name != "file")
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    match context.is_empty() {
+        true => error.message().to_owned(),
+        false => format!("{} ({})", error.message(), context.join(", ")),
+    }
+}
+
+/// What is wrong with a segment if the next one followed another end than it has.
+fn broken_link((number, path, end): &Before, next: &SegmentReader) -> Option<Damage> {
+    let said = next.previous();
+    if said.bytes == 0 || next.number() != number + 1 {
+        return None;
+    }
+    let message = if end.bytes < said.bytes {
+        "the log segment is shorter than it was when the next one was begun: its last records are missing"
+    } else if end.bytes > said.bytes {
+        "the log segment is longer than it was when the next one was begun"
+    } else if end.sum != said.sum {
+        "the log segment is not the one that the next segment followed"
+    } else {
+        return None;
+    };
+    Some(Damage {
+        path: path.clone(),
+        offset: end.bytes.min(said.bytes),
+        message: message.to_owned(),
+        tables: Vec::new(),
+    })
+}

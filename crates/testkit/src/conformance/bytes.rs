@@ -1,0 +1,52 @@
+//! Bytes as words of a script.
+//!
+//! Printable ASCII stands for itself, `\xHH` for any byte, `\e` for the empty string. Words that are written
+//! never contain a space, a comma, an equals sign or a backslash of the data.
+
+use std::fmt::Write as _;
+
+/// The bytes of a word.
+pub(super) fn parse(word: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = match (first, tail) {
+            (b'\\', [b'x', high, low, tail @ ..]) => {
+                bytes.push(digit(*high, word)? << 4 | digit(*low, word)?);
+                tail
+            }
+            (b'\\', [b'e', tail @ ..]) => tail,
+            (b'\\', _) => return Err(format!("a backslash is followed by xHH or e: {word}")),
+            (0x21..=0x7e, _) => {
+                bytes.push(first);
+                tail
+            }
+            _ => return Err(format!("write the bytes of {word} as \\xHH")),
+        };
+    }
+    Ok(bytes)
+}
+
+fn digit(byte: u8, word: &str) -> Result<u8, String> {
+    char::from(byte)
+        .to_digit(16)
+        .and_then(|digit| u8::try_from(digit).ok())
+        .ok_or_else(|| format!("\\x takes two hexadecimal digits: {word}"))
+}
+
+/// The word for bytes.
+pub(super) fn show(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "\\e".to_owned();
+    }
+    let mut word = String::with_capacity(bytes.len());
+    for &byte in bytes {
+        if matches!(byte, 0x21..=0x7e) && !matches!(byte, b'\\' | b',' | b'=') {
+            word.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(word, "\\x{byte:02x}");
+        }
+    }
+    word
+}

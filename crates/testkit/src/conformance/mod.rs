@@ -1,0 +1,27 @@
+//! The conformance test: scripts of operations in plain text, played on a source of ours and on a real
+//! Accumulo cluster, with the answers compared line by line. `docs/conformance.md` has the format.
+//!
+//! [`Script`] is a script, [`play`] plays it on any source, [`Peer`] is the cluster, [`generate()`] makes the
+//! script of a seed, and [`examine()`] plays many on both sides and shortens what differs.
+
+mod bytes;
+mod examine;
+mod generate;
+mod peer;
+mod player;
+mod profile;
+mod random_scan;
+mod scan;
+mod script;
+mod shorten;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use examine::{Difference, Examination, Played, examine, load};
+pub use generate::generate;
+pub use peer::{Peer, skipped};
+pub use player::{Answer, play};
+pub use profile::Profile;
+pub use script::{Operation, Script, Words};

@@ -1,0 +1,22 @@
+//! Histories: what several threads asked of a source at once and what it answered, checked against an order in which
+//! one thread could have asked it.
+//!
+//! A source is *linearizable* when every call seems to take effect at one moment between its beginning and its end. The
+//! checker looks for such moments; it knows nothing of tables. Two kinds of histories are made here: conditional writes
+//! to a few rows, and administration of a few names.
+
+mod administration;
+#[cfg(test)]
+mod broken;
+mod checker;
+mod record;
+mod registers;
+mod runs;
+#[cfg(test)]
+mod tests;
+
+pub use administration::{AdminAnswer, AdminCall, Tables};
+pub use checker::{Model, Violation, check};
+pub use record::{Event, Recorder};
+pub use registers::{RegisterAnswer, RegisterCall, Registers};
+pub use runs::{administration_history, histories_wanted, register_history};

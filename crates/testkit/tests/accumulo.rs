@@ -1,0 +1,47 @@
+//! A real Accumulo and Ostrakon play the same scripts: one cluster for everything here.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use std::path::Path;
+
+use ostrakon_testkit::conformance::{Examination, Peer, examine, generate, load, skipped};
+
+fn scripts() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../peers/accumulo/scripts")
+}
+
+#[test]
+#[ignore = "starts a real Accumulo and takes minutes: run by `make conformance`"]
+fn accumulo_answers_as_a_store_does() {
+    if let Some(notice) = skipped() {
+        eprintln!("{notice}");
+        return;
+    }
+    let mut peer = Peer::start(6).unwrap();
+    let mut all = load(&scripts()).unwrap();
+    let differing = load(&scripts().join("differs")).unwrap();
+    assert!(
+        differing
+            .iter()
+            .all(|script| script.note("differs").is_some())
+    );
+    all.extend(differing);
+    let count: u64 = 40;
+    all.extend((1..=count).map(generate));
+    let how = Examination {
+        seed: 1,
+        shorten: true,
+    };
+    let played = examine(&mut peer, &all, how).unwrap();
+    for fault in &played.faults {
+        eprintln!("known fault: {fault}");
+    }
+    let shown: Vec<String> = played.differences.iter().map(ToString::to_string).collect();
+    assert!(shown.is_empty(), "{}", shown.join("\n"));
+    assert!(
+        played.agreeing.is_empty(),
+        "these agree now, take them off the list: {:?}",
+        played.agreeing
+    );
+    assert_eq!(played.scripts, all.len());
+}

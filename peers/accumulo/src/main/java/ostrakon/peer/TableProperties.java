@@ -1,0 +1,150 @@
+package ostrakon.peer;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+
+import org.apache.accumulo.core.client.AccumuloClient;
+import org.apache.accumulo.core.client.IteratorSetting;
+import org.apache.accumulo.core.client.TableNotFoundException;
+import org.apache.accumulo.core.client.admin.TableOperations;
+import org.apache.hadoop.io.Text;
+
+/**
+ * Properties of tables, and what is built on them. A change reaches the tablet server by way of ZooKeeper, after
+ * the call has returned; here it returns when the server shows it.
+ */
+final class TableProperties {
+  private final TableOperations operations;
+  private final String prefix;
+
+  TableProperties(AccumuloClient client, String prefix) {
+    this.operations = client.tableOperations();
+    this.prefix = prefix;
+  }
+
+  private String name(Operation operation) {
+    return prefix + operation.head().word(0);
+  }
+
+  List<String> set(Operation operation) throws Exception {
+    var head = operation.head();
+    return change(name(operation), Map.of(head.text(1), head.text(2)), null);
+  }
+
+  List<String> unset(Operation operation) throws Exception {
+    return change(name(operation), Map.of(), operation.head().text(1));
+  }
+
+  List<String> attach(Operation operation) throws Exception {
+    return change(name(operation), iterator(operation.head(), 1), null);
+  }
+
+  /** Takes an iterator off every scope. */
+  List<String> detach(Operation operation) throws Exception {
+    return change(name(operation), Map.of(), "table.iterator.*." + operation.head().text(1));
+  }
+
+  /** Replaces all groups: {@code groups T NAME=FAMILY,FAMILY …}. */
+  List<String> groups(Operation operation) throws Exception {
+    var groups = new HashMap<String, Set<Text>>();
+    for (String group : operation.head().all("group")) {
+      String[] words = group.split(",");
+      var families = new HashSet<Text>();
+      for (int at = 1; at < words.length; at++) {
+        families.add(new Text(Bytes.parse(words[at])));
+      }
+      groups.put(words[0], families);
+    }
+    String table = name(operation);
+    operations.setLocalityGroups(table, groups);
+    await(table, shown -> groups.keySet().equals(Set.of(shown.getOrDefault("table.groups.enabled", "")
+        .split(","))) || groups.isEmpty());
+    return Tables.OK;
+  }
+
+  /** Those of the table itself whose names begin with a prefix. */
+  List<String> show(Operation operation) throws Exception {
+    String wanted = operation.head().text(1);
+    var answer = new ArrayList<String>();
+    answer.add("properties");
+    new TreeMap<>(operations.getTableProperties(name(operation))).forEach((property, value) -> {
+      if (property.startsWith(wanted)) {
+        answer.add(Bytes.show(property) + " " + Bytes.show(value));
+      }
+    });
+    return answer;
+  }
+
+  private List<String> change(String table, Map<String, String> set, String removed) throws Exception {
+    Predicate<String> goes = property -> removed != null && (property.equals(removed) || matches(removed, property));
+    // The change of a table that is not there fails without saying so.
+    if (!operations.exists(table)) {
+      throw new TableNotFoundException(null, table, null);
+    }
+    var kept = new HashMap<String, String>();
+    operations.modifyProperties(table, properties -> {
+      properties.keySet().removeIf(goes);
+      properties.putAll(set);
+      kept.clear();
+      kept.putAll(properties);
+    });
+    await(table, shown -> shown.entrySet().containsAll(kept.entrySet())
+        && shown.keySet().stream().noneMatch(property -> property.startsWith("table.iterator.") && goes.test(property)));
+    return Tables.OK;
+  }
+
+  private static boolean matches(String removed, String property) {
+    String[] parts = removed.split("\\*", 2);
+    if (parts.length < 2 || !property.startsWith(parts[0])) {
+      return false;
+    }
+    String rest = property.substring(parts[0].length());
+    int dot = rest.indexOf('.');
+    if (dot < 0) {
+      return false;
+    }
+    String named = rest.substring(dot);
+    return named.equals(parts[1]) || named.startsWith(parts[1] + ".opt.");
+  }
+
+  private void await(String table, Predicate<Map<String, String>> wanted) throws Exception {
+    for (int tries = 0; tries < 500; tries++) {
+      if (wanted.test(operations.getConfiguration(table))) {
+        return;
+      }
+      Thread.sleep(10);
+    }
+    throw new ScriptException("the tablet server never showed a changed property");
+  }
+
+  /** The properties of an iterator: {@code NAME PRIORITY CLASS SCOPES option=value …}. */
+  static Map<String, String> iterator(Words words, int first) {
+    var properties = new HashMap<String, String>();
+    for (String scope : words.word(first + 3).split(",")) {
+      String base = "table.iterator." + scope + "." + words.text(first);
+      properties.put(base, words.word(first + 1) + "," + className(words.text(first + 2)));
+      words.texts().forEach((option, value) -> properties.put(base + ".opt." + option, value));
+    }
+    return properties;
+  }
+
+  /** An iterator of a scan, a compaction or a condition: {@code iterator NAME PRIORITY CLASS option=value …}. */
+  static IteratorSetting setting(Words words) {
+    if (!words.verb.equals("iterator")) {
+      throw new ScriptException("line " + words.line + ": an iterator is expected");
+    }
+    return new IteratorSetting(Integer.parseInt(words.word(1)), words.text(0), className(words.text(2)),
+        words.texts());
+  }
+
+  /** A name without a dot is a class of Accumulo's own. */
+  private static String className(String name) {
+    return name.contains(".") ? name : "org.apache.accumulo.core.iterators.user." + name;
+  }
+}
