@@ -14,4 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     let blocks = bytes.first().copied().unwrap_or(0);
     let entries = bytes.get(1).copied().unwrap_or(0);
     forge.read(index, None, u64::from(blocks), u64::from(entries));
+    // And as the root over a partition, which is the same bytes.
+    let mut forge = shared::Forge::new();
+    forge.part(bytes);
+    let root = forge.part(bytes);
+    forge.read_as(true, root, None, u64::from(blocks), u64::from(entries));
 });

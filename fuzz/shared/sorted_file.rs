@@ -14,6 +14,8 @@ use ostrakon_store::sorted_file::format::{
 use ostrakon_store::sorted_file::{FilterFunctor, SortedFile};
 use ostrakon_store::vfs::{MemoryVfs, Vfs};
 
+const IDENTITY: u64 = 7;
+
 /// A file in the making.
 pub struct Forge(Vec<u8>);
 
@@ -29,13 +31,26 @@ impl Forge {
         let offset = self.0.len() as u64;
         let start = begin_frame(&mut self.0);
         self.0.extend_from_slice(payload);
-        end_frame(&mut self.0, start, BlockCodec::None, payload.len(), offset);
+        let bytes = payload.len();
+        end_frame(&mut self.0, start, BlockCodec::None, bytes, offset, IDENTITY);
         let bytes = self.0.len() as u64 - offset;
         PartPlace { offset, bytes }
     }
 
     /// Adds the rest and reads the whole.
-    pub fn read(mut self, index: PartPlace, filter: Option<PartPlace>, blocks: u64, entries: u64) {
+    pub fn read(self, index: PartPlace, filter: Option<PartPlace>, blocks: u64, entries: u64) {
+        self.read_as(false, index, filter, blocks, entries);
+    }
+
+    /// As `read`; the index may be the root of a partitioned one.
+    pub fn read_as(
+        mut self,
+        partitioned: bool,
+        index: PartPlace,
+        filter: Option<PartPlace>,
+        blocks: u64,
+        entries: u64,
+    ) {
         let description = Description {
             entries,
             last_row: vec![255; 4],
@@ -49,6 +64,7 @@ impl Forge {
                 .collect(),
             groups: vec![Group {
                 index,
+                partitioned,
                 blocks,
                 entries,
                 ..Group::default()
@@ -61,7 +77,7 @@ impl Forge {
 
     /// The bytes, with a footer that names the description.
     pub fn finish(mut self, description: PartPlace) -> Vec<u8> {
-        put_footer(description, &mut self.0);
+        put_footer(description, IDENTITY, &mut self.0);
         self.0
     }
 }

@@ -35,6 +35,7 @@ fn file(catalog: &Catalog) -> FileRecord {
         deletes: 0,
         first_row: b"0000000000000000".to_vec(),
         last_row: b"ffffffffffffffff".to_vec(),
+        identity: 0,
         generation: 1,
         ages: AgeRange::at(1),
         created_millis: 0,

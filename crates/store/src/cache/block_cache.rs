@@ -13,14 +13,14 @@ use super::ahead::AheadBudget;
 use super::seen::Seen;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
-use crate::sorted_file::Block;
+use crate::sorted_file::{Block, Bloom, IndexPartition};
 use crate::vfs::ReadableFile;
 
 /// How much a cache may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// Bytes of uncompressed blocks, indexes and filters; default 256 MiB. Indexes and filters take what they need up
-    /// to half of it and blocks have the rest. Blocks that scans and compactions read ahead are not counted here; they
+    /// Bytes of uncompressed blocks, partitions of indexes and of filters; default 256 MiB. Descriptions of files and
+    /// roots of indexes, which are small, take what they need up to half of it. Blocks that scans and compactions read ahead are not counted here; they
     /// take up to a quarter as much beside it.
     pub bytes: u64,
     /// Table files held open; default 512. Opening a file costs a few microseconds; the limit of the process
@@ -40,7 +40,25 @@ impl Default for CacheOptions {
 /// File and offset.
 type PartId = (u64, u64);
 
-/// An index, filter partition or description, as whatever type its reader knows.
+/// What is cut into pieces, of which only some are in memory.
+#[derive(Clone)]
+enum Held {
+    Block(Arc<Block>),
+    Partition(Arc<IndexPartition>),
+    Filter(Arc<Bloom>),
+}
+
+impl Held {
+    fn memory(&self) -> usize {
+        match self {
+            Self::Block(block) => block.memory(),
+            Self::Partition(partition) => partition.memory(),
+            Self::Filter(filter) => filter.memory(),
+        }
+    }
+}
+
+/// A description or the root of an index, as whatever type its reader knows.
 #[derive(Clone)]
 struct Part {
     value: Arc<dyn Any + Send + Sync>,
@@ -50,9 +68,9 @@ struct Part {
 #[derive(Clone)]
 struct BlockWeigher;
 
-impl Weighter<PartId, Arc<Block>> for BlockWeigher {
-    fn weight(&self, _: &PartId, block: &Arc<Block>) -> u64 {
-        allocated(block.memory() as u64) + ENTRY_BYTES
+impl Weighter<PartId, Held> for BlockWeigher {
+    fn weight(&self, _: &PartId, held: &Held) -> u64 {
+        allocated(held.memory() as u64) + ENTRY_BYTES
     }
 }
 
@@ -65,24 +83,28 @@ impl Weighter<PartId, Part> for PartWeigher {
     }
 }
 
-/// Blocks that went.
-type Gone = [Option<Arc<Block>>; 2];
+/// What went.
+type Gone = [Option<Held>; 2];
 
 /// Gives blocks that look-ups used another round: those do not ask the cache.
 #[derive(Clone, Default)]
 struct SecondChance;
 
-impl Lifecycle<PartId, Arc<Block>> for SecondChance {
+impl Lifecycle<PartId, Held> for SecondChance {
     /// What is evicted, to be freed when the cache is no longer locked. Mostly one block makes room for one.
     type RequestState = Gone;
 
-    fn is_pinned(&self, _: &PartId, block: &Arc<Block>) -> bool {
-        block.take_used()
+    fn is_pinned(&self, _: &PartId, held: &Held) -> bool {
+        match held {
+            Held::Block(block) => block.take_used(),
+            Held::Partition(partition) => partition.take_used(),
+            Held::Filter(_) => false,
+        }
     }
 
-    fn on_evict(&self, state: &mut Self::RequestState, _: PartId, block: Arc<Block>) {
+    fn on_evict(&self, state: &mut Self::RequestState, _: PartId, held: Held) {
         if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
-            *place = Some(block);
+            *place = Some(held);
         }
     }
 }
@@ -106,7 +128,7 @@ const SHARD_BYTES: u64 = 8 << 20;
 /// Blocks are evicted by a clock that tells those used again from those read once. Of what a long scan reads only blocks
 /// come in that another one read before, not long ago; so it does not drive out what look-ups need.
 pub struct BlockCache {
-    blocks: Cache<PartId, Arc<Block>, BlockWeigher, DefaultHashBuilder, SecondChance>,
+    blocks: Cache<PartId, Held, BlockWeigher, DefaultHashBuilder, SecondChance>,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
@@ -159,7 +181,7 @@ impl BlockCache {
                 DefaultHashBuilder::default(),
                 SecondChance,
             ),
-            // An index may be large: one shard, so that it fits.
+            // An index of an old file may be large: one shard, so that it fits.
             parts: Cache::with_options(
                 sized(options.bytes / 2, 256 << 10, 1)?,
                 PartWeigher,
@@ -183,7 +205,7 @@ impl BlockCache {
         }))
     }
 
-    /// Bytes held: of blocks, and of indexes and filters.
+    /// Bytes held: of blocks and partitions, and of descriptions and roots.
     #[must_use]
     pub fn usage(&self) -> (u64, u64) {
         (self.blocks.weight(), self.parts.weight())
@@ -211,12 +233,12 @@ impl BlockCache {
 
     #[inline]
     pub(crate) fn block(&self, file: u64, offset: u64) -> Option<Arc<Block>> {
-        let found = self.blocks.get(&(file, offset));
-        match &found {
-            Some(_) => self.metrics.block_cache_hits.increment(),
-            None => self.metrics.block_cache_misses.increment(),
+        if let Some(Held::Block(block)) = self.blocks.get(&(file, offset)) {
+            self.metrics.block_cache_hits.increment();
+            return Some(block);
         }
-        found
+        self.metrics.block_cache_misses.increment();
+        None
     }
 
     /// What reading ahead may take.
@@ -232,9 +254,16 @@ impl BlockCache {
     /// Lets a block in. Gives the buffer of one that went for it, if nobody uses that any more: the next block to be read
     /// needs one of that size.
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) -> Option<Vec<u8>> {
+        match self.put(file, offset, Held::Block(block)) {
+            [Some(Held::Block(gone)), _] => Arc::into_inner(gone).map(Block::into_bytes),
+            _ => None,
+        }
+    }
+
+    fn put(&self, file: u64, offset: u64, held: Held) -> Gone {
         let mut gone = Gone::default();
         self.blocks
-            .insert_with_lifecycle((file, offset), block, &mut gone);
+            .insert_with_lifecycle((file, offset), held, &mut gone);
         // The sizes of all shards are not asked for each time: that would cost more than the rest.
         if self
             .puts
@@ -245,8 +274,41 @@ impl BlockCache {
             self.evict(*self.room.lock());
             self.report();
         }
-        let [first, _] = gone;
-        first.and_then(Arc::into_inner).map(Block::into_bytes)
+        gone
+    }
+
+    /// A partition of an index.
+    pub(crate) fn index_partition(&self, file: u64, offset: u64) -> Option<Arc<IndexPartition>> {
+        match self.blocks.get(&(file, offset)) {
+            Some(Held::Partition(partition)) => Some(partition),
+            _ => None,
+        }
+    }
+
+    /// Lets a partition of an index in.
+    pub(crate) fn put_index_partition(
+        &self,
+        file: u64,
+        offset: u64,
+        partition: Arc<IndexPartition>,
+    ) {
+        drop(self.put(file, offset, Held::Partition(partition)));
+    }
+
+    /// A partition of a filter; loaded by `load` if it is not here.
+    pub(crate) fn filter(
+        &self,
+        file: u64,
+        offset: u64,
+        load: impl FnOnce() -> StoreResult<Bloom>,
+    ) -> StoreResult<Arc<Bloom>> {
+        if let Some(Held::Filter(filter)) = self.blocks.get(&(file, offset)) {
+            return Ok(filter);
+        }
+        let filter = Arc::new(load()?);
+        self.metrics.index_loads.increment();
+        drop(self.put(file, offset, Held::Filter(filter.clone())));
+        Ok(filter)
     }
 
     /// Says how many bytes may be held beside the cache's own. If that is less than before, they are free on return, but
@@ -257,7 +319,7 @@ impl BlockCache {
         self.report();
     }
 
-    /// Gives blocks what indexes and filters leave.
+    /// Gives blocks and partitions what descriptions and roots leave.
     fn resize(&self) {
         let mut room = self.room.lock();
         // In steps: the cache rounds down what it remembers each time.
@@ -289,7 +351,7 @@ impl BlockCache {
         self.seen.again(file, offset, bytes as u64)
     }
 
-    /// An index or the like; loaded by `load`, which also says how many bytes it holds, if it is not here.
+    /// A description or the like; loaded by `load`, which also says how many bytes it holds, if it is not here.
     pub(crate) fn part<T: Any + Send + Sync>(
         &self,
         file: u64,

@@ -20,8 +20,9 @@
 //! tablets    table end        -> count:varint { file:u64 bytes:varint entries:varint flags:u8
 //!                                [after:row] [through:row] }
 //! files      file             -> bytes:u64 entries:u64 deletes:u64 oldest:u64 newest:u64
-//!                                created_millis:i64 generation:u32 first:row last:row
-//!                                (version 1: one number in place of oldest and newest, which are equal)
+//!                                created_millis:i64 generation:u32 identity:u64 first:row last:row
+//!                                (version 1: one number in place of oldest and newest, which are equal, and no
+//!                                identity: it is 0)
 //! references file table end   -> nothing at all
 //!
 //! table      := u32, big-endian                          (in keys, so that they order as numbers)
@@ -421,6 +422,7 @@ pub fn encode_file(file: &FileRecord) -> Vec<u8> {
     out.extend_from_slice(&file.ages.newest.to_le_bytes());
     out.extend_from_slice(&file.created_millis.to_le_bytes());
     out.extend_from_slice(&file.generation.to_le_bytes());
+    out.extend_from_slice(&file.identity.to_le_bytes());
     put_length_prefixed(&mut out, &file.first_row);
     put_length_prefixed(&mut out, &file.last_row);
     seal(&file_key(file.id), out)
@@ -448,6 +450,10 @@ pub fn decode_file(key: &[u8], value: &[u8]) -> StoreResult<FileRecord> {
             },
             created_millis: fields.i64()?,
             generation: fields.u32()?,
+            identity: match version {
+                RECORD_VERSION => 0,
+                _ => fields.u64()?,
+            },
             first_row: fields.length_prefixed()?.to_vec(),
             last_row: fields.length_prefixed()?.to_vec(),
         })
@@ -545,6 +551,7 @@ mod tests {
             first_row: seed.to_le_bytes().to_vec(),
             last_row: vec![],
             generation: seed as u32 ^ 4,
+            identity: seed ^ 8,
             ages: AgeRange {
                 oldest: seed ^ 5,
                 newest: seed ^ 7,

@@ -179,6 +179,9 @@ pub struct FileRecord {
     /// How often its entries were compacted: 0 for a flush or a bulk import, else one more than the
     /// highest input.
     pub generation: u32,
+    /// What the file says it is, so that no other one is read in its place; 0 for files of the first version, which do
+    /// not say it.
+    pub identity: u64,
     /// Its place in the order of the table's data.
     pub ages: AgeRange,
     /// When it was written, milliseconds since 1970.

@@ -15,7 +15,9 @@ pub mod system;
 #[cfg(test)]
 mod testing;
 pub mod user;
+mod wanted;
 
 pub use merge::MergeIterator;
 pub use system::{EntryCounter, SystemOptions, system_stack};
 pub use user::stock_iterators;
+pub(crate) use wanted::first_wanted;

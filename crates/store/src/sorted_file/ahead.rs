@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::block::Block;
 use super::bound::Bound;
-use super::index::{BlockPlace, GroupIndex};
+use super::index::{BlockPlace, GroupIndex, IndexCursor};
 use super::reader::SortedFile;
 use crate::cache::Reservation;
 use crate::codec::Decompressor;
@@ -78,6 +78,8 @@ pub(super) struct Ahead {
     /// The file, when the run is long.
     disk: Option<Arc<dyn SequentialFile>>,
     spare: Vec<Vec<u8>>,
+    /// What is ahead may be in another partition of the index than the reader.
+    index: Option<IndexCursor>,
 }
 
 #[derive(Debug, Default)]
@@ -127,7 +129,7 @@ struct Landed {
 #[derive(Clone, Copy)]
 pub(super) struct Way<'a> {
     pub(super) file: &'a Arc<SortedFile>,
-    pub(super) index: &'a GroupIndex,
+    pub(super) index: &'a Arc<GroupIndex>,
     /// Where the range ends.
     pub(super) end: Option<Bound<'a>>,
     /// Whether it is a compaction, or another reader that leaves the cache alone.
@@ -187,6 +189,7 @@ impl Ahead {
             self.give_up();
         }
         self.disk = None;
+        self.index = None;
         if !self.spare.is_empty() {
             self.spare = Vec::new();
         }
@@ -307,17 +310,31 @@ impl Ahead {
 
     /// The next blocks that are not cached, belong to the range and lie side by side.
     fn plan(&mut self, way: &Way<'_>, at: usize, size: usize) -> Option<Piece> {
-        let (file, index) = (way.file, way.index);
-        let inside = |block: usize| {
-            block == at
-                || way
-                    .end
-                    .is_none_or(|end| index.compare(block, end) == Some(std::cmp::Ordering::Less))
+        let file = way.file;
+        let fill = !way.past_cache;
+        let index = self
+            .index
+            .get_or_insert_with(|| IndexCursor::new(way.index.clone()));
+        // Where the index cannot be read nothing is ahead: the reader will find out.
+        let mut inside = |block: usize| {
+            let is_inside = block == at
+                || match way.end {
+                    _ if block >= index.blocks() => false,
+                    None => true,
+                    Some(end) => {
+                        let order = index.compare(file, block, end, fill);
+                        order.is_ok_and(|order| order == std::cmp::Ordering::Less)
+                    }
+                };
+            match is_inside {
+                true => index.place(file, block, fill).ok(),
+                false => None,
+            }
         };
         let is_cached = |place: BlockPlace| file.cache().has_block(file.id(), place.offset);
         let mut passed_over = 0;
         let (first, start) = loop {
-            let place = index.place(self.next).filter(|_| inside(self.next))?;
+            let place = inside(self.next)?;
             if self.next == at || !is_cached(place) {
                 break (self.next, place);
             }
@@ -333,12 +350,12 @@ impl Ahead {
         let mut bytes = stored.max(block);
         while places.len() < PIECE_BLOCKS_MAX {
             let next = first + places.len();
-            let Some(place) = index.place(next) else {
+            let Some(place) = inside(next) else {
                 break;
             };
             let more = (place.bytes as usize).max(block);
             let adjoins = place.offset == start.offset + stored as u64;
-            if !(adjoins && bytes + more <= size && inside(next)) || is_cached(place) {
+            if !(adjoins && bytes + more <= size) || is_cached(place) {
                 break;
             }
             stored += place.bytes as usize;

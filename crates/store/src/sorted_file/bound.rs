@@ -27,6 +27,15 @@ impl<'a> Bound<'a> {
         }
     }
 
+    /// Whether no key lies between this place and `other`, which is not behind it.
+    pub(super) fn is_behind(&self, other: Bound<'_>) -> bool {
+        match self.key.cmp(&other.key) {
+            std::cmp::Ordering::Less => false,
+            std::cmp::Ordering::Equal => self.after || !other.after,
+            std::cmp::Ordering::Greater => true,
+        }
+    }
+
     /// The place before everything of `row`.
     pub(super) fn before_row(row: &'a [u8]) -> Self {
         let key = KeyRef {

@@ -22,6 +22,9 @@ pub type LabelFilter = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 /// First row of a fence, and the first row behind it; `None` is infinite.
 type RowSpan = (Option<Vec<u8>>, Option<Vec<u8>>);
 
+/// Filter partitions an iterator keeps: what it keeps is in memory beside the cache.
+const BLOOMS_KEPT: usize = 4;
+
 /// Entries of the buffer of each group when several groups are merged.
 const GROUP_BATCH: BatchLimit = BatchLimit {
     entries: 512,
@@ -38,16 +41,16 @@ struct Source {
     labels: LabelMap,
 }
 
-/// Reads the entries of one file inside its fences. Families that are not selected are left out, qualifiers are not
-/// looked at.
+/// Reads the entries of one file inside its fences. Columns that are not selected are left out, but for an entry now and
+/// then among many blocks without a selected one.
 pub struct FileIterator {
     file: Arc<SortedFile>,
     /// Sorted, each as its first row and the first row behind it.
     fences: Arc<[RowSpan]>,
     reading: Reading,
     description: Option<Arc<Description>>,
-    /// Filter partitions in use.
-    blooms: Vec<Option<Arc<Bloom>>>,
+    /// The filter partitions used last, each at its number modulo the length.
+    blooms: [Option<(usize, Arc<Bloom>)>; BLOOMS_KEPT],
     sources: Vec<Source>,
     /// The range sought.
     range: (End, End),
@@ -57,6 +60,8 @@ pub struct FileIterator {
     fence: usize,
     /// Whether the filter said `perhaps` and nothing was found yet.
     doubtful: bool,
+    /// Whether a group read many blocks for nothing.
+    paused: bool,
 }
 
 impl fmt::Debug for FileIterator {
@@ -92,11 +97,12 @@ impl FileIterator {
             fences,
             reading,
             description: None,
-            blooms: Vec::new(),
+            blooms: Default::default(),
             sources: Vec::new(),
             range: Default::default(),
             fence_ends_first: false,
             doubtful: false,
+            paused: false,
         }
     }
 
@@ -247,21 +253,16 @@ impl FileIterator {
             return Ok(false);
         };
         let partitions = &description.partitions;
-        if self.blooms.len() != partitions.len() {
-            self.blooms.clear();
-            self.blooms.resize(partitions.len(), None);
-        }
         self.file.metrics().filter_checks.increment();
-        let candidates = description.candidates(start.key.row);
-        let candidates = partitions
-            .iter()
-            .zip(&mut self.blooms)
-            .take(candidates.end)
-            .skip(candidates.start);
-        for (partition, bloom) in candidates {
-            let bloom = match bloom {
-                Some(bloom) => bloom,
-                none => none.insert(self.file.bloom(partition)?),
+        for at in description.candidates(start.key.row) {
+            let (Some(partition), Some(kept)) =
+                (partitions.get(at), self.blooms.get_mut(at % BLOOMS_KEPT))
+            else {
+                continue;
+            };
+            let bloom = match kept {
+                Some((number, bloom)) if *number == at => bloom,
+                kept => &kept.insert((at, self.file.bloom(partition)?)).1,
             };
             if bloom.may_contain(hash) {
                 self.doubtful = true;
@@ -293,6 +294,9 @@ impl FileIterator {
             let Some(least) = least else {
                 return Ok(());
             };
+            if self.paused {
+                return Ok(());
+            }
             // Take from the group that is behind until it passes the next one or its buffer ends.
             loop {
                 if out.is_full(limit) {
@@ -329,7 +333,7 @@ impl FileIterator {
         source.batch.clear();
         source.at = 0;
         source.labels.clear();
-        source.stream.fill(
+        self.paused |= source.stream.fill(
             &self.file,
             end,
             &self.reading,
@@ -395,10 +399,10 @@ impl SortedKeyValueIterator for FileIterator {
                     &self.fences,
                     self.fence,
                 );
-                source
-                    .stream
-                    .fill(&self.file, end, &self.reading, out, limit)?;
+                let stream = &mut source.stream;
+                self.paused = stream.fill(&self.file, end, &self.reading, out, limit)?;
             } else {
+                self.paused = false;
                 self.merge_groups(out, limit)?;
             }
             if out.len() > before {
@@ -408,7 +412,7 @@ impl SortedKeyValueIterator for FileIterator {
                 self.fence += 1;
                 self.enter_fence()?;
             }
-            if out.is_full(limit) {
+            if self.paused || out.is_full(limit) {
                 break;
             }
         }

@@ -44,6 +44,7 @@ mod block;
 mod bound;
 mod filter;
 pub mod format;
+mod identity;
 mod index;
 mod iterator;
 mod options;
@@ -56,9 +57,11 @@ mod warm;
 mod writer;
 
 pub(crate) use block::Block;
+pub(crate) use filter::Bloom;
 pub use filter::FilterFunctor;
+pub(crate) use index::IndexPartition;
 pub use iterator::{FileIterator, LabelFilter};
-pub use options::{FilterOptions, LocalityGroup, WriterOptions};
+pub use options::{FilterOptions, LocalityGroup, Origin, WriterOptions};
 pub use reader::{RowCut, SortedFile};
 pub use standalone::{BulkFileWriter, ENDING};
 pub use warm::Warmer;
@@ -66,5 +69,9 @@ pub use writer::{FileSummary, SortedFileWriter};
 
 #[cfg(test)]
 mod ahead_tests;
+#[cfg(test)]
+mod column_tests;
+#[cfg(test)]
+mod index_tests;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,12 @@
 //! Looks at a file that somebody else wrote before a table takes it over: everything but the middle of its data.
 
+use std::sync::Arc;
+
 use super::block::{Block, DecodeScratch};
-use super::format::{HEADER_BYTES, PartPlace, check_header};
-use super::index::GroupIndex;
+use super::format::{HEADER_BYTES, check_header};
+use super::index::IndexCursor;
 use super::reader::SortedFile;
+use super::verify::blocks_of;
 use super::writer::FileSummary;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
@@ -18,13 +21,14 @@ impl SortedFile {
     /// # Errors
     /// The first thing that is wrong: `Corruption` with file and offset, `NewerFormat`, those of the disk.
     pub fn check_outline(&self) -> StoreResult<FileSummary> {
-        let description_place = self.description_place()?;
-        let description = self.read_description(description_place)?;
+        let footer = self.footer()?;
+        let description_place = footer.description;
+        let description = self.read_description(&footer)?;
         let handle = self.handle()?;
         let len = handle.len()?;
         let mut header = [0; HEADER_BYTES];
         handle.read_at(0, &mut header)?;
-        check_header(&header).map_err(|error| self.format_error(0, error))?;
+        check_header(&header, footer.version).map_err(|error| self.format_error(0, error))?;
         let mut parts = vec![description_place];
         for partition in &description.partitions {
             self.read_bloom(partition)?;
@@ -36,9 +40,17 @@ impl SortedFile {
             let bad = || self.bad_index(&description, at);
             parts.push(group.index);
             let mut row_before = Vec::new();
-            for block in 0..index.blocks() {
-                let place = index.place(block).ok_or_else(bad)?;
-                let row = index.separator_row(block).ok_or_else(bad)?;
+            let mut partition = index.one().cloned();
+            for (partition_at, block) in blocks_of(&index) {
+                if block == 0
+                    && let Some(place) = index.place_of(partition_at)
+                {
+                    partition = Some(Arc::new(self.read_partition(&index, partition_at)?));
+                    parts.push(place.into());
+                }
+                let partition = partition.as_ref().ok_or_else(bad)?;
+                let place = partition.place(block).ok_or_else(bad)?;
+                let row = partition.separator_row(block).ok_or_else(bad)?;
                 let inside = place
                     .offset
                     .checked_add(u64::from(place.bytes))
@@ -47,17 +59,15 @@ impl SortedFile {
                     return Err(bad());
                 }
                 row_before = row;
-                parts.push(PartPlace {
-                    offset: place.offset,
-                    bytes: u64::from(place.bytes),
-                });
+                parts.push(place.into());
             }
             entries += index.entries();
             let Some(last) = index.blocks().checked_sub(1) else {
                 continue;
             };
-            let first = self.rows_of(&index, 0)?.map(|rows| rows.0);
-            let last = self.rows_of(&index, last)?.map(|rows| rows.1);
+            let mut cursor = IndexCursor::new(Arc::new(index));
+            let first = self.rows_of(&mut cursor, 0)?.map(|rows| rows.0);
+            let last = self.rows_of(&mut cursor, last)?.map(|rows| rows.1);
             let (Some(first), Some(last)) = (first, last) else {
                 return Err(bad());
             };
@@ -73,14 +83,16 @@ impl SortedFile {
             ));
         }
         self.verify_places(parts)?;
-        Ok(description.summary(len))
+        Ok(description.summary(len, footer.identity))
     }
 
     /// First and last row of a block.
-    fn rows_of(&self, index: &GroupIndex, block: usize) -> StoreResult<Option<(Vec<u8>, Vec<u8>)>> {
-        let Some(place) = index.place(block) else {
-            return Ok(None);
-        };
+    fn rows_of(
+        &self,
+        index: &mut IndexCursor,
+        block: usize,
+    ) -> StoreResult<Option<(Vec<u8>, Vec<u8>)>> {
+        let place = index.place(self, block, false)?;
         let mut stored = vec![0; place.bytes as usize];
         self.handle()?.read_at(place.offset, &mut stored)?;
         let mut decompressor = Decompressor::new();

@@ -2,20 +2,19 @@
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Atomic};
+use std::sync::{Arc, OnceLock};
 
-use super::block::Block;
+use super::block::{Block, Home};
 use super::bound::Bound;
 use super::filter::Bloom;
-use super::format::{
-    Description, FOOTER_BYTES, FRAME_HEAD_BYTES, PartPlace, Partition, read_footer, read_frame,
-};
-use super::index::{BlockPlace, GroupIndex};
+use super::format::{Description, FRAME_HEAD_BYTES, Footer, PartPlace, Partition, read_frame};
+use super::identity::Expected;
+use super::index::{BlockPlace, GroupIndex, IndexCursor, IndexPartition};
 use super::iterator::FileIterator;
 use super::writer::FileSummary;
 use crate::cache::BlockCache;
-use crate::catalog::Fence;
+use crate::catalog::{Fence, FileRecord};
 use crate::codec::{BlockCodec, Decompressor};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
@@ -43,6 +42,10 @@ pub struct SortedFile {
     cache: Arc<BlockCache>,
     metrics: Arc<Metrics>,
     remove: AtomicBool,
+    /// What the catalog knows of it, if it does.
+    pub(super) expected: Option<Expected>,
+    /// What the file says it is; set before anything else of it is read.
+    pub(super) identity: OnceLock<u64>,
 }
 
 impl SortedFile {
@@ -58,7 +61,36 @@ impl SortedFile {
         cache: &Arc<BlockCache>,
         metrics: &Arc<Metrics>,
     ) -> StoreResult<Arc<Self>> {
+        Self::expecting(vfs, path, id, None, cache, metrics)
+    }
+
+    /// As [`open`](Self::open), of a file that the catalog knows. Each time it is opened on the disk its identity is
+    /// compared, and no part of another file passes its checksum: what lies there instead is an error.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn open_known(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        record: &FileRecord,
+        cache: &Arc<BlockCache>,
+        metrics: &Arc<Metrics>,
+    ) -> StoreResult<Arc<Self>> {
+        let expected = Some(Expected::of(record));
+        Self::expecting(vfs, path, record.id.0, expected, cache, metrics)
+    }
+
+    fn expecting(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        id: u64,
+        expected: Option<Expected>,
+        cache: &Arc<BlockCache>,
+        metrics: &Arc<Metrics>,
+    ) -> StoreResult<Arc<Self>> {
         Ok(Arc::new(Self {
+            expected,
+            identity: OnceLock::new(),
             vfs: vfs.clone(),
             path: path.to_owned(),
             id,
@@ -102,7 +134,8 @@ impl SortedFile {
     /// `Corruption`, `NewerFormat`, those of the disk.
     pub fn summary(&self) -> StoreResult<FileSummary> {
         let bytes = self.handle()?.len()?;
-        Ok(self.description()?.summary(bytes))
+        let identity = self.identity()?;
+        Ok(self.description()?.summary(bytes, identity))
     }
 
     /// Number of entries.
@@ -133,22 +166,15 @@ impl SortedFile {
         }
         let (mut low, mut high, mut entries) = (u64::MAX, 0, 0);
         for group in 0..description.groups.len() {
-            let index = self.index(&description, group)?;
-            let Some((first, last)) = self.blocks_inside(&index, fence)? else {
+            let mut index = IndexCursor::new(self.index(&description, group)?);
+            let Some((first, last)) = self.blocks_inside(&mut index, fence)? else {
                 continue;
             };
-            let place = |block| {
-                index
-                    .place(block)
-                    .ok_or_else(|| self.bad_index(&description, group))
-            };
-            low = low.min(place(first)?.offset);
-            let end = place(last)?;
+            low = low.min(index.place(self, first, true)?.offset);
+            let before = index.entries_before(self, first)?;
+            let end = index.place(self, last, true)?;
             high = high.max(end.offset + u64::from(end.bytes));
-            entries += index
-                .entries_before(last + 1)
-                .zip(index.entries_before(first))
-                .map_or(0, |(after, before)| after.saturating_sub(before));
+            entries += index.entries_before(self, last + 1)?.saturating_sub(before);
         }
         Ok((high.saturating_sub(low), entries))
     }
@@ -174,26 +200,25 @@ impl SortedFile {
         let Some(group) = largest else {
             return Ok(cuts);
         };
-        let index = self.index(&description, group)?;
-        let Some((first, last)) = self.blocks_inside(&index, fence)? else {
+        let mut index = IndexCursor::new(self.index(&description, group)?);
+        let Some((first, last)) = self.blocks_inside(&mut index, fence)? else {
             return Ok(cuts);
         };
-        let bad = || self.bad_index(&description, group);
         let blocks = last + 1 - first;
-        let mut begin = index.place(first).ok_or_else(bad)?.offset;
+        let mut begin = index.place(self, first, true)?.offset;
         for piece in 1..pieces.max(1) {
             let block = first + blocks * piece / pieces.max(1);
             if block <= first {
                 continue;
             }
-            let row = index.separator_row(block).ok_or_else(bad)?;
+            let row = index.separator_row(self, block)?;
             let rises = cuts.last().is_none_or(|cut| cut.row < row);
             // A cut at or behind the last row would leave an empty piece.
             let inside = fence.contains(&row)
                 && row < description.last_row
                 && fence.through.as_ref().is_none_or(|through| row < *through);
             if rises && inside {
-                let offset = index.place(block).ok_or_else(bad)?.offset;
+                let offset = index.place(self, block, true)?.offset;
                 cuts.push(RowCut {
                     row,
                     bytes: offset.saturating_sub(begin),
@@ -207,26 +232,23 @@ impl SortedFile {
     /// The first and last block of a group that may hold rows inside a fence.
     fn blocks_inside(
         &self,
-        index: &GroupIndex,
+        index: &mut IndexCursor,
         fence: &Fence,
     ) -> StoreResult<Option<(usize, usize)>> {
         if index.blocks() == 0 {
             return Ok(None);
         }
-        let bad = || self.corrupt(DESCRIPTION, "an index is malformed");
         let first = match &fence.after {
             None => 0,
-            Some(after) => index
-                .find(Bound::before_row(&row_after(after)))
-                .ok_or_else(bad)?,
+            Some(after) => index.find(self, Bound::before_row(&row_after(after)), true)?,
         };
         let last = match &fence.through {
             None => index.blocks() - 1,
             Some(through) => {
                 let row = row_after(through);
                 let bound = Bound::before_row(&row);
-                let mut block = index.find(bound).ok_or_else(bad)?;
-                if block > 0 && index.compare(block, bound) == Some(Ordering::Equal) {
+                let mut block = index.find(self, bound, true)?;
+                if block > 0 && index.compare(self, block, bound, true)? == Ordering::Equal {
                     block -= 1;
                 }
                 block
@@ -247,9 +269,29 @@ impl SortedFile {
     pub(super) fn handle(&self) -> StoreResult<Arc<dyn ReadableFile>> {
         self.cache.file(self.id, || {
             let file = self.vfs.open(&self.path)?;
+            self.recognize(&*file)?;
             file.expect_random();
             Ok(file)
         })
+    }
+
+    /// What the file says it is.
+    #[inline]
+    fn identity(&self) -> StoreResult<u64> {
+        match self.identity.get() {
+            Some(identity) => Ok(*identity),
+            None => Ok(self.footer()?.identity),
+        }
+    }
+
+    /// The footer, read anew.
+    pub(super) fn footer(&self) -> StoreResult<Footer> {
+        self.recognize(&*self.handle()?)
+    }
+
+    /// Makes the next reader open the file anew.
+    pub(super) fn forget_handle(&self) {
+        self.cache.forget_file(self.id);
     }
 
     /// A handle for reading block after block, of which the system may read ahead.
@@ -276,33 +318,19 @@ impl SortedFile {
 
     pub(super) fn description(&self) -> StoreResult<Arc<Description>> {
         self.cache.part(self.id, DESCRIPTION, || {
-            let place = self.description_place()?;
-            let description = self.read_description(place)?;
+            let footer = self.footer()?;
+            let description = self.read_description(&footer)?;
             // Rows and names, several times what they take on disk.
-            Ok((description, 4 * place.bytes as usize + 256))
+            Ok((description, 4 * footer.description.bytes as usize + 256))
         })
     }
 
-    pub(super) fn read_description(&self, place: PartPlace) -> StoreResult<Description> {
-        Description::decode(&self.part(place)?)
-            .ok_or_else(|| self.corrupt(place.offset, "the description is malformed"))
-    }
-
-    pub(super) fn description_place(&self) -> StoreResult<PartPlace> {
-        let handle = self.handle()?;
-        let len = handle.len()?;
-        let Some(offset) = len.checked_sub(FOOTER_BYTES as u64) else {
-            return Err(self
-                .corrupt(0, "the file is too short to be a sorted file")
-                .with("bytes", len));
-        };
-        let mut footer = [0; FOOTER_BYTES];
-        handle.read_at(offset, &mut footer)?;
-        let place = read_footer(&footer).map_err(|error| self.format_error(offset, error))?;
-        if place.offset.checked_add(place.bytes) != Some(offset) {
-            return Err(self.corrupt(offset, "the footer does not follow the description"));
-        }
-        Ok(place)
+    pub(super) fn read_description(&self, footer: &Footer) -> StoreResult<Description> {
+        let place = footer.description;
+        let description = Description::decode(&self.part(place)?, footer.version)
+            .ok_or_else(|| self.corrupt(place.offset, "the description is malformed"))?;
+        self.recognize_description(footer, &description)?;
+        Ok(description)
     }
 
     pub(super) fn index(
@@ -329,19 +357,66 @@ impl SortedFile {
         let Some(described) = description.groups.get(group) else {
             return Err(Error::new(ErrorKind::Internal, "no such locality group"));
         };
-        GroupIndex::parse(self.part(described.index)?)
+        GroupIndex::parse(self.part(described.index)?, described.partitioned)
             .filter(|index| {
                 index.blocks() as u64 == described.blocks && index.entries() == described.entries
             })
             .ok_or_else(|| self.bad_index(description, group))
     }
 
+    /// A partition of an index; `fill` lets it come into the cache.
+    pub(super) fn partition(
+        &self,
+        index: &GroupIndex,
+        number: usize,
+        fill: bool,
+    ) -> StoreResult<Arc<IndexPartition>> {
+        let (Some(residents), Some(place)) = (index.residents(), index.place_of(number)) else {
+            return match index.one() {
+                Some(one) => Ok(one.clone()),
+                None => Err(self.corrupt(DESCRIPTION, "an index is malformed")),
+            };
+        };
+        if let Some(known) = residents.get(number) {
+            return Ok(known);
+        }
+        if let Some(known) = self.cache.index_partition(self.id, place.offset) {
+            return Ok(known);
+        }
+        let mut partition = self.read_partition(index, number)?;
+        self.metrics.index_loads.increment();
+        if !fill {
+            return Ok(Arc::new(partition));
+        }
+        partition.settle(Home::new(residents, number));
+        let partition = Arc::new(partition);
+        self.cache
+            .put_index_partition(self.id, place.offset, partition.clone());
+        residents.put(number, &partition);
+        Ok(partition)
+    }
+
+    /// A partition of a partitioned index, from the disk.
+    pub(super) fn read_partition(
+        &self,
+        index: &GroupIndex,
+        number: usize,
+    ) -> StoreResult<IndexPartition> {
+        let place = index.place_of(number).map(PartPlace::from);
+        let place = place.ok_or_else(|| self.corrupt(DESCRIPTION, "an index is malformed"))?;
+        let blocks = index.blocks_of(number).map(|blocks| blocks.len());
+        let entries = index.entries_of(number);
+        let entries = entries.and_then(|of| of.end.checked_sub(of.start));
+        IndexPartition::parse(self.part(place)?)
+            .filter(|partition| {
+                Some(partition.blocks()) == blocks && Some(partition.entries()) == entries
+            })
+            .ok_or_else(|| self.corrupt(place.offset, "an index is malformed"))
+    }
+
     pub(super) fn bloom(&self, partition: &Partition) -> StoreResult<Arc<Bloom>> {
-        self.cache.part(self.id, partition.place.offset, || {
-            let bloom = self.read_bloom(partition)?;
-            let bytes = bloom.memory();
-            Ok((bloom, bytes))
-        })
+        let load = || self.read_bloom(partition);
+        self.cache.filter(self.id, partition.place.offset, load)
     }
 
     pub(super) fn read_bloom(&self, partition: &Partition) -> StoreResult<Bloom> {
@@ -351,17 +426,27 @@ impl SortedFile {
 
     /// The payload of a part that is not compressed.
     fn part(&self, place: PartPlace) -> StoreResult<Vec<u8>> {
-        let handle = self.handle()?;
+        self.part_of(&*self.handle()?, place, self.identity()?)
+            .map_err(|error| self.explain(error))
+    }
+
+    /// As [`part`](Self::part), of an open file.
+    pub(super) fn part_of(
+        &self,
+        file: &dyn ReadableFile,
+        place: PartPlace,
+        identity: u64,
+    ) -> StoreResult<Vec<u8>> {
         let inside = place
             .offset
             .checked_add(place.bytes)
-            .is_some_and(|end| handle.len().is_ok_and(|len| end <= len));
+            .is_some_and(|end| file.len().is_ok_and(|len| end <= len));
         if !inside {
             return Err(self.corrupt(place.offset, "a part lies outside the file"));
         }
         let mut bytes = vec![0; place.bytes as usize];
-        handle.read_at(place.offset, &mut bytes)?;
-        let frame = read_frame(&bytes, place.offset)
+        file.read_at(place.offset, &mut bytes)?;
+        let frame = read_frame(&bytes, place.offset, identity)
             .filter(|frame| frame.codec == BlockCodec::None)
             .ok_or_else(|| self.corrupt(place.offset, "a part has a wrong checksum"))?;
         bytes.truncate(FRAME_HEAD_BYTES + frame.raw_len);
@@ -377,8 +462,9 @@ impl SortedFile {
         buffer: Vec<u8>,
         decompressor: &mut Decompressor,
     ) -> StoreResult<Block> {
-        let frame = read_frame(stored, place.offset)
-            .ok_or_else(|| self.corrupt(place.offset, "a block has a wrong checksum"))?;
+        let frame = read_frame(stored, place.offset, self.identity()?).ok_or_else(|| {
+            self.explain(self.corrupt(place.offset, "a block has a wrong checksum"))
+        })?;
         let payload = stored
             .get(FRAME_HEAD_BYTES..stored.len() - 4)
             .unwrap_or_default();

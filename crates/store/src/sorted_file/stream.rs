@@ -3,19 +3,24 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind};
+use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Error, ErrorKind, Key};
 
 use super::ahead::{Ahead, Way};
-use super::block::{Block, DecodeError, DecodeScratch, Home};
+use super::block::{Block, ChoiceScratch, Chosen, DecodeError, DecodeScratch, Home};
 use super::bound::Bound;
-use super::index::{BlockPlace, GroupIndex};
+use super::index::{BlockPlace, GroupIndex, IndexCursor};
 use super::iterator::LabelFilter;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
+use crate::iterator::first_wanted;
 
 /// A larger buffer for stored bytes is not kept.
 const STORED_BYTES_MAX: usize = 1 << 20;
+
+/// After so many blocks without a selected column one other entry is given out, so that whoever waits for a batch may
+/// look around: a scan can be stopped, and has promised to answer.
+const BARREN_MAX: usize = 64;
 
 /// What a stream is to leave out, and how it uses the cache.
 #[derive(Clone, Default)]
@@ -28,12 +33,18 @@ pub(super) struct Reading {
 /// A position in one locality group.
 #[derive(Debug)]
 pub(super) struct GroupStream {
-    index: Arc<GroupIndex>,
+    index: IndexCursor,
     /// The block under the position, and which one it is.
     block: Option<Arc<Block>>,
     at: usize,
+    /// Its entries that are left: either these,
     from: usize,
     to: usize,
+    /// or those at these positions, from `picked` on.
+    picks: Vec<u32>,
+    picked: usize,
+    /// Blocks without a selected column since the last entry.
+    barren: usize,
     /// Whether later blocks may hold entries of the range.
     more: bool,
     /// The block come to last, to notice when reading is sequential.
@@ -44,16 +55,22 @@ pub(super) struct GroupStream {
     spare: Vec<u8>,
     decompressor: Decompressor,
     scratch: DecodeScratch,
+    choice: ChoiceScratch,
+    /// The first key that may be wanted, where the index is asked for it.
+    target: Key,
 }
 
 impl GroupStream {
     pub(super) fn new(index: Arc<GroupIndex>) -> Self {
         Self {
-            index,
+            index: IndexCursor::new(index),
             block: None,
             at: 0,
             from: 0,
             to: 0,
+            picks: Vec::new(),
+            picked: 0,
+            barren: 0,
             more: false,
             last: None,
             ahead: Ahead::default(),
@@ -61,12 +78,18 @@ impl GroupStream {
             spare: Vec::new(),
             decompressor: Decompressor::new(),
             scratch: DecodeScratch::default(),
+            choice: ChoiceScratch::default(),
+            target: Key::default(),
         }
     }
 
-    fn malformed(&self, file: &SortedFile) -> Error {
-        let offset = self.index.place(self.at).map_or(0, |place| place.offset);
-        file.corrupt(offset, "a block is malformed")
+    #[cold]
+    fn malformed(&mut self, file: &SortedFile) -> Error {
+        let place = self.index.place(file, self.at, false);
+        file.corrupt(
+            place.map_or(0, |place| place.offset),
+            "a block is malformed",
+        )
     }
 
     /// Goes to the first entry between two places.
@@ -78,15 +101,23 @@ impl GroupStream {
         reading: &Reading,
     ) -> StoreResult<()> {
         (self.from, self.to, self.more) = (0, 0, false);
+        self.leave_picks();
         if self.index.blocks() == 0 {
             return Ok(());
         }
+        let fill = !reading.skip_cache_fill;
         let at = match start {
             None => 0,
-            Some(bound) => self
-                .index
-                .find(bound)
-                .ok_or_else(|| file.corrupt(0, "an index is malformed"))?,
+            Some(bound) if reading.columns.is_all() => self.index.find(file, bound, fill)?,
+            Some(bound) => {
+                // What of the first row lies before the columns is passed over.
+                self.target.set(bound.key);
+                let wanted = match first_wanted(&reading.columns, &mut self.target) {
+                    true => Bound::new(self.target.as_ref(), false),
+                    false => bound,
+                };
+                self.index.find(file, wanted, fill)?
+            }
         };
         self.ahead.keep_from(at);
         self.enter(file, at, start, end, reading)
@@ -101,7 +132,6 @@ impl GroupStream {
         end: Option<Bound<'_>>,
         reading: &Reading,
     ) -> StoreResult<()> {
-        let bad_index = || file.corrupt(0, "an index is malformed");
         let row = match (start, end) {
             (Some(start), Some(end)) if is_one_row(start, end) => Some(start.key.row),
             _ => None,
@@ -114,53 +144,107 @@ impl GroupStream {
         let order = match end {
             _ if next >= self.index.blocks() => Ordering::Greater,
             None => Ordering::Less,
-            Some(bound) => self.index.compare(next, bound).ok_or_else(bad_index)?,
+            Some(bound) => {
+                let fill = !reading.skip_cache_fill;
+                self.index.compare(file, next, bound, fill)?
+            }
         };
         self.more = order == Ordering::Less && next < self.index.blocks();
         if !self.more {
             self.ahead.finish();
         }
+        (self.from, self.to) = (0, 0);
+        self.leave_picks();
+        self.scratch.forget_row();
+        let ends_here = order == Ordering::Greater;
+        match self.select(
+            start,
+            end.filter(|_| ends_here),
+            row.filter(|_| ends_here),
+            reading,
+        )? {
+            Some(()) => Ok(()),
+            None => Err(self.malformed(file)),
+        }
+    }
+
+    /// Finds what is to be read of the block under the position: behind `start`, before `end`, or of a row that ends
+    /// in it. `None` if the block is malformed.
+    fn select(
+        &mut self,
+        start: Option<Bound<'_>>,
+        end: Option<Bound<'_>>,
+        row: Option<&[u8]>,
+        reading: &Reading,
+    ) -> StoreResult<Option<()>> {
         let Some(block) = &self.block else {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
-        (self.from, self.to) = (0, 0);
-        self.scratch.forget_row();
-        if !wanted(block, reading) {
-            return Ok(());
+        if is_denied(block, reading) {
+            return Ok(Some(()));
         }
-        let malformed = || self.malformed(file);
-        if let Some(row) = row
-            && order == Ordering::Greater
-        {
-            let (from, to) = block.find_row(row).ok_or_else(malformed)?;
+        let found = match row {
+            Some(row) => block.find_row(row),
+            None => {
+                let from = match start {
+                    None => Some(0),
+                    Some(start) => block.find(start, 0),
+                };
+                from.and_then(|from| match end {
+                    None => Some((from, block.entries())),
+                    Some(end) => Some((from, block.find(end, from)?)),
+                })
+            }
+        };
+        let Some((from, to)) = found else {
+            return Ok(None);
+        };
+        if from >= to {
+            return Ok(Some(()));
+        }
+        if let Some(row) = row {
+            block.prefetch_value(from);
+            self.scratch.know_row(row, from..to);
+        }
+        if reading.columns.is_all() {
             (self.from, self.to) = (from, to);
-            if from < to {
-                block.prefetch_value(from);
-                self.scratch.know_row(row, from..to);
-            }
-            return Ok(());
+            return Ok(Some(()));
         }
-        let from = match start {
-            None => 0,
-            Some(start) => block.find(start, 0).ok_or_else(malformed)?,
+        let (choice, picks) = (&mut self.choice, &mut self.picks);
+        let Some(chosen) = block.choose(&reading.columns, from..to, choice, picks) else {
+            return Ok(None);
         };
-        let to = match end {
-            Some(end) if order == Ordering::Greater => {
-                block.find(end, from).ok_or_else(malformed)?
+        if chosen == Chosen::All {
+            picks.clear();
+            (self.from, self.to) = (from, to);
+        } else if picks.is_empty() {
+            self.barren += 1;
+            if self.barren >= BARREN_MAX {
+                picks.push((to - 1) as u32);
             }
-            _ => block.entries(),
-        };
-        (self.from, self.to) = (from, to);
-        Ok(())
+        }
+        Ok(Some(()))
+    }
+
+    fn leave_picks(&mut self) {
+        self.picks.clear();
+        self.picked = 0;
+    }
+
+    /// Whether entries of the block under the position are left.
+    #[inline]
+    fn has_entries(&self) -> bool {
+        self.from < self.to || self.picked < self.picks.len()
     }
 
     /// Whether the range is exhausted.
     #[inline]
     pub(super) fn is_done(&self) -> bool {
-        self.from >= self.to && !self.more
+        !self.has_entries() && !self.more
     }
 
-    /// Appends entries until the limit is reached or the range ends.
+    /// Appends entries until the limit is reached or the range ends. `true`: it stopped before that, having read many
+    /// blocks for one entry that is not selected.
     pub(super) fn fill(
         &mut self,
         file: &Arc<SortedFile>,
@@ -168,45 +252,88 @@ impl GroupStream {
         reading: &Reading,
         out: &mut Batch,
         limit: BatchLimit,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<bool> {
         loop {
-            while self.from < self.to {
+            while self.has_entries() {
                 if out.is_full(limit) {
-                    return Ok(());
+                    return Ok(false);
                 }
-                self.decode(file, reading, out, limit)?;
+                self.decode(file, out, limit)?;
+                if std::mem::take(&mut self.barren) >= BARREN_MAX {
+                    return Ok(true);
+                }
             }
-            if !self.more {
-                return Ok(());
+            if !self.more || out.is_full(limit) {
+                return Ok(false);
             }
-            if out.is_full(limit) {
-                return Ok(());
+            match self.next_block(file, end, reading)? {
+                Some(next) => self.enter(file, next, None, end, reading)?,
+                None => {
+                    self.more = false;
+                    self.ahead.finish();
+                }
             }
-            self.enter(file, self.at + 1, None, end, reading)?;
         }
     }
 
-    fn decode(
+    /// The next block that may hold entries of the range; there is one behind this. Blocks that lie between two wanted
+    /// columns of one row are passed over.
+    fn next_block(
         &mut self,
         file: &SortedFile,
+        end: Option<Bound<'_>>,
         reading: &Reading,
-        out: &mut Batch,
-        limit: BatchLimit,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<Option<usize>> {
+        let next = self.at + 1;
+        let (fill, target) = (!reading.skip_cache_fill, &mut self.target);
+        if reading.columns.is_all()
+            || !self.index.inside_row(file, next, target, fill)?
+            || !first_wanted(&reading.columns, target)
+        {
+            return Ok(Some(next));
+        }
+        let wanted = Bound::new(self.target.as_ref(), false);
+        let found = self.index.find(file, wanted, fill)?;
+        if found <= next {
+            return Ok(Some(next));
+        }
+        self.ahead.keep_from(found);
+        let is_behind = match end {
+            None => false,
+            // Exact: where wanted keys begin stands against the end of the range.
+            Some(end) => wanted.is_behind(end),
+        };
+        Ok((!is_behind).then_some(found))
+    }
+
+    fn decode(&mut self, file: &SortedFile, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
         let Some(block) = &self.block else {
             return Err(Error::new(ErrorKind::Internal, "a block was not loaded"));
         };
+        let is_run = self.from < self.to;
+        let first = match self.picks.get(self.picked) {
+            Some(pick) if !is_run => *pick as usize,
+            _ => self.from,
+        };
         // The limit of bytes is kept up to one block: entries are taken to be of average size.
         let average = (block.raw_len() / block.entries())
-            .saturating_add(block.row_len(self.from))
+            .saturating_add(block.row_len(first))
             .saturating_add(1);
         let room = limit.bytes.saturating_sub(out.content_len()) / average + 1;
-        let count = (self.to - self.from)
+        let left = match is_run {
+            true => self.to - self.from,
+            false => self.picks.len() - self.picked,
+        };
+        let count = left
             .min(limit.entries.saturating_sub(out.len()))
             .min(room)
             .max(1);
-        let first = out.len();
-        let decoded = block.decode(self.from, self.from + count, out, &mut self.scratch);
+        let decoded = if is_run {
+            block.decode(self.from, self.from + count, out, &mut self.scratch)
+        } else {
+            let picks = self.picks.get(self.picked..self.picked + count);
+            block.decode_picks(picks.unwrap_or_default(), out, &mut self.scratch)
+        };
         match decoded {
             Ok(()) => {}
             Err(DecodeError::Malformed) => return Err(self.malformed(file)),
@@ -216,11 +343,12 @@ impl GroupStream {
                 ));
             }
         }
-        self.from += count;
-        file.metrics().entries_scanned.add(count as u64);
-        if !reading.columns.is_all() {
-            retain_families(out, first, &reading.columns);
+        if is_run {
+            self.from += count;
+        } else {
+            self.picked += count;
         }
+        file.metrics().entries_scanned.add(count as u64);
         Ok(())
     }
 
@@ -233,16 +361,17 @@ impl GroupStream {
         single: bool,
         reading: &Reading,
     ) -> StoreResult<()> {
-        if single && let Some(block) = self.index.residents().get(at) {
-            file.metrics().block_cache_hits.increment();
-            self.block = Some(block);
-            self.at = at;
-            return Ok(());
+        let fill = !reading.skip_cache_fill;
+        if single {
+            let (partition, number) = self.index.at(file, at, fill)?;
+            if let Some(block) = partition.residents().get(number) {
+                file.metrics().block_cache_hits.increment();
+                self.block = Some(block);
+                self.at = at;
+                return Ok(());
+            }
         }
-        let place = self
-            .index
-            .place(at)
-            .ok_or_else(|| file.corrupt(0, "an index is malformed"))?;
+        let place = self.index.place(file, at, fill)?;
         let old = self.block.take();
         self.at = at;
         let sequential = at.checked_sub(1) == self.last && at > 0;
@@ -261,10 +390,10 @@ impl GroupStream {
             self.ahead.recycle(block.into_bytes());
         }
         // A range that ends in this block needs nothing behind it.
-        let start = (sequential || past_cache) && self.goes_on_behind(at, end);
+        let start = (sequential || past_cache) && self.goes_on_behind(file, at, end, fill)?;
         let way = Way {
             file,
-            index: &self.index,
+            index: self.index.index(),
             end,
             past_cache,
         };
@@ -282,8 +411,9 @@ impl GroupStream {
         let id = file.id();
         let kept =
             !past_cache && (!long || file.cache().is_met_again(id, place.offset, block.memory()));
+        let (partition, number) = self.index.at(file, at, fill)?;
         if kept {
-            block.settle(Home::new(self.index.residents(), at));
+            block.settle(Home::new(partition.residents(), number));
         }
         let block = Arc::new(block);
         if kept {
@@ -295,17 +425,28 @@ impl GroupStream {
                 self.spare = gone;
             }
             // After that: what is here looks used to the cache as soon as somebody comes.
-            self.index.residents().put(at, &block);
+            partition.residents().put(number, &block);
         }
         self.block = Some(block);
         Ok(())
     }
 
     /// Whether the block behind block `at` may hold entries of the range.
-    fn goes_on_behind(&self, at: usize, end: Option<Bound<'_>>) -> bool {
+    fn goes_on_behind(
+        &mut self,
+        file: &SortedFile,
+        at: usize,
+        end: Option<Bound<'_>>,
+        fill: bool,
+    ) -> StoreResult<bool> {
         let next = at + 1;
-        next < self.index.blocks()
-            && end.is_none_or(|end| self.index.compare(next, end) == Some(Ordering::Less))
+        if next >= self.index.blocks() {
+            return Ok(false);
+        }
+        match end {
+            None => Ok(true),
+            Some(end) => Ok(self.index.compare(file, next, end, fill)? == Ordering::Less),
+        }
     }
 
     /// Reads a single block.
@@ -331,34 +472,10 @@ fn is_one_row(start: Bound<'_>, end: Bound<'_>) -> bool {
     start.first_of_row && end.first_of_row && end.key.row.split_last() == Some((&0, start.key.row))
 }
 
-/// Whether a block may hold something to be read; asked before it is decoded.
-fn wanted(block: &Block, reading: &Reading) -> bool {
-    if let Some(admits) = &reading.label_filter
-        && !block.labels().any(|label| admits(label))
-    {
-        return false;
+/// Whether none of a block's labels is admitted; asked before it is decoded.
+fn is_denied(block: &Block, reading: &Reading) -> bool {
+    match &reading.label_filter {
+        Some(admits) => !block.labels().any(|label| admits(label)),
+        None => false,
     }
-    if !reading.columns.is_all()
-        && let Some(mut families) = block.families()
-    {
-        return families.any(|family| reading.columns.contains_family(family));
-    }
-    true
-}
-
-/// Drops the entries from position `first` on whose family is not selected.
-fn retain_families(out: &mut Batch, first: usize, columns: &ColumnSelection) {
-    let mut judged = None;
-    let mut keep = false;
-    out.retain_from(first, |batch, at| {
-        let Some(slot) = batch.slots().get(at) else {
-            return false;
-        };
-        // Families from a dictionary share their span.
-        if judged != Some(slot.family) {
-            judged = Some(slot.family);
-            keep = columns.contains_family(batch.bytes(slot.family));
-        }
-        keep
-    });
 }

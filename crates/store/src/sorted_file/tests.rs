@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use std::path::Path;
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostrakon_cell::{
@@ -10,9 +11,11 @@ use ostrakon_cell::{
 };
 use proptest::prelude::*;
 
+use super::format::PartPlace;
+use super::index::IndexCursor;
 use super::{
-    FileIterator, FilterFunctor, FilterOptions, LocalityGroup, SortedFile, SortedFileWriter,
-    WriterOptions,
+    FileIterator, FilterFunctor, FilterOptions, LocalityGroup, Origin, SortedFile,
+    SortedFileWriter, WriterOptions,
 };
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::Fence;
@@ -171,9 +174,11 @@ fn options() -> impl Strategy<Value = WriterOptions> {
         ..FilterOptions::default()
     }));
     let groups = proptest::collection::vec(proptest::collection::vec(part(), 0..3), 0..3);
-    (1000..8000_usize, compression, filter, groups).prop_map(
-        |(block_bytes, compression, filter, groups)| WriterOptions {
+    let index = prop_oneof![64..400_usize, Just(32 << 10)];
+    (1000..8000_usize, index, compression, filter, groups).prop_map(
+        |(block_bytes, index_partition_bytes, compression, filter, groups)| WriterOptions {
             block_bytes,
+            index_partition_bytes,
             compression,
             filter,
             locality_groups: groups
@@ -183,6 +188,7 @@ fn options() -> impl Strategy<Value = WriterOptions> {
                     families,
                 })
                 .collect(),
+            ..WriterOptions::default()
         },
     )
 }
@@ -253,7 +259,7 @@ proptest! {
             0..12,
         ),
         cuts in (proptest::collection::vec(any::<usize>(), 0..4), any::<u8>()),
-        families in proptest::collection::vec(any::<usize>(), 0..3),
+        chosen in proptest::collection::vec((any::<usize>(), any::<bool>()), 0..3),
         limit in (1..400_usize, 1..20_000_usize),
         bypass: bool,
     ) {
@@ -274,21 +280,30 @@ proptest! {
             iterator = iterator.without_cache_fill();
         }
         let limit = BatchLimit { entries: limit.0, bytes: limit.1 };
-        let columns = ColumnSelection::new(families.iter()
-            .filter_map(|at| entries.get(at % entries.len().max(1)))
-            .map(|entry| Column::family(entry.key.family.clone())));
+        let columns = ColumnSelection::new(chosen.iter()
+            .filter_map(|(at, whole)| Some((entries.get(at % entries.len().max(1))?, whole)))
+            .map(|(entry, whole)| Column {
+                family: entry.key.family.clone(),
+                qualifier: (!whole).then(|| entry.key.qualifier.clone()),
+            }));
         for (round, range) in ranges(&entries, &picks).into_iter().enumerate() {
             let columns = if round % 2 == 0 { ColumnSelection::all() } else { columns.clone() };
             let expected: Vec<Entry> = entries.iter()
                 .filter(|entry| range.contains(entry.key.as_ref()))
-                .filter(|entry| columns.contains_family(&entry.key.family))
+                .filter(|entry| columns.contains_key(entry.key.as_ref()))
                 .filter(|entry| fences.iter().any(|fence| fence.contains(&entry.key.row)))
                 .cloned()
                 .collect();
-            let mut found = read(&mut iterator, &range, &columns, limit);
+            let read = |iterator: &mut dyn SortedKeyValueIterator, limit| {
+                let mut found = read(iterator, &range, &columns, limit);
+                // Now and then an entry of another column comes along.
+                found.retain(|entry| columns.contains_key(entry.key.as_ref()));
+                found
+            };
+            let mut found = read(&mut iterator, limit);
             // Equal keys from different groups cannot be, so order is exact.
             prop_assert_eq!(&found, &expected, "{:?}", range);
-            found = read(&mut *iterator.deep_copy(), &range, &columns, BatchLimit::default());
+            found = read(&mut *iterator.deep_copy(), BatchLimit::default());
             prop_assert_eq!(&found, &expected, "copy, {:?}", range);
         }
     }
@@ -329,10 +344,17 @@ fn specimen() -> (Vec<Entry>, WriterOptions) {
     entries.sort_by(|a, b| a.key.cmp(&b.key));
     let options = WriterOptions {
         block_bytes: 1024,
+        // Of one group the index is cut, of the other it is not.
+        index_partition_bytes: 200,
         locality_groups: vec![LocalityGroup {
             name: "names".to_owned(),
             families: vec![b"name".to_vec()],
         }],
+        origin: Some(Origin {
+            number: 12,
+            table: 3,
+        }),
+        identity: NonZeroU64::new(0x0123_4567_89ab_cdef),
         ..WriterOptions::default()
     };
     (entries, options)
@@ -422,7 +444,7 @@ fn a_newer_file_is_known_as_such() {
     write(&disk, &entries, options);
     let mut bytes = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
     let footer = bytes.len() - super::format::FOOTER_BYTES;
-    bytes[footer + 24] = 2;
+    bytes[footer + 24] += 1;
     let sum = crate::codec::checksum(&bytes[footer..footer + 28]).to_le_bytes();
     bytes[footer + 28..footer + 32].copy_from_slice(&sum);
     replace(&disk, &bytes);
@@ -443,14 +465,16 @@ proptest! {
         let mut bytes = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
         let (file, _) = open(&disk);
         let description = file.description().unwrap();
-        let mut places = vec![file.description_place().unwrap()];
+        let footer = file.footer().unwrap();
+        let mut places = vec![footer.description];
         places.extend(description.partitions.iter().map(|partition| partition.place));
         for group in 0..description.groups.len() {
             places.push(description.groups[group].index);
             let index = file.index(&description, group).unwrap();
-            places.extend((0..index.blocks()).map(|at| {
-                let place = index.place(at).unwrap();
-                super::format::PartPlace { offset: place.offset, bytes: u64::from(place.bytes) }
+            places.extend((0..index.partitions()).filter_map(|at| index.place_of(at)).map(PartPlace::from));
+            let mut cursor = IndexCursor::new(index);
+            places.extend((0..cursor.blocks()).map(|at| {
+                PartPlace::from(cursor.place(&file, at, true).unwrap())
             }));
         }
         let place = places[which % places.len()];
@@ -460,7 +484,8 @@ proptest! {
             let at = if near { at % room.min(40) } else { at % room };
             bytes[start + 5 + at] = byte;
         }
-        let sum = crate::codec::checksum(&bytes[start..end]) ^ place.offset as u32;
+        let mark = place.offset as u32 ^ footer.identity as u32 ^ (footer.identity >> 32) as u32;
+        let sum = crate::codec::checksum(&bytes[start..end]) ^ mark;
         bytes[end..end + 4].copy_from_slice(&sum.to_le_bytes());
         replace(&disk, &bytes);
         let (file, _) = open(&disk);
@@ -735,26 +760,46 @@ fn few_open_files_serve_many() {
     assert!(blocks + parts <= 1 << 20, "{blocks} and {parts} bytes held");
 }
 
-const FIXTURE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../fixtures/sorted-file-v1/specimen.sf"
-);
+fn fixture(version: u32) -> PathBuf {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    repository.join(format!("fixtures/sorted-file-v{version}/specimen.sf"))
+}
 
-/// Version 1 stays readable. If the file is missing this test writes it: commit what it wrote.
+/// Every version stays readable. If the newest file is missing run the test below: commit what it wrote.
 #[test]
-fn a_file_of_version_1_is_read() {
-    let (entries, _) = specimen();
-    let disk = crate::vfs::RealVfs::shared();
-    let path = Path::new(FIXTURE);
-    assert!(
-        disk.exists(path).unwrap(),
-        "a new format needs a fixture: run writes_the_fixture_of_this_format"
-    );
-    let metrics = Arc::new(Metrics::default());
-    let cache = BlockCache::new(CacheOptions::default(), metrics.clone()).unwrap();
-    let file = SortedFile::open(&disk, path, 1, &cache, &metrics).unwrap();
-    file.verify(&mut |_| {}).unwrap();
-    assert_eq!(try_read(&file).unwrap(), entries);
+fn files_of_all_versions_are_read() {
+    let (entries, options) = specimen();
+    let real = crate::vfs::RealVfs::shared();
+    for version in 1..=super::format::VERSION {
+        let path = fixture(version);
+        assert!(
+            real.exists(&path).unwrap(),
+            "a new format needs a fixture: run writes_the_fixture_of_this_format"
+        );
+        let metrics = Arc::new(Metrics::default());
+        let cache = BlockCache::new(CacheOptions::default(), metrics.clone()).unwrap();
+        let file = SortedFile::open(&real, &path, 1, &cache, &metrics).unwrap();
+        file.verify(&mut |_| {}).unwrap();
+        file.check_outline().unwrap();
+        assert_eq!(try_read(&file).unwrap(), entries);
+        let (identity, origin) = match version {
+            1 => (0, None),
+            _ => (0x0123_4567_89ab_cdef, options.origin),
+        };
+        assert_eq!(file.summary().unwrap().identity, identity);
+        assert_eq!(file.description().unwrap().origin, origin);
+    }
+    let disk = disk();
+    write_all(&disk, Path::new(PATH), &entries, options);
+    let now = disk.read_to_vec(Path::new(PATH), 1 << 20).unwrap();
+    let then = real.read_to_vec(&fixture(super::format::VERSION), 1 << 20);
+    assert!(now == then.unwrap(), "the bytes of this version changed");
+}
+
+fn write_all(disk: &Arc<dyn Vfs>, path: &Path, entries: &[Entry], options: WriterOptions) {
+    let mut writer = SortedFileWriter::create(disk, path, options).unwrap();
+    writer.append(&batch_of(entries), 0..entries.len()).unwrap();
+    writer.finish().unwrap();
 }
 
 #[test]
@@ -762,14 +807,10 @@ fn a_file_of_version_1_is_read() {
 fn writes_the_fixture_of_this_format() {
     let (entries, options) = specimen();
     let disk = crate::vfs::RealVfs::shared();
-    let path = Path::new(FIXTURE);
-    assert!(!disk.exists(path).unwrap(), "it is there");
+    let path = fixture(super::format::VERSION);
+    assert!(!disk.exists(&path).unwrap(), "it is there");
     disk.create_dir_all(path.parent().unwrap()).unwrap();
-    let mut writer = SortedFileWriter::create(&disk, path, options).unwrap();
-    writer
-        .append(&batch_of(&entries), 0..entries.len())
-        .unwrap();
-    writer.finish().unwrap();
+    write_all(&disk, &path, &entries, options);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reads a whole file and compares everything it says with what it holds.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use ostrakon_cell::{Batch, Key, KeyRef};
 
@@ -8,9 +9,10 @@ use super::block::DecodeScratch;
 use super::bound::Bound;
 use super::filter::{Bloom, FilterFunctor, KeyHash};
 use super::format::{Description, FOOTER_BYTES, HEADER_BYTES, PartPlace, check_header};
+use super::index::GroupIndex;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
-use crate::error::{Error, StoreResult};
+use crate::error::StoreResult;
 
 /// What the entries of all groups come to.
 struct Totals {
@@ -30,12 +32,14 @@ impl SortedFile {
     /// # Errors
     /// The first thing that is wrong: `Corruption` with file and offset, `NewerFormat`, those of the disk.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> StoreResult<()> {
-        // A fresh look at footer and description: those cached may be older than the damage.
-        let description_place = self.description_place()?;
-        let description = self.read_description(description_place)?;
+        // A fresh look: file, footer and description that are known may be older than the damage.
+        self.forget_handle();
+        let footer = self.footer()?;
+        let description_place = footer.description;
+        let description = self.read_description(&footer)?;
         let mut header = [0; HEADER_BYTES];
         self.handle()?.read_at(0, &mut header)?;
-        check_header(&header).map_err(|error| self.format_error(0, error))?;
+        check_header(&header, footer.version).map_err(|error| self.format_error(0, error))?;
         let mut blooms = Vec::new();
         let mut parts = vec![description_place];
         for partition in &description.partitions {
@@ -91,12 +95,27 @@ impl SortedFile {
         let (mut stored, mut buffer) = (Vec::new(), Vec::new());
         let mut batch = Batch::new();
         let mut last: Option<Key> = None;
-        let mut entries = 0;
-        for block_at in 0..index.blocks() {
-            let place = index
+        let (mut entries, mut entries_before) = (0, 0);
+        let mut partition = match index.one() {
+            Some(one) => one.clone(),
+            None => Arc::new(self.read_partition(&index, 0)?),
+        };
+        for (partition_at, block_at) in blocks_of(&index) {
+            if block_at == 0 {
+                if let Some(place) = index.place_of(partition_at) {
+                    partition = Arc::new(self.read_partition(&index, partition_at)?);
+                    parts.push(place.into());
+                }
+                let before = index.entries_of(partition_at).map(|of| of.start);
+                if before != Some(entries) {
+                    return Err(self.bad_index(description, group));
+                }
+                entries_before = entries;
+            }
+            let place = partition
                 .place(block_at)
                 .ok_or_else(|| self.bad_index(description, group))?;
-            if index.entries_before(block_at) != Some(entries)
+            if partition.entries_before(block_at) != Some(entries - entries_before)
                 || place
                     .offset
                     .checked_add(u64::from(place.bytes))
@@ -104,10 +123,7 @@ impl SortedFile {
             {
                 return Err(self.bad_index(description, group));
             }
-            parts.push(PartPlace {
-                offset: place.offset,
-                bytes: u64::from(place.bytes),
-            });
+            parts.push(place.into());
             stored.resize(place.bytes as usize, 0);
             handle.read_at(place.offset, &mut stored)?;
             let block = self.decode_block(place, &stored, buffer, &mut decompressor)?;
@@ -140,12 +156,17 @@ impl SortedFile {
             else {
                 return Err(wrong("a block is empty"));
             };
-            let before_first =
-                index.compare(block_at, Bound::new(first.key, true)) == Some(Ordering::Less);
-            let behind_last = last.as_ref().is_none_or(|last| {
-                index.compare(block_at, Bound::new(last.as_ref(), false)) != Some(Ordering::Less)
-            });
-            if !before_first || !behind_last {
+            let separates = |compare: &dyn Fn(Bound<'_>) -> Option<Ordering>| {
+                let before_first = compare(Bound::new(first.key, true)) == Some(Ordering::Less);
+                let behind_last = last.as_ref().is_none_or(|last| {
+                    compare(Bound::new(last.as_ref(), false)) != Some(Ordering::Less)
+                });
+                before_first && behind_last
+            };
+            let of_root = index.residents().is_none()
+                || block_at > 0
+                || separates(&|bound| index.compare_partition(partition_at, bound));
+            if !of_root || !separates(&|bound| partition.compare(block_at, bound)) {
                 return Err(self.bad_index(description, group));
             }
             if totals
@@ -192,19 +213,14 @@ impl SortedFile {
         }
         Ok(())
     }
+}
 
-    pub(super) fn format_error(&self, offset: u64, error: super::format::FormatError) -> Error {
-        use super::format::FormatError;
-        match error {
-            FormatError::Corrupt(what) => self.corrupt(offset, what),
-            FormatError::Newer(version) => Error::new(
-                crate::error::ErrorKind::NewerFormat,
-                "the file was written by a newer version; use that one to read it",
-            )
-            .with("file", self.path().display())
-            .with("version", version),
-        }
-    }
+/// The blocks of an index: the number of the partition, and that of the block in it.
+pub(super) fn blocks_of(index: &GroupIndex) -> impl Iterator<Item = (usize, usize)> {
+    (0..index.partitions()).flat_map(|partition| {
+        let blocks = index.blocks_of(partition).map_or(0, |blocks| blocks.len());
+        (0..blocks).map(move |block| (partition, block))
+    })
 }
 
 fn belongs(description: &Description, group: usize, family: &[u8]) -> bool {

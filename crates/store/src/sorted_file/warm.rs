@@ -45,8 +45,12 @@ impl Warmer {
         };
         self.blocks.clear();
         self.blocks.extend(rows.clone().map(|row| {
-            let at = index.find(Bound::before_row(row))?;
-            index.residents().peek(at)
+            let bound = Bound::before_row(row);
+            let partition = match index.residents() {
+                None => index.one()?.clone(),
+                Some(partitions) => partitions.peek(index.find_partition(bound)?)?,
+            };
+            partition.residents().peek(partition.find(bound)?)
         }));
         let known = || {
             let all = self.blocks.iter().zip(rows.clone());

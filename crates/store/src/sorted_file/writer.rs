@@ -14,6 +14,7 @@ use super::format::{
 };
 use super::index::{BlockPlace, IndexBuilder};
 use super::options::WriterOptions;
+use crate::clock::Random;
 use crate::codec::{BlockCodec, Compression, Compressor, RAW_BYTES_MAX};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{StreamingFile, Vfs};
@@ -24,6 +25,8 @@ const WRITE_BYTES: usize = 256 << 10;
 /// What a file holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
+    /// Tells the file from all others; 0 for a file of version 1, which has none.
+    pub identity: u64,
     /// Length of the file.
     pub bytes: u64,
     /// Number of entries, delete markers included.
@@ -56,6 +59,7 @@ pub struct SortedFileWriter {
     path: PathBuf,
     /// `None` once it is being finished.
     file: Option<Box<dyn StreamingFile>>,
+    identity: u64,
     /// Whether finishing began and did not end.
     unfinished: bool,
     options: WriterOptions,
@@ -86,6 +90,7 @@ impl SortedFileWriter {
         mut options: WriterOptions,
     ) -> StoreResult<Self> {
         options.block_bytes = options.block_bytes.clamp(1 << 10, 16 << 20);
+        options.index_partition_bytes = options.index_partition_bytes.clamp(1 << 6, 16 << 20);
         // A block's last entry and its heads come on top, and allocators have classes: a little more than 32 KiB takes 40.
         let full_block = options.block_bytes - options.block_bytes / 32;
         let compressor = Compressor::new(options.compression)?;
@@ -98,17 +103,19 @@ impl SortedFileWriter {
         let groups = (0..=options.locality_groups.len())
             .map(|_| GroupWriter {
                 builder: BlockBuilder::new(),
-                index: IndexBuilder::default(),
+                index: IndexBuilder::new(options.index_partition_bytes),
                 last_key: None,
             })
             .collect();
         let filter = options
             .filter
             .map(|filter| FilterBuilder::new(filter.functor, filter.error_rate));
+        let origin = options.origin;
         let mut out = Vec::with_capacity(WRITE_BYTES + 2 * options.block_bytes);
         put_header(&mut out);
         Ok(Self {
             file: Some(vfs.create_streaming(path)?),
+            identity: options.identity.map_or_else(fresh_identity, u64::from),
             unfinished: false,
             vfs: vfs.clone(),
             path: path.to_owned(),
@@ -124,6 +131,7 @@ impl SortedFileWriter {
             last_row: Vec::new(),
             entries: 0,
             description: Description {
+                origin,
                 oldest: i64::MAX,
                 newest: i64::MIN,
                 ..Description::default()
@@ -259,11 +267,16 @@ impl SortedFileWriter {
         }
         self.description.functor = self.filter.as_ref().map(FilterBuilder::functor);
         for at in 0..self.groups.len() {
-            let Some(group) = self.groups.get(at) else {
+            self.write_index_rest(at)?;
+            let Some(GroupWriter { index, .. }) = self.groups.get(at) else {
                 continue;
             };
-            let (bytes, entries) = (group.index.encode(), group.index.entries());
-            let blocks = group.index.blocks();
+            let partitioned = index.is_partitioned();
+            let bytes = match partitioned {
+                true => index.root(),
+                false => index.partition(),
+            };
+            let (blocks, entries) = (index.blocks(), index.entries());
             let named = self.options.locality_groups.get(at);
             let (name, families) = named.map_or_else(Default::default, |group| {
                 (group.name.as_bytes().to_vec(), group.families.clone())
@@ -273,6 +286,7 @@ impl SortedFileWriter {
                 name,
                 families,
                 index,
+                partitioned,
                 blocks,
                 entries,
             });
@@ -281,7 +295,7 @@ impl SortedFileWriter {
         self.description.last_row = std::mem::take(&mut self.last_row);
         let description = self.description.encode();
         let place = self.write_part(&description)?;
-        put_footer(place, &mut self.out);
+        put_footer(place, self.identity, &mut self.out);
         self.flush()?;
         let Some(file) = self.file.take() else {
             return Err(Error::new(
@@ -296,7 +310,7 @@ impl SortedFileWriter {
         }
         self.unfinished = false;
         let description = std::mem::take(&mut self.description);
-        Ok(description.summary(self.written))
+        Ok(description.summary(self.written, self.identity))
     }
 
     #[cold]
@@ -315,9 +329,9 @@ impl SortedFileWriter {
     }
 
     /// Writes the block that a group has collected.
-    fn write_block(&mut self, group: usize) -> StoreResult<()> {
+    fn write_block(&mut self, at: usize) -> StoreResult<()> {
         let offset = self.offset();
-        let Some(group) = self.groups.get_mut(group) else {
+        let Some(group) = self.groups.get_mut(at) else {
             return Ok(());
         };
         group
@@ -344,7 +358,7 @@ impl SortedFileWriter {
                 self.raw = Vec::new();
             }
         }
-        end_frame(&mut self.out, start, codec, raw_len, offset);
+        end_frame(&mut self.out, start, codec, raw_len, offset, self.identity);
         let place = BlockPlace {
             offset,
             bytes: (self.out.len() - start) as u32,
@@ -353,8 +367,35 @@ impl SortedFileWriter {
         self.description.deletes += counts.deletes;
         self.description.oldest = self.description.oldest.min(counts.oldest);
         self.description.newest = self.description.newest.max(counts.newest);
+        let is_full = group.index.is_full();
         if self.out.len() >= WRITE_BYTES {
             self.flush()?;
+        }
+        if is_full {
+            self.write_index_partition(at)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left of a partitioned index. One that was never cut stays whole.
+    fn write_index_rest(&mut self, group: usize) -> StoreResult<()> {
+        let index = self.groups.get(group).map(|group| &group.index);
+        if index.is_some_and(|index| index.is_partitioned() && index.has_rest()) {
+            self.write_index_partition(group)?;
+        }
+        Ok(())
+    }
+
+    fn write_index_partition(&mut self, group: usize) -> StoreResult<()> {
+        let Some(bytes) = self.groups.get(group).map(|group| group.index.partition()) else {
+            return Ok(());
+        };
+        let place = self.write_part(&bytes)?;
+        if let Some(group) = self.groups.get_mut(group) {
+            group.index.end_partition(BlockPlace {
+                offset: place.offset,
+                bytes: place.bytes as u32,
+            });
         }
         Ok(())
     }
@@ -382,6 +423,7 @@ impl SortedFileWriter {
             BlockCodec::None,
             payload.len(),
             offset,
+            self.identity,
         );
         let bytes = (self.out.len() - start) as u64;
         self.flush()?;
@@ -400,6 +442,11 @@ impl SortedFileWriter {
         }
         Ok(())
     }
+}
+
+/// A number that no other file has.
+fn fresh_identity() -> u64 {
+    Random::from_system().next_u64().max(1)
 }
 
 impl Drop for SortedFileWriter {

@@ -79,24 +79,8 @@ impl Store {
             open_files: 1,
         };
         let cache = BlockCache::new(sizes, metrics.clone())?;
-        let candidate = SortedFile::open(&self.context.vfs, from, record.id.0, &cache, &metrics)?;
-        candidate.verify(&mut |_| ())?;
-        let found = candidate.summary()?;
-        let is_same = found.bytes == record.bytes
-            && found.entries == record.entries
-            && found.deletes == record.deletes
-            && found.first_row == record.first_row
-            && found.last_row == record.last_row;
-        if !is_same {
-            return Err(Error::invalid(
-                "this is a sound file, and not the one that the catalog knows under its number: it is of another store, \
-                 or of another time; nothing was changed",
-            )
-            .with("file", from.display())
-            .with("bytes", found.bytes)
-            .with("expected bytes", record.bytes));
-        }
-        Ok(())
+        let candidate = SortedFile::open_known(&self.context.vfs, from, record, &cache, &metrics)?;
+        candidate.verify(&mut |_| ())
     }
 }
 

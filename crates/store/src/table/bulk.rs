@@ -84,6 +84,7 @@ impl BulkWriter for BulkImport {
                 let context = &self.table.context;
                 let id = context.catalog.new_file_id();
                 let options = writer_options(&self.table.config(), IteratorScope::Majc);
+                let options = options.written_as(id, self.table.id);
                 let path = context.files.path(id);
                 self.open = Some((id, SortedFileWriter::create(&context.vfs, &path, options)?));
             }

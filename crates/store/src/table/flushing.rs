@@ -112,6 +112,7 @@ impl TableCore {
         let files = Flush {
             memtable: &snapshot,
             version: &layout,
+            table: self.id,
             ages: AgeRange::at(memtable.age()),
             catalog: &context.catalog,
             registry: &context.files,

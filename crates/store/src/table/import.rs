@@ -131,6 +131,8 @@ impl TableCore {
         let context = &self.context;
         let now = context.clock.now_millis();
         let mut records: Vec<FileRecord> = Vec::with_capacity(candidates.len());
+        let newest = candidates.iter().map(|candidate| candidate.summary.newest);
+        let newest = newest.max().unwrap_or(i64::MIN);
         for candidate in candidates {
             let target = context.files.path(candidate.id);
             taken.push(candidate.id);
@@ -145,7 +147,7 @@ impl TableCore {
             records.push(file_record(candidate.id, candidate.summary, 0, age, now));
         }
         context.vfs.sync_dir(context.files.dir())?;
-        self.publish_import(&mut records, i64::MIN)
+        self.publish_import(&mut records, newest)
     }
 }
 

@@ -6,7 +6,7 @@ use ostrakon_cell::{ErrorKind, IteratorScope, Range};
 use parking_lot::Mutex;
 
 use super::sources::{Stacker, writer_options};
-use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord};
+use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord, TableId};
 use crate::compaction::{Cancel, StoppableIterator, rewrite};
 use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
@@ -24,6 +24,8 @@ pub struct Flush<'a> {
     pub memtable: &'a MemtableSnapshot,
     /// The tablets.
     pub version: &'a TableVersion,
+    /// Whose memtable it is.
+    pub table: TableId,
     /// The memtable's place in the order of the table's data.
     pub ages: AgeRange,
     /// Gives names to files.
@@ -134,7 +136,8 @@ impl Flush<'_> {
                 None => {
                     let id = self.catalog.new_file_id();
                     let (vfs, path) = (self.registry.vfs(), self.registry.path(id));
-                    let writer = SortedFileWriter::create(vfs, &path, options.clone())?;
+                    let options = options.clone().written_as(id, self.table);
+                    let writer = SortedFileWriter::create(vfs, &path, options)?;
                     open.insert((id, writer))
                 }
             };
@@ -162,6 +165,7 @@ pub fn file_record(
         bytes: summary.bytes,
         entries: summary.entries,
         deletes: summary.deletes,
+        identity: summary.identity,
         first_row: summary.first_row,
         last_row: summary.last_row,
         generation,

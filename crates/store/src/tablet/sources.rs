@@ -221,5 +221,6 @@ pub fn writer_options(config: &TableConfig, scope: IteratorScope) -> WriterOptio
                 families: families.clone(),
             })
             .collect(),
+        ..WriterOptions::default()
     }
 }

@@ -131,7 +131,7 @@ impl FileRegistry {
             return Ok(file);
         }
         let path = self.path(record.id);
-        let reader = SortedFile::open(&self.vfs, &path, record.id.0, &self.cache, &self.metrics)?;
+        let reader = SortedFile::open_known(&self.vfs, &path, record, &self.cache, &self.metrics)?;
         let file = Arc::new(TableFile {
             record: record.clone(),
             reader,

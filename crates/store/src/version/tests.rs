@@ -104,6 +104,7 @@ impl Rig {
             deletes: 0,
             first_row: row(*content.keys().next().unwrap()),
             last_row: row(*content.keys().next_back().unwrap()),
+            identity: 0,
             generation: 0,
             ages,
             created_millis: 0,

@@ -17,4 +17,5 @@ mod order;
 mod panics;
 mod scans;
 mod splitting_first;
+mod table_files;
 mod writers;

@@ -10,15 +10,15 @@ use super::lane::BytesLane;
 /// Buffers kept between calls.
 #[derive(Debug, Default)]
 pub(crate) struct DecodeScratch {
-    slots: Vec<Slot>,
-    shared: Vec<u32>,
-    lens: Vec<u32>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) shared: Vec<u32>,
+    pub(super) lens: Vec<u32>,
     ids: Vec<u32>,
-    row: Vec<u8>,
+    pub(super) row: Vec<u8>,
     /// Entries of the block whose row is known to be the one in `row`.
     known: Range<usize>,
-    words: Vec<Span>,
-    labels: Vec<u32>,
+    pub(super) words: Vec<Span>,
+    pub(super) labels: Vec<u32>,
 }
 
 impl DecodeScratch {
@@ -45,10 +45,10 @@ pub(crate) enum DecodeError {
 }
 
 /// Up to so many entries are decoded one by one: setting up lanes costs more than it brings.
-const FEW: usize = 3;
+pub(super) const FEW: usize = 3;
 
 /// Marks a word that is not yet in the batch.
-const ABSENT: u32 = u32::MAX;
+pub(super) const ABSENT: u32 = u32::MAX;
 
 impl Block {
     /// Appends the entries from `from` up to, not including, `to`. On an error the batch holds no further entry, but
@@ -94,7 +94,7 @@ impl Block {
     }
 
     /// Appends one entry.
-    fn decode_one(
+    pub(super) fn decode_one(
         &self,
         at: usize,
         out: &mut Batch,
@@ -398,7 +398,7 @@ impl Block {
 }
 
 #[inline]
-fn put(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
+pub(super) fn put(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
     let start = arena.len();
     arena.extend_from_slice(bytes);
     Span {
@@ -407,7 +407,7 @@ fn put(arena: &mut Vec<u8>, bytes: &[u8]) -> Span {
     }
 }
 
-fn unpack(
+pub(super) fn unpack(
     lane: super::IntLane,
     raw: &[u8],
     from: usize,

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::front::Front;
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
-use super::residents::Home;
+use super::residents::{Home, Resident};
 use crate::codec::ByteReader;
 
 /// Flipping the sign bit makes unsigned order the order of timestamps.
@@ -113,7 +113,7 @@ pub(crate) struct Block {
     front: Front,
     layout: BlockLayout,
     /// Where it is found without asking the cache.
-    home: Option<Home>,
+    home: Option<Home<Block>>,
 }
 
 impl Block {
@@ -144,17 +144,8 @@ impl Block {
     }
 
     /// Tells the block where it will be noted.
-    pub(in crate::sorted_file) fn settle(&mut self, home: Home) {
+    pub(in crate::sorted_file) fn settle(&mut self, home: Home<Self>) {
         self.home = Some(home);
-    }
-
-    /// Notes a use of which the cache has not heard.
-    #[inline]
-    pub(super) fn mark_used(&self) {
-        // Many threads may use a block: they share its line as long as nobody writes.
-        if !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
-        }
     }
 
     /// Whether there was such a use since this was asked last.
@@ -209,11 +200,14 @@ impl Block {
         let lane = self.layout.visibility;
         (0..lane.words().unwrap_or(0)).filter_map(move |id| lane.word(self.raw(), id))
     }
+}
 
-    /// The distinct families of the block, or `None` if there are too many to have a dictionary.
-    pub(crate) fn families(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        let lane = self.layout.family;
-        let words = lane.words()?;
-        Some((0..words).filter_map(move |id| lane.word(self.raw(), id)))
+impl Resident for Block {
+    #[inline]
+    fn mark_used(&self) {
+        // Many threads may use a block: they share its line as long as nobody writes.
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
     }
 }

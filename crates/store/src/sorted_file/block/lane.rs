@@ -341,6 +341,19 @@ impl BytesLane {
         self.data(whole)?.get(start..start.checked_add(len)?)
     }
 
+    /// The strings from entry `at` on, one after another.
+    pub(super) fn walk(&self, whole: &[u8], at: usize) -> Option<LaneWalk> {
+        let start = match self {
+            Self::Plain { .. } => self.locate(whole, at)?.0,
+            Self::Dictionary { .. } => 0,
+        };
+        Some(LaneWalk {
+            lane: *self,
+            at,
+            start,
+        })
+    }
+
     /// The string `id` of the dictionary.
     #[inline]
     pub(super) fn word<'a>(&self, whole: &'a [u8], id: usize) -> Option<&'a [u8]> {
@@ -354,6 +367,31 @@ impl BytesLane {
             Self::Plain { .. } => None,
             Self::Dictionary { count, .. } => Some(*count),
         }
+    }
+}
+
+/// Goes over a lane of byte strings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneWalk {
+    lane: BytesLane,
+    at: usize,
+    /// Where in the data the string of entry `at` begins, in a plain lane.
+    start: usize,
+}
+
+impl LaneWalk {
+    /// The string of the next entry, which must be one of the block.
+    #[inline]
+    pub(super) fn next<'a>(&mut self, whole: &'a [u8]) -> Option<&'a [u8]> {
+        let at = self.at;
+        self.at += 1;
+        let BytesLane::Plain { lens, .. } = &self.lane else {
+            return self.lane.get(whole, at);
+        };
+        let end = self.start.checked_add(lens.get(whole, at)? as usize)?;
+        let string = self.lane.data(whole)?.get(self.start..end)?;
+        self.start = end;
+        Some(string)
     }
 }
 

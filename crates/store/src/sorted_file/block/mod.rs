@@ -4,7 +4,9 @@
 //! decoded without unpacking it first.
 
 mod builder;
+mod choose;
 mod decode;
+mod decode_picks;
 mod format;
 mod front;
 mod lane;
@@ -12,7 +14,8 @@ mod residents;
 mod search;
 
 pub(super) use builder::BlockBuilder;
+pub(super) use choose::{ChoiceScratch, Chosen};
 pub(super) use decode::{DecodeError, DecodeScratch};
 pub(crate) use format::Block;
 pub(super) use lane::{IntLane, put_ints_u64};
-pub(super) use residents::{Home, Residents};
+pub(super) use residents::{Home, Resident, Residents};

@@ -7,19 +7,24 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
-use super::format::Block;
 use crate::codec::prefetch_pointed;
 
-/// The blocks of one index that were put into the cache and are still alive.
-#[derive(Debug)]
-pub(in crate::sorted_file) struct Residents {
-    places: Box<[Mutex<Weak<Block>>]>,
+/// What the cache holds and others find without asking it.
+pub(in crate::sorted_file) trait Resident {
+    /// Notes a use of which the cache has not heard.
+    fn mark_used(&self);
 }
 
-impl Residents {
-    pub(in crate::sorted_file) fn new(blocks: usize) -> Arc<Self> {
+/// The blocks of one index, or the leaves of one root, that were put into the cache and are still alive.
+#[derive(Debug)]
+pub(in crate::sorted_file) struct Residents<T> {
+    places: Box<[Mutex<Weak<T>>]>,
+}
+
+impl<T: Resident> Residents<T> {
+    pub(in crate::sorted_file) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self {
-            places: (0..blocks).map(|_| Mutex::default()).collect(),
+            places: (0..places).map(|_| Mutex::default()).collect(),
         })
     }
 
@@ -30,7 +35,7 @@ impl Residents {
 
     /// Block `at` if it is here; the cache will hear that it was used.
     #[inline]
-    pub(in crate::sorted_file) fn get(&self, at: usize) -> Option<Arc<Block>> {
+    pub(in crate::sorted_file) fn get(&self, at: usize) -> Option<Arc<T>> {
         let block = self.peek(at)?;
         block.mark_used();
         Some(block)
@@ -38,19 +43,21 @@ impl Residents {
 
     /// As [`get`](Self::get), but the cache does not hear of it.
     #[inline]
-    pub(in crate::sorted_file) fn peek(&self, at: usize) -> Option<Arc<Block>> {
+    pub(in crate::sorted_file) fn peek(&self, at: usize) -> Option<Arc<T>> {
         let place = self.places.get(at)?.lock();
         prefetch_pointed(place.as_ptr());
         place.upgrade()
     }
 
     /// Notes a block that [knows](Home::new) of its place here and is in the cache.
-    pub(in crate::sorted_file) fn put(&self, at: usize, block: &Arc<Block>) {
+    pub(in crate::sorted_file) fn put(&self, at: usize, block: &Arc<T>) {
         if let Some(place) = self.places.get(at) {
             *place.lock() = Arc::downgrade(block);
         }
     }
+}
 
+impl<T> Residents<T> {
     /// Frees what a dead block left behind, unless another one took its place.
     fn forget(&self, at: usize) {
         if let Some(place) = self.places.get(at) {
@@ -64,14 +71,14 @@ impl Residents {
 
 /// Where a block is noted; it is forgotten there when it dies, else its head would stay allocated.
 #[derive(Debug)]
-pub(in crate::sorted_file) struct Home {
+pub(in crate::sorted_file) struct Home<T> {
     /// Not kept alive: it belongs to the index, whose memory is counted.
-    residents: Weak<Residents>,
+    residents: Weak<Residents<T>>,
     at: usize,
 }
 
-impl Home {
-    pub(in crate::sorted_file) fn new(residents: &Arc<Residents>, at: usize) -> Self {
+impl<T> Home<T> {
+    pub(in crate::sorted_file) fn new(residents: &Arc<Residents<T>>, at: usize) -> Self {
         Self {
             residents: Arc::downgrade(residents),
             at,
@@ -79,7 +86,7 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl<T> Drop for Home<T> {
     fn drop(&mut self) {
         if let Some(residents) = self.residents.upgrade() {
             residents.forget(self.at);
@@ -96,9 +103,9 @@ mod tests {
     use super::*;
     use crate::cache::{BlockCache, CacheOptions};
     use crate::metrics::Metrics;
-    use crate::sorted_file::block::BlockBuilder;
+    use crate::sorted_file::block::{Block, BlockBuilder};
 
-    fn block(residents: &Arc<Residents>, at: usize) -> Arc<Block> {
+    fn block(residents: &Arc<Residents<Block>>, at: usize) -> Arc<Block> {
         let mut builder = BlockBuilder::new();
         builder
             .push(Key::new("row", "f", "q").as_ref(), &[7; 2000], false)
@@ -113,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_block_is_found_as_long_as_it_lives() {
-        let residents = Residents::new(10);
+        let residents = Residents::<Block>::new(10);
         let block = block(&residents, 3);
         assert!(residents.get(3).is_none());
         residents.put(3, &block);
@@ -133,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_block_that_dies_leaves_its_successor_alone() {
-        let residents = Residents::new(10);
+        let residents = Residents::<Block>::new(10);
         let (old, new) = (block(&residents, 3), block(&residents, 3));
         residents.put(3, &old);
         residents.put(3, &new);
@@ -151,7 +158,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::new(1000);
+        let residents = Residents::<Block>::new(1000);
         let add = |at: usize| {
             let block = block(&residents, at);
             cache.put_block(1, at as u64, block.clone());
@@ -189,7 +196,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::new(1000);
+        let residents = Residents::<Block>::new(1000);
         cache.lend(900_000);
         for at in 0..1000 {
             let block = block(&residents, at);
@@ -218,7 +225,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::new(100);
+        let residents = Residents::<Block>::new(100);
         let mut read = Vec::new();
         let mut back = 0;
         for at in 0..100 {

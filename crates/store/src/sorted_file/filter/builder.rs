@@ -4,8 +4,9 @@ use super::format::encode;
 use super::hash::{FilterFunctor, KeyHash};
 use ostrakon_cell::KeyRef;
 
-/// Keys of a partition: eight bytes of memory each while it is collected.
-const PARTITION_KEYS: usize = 1 << 20;
+/// Keys of a partition, which has about 80 KB at the usual error rate: a look-up that does not find it in memory reads
+/// it, so it should not be much more than a block; and the description names each, so they should not be too many.
+const PARTITION_KEYS: usize = 1 << 16;
 
 /// Collects one partition at a time.
 #[derive(Debug)]

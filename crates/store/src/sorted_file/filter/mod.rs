@@ -5,6 +5,6 @@ mod format;
 mod hash;
 
 pub(super) use builder::FilterBuilder;
-pub(super) use format::Bloom;
+pub(crate) use format::Bloom;
 pub use hash::FilterFunctor;
 pub(super) use hash::KeyHash;

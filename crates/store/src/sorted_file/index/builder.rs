@@ -3,14 +3,36 @@
 use ostrakon_cell::KeyRef;
 
 use super::format::{BlockPlace, IndexLanes, put_shortest};
+use crate::codec::varint;
+use crate::sorted_file::block::put_ints_u64;
 
-/// Collects an index: about thirty bytes of memory a block.
-#[derive(Debug, Default)]
+/// Collects an index, one partition at a time: about thirty bytes of memory a block of the present one.
+#[derive(Debug)]
 pub(crate) struct IndexBuilder {
+    /// Bytes after which a partition is full.
+    full: usize,
+    /// The present partition.
     lanes: IndexLanes,
+    /// One separator for each partition that was written.
+    root: IndexLanes,
+    /// Blocks before each partition that was written.
+    blocks_before: Vec<u64>,
+    /// In the partitions that were written.
+    blocks: u64,
 }
 
 impl IndexBuilder {
+    /// Partitions of about so many bytes.
+    pub(crate) fn new(full: usize) -> Self {
+        Self {
+            full,
+            lanes: IndexLanes::default(),
+            root: IndexLanes::default(),
+            blocks_before: Vec::new(),
+            blocks: 0,
+        }
+    }
+
     /// A block begins whose first key is `next`; `last` is the last key of the block before.
     pub(crate) fn begin(&mut self, last: Option<KeyRef<'_>>, next: KeyRef<'_>) {
         put_shortest(last, next, &mut self.lanes.keys);
@@ -19,24 +41,56 @@ impl IndexBuilder {
 
     /// The block begun was written.
     pub(crate) fn end(&mut self, place: BlockPlace, entries: u64) {
-        self.lanes.offsets.push(place.offset);
-        self.lanes.lens.push(u64::from(place.bytes));
-        self.lanes.entries_before.push(self.lanes.entries);
-        self.lanes.entries += entries;
+        self.lanes.put(place, entries);
     }
 
     /// Entries of the blocks written.
     pub(crate) fn entries(&self) -> u64 {
-        self.lanes.entries
+        self.root.entries + self.lanes.entries
     }
 
     /// Number of blocks written.
     pub(crate) fn blocks(&self) -> u64 {
-        self.lanes.offsets.len() as u64
+        self.blocks + self.lanes.offsets.len() as u64
     }
 
-    /// The bytes of the index.
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// Whether the partition should be written before another block begins.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lanes.estimate() >= self.full
+    }
+
+    /// Whether some partition was written, so that there is a root.
+    pub(crate) fn is_partitioned(&self) -> bool {
+        !self.blocks_before.is_empty()
+    }
+
+    /// Whether blocks are in no partition that was written.
+    pub(crate) fn has_rest(&self) -> bool {
+        !self.lanes.offsets.is_empty()
+    }
+
+    /// The bytes of the present partition.
+    pub(crate) fn partition(&self) -> Vec<u8> {
         self.lanes.encode()
+    }
+
+    /// The present partition was written; the next one begins.
+    pub(crate) fn end_partition(&mut self, place: BlockPlace) {
+        let first = self.lanes.key_ends.first().map_or(0, |end| *end as usize);
+        let separator = self.lanes.keys.get(..first).unwrap_or_default();
+        self.root.keys.extend_from_slice(separator);
+        self.root.key_ends.push(self.root.keys.len() as u64);
+        self.blocks_before.push(self.blocks);
+        self.blocks += self.lanes.offsets.len() as u64;
+        self.root.put(place, self.lanes.entries);
+        self.lanes.clear();
+    }
+
+    /// The bytes of the root.
+    pub(crate) fn root(&self) -> Vec<u8> {
+        let mut out = self.root.encode();
+        varint::put_u64(&mut out, self.blocks);
+        put_ints_u64(&self.blocks_before, &mut out);
+        out
     }
 }

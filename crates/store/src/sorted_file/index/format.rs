@@ -1,15 +1,25 @@
 //! Bytes of an index ↔ its lanes.
 //!
+//! An index is one list of separators, or a root over partitions, each of which is such a list. The list:
+//!
 //! ```text
 //! blocks             varint
-//! entries            varint, of the whole group
+//! entries            varint: in these blocks
 //! row prefix         varint length, bytes: what the rows of all separators begin with
 //! order prefixes     8 bytes a block, big-endian: the first bytes of the separator's row behind the prefix
 //! key ends           integer lane: where each separator ends
 //! keys               varint length, bytes
 //! offsets            integer lane: where in the file the block begins
 //! lengths            integer lane: stored bytes of the block
-//! entries before     integer lane: entries of the group in earlier blocks
+//! entries before     integer lane: entries of the list in earlier blocks
+//! ```
+//!
+//! The root is such a list, in which a partition stands where a block stands in others: its first separator, its place,
+//! and the entries of the group before it. Behind the list:
+//!
+//! ```text
+//! all blocks         varint: blocks of the group
+//! blocks before      integer lane: for each partition, the blocks of the group before it
 //! ```
 //!
 //! A separator is the smallest of the short keys that lie behind the last key of the block before and not behind the
@@ -26,15 +36,13 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use ostrakon_cell::{Key, KeyRef};
 use std::cmp::Ordering;
-use std::sync::Arc;
-
-use ostrakon_cell::KeyRef;
 
 use crate::codec::order_prefix;
 use crate::codec::put_length_prefixed;
 use crate::codec::{ByteReader, common_prefix_len, varint};
-use crate::sorted_file::block::{IntLane, Residents, put_ints_u64};
+use crate::sorted_file::block::{IntLane, put_ints_u64};
 use crate::sorted_file::bound::Bound;
 
 /// Where a block lies.
@@ -46,9 +54,9 @@ pub(crate) struct BlockPlace {
     pub(crate) bytes: u32,
 }
 
-/// An index in memory, searched in place.
+/// Separators in memory, searched in place, with what lies behind each.
 #[derive(Debug)]
-pub(crate) struct GroupIndex {
+pub(super) struct Separators {
     bytes: Vec<u8>,
     blocks: usize,
     entries: u64,
@@ -59,12 +67,36 @@ pub(crate) struct GroupIndex {
     offsets: IntLane,
     lens: IntLane,
     entries_before: IntLane,
-    residents: Arc<Residents>,
 }
 
-impl GroupIndex {
-    /// Finds the lanes; `None` if the bytes are no index.
-    pub(crate) fn parse(bytes: Vec<u8>) -> Option<Self> {
+impl Separators {
+    /// Finds the lanes; `None` if the bytes are no list.
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
+        let list = Self::parse_first(bytes)?;
+        list.1.is_empty().then_some(list.0)
+    }
+
+    /// Finds the lanes of a root: also the blocks of the group, and those before each partition.
+    pub(super) fn parse_root(bytes: Vec<u8>) -> Option<(Self, usize, IntLane)> {
+        let (list, rest) = Self::parse_first(bytes)?;
+        let whole = list.bytes.as_slice();
+        let mut reader = ByteReader::new(whole.get(rest)?);
+        let all = usize::try_from(reader.varint_u64()?).ok()?;
+        let before = IntLane::parse(whole, &mut reader, list.blocks)?;
+        reader.is_empty().then_some((list, all, before))
+    }
+
+    /// A number of a lane that stands behind the list.
+    #[inline]
+    pub(super) fn behind(&self, lane: &IntLane, at: usize) -> Option<usize> {
+        if at >= self.blocks {
+            return None;
+        }
+        usize::try_from(lane.get(&self.bytes, at)?).ok()
+    }
+
+    /// The list at the beginning of some bytes, and where the rest lies.
+    fn parse_first(bytes: Vec<u8>) -> Option<(Self, std::ops::Range<usize>)> {
         let whole = bytes.as_slice();
         let mut reader = ByteReader::new(whole);
         let r = &mut reader;
@@ -82,10 +114,8 @@ impl GroupIndex {
         let offsets = IntLane::parse(whole, r, blocks)?;
         let lens = IntLane::parse(whole, r, blocks)?;
         let entries_before = IntLane::parse(whole, r, blocks)?;
-        if !r.is_empty() {
-            return None;
-        }
-        Some(Self {
+        let rest = whole.len() - r.remaining()..whole.len();
+        let list = Self {
             blocks,
             entries,
             row_prefix,
@@ -95,32 +125,26 @@ impl GroupIndex {
             offsets,
             lens,
             entries_before,
-            residents: Residents::new(blocks),
             bytes,
-        })
+        };
+        Some((list, rest))
     }
 
-    pub(crate) fn blocks(&self) -> usize {
+    pub(super) fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Entries of the whole group.
-    pub(crate) fn entries(&self) -> u64 {
+    /// Entries of all its blocks.
+    pub(super) fn entries(&self) -> u64 {
         self.entries
     }
 
     /// Memory held, in bytes.
-    pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + self.residents.memory() + size_of::<Self>()
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.capacity()
     }
 
-    /// The blocks that are in the cache.
-    #[inline]
-    pub(in crate::sorted_file) fn residents(&self) -> &Arc<Residents> {
-        &self.residents
-    }
-
-    pub(crate) fn place(&self, block: usize) -> Option<BlockPlace> {
+    pub(super) fn place(&self, block: usize) -> Option<BlockPlace> {
         if block >= self.blocks {
             return None;
         }
@@ -131,7 +155,7 @@ impl GroupIndex {
     }
 
     /// Entries in the blocks before `block`.
-    pub(crate) fn entries_before(&self, block: usize) -> Option<u64> {
+    pub(super) fn entries_before(&self, block: usize) -> Option<u64> {
         if block >= self.blocks {
             return Some(self.entries);
         }
@@ -141,6 +165,19 @@ impl GroupIndex {
     /// The row all separators begin with.
     fn row_prefix(&self) -> Option<&[u8]> {
         self.bytes.get(self.row_prefix.0..self.row_prefix.1)
+    }
+
+    /// The separator before `block` if its block begins inside a row: the key with a whole row but perhaps a shortened
+    /// column, in a buffer.
+    pub(super) fn inside_row(&self, block: usize, key: &mut Key) -> Option<bool> {
+        let (kind, separator) = self.separator(block)?;
+        if kind == ROW {
+            return Some(false);
+        }
+        key.set(separator);
+        let prefix = self.row_prefix()?;
+        key.row.splice(..0, prefix.iter().copied());
+        Some(true)
     }
 
     /// The separator before `block`: its first byte, and the key, its row without the prefix.
@@ -156,14 +193,14 @@ impl GroupIndex {
     }
 
     /// The row of the separator before `block`: every row of an earlier block is at most this one.
-    pub(crate) fn separator_row(&self, block: usize) -> Option<Vec<u8>> {
+    pub(super) fn separator_row(&self, block: usize) -> Option<Vec<u8>> {
         let mut row = self.row_prefix()?.to_vec();
         row.extend_from_slice(self.separator(block)?.1.row);
         Some(row)
     }
 
     /// How the separator before `block`, a place right before a key, stands to `bound`.
-    pub(crate) fn compare(&self, block: usize, bound: Bound<'_>) -> Option<Ordering> {
+    pub(super) fn compare(&self, block: usize, bound: Bound<'_>) -> Option<Ordering> {
         let prefix = self.row_prefix()?;
         let shared = common_prefix_len(prefix, bound.key.row);
         if shared < prefix.len() {
@@ -202,7 +239,7 @@ impl GroupIndex {
     }
 
     /// The block in which the first key behind `bound` lies, unless that is the very first key of the next one.
-    pub(crate) fn find(&self, bound: Bound<'_>) -> Option<usize> {
+    pub(super) fn find(&self, bound: Bound<'_>) -> Option<usize> {
         let prefix = self.row_prefix()?;
         let shared = common_prefix_len(prefix, bound.key.row);
         if shared < prefix.len() {
@@ -347,7 +384,29 @@ pub(super) struct IndexLanes {
 }
 
 impl IndexLanes {
-    /// The bytes of the index.
+    /// What lies behind the last separator.
+    pub(super) fn put(&mut self, place: BlockPlace, entries: u64) {
+        self.offsets.push(place.offset);
+        self.lens.push(u64::from(place.bytes));
+        self.entries_before.push(self.entries);
+        self.entries += entries;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.key_ends.clear();
+        self.offsets.clear();
+        self.lens.clear();
+        self.entries_before.clear();
+        self.entries = 0;
+    }
+
+    /// About the bytes of the list.
+    pub(super) fn estimate(&self) -> usize {
+        self.keys.len() + 20 * self.key_ends.len()
+    }
+
+    /// The bytes of the list.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.keys.len() + 32 * self.key_ends.len() + 64);
         varint::put_u64(&mut out, self.key_ends.len() as u64);

@@ -67,6 +67,7 @@ impl TableCore {
         )?;
         let id = context.catalog.new_file_id();
         let options = writer_options(&stacker.config, IteratorScope::Majc);
+        let options = options.written_as(id, self.id);
         let mut writer = SortedFileWriter::create(&context.vfs, &context.files.path(id), options)?;
         let range = job.tablet.range();
         let entries = if job.helped && job.bytes() >= HELPED_BYTES {

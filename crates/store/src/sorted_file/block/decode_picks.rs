@@ -1,0 +1,204 @@
+//! Turns some of a block's entries, which need not be neighbours, into a batch.
+
+use ostrakon_cell::{Batch, Slot, Span};
+
+use super::decode::{ABSENT, DecodeError, DecodeScratch, FEW, put, unpack};
+use super::format::Block;
+use super::lane::{BytesLane, RESTART_INTERVAL};
+
+/// Entries that are neighbours this often, on average, are decoded run by run.
+const RUN_MIN: usize = 16;
+
+impl Block {
+    /// Appends the entries at the positions `picks`, which rise. On an error the batch holds no further entry, but its
+    /// arena may have grown.
+    pub(crate) fn decode_picks(
+        &self,
+        picks: &[u32],
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let (Some(&first), Some(&last)) = (picks.first(), picks.last()) else {
+            return Ok(());
+        };
+        let before = out.len();
+        let follows = |pair: &[u32]| pair[1] == pair[0] + 1;
+        let cuts = picks.windows(2).filter(|pair| !follows(pair)).count();
+        let decoded = if picks.len() <= FEW {
+            let mut picks = picks.iter();
+            picks.try_for_each(|at| self.decode_one(*at as usize, out, scratch))
+        } else if picks.len() >= RUN_MIN * (cuts + 1) {
+            let mut runs = picks.chunk_by(|a, b| *b == *a + 1);
+            runs.try_for_each(|run| {
+                let from = run.first().map_or(0, |at| *at as usize);
+                self.decode(from, from + run.len(), out, scratch)
+            })
+        } else {
+            self.gather(picks, first as usize, last as usize, out, scratch)
+        };
+        if decoded.is_err() {
+            out.truncate(before);
+        }
+        decoded
+    }
+
+    fn gather(
+        &self,
+        picks: &[u32],
+        first: usize,
+        last: usize,
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        if last >= self.entries() {
+            return Err(DecodeError::Malformed);
+        }
+        scratch.slots.clear();
+        scratch.slots.resize(picks.len(), Slot::default());
+        let layout = self.layout();
+        let mut gather = || {
+            let arena = out.arena_mut();
+            self.gather_rows(picks, first, last, arena, scratch)?;
+            let family = |slot: &mut Slot, span| slot.family = span;
+            self.gather_bytes(&layout.family, picks, arena, scratch, family)?;
+            let qualifier = |slot: &mut Slot, span| slot.qualifier = span;
+            self.gather_bytes(&layout.qualifier, picks, arena, scratch, qualifier)?;
+            let value = |slot: &mut Slot, span| slot.value = span;
+            self.gather_bytes(&layout.value, picks, arena, scratch, value)
+        };
+        gather().ok_or(DecodeError::Malformed)?;
+        // Spans are 32 bits: what was added must be reachable with them.
+        if out.byte_len() > u32::MAX as usize {
+            return Err(DecodeError::BatchFull);
+        }
+        self.gather_labels(picks, out, scratch)?;
+        for (slot, &at) in scratch.slots.iter_mut().zip(picks) {
+            let at = at as usize;
+            slot.timestamp = self.timestamp(at).ok_or(DecodeError::Malformed)?;
+            slot.deleted = self.deleted(at).ok_or(DecodeError::Malformed)?;
+        }
+        out.extend_slots(&scratch.slots);
+        Ok(())
+    }
+
+    fn gather_rows(
+        &self,
+        picks: &[u32],
+        first: usize,
+        last: usize,
+        arena: &mut Vec<u8>,
+        scratch: &mut DecodeScratch,
+    ) -> Option<()> {
+        let (raw, layout) = (self.raw(), self.layout());
+        scratch.forget_row();
+        let prefix = layout.row_prefix.len;
+        let suffixes = layout.suffixes.of(raw)?;
+        // All rows between are gone over, unless they are many more.
+        let walks = (last - first) / RESTART_INTERVAL <= picks.len();
+        if walks {
+            unpack(layout.row_lens, raw, first, last + 1, &mut scratch.lens)?;
+            unpack(layout.shared, raw, first, last + 1, &mut scratch.shared)?;
+        }
+        let mut at = first;
+        let mut suffix_end = self.row_at(first, &mut scratch.row)?;
+        let mut span = put(arena, &scratch.row);
+        for (slot, &pick) in scratch.slots.iter_mut().zip(picks) {
+            let pick = pick as usize;
+            let mut changed = false;
+            if walks {
+                while at < pick {
+                    at += 1;
+                    let len = *scratch.lens.get(at - first)? as usize;
+                    let shared = (*scratch.shared.get(at - first)? as usize).checked_add(prefix)?;
+                    let added = len.checked_sub(shared)?;
+                    if added == 0 && len == scratch.row.len() {
+                        continue;
+                    }
+                    if shared > scratch.row.len() {
+                        return None;
+                    }
+                    let suffix = suffixes.get(suffix_end..suffix_end.checked_add(added)?)?;
+                    suffix_end += added;
+                    // At a restart nothing but the prefix is shared, though the row may be the same.
+                    if len == scratch.row.len() && scratch.row.get(shared..)? == suffix {
+                        continue;
+                    }
+                    changed = true;
+                    scratch.row.truncate(shared);
+                    scratch.row.extend_from_slice(suffix);
+                }
+            } else if pick > at {
+                at = pick;
+                self.row_at(at, &mut scratch.row)?;
+                let known = span.start as usize..span.start as usize + span.len as usize;
+                changed = arena.get(known)? != scratch.row.as_slice();
+            }
+            if changed {
+                span = put(arena, &scratch.row);
+                if arena.len() > u32::MAX as usize {
+                    return None;
+                }
+            }
+            slot.row = span;
+        }
+        Some(())
+    }
+
+    fn gather_bytes(
+        &self,
+        lane: &BytesLane,
+        picks: &[u32],
+        arena: &mut Vec<u8>,
+        scratch: &mut DecodeScratch,
+        set: impl Fn(&mut Slot, Span),
+    ) -> Option<()> {
+        let raw = self.raw();
+        let slots = scratch.slots.iter_mut().zip(picks);
+        let BytesLane::Dictionary { count, ids, .. } = lane else {
+            for (slot, &at) in slots {
+                set(slot, put(arena, lane.get(raw, at as usize)?));
+            }
+            return Some(());
+        };
+        let absent = Span {
+            start: ABSENT,
+            len: 0,
+        };
+        scratch.words.clear();
+        scratch.words.resize(*count, absent);
+        for (slot, &at) in slots {
+            let id = usize::try_from(ids.get(raw, at as usize)?).ok()?;
+            let span = scratch.words.get_mut(id)?;
+            if span.start == ABSENT {
+                *span = put(arena, lane.word(raw, id)?);
+            }
+            set(slot, *span);
+        }
+        Some(())
+    }
+
+    fn gather_labels(
+        &self,
+        picks: &[u32],
+        out: &mut Batch,
+        scratch: &mut DecodeScratch,
+    ) -> Result<(), DecodeError> {
+        let (raw, lane) = (self.raw(), self.layout().visibility);
+        let BytesLane::Dictionary { count, ids, .. } = lane else {
+            return Err(DecodeError::Malformed);
+        };
+        scratch.labels.clear();
+        scratch.labels.resize(count, ABSENT);
+        for (slot, &at) in scratch.slots.iter_mut().zip(picks) {
+            let id = ids.get(raw, at as usize).ok_or(DecodeError::Malformed)? as usize;
+            let known = scratch.labels.get_mut(id).ok_or(DecodeError::Malformed)?;
+            if *known == ABSENT {
+                let word = lane.word(raw, id).ok_or(DecodeError::Malformed)?;
+                let interned = out.intern_visibility(word);
+                *known = interned.map_err(|_| DecodeError::BatchFull)?;
+            }
+            slot.visibility = *known;
+        }
+        Ok(())
+    }
+}
