@@ -1,16 +1,26 @@
 //! Column selection.
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, Range, Slot, SortedKeyValueIterator,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, Key, Range, Slot, SortedKeyValueIterator,
 };
 
 use crate::error::StoreResult;
-use crate::iterator::filter::read_filtered;
+use crate::iterator::first_wanted;
 
-/// Keeps the columns the seek asked for. Sources may leave out families already; this decides.
+/// After so many entries of one row that are not wanted the source is sought behind them. Reading on costs less before.
+const STEPS: usize = 256;
+
+/// Keeps the columns the seek asked for. Sources may leave out others already; this decides.
+///
+/// Between wanted columns of one row it reads a few entries and then seeks, for sources that leave out nothing.
 pub struct ColumnFilter<I> {
     source: I,
     wanted: ColumnSelection,
+    /// What was sought.
+    range: Range,
+    /// The key passed last, and how many of its row were passed in a row.
+    last: Key,
+    passed: usize,
 }
 
 impl<I: SortedKeyValueIterator> ColumnFilter<I> {
@@ -19,8 +29,72 @@ impl<I: SortedKeyValueIterator> ColumnFilter<I> {
         Self {
             source,
             wanted: ColumnSelection::all(),
+            range: Range::all(),
+            last: Key::default(),
+            passed: 0,
         }
     }
+
+    /// Counts entries from position `first` on, as if none of them were wanted. `true` when it is time to seek.
+    fn pass(&mut self, batch: &Batch, first: usize) -> bool {
+        let (Some(last), Some(count)) =
+            (batch.len().checked_sub(1), batch.len().checked_sub(first))
+        else {
+            return false;
+        };
+        let key = batch.key(last);
+        if self.passed == 0 || batch.row(first) != self.last.row || key.row != self.last.row {
+            // The row of the last entry counts from here on, as far as that is known without looking.
+            let same_row = batch.row(first) == key.row;
+            self.passed = if same_row { count } else { 1 };
+        } else {
+            self.passed += count;
+        }
+        self.last.set(key);
+        self.passed >= STEPS
+    }
+
+    /// Seeks to the next wanted column behind the last entry passed.
+    fn seek_on(&mut self) -> StoreResult<bool> {
+        self.passed = 0;
+        if !first_wanted(&self.wanted, &mut self.last) {
+            return Ok(true);
+        }
+        if self.range.after_end(self.last.as_ref()) {
+            return Ok(false);
+        }
+        let rest = Range::keys(
+            Some(self.last.clone()),
+            true,
+            self.range.end().cloned(),
+            self.range.end_inclusive(),
+        )?;
+        self.source.seek(&rest, &self.wanted)?;
+        Ok(true)
+    }
+}
+
+/// A range of one row without what lies before the first and behind the last wanted column; `None` for others.
+fn narrowed(range: &Range, wanted: &ColumnSelection) -> StoreResult<Option<Range>> {
+    let one_row = match (range.start(), range.end()) {
+        (Some(start), Some(end)) if start.row == end.row => Some(start.row.as_slice()),
+        _ => range.as_row(),
+    };
+    let (Some(row), [first, ..], [.., last]) = (one_row, wanted.columns(), wanted.columns()) else {
+        return Ok(None);
+    };
+    let of = |column: &ostrakon_cell::Column| match &column.qualifier {
+        Some(qualifier) => Range::row_column(row, column.family.as_slice(), qualifier.as_slice()),
+        None => Range::row_family(row, column.family.as_slice()),
+    };
+    let (first, last) = (of(first), of(last));
+    let hull = Range::keys(
+        first.start().cloned(),
+        first.start_inclusive(),
+        last.end().cloned(),
+        last.end_inclusive(),
+    )?;
+    Ok(range.clip(&hull))
 }
 
 fn apply(batch: &mut Batch, first: usize, wanted: &ColumnSelection) {
@@ -57,16 +131,35 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for ColumnFilte
         if self.wanted != *columns {
             self.wanted = columns.clone();
         }
-        self.source.seek(range, columns)
+        if columns.is_all() {
+            return self.source.seek(range, columns);
+        }
+        self.passed = 0;
+        match narrowed(range, columns)? {
+            Some(narrow) => self.range = narrow,
+            None => self.range.clone_from(range),
+        }
+        self.source.seek(&self.range, columns)
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         if self.wanted.is_all() {
             return self.source.next_batch(out, limit);
         }
-        read_filtered(&mut self.source, out, limit, |batch, first, _| {
-            apply(batch, first, &self.wanted);
-        })
+        let first = out.len();
+        // Also of what came before an error only what is wanted goes out.
+        let more = self.source.next_batch(out, limit);
+        if out.len() == first {
+            return more;
+        }
+        let behind = self.pass(out, first);
+        apply(out, first, &self.wanted);
+        if out.len() > first {
+            self.passed = 0;
+        } else if behind && matches!(more, Ok(true)) {
+            return self.seek_on();
+        }
+        more
     }
 
     fn deep_copy(&self) -> BoxedIterator {
@@ -76,7 +169,10 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for ColumnFilte
 
 #[cfg(test)]
 mod tests {
-    use ostrakon_cell::Column;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use ostrakon_cell::{Column, Entry};
 
     use super::*;
     use crate::iterator::testing::{MemorySource, entry, read, show};
@@ -102,5 +198,87 @@ mod tests {
             ["a@1=fr", "b@1=gq"]
         );
         assert!(left(&[Column::new("g", "r")]).is_empty());
+    }
+
+    /// Counts what it hands out.
+    struct Counted(BoxedIterator, Arc<AtomicUsize>);
+
+    impl SortedKeyValueIterator for Counted {
+        fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> StoreResult<()> {
+            self.0.seek(range, columns)
+        }
+
+        fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
+            let first = out.len();
+            let more = self.0.next_batch(out, limit);
+            self.1.fetch_add(out.len() - first, Ordering::Relaxed);
+            more
+        }
+
+        fn deep_copy(&self) -> BoxedIterator {
+            Box::new(Self(self.0.deep_copy(), self.1.clone()))
+        }
+    }
+
+    /// A source that leaves out nothing, as memory is, is sought past what lies between wanted columns of wide rows.
+    #[test]
+    fn wide_rows_are_not_read_through() {
+        let wide = |row: &'static str| {
+            (0..5_000).map(move |at| {
+                let qualifier = format!("{at:05}");
+                entry(row, &qualifier, "", 1, &qualifier)
+            })
+        };
+        let entries: Vec<Entry> = ["a", "b", "c"].into_iter().flat_map(wide).collect();
+        let wanted = [
+            Column::new("f", "00007"),
+            Column::new("f", "04000"),
+            Column::new("g", ""),
+        ];
+        let columns = ColumnSelection::new(wanted);
+        let key = |row: &str, qualifier: &str| Key::new(row, "f", qualifier);
+        let ranges = [
+            (Range::all(), 1_800 * 3),
+            (Range::row("b"), 1_800),
+            (Range::rows("a".."c"), 1_800 * 2),
+            (
+                Range::keys(
+                    Some(key("a", "01000")),
+                    false,
+                    Some(key("b", "04000\0")),
+                    true,
+                )
+                .expect("sound"),
+                1_800 * 2,
+            ),
+            (
+                Range::keys(
+                    Some(key("b", "00007")),
+                    false,
+                    Some(key("b", "00009")),
+                    true,
+                )
+                .expect("sound"),
+                300,
+            ),
+        ];
+        for (range, most) in ranges {
+            for entries_at_once in [1, 7, 100, 1_000] {
+                let count = Arc::new(AtomicUsize::new(0));
+                let source = MemorySource::boxed(entries.clone(), entries_at_once);
+                let mut filter = ColumnFilter::new(Counted(source, count.clone()));
+                let found = read(&mut filter, &range, &columns, entries_at_once).expect("reads");
+                let expected: Vec<Entry> = entries
+                    .iter()
+                    .filter(|entry| range.contains(entry.key.as_ref()))
+                    .filter(|entry| columns.contains_key(entry.key.as_ref()))
+                    .cloned()
+                    .collect();
+                assert_eq!(found, expected, "{range:?}");
+                let steps = count.load(Ordering::Relaxed);
+                let most = most + 6 * entries_at_once;
+                assert!(steps <= most, "{steps} of {most} for {range:?}");
+            }
+        }
     }
 }
