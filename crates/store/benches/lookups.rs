@@ -269,6 +269,42 @@ impl Bench {
     }
 }
 
+impl Bench {
+    /// Look-ups of absent rows where a quarter of the filters is in memory: each reads a part of one.
+    fn filters_four_times_the_cache(&self) {
+        let name = "absent rows, filters 4 x the cache";
+        if !self.wants(name) {
+            return;
+        }
+        let vfs = MemoryVfs::shared();
+        let properties = Properties::from([("table.bloom.enabled".into(), "true".into())]);
+        let first = open(&vfs, 4 << 30, &properties);
+        let rows = fill(&first.table, self.entries, 1, self.look_ups / 20);
+        first.store.close().expect("closed");
+        drop(first);
+        // About ten bits a row, a quarter of the budget is cache.
+        let second = open(&vfs, (self.entries * 10 / 8).max(4 << 20), &properties);
+        let Opened { store, table } = &second;
+        let mut batch = Batch::new();
+        let mut scan = table.scan(&[], &ScanOptions::default()).expect("begun");
+        let ranges: Vec<Range> = rows
+            .iter()
+            .map(|row| Range::row([row, b"~".as_slice()].concat()))
+            .collect();
+        let before = store.metrics();
+        self.rate(name, ranges.len(), || {
+            for range in &ranges {
+                scan.restart(std::slice::from_ref(range))
+                    .expect("restarted");
+                assert!(!scan.next_batch(&mut batch).expect("read"));
+            }
+        });
+        let since = store.metrics().since(&before);
+        let loads = since.index_loads as f64 / ((PASSES + 1) * ranges.len()) as f64;
+        println!("{:<44} {loads:>8.3} parts of filters or indexes read", "");
+    }
+}
+
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let full = arguments.iter().any(|argument| argument == "--bench");
@@ -282,4 +318,5 @@ fn main() {
     };
     bench.cached();
     bench.four_times_the_cache();
+    bench.filters_four_times_the_cache();
 }
