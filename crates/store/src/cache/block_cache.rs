@@ -20,8 +20,8 @@ use crate::vfs::ReadableFile;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
     /// Bytes of uncompressed blocks, partitions of indexes and of filters; default 256 MiB. Descriptions of files and
-    /// roots of indexes, which are small, take what they need up to half of it. Blocks that scans and compactions read ahead are not counted here; they
-    /// take up to a quarter as much beside it.
+    /// roots of indexes, which are small, take what they need up to half of it. Blocks that scans and compactions read
+    /// ahead are not counted here; they take up to a quarter as much beside it.
     pub bytes: u64,
     /// Table files held open; default 512. Opening a file costs a few microseconds; the limit of the process
     /// (`ulimit -n`) must be larger by what else it opens. Running scans may hold some more.

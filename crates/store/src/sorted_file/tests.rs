@@ -471,7 +471,8 @@ proptest! {
         for group in 0..description.groups.len() {
             places.push(description.groups[group].index);
             let index = file.index(&description, group).unwrap();
-            places.extend((0..index.partitions()).filter_map(|at| index.place_of(at)).map(PartPlace::from));
+            let partitions = (0..index.partitions()).filter_map(|at| index.place_of(at));
+            places.extend(partitions.map(PartPlace::from));
             let mut cursor = IndexCursor::new(index);
             places.extend((0..cursor.blocks()).map(|at| {
                 PartPlace::from(cursor.place(&file, at, true).unwrap())
