@@ -18,8 +18,8 @@ use crate::iterator::first_wanted;
 /// A larger buffer for stored bytes is not kept.
 const STORED_BYTES_MAX: usize = 1 << 20;
 
-/// After so many blocks without a selected column one other entry is given out, so that whoever waits for a batch may
-/// look around: a scan can be stopped, and has promised to answer.
+/// After so many blocks without a selected column one other entry is given out, so that the call returns: between calls a
+/// scan can be stopped, and answers in the time that it was given.
 const BARREN_MAX: usize = 64;
 
 /// What a stream is to leave out, and how it uses the cache.
