@@ -12,12 +12,16 @@ mod codes;
 mod entries;
 #[path = "cli/import.rs"]
 mod import;
+#[path = "cli/kills.rs"]
+mod kills;
 #[path = "cli/lab.rs"]
 mod lab;
 #[path = "cli/lending.rs"]
 mod lending;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/noninterference.rs"]
+mod noninterference;
 #[path = "cli/resident.rs"]
 mod resident;
 #[path = "cli/run.rs"]

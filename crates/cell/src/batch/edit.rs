@@ -154,6 +154,22 @@ impl Batch {
         Ok(())
     }
 
+    /// The other way round: moves entries from the front of `rest` to the end of this batch until `limit`
+    /// is reached.
+    ///
+    /// # Errors
+    /// When the arena would pass 4 GiB.
+    pub fn take_within(&mut self, limit: super::BatchLimit, rest: &mut Self) -> Result<()> {
+        let mut labels = super::LabelMap::default();
+        let mut at = 0;
+        while at < rest.len() && !self.is_full(limit) {
+            self.push_from(rest, at, &mut labels)?;
+            at += 1;
+        }
+        rest.drain_front(at);
+        Ok(())
+    }
+
     /// Makes the dictionary what it would be if nothing had been dropped: the labels of the entries in
     /// the order in which they come first. Ids taken before are void.
     pub fn order_labels(&mut self) {

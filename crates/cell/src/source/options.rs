@@ -176,6 +176,10 @@ pub struct ScanOptions {
     pub answer_within: Option<Duration>,
     /// Keeps what [`Scan::unread`](super::Scan::unread) needs, at the cost of a copied key for each batch. Default: no.
     pub resumable: bool,
+    /// Lets the order and the borders of batches depend on nothing but the ranges asked for and the entries given out:
+    /// an unordered scan is then not read tablet by tablet, since tablets are split by entries that its reader may
+    /// not see, too. Set for every scan of a [`ReaderSource`](super::ReaderSource). Default: no.
+    pub confined: bool,
 }
 
 impl Default for ScanOptions {
@@ -192,6 +196,7 @@ impl Default for ScanOptions {
             timeout: None,
             answer_within: None,
             resumable: false,
+            confined: false,
         }
     }
 }

@@ -155,7 +155,11 @@ impl Table for ReaderTable {
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
         self.check(&options.authorizations)?;
-        self.table.scan(ranges, options)
+        let confined = ScanOptions {
+            confined: true,
+            ..options.clone()
+        };
+        self.table.scan(ranges, &confined)
     }
 
     fn properties(&self) -> Result<Properties> {

@@ -18,6 +18,6 @@ pub mod user;
 mod wanted;
 
 pub use merge::MergeIterator;
-pub use system::{EntryCounter, SystemOptions, system_stack};
+pub use system::{EntryCounter, LastRow, SystemOptions, system_stack};
 pub use user::stock_iterators;
 pub(crate) use wanted::first_wanted;

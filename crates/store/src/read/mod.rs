@@ -1,5 +1,6 @@
 //! Reading a table: scans of one thread and of several, their ranges, and what bounds them.
 
+mod first_error;
 mod limits;
 mod memory;
 mod parallel;

@@ -132,10 +132,20 @@ impl ParallelScan {
         }
     }
 
-    /// Pieces of work: several small ranges together, larger ones cut at tablets' ends.
+    /// Pieces of work: several small ranges together, larger ones cut at tablets' ends, unless the scan must not show
+    /// where those are.
     fn pieces(&self) -> Vec<Piece> {
         let layout = &self.serial.snapshot().layout;
         let ranges = self.serial.ranges();
+        if self.serial.options().confined {
+            let firsts = (0..ranges.len()).step_by(RANGES_A_PIECE);
+            return firsts
+                .map(|first| Piece {
+                    ranges: ranges.clone(),
+                    part: first..ranges.len().min(first + RANGES_A_PIECE),
+                })
+                .collect();
+        }
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = 0..0;
         let tablets = layout.tablets();
@@ -203,7 +213,8 @@ impl ParallelScan {
         let wanted = wanted.min(cores.max(2));
         let pieces = self.pieces();
         let whole_tablets = pieces.iter().any(|piece| piece.part.len() == 1);
-        let worth = whole_tablets || self.serial.ranges().len() > SERIAL_RANGES;
+        let confined = self.serial.options().confined;
+        let worth = (whole_tablets && !confined) || self.serial.ranges().len() > SERIAL_RANGES;
         if wanted < 2 || pieces.len() < 2 || !worth {
             return Ok(());
         }

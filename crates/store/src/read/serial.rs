@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use ostrakon_cell::iterator::Interruption;
 use ostrakon_cell::{
-    Authorizations, Batch, BoxedIterator, Interrupt, Key, Range, Scan, ScanOptions,
+    Authorizations, Batch, BoxedIterator, Interrupt, Key, Mark, Range, Scan, ScanOptions,
 };
 
+use super::first_error::{LateError, is_of_entries, settle};
 use super::limits::ScanLimits;
 use super::memory::ScanShare;
 use super::ranges::RangeList;
 use super::source::{Readable, Snapshot};
 use super::warm::Warm;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::iterator::LastRow;
 use crate::sorted_file::LabelFilter;
 use crate::tablet::{Layout, Stacker, tablet_sources};
 
@@ -54,9 +56,13 @@ pub(crate) struct SerialScan {
     current: Option<BoxedIterator>,
     /// Whether that gave more than one batch. Such a stack holds all it may read ahead, and is not kept.
     is_long: bool,
+    /// What iterators gave beyond the caller's limits; the next batch begins with it. So a batch ends where its
+    /// entries say, never where a tablet does: tablets end by what the reader may not see, too.
+    beyond: Batch,
     warm: Warm,
-    /// The last key given out since the ranges were set, of a resumable scan.
+    /// The last key given out since the ranges were set, of a scan that may go back to it.
     given: Option<Key>,
+    late: Option<LateError>,
     failed: Option<Error>,
 }
 
@@ -115,13 +121,15 @@ impl SerialScan {
             stacks: Vec::new(),
             current: None,
             is_long: false,
+            beyond: Batch::new(),
             warm: Warm::default(),
             given: None,
+            late: None,
             failed: None,
         })
     }
 
-    fn set_ranges(&mut self, ranges: &[Range]) {
+    pub(super) fn set_ranges(&mut self, ranges: &[Range]) {
         self.loaded = None;
         match ranges {
             // Looking up row after row allocates nothing.
@@ -139,6 +147,42 @@ impl SerialScan {
         self.tablet = None;
         self.warm.through = 0;
         self.given = None;
+        self.late = None;
+        self.beyond.clear();
+    }
+
+    /// A scan of the same snapshot that goes one entry at a time and remembers where it is.
+    pub(super) fn stepping(&self, options: &ScanOptions, last: LastRow) -> StoreResult<Self> {
+        let mut scan = Self::over(
+            self.source.clone(),
+            self.snapshot.clone(),
+            self.limits.clone(),
+            options,
+        )?;
+        scan.stacker.steps = Some(last);
+        Ok(scan)
+    }
+
+    /// Reads these ranges, which begin behind what was given out, and then fails.
+    pub(super) fn fail_behind(&mut self, ranges: &[Range], late: LateError) {
+        let given = self.given.take();
+        self.current = None;
+        self.set_ranges(ranges);
+        self.given = given;
+        self.late = Some(late);
+    }
+
+    pub(super) fn take_late(&mut self) -> Option<LateError> {
+        self.late.take()
+    }
+
+    /// Whether nothing is left of its ranges.
+    pub(super) fn is_over(&self) -> bool {
+        self.range >= self.last && self.current.is_none() && self.beyond.is_empty()
+    }
+
+    pub(super) fn is_full(&self, batch: &Batch) -> bool {
+        batch.is_full(self.options.batch)
     }
 
     /// Goes to some of other ranges, which must be sorted and disjoint, within the same snapshot.
@@ -153,6 +197,7 @@ impl SerialScan {
         self.tablet = None;
         self.warm.through = piece.start;
         self.given = None;
+        self.beyond.clear();
     }
 
     pub(super) fn source(&self) -> &Arc<dyn Readable> {
@@ -249,10 +294,33 @@ impl SerialScan {
 }
 
 impl SerialScan {
+    /// As [`read`](Self::read). A panic is an error; what it leaves behind is dropped by `fail`, and cleared out of
+    /// the batch.
+    pub(super) fn read_guarded(&mut self, out: &mut Batch) -> StoreResult<bool> {
+        catch_unwind(AssertUnwindSafe(|| self.read(out))).unwrap_or_else(|_| Err(panicked()))
+    }
+
+    /// As [`read_guarded`](Self::read_guarded), for a reader who must not see how far iterators have read ahead.
+    fn read_confined(&mut self, out: &mut Batch) -> StoreResult<bool> {
+        match self.read_guarded(out) {
+            Err(error) if is_of_entries(&error) => settle(self, error, out),
+            Ok(_) if self.late.is_some() && self.is_over() && !self.is_full(out) => {
+                Err(self.late.take().map_or_else(panicked, |late| late.error))
+            }
+            read => read,
+        }
+    }
+
     /// Reads on. `false` at the end; `true` with nothing in `out` only when the time to answer is over.
     fn read(&mut self, out: &mut Batch) -> StoreResult<bool> {
         self.limits.check()?;
         let answer_by = self.limits.answer_by();
+        if !self.beyond.is_empty() {
+            out.take_within(self.options.batch, &mut self.beyond)?;
+            if out.is_full(self.options.batch) {
+                return Ok(true);
+            }
+        }
         loop {
             if self.current.is_none() && !self.next_piece()? {
                 return Ok(!out.is_empty());
@@ -268,6 +336,7 @@ impl SerialScan {
                 self.keep(stack);
             }
             if out.is_full(self.options.batch) {
+                out.move_beyond(self.options.batch, Mark::default(), &mut self.beyond)?;
                 return Ok(true);
             }
             if self.limits.is_past(answer_by) {
@@ -280,6 +349,7 @@ impl SerialScan {
     fn fail(&mut self, error: Error) -> Error {
         self.current = None;
         self.stacks.clear();
+        self.beyond.clear();
         self.source.failed(&error);
         self.failed = Some(error.duplicate());
         error
@@ -307,17 +377,29 @@ impl SerialScan {
         Ok(())
     }
 
-    /// A range as far as nothing of it was given out.
-    fn left_of(&self, range: &Range, is_present: bool) -> Option<Range> {
-        let range = match &self.given {
-            Some(key) => range.after(key.as_ref())?,
-            None => range.clone(),
-        };
-        let tablet = self.tablet.filter(|_| is_present);
-        match tablet.and_then(|tablet| self.snapshot.layout.tablets().get(tablet)) {
-            // Tablets before this one are done with, also those that had nothing to give.
-            Some(tablet) => range.clip(&Range::tablet(tablet.extent.after.as_deref(), None)),
-            None => Some(range),
+    /// The ranges as far as nothing of them was given out.
+    pub(super) fn left(&self) -> Vec<Range> {
+        self.left_from(0)
+    }
+
+    fn left_from(&self, first: usize) -> Vec<Range> {
+        let mut left = Vec::new();
+        let mut range = Range::all();
+        for at in first..self.last {
+            if self.loaded == Some(at) {
+                left.extend(self.left_of(&self.present));
+            } else if self.ranges.read(at, &mut range) {
+                left.extend(self.left_of(&range));
+            }
+        }
+        left
+    }
+
+    /// A range as far as nothing of it was given out. That names keys which the reader got, and no tablets.
+    fn left_of(&self, range: &Range) -> Option<Range> {
+        match &self.given {
+            Some(key) => range.after(key.as_ref()),
+            None => Some(range.clone()),
         }
     }
 }
@@ -328,9 +410,11 @@ impl Scan for SerialScan {
         if let Some(error) = &self.failed {
             return Err(error.duplicate());
         }
-        // What a panic leaves behind is dropped by `fail`, and cleared out of the batch.
-        let read = catch_unwind(AssertUnwindSafe(|| self.read(out)));
-        match read.unwrap_or_else(|_| Err(panicked())) {
+        let read = match self.options.confined {
+            true => self.read_confined(out),
+            false => self.read_guarded(out),
+        };
+        match read {
             Ok(more) => {
                 if out.visibility_count() > 1 {
                     // Tablets and filters may have dropped entries: nothing but the entries decides.
@@ -339,7 +423,10 @@ impl Scan for SerialScan {
                 let metrics = self.source.metrics();
                 metrics.entries_read.add(out.len() as u64);
                 metrics.bytes_read.add(out.content_len() as u64);
-                if self.options.resumable
+                // Behind a batch that is not full there is nothing to go back from.
+                let goes_back = self.options.confined
+                    && (self.is_full(out) || self.options.answer_within.is_some());
+                if (self.options.resumable || goes_back)
                     && let Some(last) = out.len().checked_sub(1)
                 {
                     self.given.get_or_insert_default().set(out.key(last));
@@ -365,17 +452,18 @@ impl Scan for SerialScan {
 
     fn unread(&self) -> StoreResult<Vec<Range>> {
         check_resumable(&self.options)?;
-        let mut left = Vec::new();
-        let mut range = Range::all();
-        for at in self.range..self.last {
-            let is_present = at == self.range;
-            if is_present && self.loaded == Some(at) {
-                left.extend(self.left_of(&self.present, true));
-            } else if self.ranges.read(at, &mut range) {
-                left.extend(self.left_of(&range, is_present));
-            }
-        }
-        Ok(left)
+        // What is still to be given out lies in ranges that may be read already.
+        let first = if self.beyond.is_empty() {
+            self.range
+        } else {
+            0
+        };
+        let left = self.left_from(first);
+        Ok(match &self.late {
+            None => left,
+            // Without the row in front of which the scan stops.
+            Some(late) => Range::merge(left.into_iter().chain(late.behind.clone()).collect()),
+        })
     }
 }
 

@@ -398,6 +398,7 @@ impl TableCore {
             table: status.name.clone(),
             now_millis: self.context.clock.now_millis(),
             answers_early: false,
+            steps: None,
             interrupt: Interrupt::default(),
             look_ahead_bytes: None,
         }

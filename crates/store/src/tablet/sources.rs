@@ -12,7 +12,7 @@ use crate::catalog::{Fence, FileId};
 use crate::codec::Compression;
 use crate::compaction::Cancel;
 use crate::error::StoreResult;
-use crate::iterator::{SystemOptions, system_stack};
+use crate::iterator::{LastRow, SystemOptions, system_stack};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::properties::{BloomFunctor, TableConfig};
 use crate::sorted_file::{FilterFunctor, FilterOptions, LabelFilter, LocalityGroup, WriterOptions};
@@ -33,6 +33,8 @@ pub struct Stacker {
     pub answers_early: bool,
     /// What the iterators poll.
     pub interrupt: Interrupt,
+    /// Where scans remember the row they are at; `None` unless an error is looked for.
+    pub steps: Option<LastRow>,
     /// What a stack may read ahead; `None` for as much as is useful.
     pub look_ahead_bytes: Option<usize>,
 }
@@ -105,6 +107,7 @@ impl Stacker {
             default_label: self.config.default_visibility.clone().unwrap_or_default(),
             deletes_fail: self.config.deletes_fail,
             yields: self.answers_early,
+            steps: self.steps.clone(),
             look_ahead_bytes: self.look_ahead_bytes,
             ..SystemOptions::default()
         }

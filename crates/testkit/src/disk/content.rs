@@ -99,6 +99,13 @@ impl Content {
         }
     }
 
+    /// Other bytes, for programs and on the platter alike.
+    pub(super) fn replace(&mut self, bytes: &[u8]) {
+        self.live = bytes.to_vec();
+        self.durable = bytes.to_vec();
+        self.pending.clear();
+    }
+
     /// Rot: the bit changes for programs and on the platter alike. `false` beyond the end.
     pub(super) fn flip(&mut self, offset: usize, bit: u32) -> bool {
         let mask = 1 << (bit % 8);

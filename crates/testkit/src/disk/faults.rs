@@ -30,11 +30,15 @@ impl Crash {
 pub struct Faults {
     /// So many changing operations (see [`Counters::operations`]) succeed; every later one fails.
     pub fail_after_operations: Option<u64>,
+    /// So many changing operations succeed; the next one fails, and those after it succeed.
+    pub fail_operation: Option<u64>,
     /// So many syncs succeed; the next one fails, and what it should have made durable never will
     /// be. Those after it succeed, as they do on Linux.
     pub fail_sync_after: Option<u64>,
     /// So many reads succeed; every later one fails.
     pub fail_after_reads: Option<u64>,
+    /// So many reads succeed; the next one fails, and those after it succeed.
+    pub fail_read: Option<u64>,
     /// The disk holds so many bytes.
     pub capacity_bytes: Option<u64>,
     /// So many files may be open at a time.

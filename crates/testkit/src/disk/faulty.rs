@@ -83,6 +83,42 @@ impl FaultyVfs {
         Ok(file.is_some_and(|file| file.content.flip(offset as usize, bit)))
     }
 
+    /// The bytes of a file, as programs see them.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn content(&self, path: &Path) -> StoreResult<Vec<u8>> {
+        let state = self.state.lock();
+        let id = state.file_id(Operation::Read, path)?;
+        let file = state.files.get(&id);
+        Ok(file.map_or_else(Vec::new, |file| file.content.live().to_vec()))
+    }
+
+    /// Gives a file other bytes, where it lies.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
+        let mut state = self.state.lock();
+        let id = state.file_id(Operation::Write, path)?;
+        if let Some(file) = state.files.get_mut(&id) {
+            file.content.replace(bytes);
+        }
+        Ok(())
+    }
+
+    /// Removes a file for good.
+    ///
+    /// # Errors
+    /// There is no such file.
+    pub fn take_away(&self, path: &Path) -> StoreResult<()> {
+        let mut state = self.state.lock();
+        state.file_id(Operation::Remove, path)?;
+        state.names.take_away(path);
+        state.forget_unnamed();
+        Ok(())
+    }
+
     /// All files below a directory, at any depth, sorted: where rot may strike.
     #[must_use]
     pub fn files_below(&self, dir: &Path) -> Vec<PathBuf> {

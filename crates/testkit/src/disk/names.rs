@@ -107,6 +107,12 @@ impl Names {
         });
     }
 
+    /// Removes a name for programs and on the platter alike.
+    pub(super) fn take_away(&mut self, path: &Path) {
+        self.live.remove(path);
+        self.durable.remove(path);
+    }
+
     pub(super) fn rename(&mut self, from: &Path, to: &Path) {
         if let Some(node) = self.get(from) {
             self.change(Change::Rename {

@@ -128,11 +128,10 @@ impl State {
         if self.faults.read_only {
             return Some(EROFS);
         }
-        (self
-            .faults
-            .fail_after_operations
-            .is_some_and(|limit| done >= limit))
-        .then_some(EIO)
+        let after = self.faults.fail_after_operations;
+        let fails =
+            after.is_some_and(|limit| done >= limit) || self.faults.fail_operation == Some(done);
+        fails.then_some(EIO)
     }
 
     /// Counts a write of `len` bytes that makes the file `growth` bytes longer.
@@ -184,11 +183,8 @@ impl State {
     pub(super) fn read(&mut self, path: &Path) -> StoreResult<()> {
         let done = self.counters.reads - self.since.reads;
         self.counters.reads += 1;
-        if self
-            .faults
-            .fail_after_reads
-            .is_some_and(|limit| done >= limit)
-        {
+        let after = self.faults.fail_after_reads;
+        if after.is_some_and(|limit| done >= limit) || self.faults.fail_read == Some(done) {
             return Err(refused(Operation::Read, path, EIO));
         }
         Ok(())

@@ -23,10 +23,11 @@ pub fn transcript(source: &dyn Source, seed: u64) -> Result<Vec<String>> {
         let options = scan_options(&mut random);
         let ranges = ranges(&mut random);
         lines.push(format!(
-            "scan {ranges:?} {:?} {:?} {:?}",
+            "scan {ranges:?} {:?} {:?} {:?} ordered {}",
             options.columns.columns(),
             options.batch,
-            options.iterators
+            options.iterators,
+            options.ordered
         ));
         scan(&*table, &ranges, &options, &mut lines);
     }
@@ -51,14 +52,12 @@ fn scan(table: &dyn Table, ranges: &[Range], options: &ScanOptions, lines: &mut 
                 break;
             }
         }
-        if options.ordered {
-            // Of the dictionary: labels and their order, also those that no entry has.
-            let mut line = format!("batch of {} bytes, labels", batch.content_len());
-            for id in 0..batch.visibility_count() as u32 {
-                let _ = write!(line, " {}", Escaped(batch.visibility(id)));
-            }
-            lines.push(line);
+        // Of the dictionary: labels and their order, also those that no entry has.
+        let mut line = format!("batch of {} bytes, labels", batch.content_len());
+        for id in 0..batch.visibility_count() as u32 {
+            let _ = write!(line, " {}", Escaped(batch.visibility(id)));
         }
+        lines.push(line);
         entries.clear();
         entries.extend(
             batch
@@ -66,6 +65,9 @@ fn scan(table: &dyn Table, ranges: &[Range], options: &ScanOptions, lines: &mut 
                 .map(|entry| format!("{} = {}", entry.key, Escaped(entry.value))),
         );
         lines.append(&mut entries);
+        if options.resumable {
+            lines.push(format!("unread {:?}", scan.unread()));
+        }
     }
     lines.push("end".to_owned());
 }
@@ -101,7 +103,10 @@ fn scan_options(random: &mut Random) -> ScanOptions {
             },
             _ => BatchLimit::default(),
         },
-        ordered: true,
+        // So few ranges are read by one thread, in their order.
+        ordered: !random.one_in(3),
+        threads: 2,
+        resumable: random.one_in(2),
         ..ScanOptions::default()
     }
 }

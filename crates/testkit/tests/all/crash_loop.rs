@@ -7,7 +7,7 @@ use ostrakon_cell::{
     Capability, CompactOptions, Mutation, MutationBatch, Scanner, Source, Table, TableOptions,
 };
 use ostrakon_store::{Store, StoreOptions};
-use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
+use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs, rounds_wanted};
 
 use crate::harness::{open, tiny};
 
@@ -93,8 +93,8 @@ fn no_moment_is_a_bad_one_to_die() {
     let total = disk.counters().operations - before;
     drop(store);
     assert!(total > 300, "{total} operations are too few to die at");
-    let points = std::env::var("OSTRAKON_CRASHES").ok();
-    let points = points.and_then(|text| text.parse().ok()).unwrap_or(120);
+    // In full each kind of death at each operation.
+    let points = rounds_wanted(120).min(4 * total);
     for point in 0..points {
         let at = total * point / points;
         let crash = Crash::ALL[(point % 4) as usize];

@@ -6,6 +6,7 @@ mod closing;
 mod crash_loop;
 mod crowd;
 mod examined;
+mod faults;
 mod harness;
 mod histories;
 mod importing;

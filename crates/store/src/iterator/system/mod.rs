@@ -8,6 +8,7 @@ mod deleting;
 mod interruptible;
 mod refusing;
 mod stack;
+mod stepping;
 mod visibility;
 
 pub use columns::ColumnFilter;
@@ -16,4 +17,5 @@ pub use deleting::DeletingIterator;
 pub use interruptible::InterruptibleIterator;
 pub use refusing::RefusingIterator;
 pub use stack::{SystemOptions, system_stack};
+pub use stepping::{LastRow, SteppingIterator};
 pub use visibility::VisibilityFilter;

@@ -8,8 +8,8 @@ use ostrakon_cell::{
 };
 
 use super::{
-    ColumnFilter, CountingIterator, DeletingIterator, EntryCounter, InterruptibleIterator,
-    RefusingIterator, VisibilityFilter,
+    ColumnFilter, CountingIterator, DeletingIterator, EntryCounter, InterruptibleIterator, LastRow,
+    RefusingIterator, SteppingIterator, VisibilityFilter,
 };
 use crate::iterator::MergeIterator;
 
@@ -27,6 +27,8 @@ pub struct SystemOptions {
     /// Scans hand out what they have after each batch of their sources. Default: no, batches are filled
     /// by visible entries.
     pub yields: bool,
+    /// Scans hand on one entry at a time, and remember here which row it was of. Default: no.
+    pub steps: Option<LastRow>,
     /// Counts the entries read from the sources, before any filter. Default: not counted.
     pub read: Option<Arc<EntryCounter>>,
 }
@@ -91,8 +93,13 @@ where
     }
     let visible = VisibilityFilter::new(selected, options.evaluator(&environment.authorizations))
         .yielding(options.yields);
+    let handed_on: BoxedIterator = match &options.steps {
+        None if !options.deletes_fail => return Box::new(visible),
+        None => Box::new(visible),
+        Some(last) => Box::new(SteppingIterator::new(visible, last.clone())),
+    };
     if options.deletes_fail {
-        return Box::new(RefusingIterator::new(visible, environment.table.clone()));
+        return Box::new(RefusingIterator::new(handed_on, environment.table.clone()));
     }
-    Box::new(visible)
+    handed_on
 }

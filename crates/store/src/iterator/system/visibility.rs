@@ -1,8 +1,8 @@
 //! Who may see what.
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BoxedIterator, ColumnSelection, LabelMap, Mark, Range,
-    SortedKeyValueIterator, VisibilityEvaluator,
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, Mark, Range, SortedKeyValueIterator,
+    VisibilityEvaluator,
 };
 
 use crate::error::StoreResult;
@@ -56,18 +56,6 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
         &self.evaluator
     }
 
-    /// Puts out what was appended beyond the limit before, as far as this limit allows.
-    fn put_out(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
-        let mut labels = LabelMap::default();
-        let mut at = 0;
-        while at < self.beyond.len() && !out.is_full(limit) {
-            out.push_from(&self.beyond, at, &mut labels)?;
-            at += 1;
-        }
-        self.beyond.drain_front(at);
-        Ok(())
-    }
-
     /// Takes out what is hidden of what was appended since `mark`.
     fn hide(&mut self, out: &mut Batch, mark: Mark) -> StoreResult<()> {
         let Self {
@@ -109,7 +97,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VisibilityF
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         if !self.beyond.is_empty() {
-            self.put_out(out, limit)?;
+            out.take_within(limit, &mut self.beyond)?;
         }
         while !out.is_full(limit) {
             if self.exhausted {

@@ -118,7 +118,8 @@ impl<R: Reduce> Combiner<R> {
         if let Some(&first) = dropped.peek() {
             out.retain_from(first, |_, at| dropped.next_if_eq(&at).is_none());
         }
-        read.and(combined)
+        // Of two errors the first one in the order of keys.
+        combined.and(read)
     }
 
     /// Combines the columns from position `first` on in place; `begun` says that the values of the
