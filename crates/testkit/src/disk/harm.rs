@@ -144,9 +144,8 @@ pub fn copy_of(disk: &FaultyVfs, directory: &Path) -> StoreResult<FaultyVfs> {
         if let Some(parent) = file.parent() {
             vfs.create_dir_durably(parent)?;
         }
-        let mut writer = vfs.create(&file)?;
-        writer.write_all(&disk.content(&file)?)?;
-        writer.sync()?;
+        drop(vfs.create(&file)?);
+        copy.replace(&file, &disk.content(&file)?)?;
         if let Some(parent) = file.parent() {
             vfs.sync_dir(parent)?;
         }

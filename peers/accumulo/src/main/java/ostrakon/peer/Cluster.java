@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
 import java.util.Set;
 
@@ -41,13 +42,17 @@ final class Cluster implements AutoCloseable {
     var config = new MiniAccumuloConfigImpl(directory.toFile(), PASSWORD);
     config.setNumTservers(1);
     // A machine that compiles meanwhile is slow; the default is 20 seconds.
-    config.setZooKeeperStartupTime(180_000);
+    config.setZooKeeperStartupTime(400_000);
     config.setMemory(ServerType.ZOOKEEPER, 64, MemoryUnit.MEGABYTE);
     config.setMemory(ServerType.MANAGER, 160, MemoryUnit.MEGABYTE);
     config.setMemory(ServerType.TABLET_SERVER, 448, MemoryUnit.MEGABYTE);
     config.setDefaultMemory(96, MemoryUnit.MEGABYTE);
     configure(config);
     var cluster = new MiniAccumuloClusterImpl(config);
+    // Servers whose session ends stop. ZooKeeper allows 40 seconds unless it is told otherwise, and a machine that is
+    // busy may let a process wait for longer.
+    Files.writeString(config.getConfDir().toPath().resolve("zoo.cfg"), "\nmaxSessionTimeout=300000\n",
+        StandardOpenOption.APPEND);
     cluster.start();
     // What it would collect goes with the directory.
     cluster.getClusterControl().stop(ServerType.GARBAGE_COLLECTOR);
@@ -67,6 +72,8 @@ final class Cluster implements AutoCloseable {
     config.setProperty("table.compaction.major.ratio", "1000");
     config.setProperty("table.file.max", "1000");
     config.setProperty("table.durability", "log");
+    config.setProperty("instance.zookeeper.timeout", "240s");
+    config.setProperty("general.rpc.timeout", "300s");
     config.setProperty("manager.fate.threadpool.size", "16");
     config.setProperty("tserver.scan.files.open.max", "1000");
   }

@@ -16,7 +16,7 @@ import org.apache.accumulo.core.client.AccumuloClient;
  */
 final class Player implements AutoCloseable {
   /** Longer than any operation of a script; the cluster repeats some failing operations endlessly. */
-  private static final long SECONDS = 90;
+  private static final long SECONDS = 300;
 
   private interface Play {
     List<String> on(Operation operation) throws Exception;

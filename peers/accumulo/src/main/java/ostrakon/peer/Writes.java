@@ -12,10 +12,14 @@ import org.apache.accumulo.core.client.ConditionalWriter;
 import org.apache.accumulo.core.client.ConditionalWriterConfig;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.MutationsRejectedException;
+import org.apache.accumulo.core.client.TableNotFoundException;
 import org.apache.accumulo.core.data.Condition;
 import org.apache.accumulo.core.data.ConditionalMutation;
 import org.apache.accumulo.core.data.Mutation;
+import org.apache.accumulo.core.data.Range;
+import org.apache.accumulo.core.security.Authorizations;
 import org.apache.accumulo.core.security.ColumnVisibility;
+import org.apache.hadoop.io.Text;
 
 /** Plain and conditional mutations. */
 final class Writes {
@@ -77,7 +81,9 @@ final class Writes {
     var options = new ConditionalWriterConfig().setMaxWriteThreads(1)
         .setAuthorizations(Scans.authorizations(operation.head()));
     var results = new ArrayList<ConditionalWriter.Result>();
-    try (var writer = client.createConditionalWriter(prefix + operation.head().word(0), options)) {
+    String table = prefix + operation.head().word(0);
+    locate(table, mutations);
+    try (var writer = client.createConditionalWriter(table, options)) {
       writer.write(new ArrayList<>(mutations).iterator()).forEachRemaining(results::add);
     }
     var answer = new ArrayList<String>();
@@ -86,6 +92,23 @@ final class Writes {
       answer.add(status(take(results, mutation)));
     }
     return answer;
+  }
+
+  /**
+   * Asks the servers for the tablets of some rows. What the client has to send again, because it knew a wrong
+   * tablet or none, it sends in any order, and the answers to mutations of one row depend on their order.
+   */
+  private void locate(String table, List<ConditionalMutation> mutations) {
+    try (var scanner = client.createScanner(table, Authorizations.EMPTY)) {
+      // No iterator of the table meets an entry.
+      scanner.fetchColumnFamily(new Text("\0 none"));
+      for (var mutation : mutations) {
+        scanner.setRange(Range.exact(new Text(mutation.getRow())));
+        scanner.iterator().hasNext();
+      }
+    } catch (TableNotFoundException | RuntimeException refused) {
+      // The write meets it again, and answers with it.
+    }
   }
 
   /** Results come in any order and with copies of their mutations; equal ones are answered in turn. */
