@@ -26,7 +26,15 @@ fn store() -> Folder {
 const COMMANDS: &[&[&str]] = &[
     &["put", "t", "new", "f", "q", "v"],
     &["delete", "t", "0001", "", "1"],
-    &["delete-rows", "t", "--begin", "0100", "--end", "0200", "--yes"],
+    &[
+        "delete-rows",
+        "t",
+        "--begin",
+        "0100",
+        "--end",
+        "0200",
+        "--yes",
+    ],
     &["table", "create", "other"],
     &["table", "rename", "t", "u"],
     &["table", "clone", "t", "copy"],
@@ -103,7 +111,10 @@ fn a_command_that_is_killed_is_done_whole_or_not_at_all() {
                 now == before || now == after,
                 "{command:?}, killed after part {kill} of {kills}: {now}"
             );
-            assert!(folder.ok(&["check"]).contains(": 0 problems"), "{command:?}");
+            assert!(
+                folder.ok(&["check"]).contains(": 0 problems"),
+                "{command:?}"
+            );
             // What was cut off can be done again.
             if now != after {
                 let again = folder.run(command);

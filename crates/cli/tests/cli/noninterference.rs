@@ -21,7 +21,13 @@ fn entries(seed: usize, hidden: bool) -> String {
         let dice = (at + 300 * seed) * 7919 % 1_000_003;
         let (row, column) = (format!("r{:02}", dice % 40), format!("q{}", dice / 40 % 5));
         let label = ["", "", "A", "A&B", "A|C"][dice / 200 % 5];
-        add(&row, &column, label, at, ["7", "12", "word"][dice / 1000 % 3]);
+        add(
+            &row,
+            &column,
+            label,
+            at,
+            ["7", "12", "word"][dice / 1000 % 3],
+        );
         if hidden {
             let label = [HIDDEN, "A&hidden", "hidden|C"][dice / 77 % 3];
             let value = format!("{HIDDEN}{at}");
@@ -58,12 +64,62 @@ const READING: &[&[&str]] = &[
     &["scan", "t", "-t", "-s", "A,B", "--json"],
     &["scan", "t", "-s", "A,B", "-n", "7"],
     &["scan", "t", "-s", "A", "-p", "r1", "-c", "f:q1"],
-    &["scan", "t", "-s", "A", "-r", "r13", "-r", "r25", "-r", "r13hidden"],
-    &["scan", "t", "-s", "B", "--keys-only", "-b", "r05", "-e", "r30"],
-    &["scan", "t", "-s", "A", "-i", "30,MaxCombiner,type=STRING,all=true,lossy=true"],
-    &["scan", "t", "-s", "A", "-i", "30,SummingCombiner,type=STRING,all=true"],
-    &["scan", "t", "-s", "A", "-i", "30,SummingCombiner,type=STRING,all=true", "--json"],
-    &["scan", "t", "-s", "A", "-i", "30,WholeRowIterator,maxBufferSize=150"],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "A",
+        "-r",
+        "r13",
+        "-r",
+        "r25",
+        "-r",
+        "r13hidden",
+    ],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "B",
+        "--keys-only",
+        "-b",
+        "r05",
+        "-e",
+        "r30",
+    ],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "A",
+        "-i",
+        "30,MaxCombiner,type=STRING,all=true,lossy=true",
+    ],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "A",
+        "-i",
+        "30,SummingCombiner,type=STRING,all=true",
+    ],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "A",
+        "-i",
+        "30,SummingCombiner,type=STRING,all=true",
+        "--json",
+    ],
+    &[
+        "scan",
+        "t",
+        "-s",
+        "A",
+        "-i",
+        "30,WholeRowIterator,maxBufferSize=150",
+    ],
     &["scan", "t", "-s", "A&", "-n", "1"],
     &["-vv", "scan", "t", "-s", "A", "-n", "3"],
     &["export", "t", "-s", "A,B"],

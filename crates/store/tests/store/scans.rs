@@ -8,6 +8,7 @@ use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, EntryRef, Error, ErrorKind, Interrupt,
     IteratorClass, IteratorEnvironment, IteratorOptions, IteratorSetting, Mutation, MutationBatch,
     Range, Result, Scan, ScanOptions, SortedKeyValueIterator, Source, Table, TableOptions,
+    TimeType,
 };
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -481,6 +482,7 @@ fn a_confined_scan_does_not_show_where_tablets_end() {
             let name = format!("t{}{deletes}", splits.len());
             let mut options = TableOptions {
                 splits,
+                time_type: TimeType::Logical,
                 ..TableOptions::default()
             };
             let behavior = ("table.delete.behavior".to_owned(), deletes.to_owned());
