@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test conformance test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test conformance faults test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -13,6 +13,8 @@ CARGO ?= cargo
 # `make bench-compare RIVALS=` leaves it out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
 # the librocksdb.so 11.x of that folder instead (rocksdbjni's shared library has the C interface too).
 RIVALS ?= rocksdb
+# For faults: how many times as many rounds as in `make test`.
+FAULTS ?= 20
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
 
@@ -26,8 +28,8 @@ demo: ## build, ingest millions of entries, walk, verify, kill -9, write a repor
 	@scripts/setup demo
 	@scripts/demo
 
-test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation, Python
-	@scripts/setup python
+test: ## everything a change must pass: format, lints, tests, a real Accumulo, tiny benchmarks, documentation, Python
+	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) clippy -p ostrakon-python -- -D warnings
@@ -43,6 +45,11 @@ test: ## everything a change must pass: format, lints, tests, benchmarks run tin
 conformance: ## random scripts on a real Accumulo and here, answers compared (ARGS="--runs 1000"; ARGS=--help)
 	@scripts/setup java
 	$(CARGO) run -q -p ostrakon-testkit --example conformance -- $(ARGS)
+
+faults: ## harmed files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
+	@scripts/setup
+	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: rot:: trouble::
+	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon --test cli -- kills::
 
 test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
 	@scripts/setup python

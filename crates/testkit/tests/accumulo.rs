@@ -11,7 +11,6 @@ fn scripts() -> std::path::PathBuf {
 }
 
 #[test]
-#[ignore = "starts a real Accumulo and takes minutes: run by `make conformance`"]
 fn accumulo_answers_as_a_store_does() {
     if let Some(notice) = skipped() {
         eprintln!("{notice}");

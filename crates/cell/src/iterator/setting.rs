@@ -76,6 +76,30 @@ impl IteratorSetting {
         self
     }
 
+    /// Checks the iterators of one scan or condition, as Accumulo does: each has a name and a priority of its own.
+    /// Those of the table may have the same ones.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the name or priority that stands there twice.
+    pub fn check_distinct(settings: &[Self]) -> Result<()> {
+        for (at, setting) in settings.iter().enumerate() {
+            for other in settings.iter().take(at) {
+                if other.priority == setting.priority {
+                    return Err(Error::invalid(
+                        "two iterators have the same priority; give each its own, since it is their order",
+                    )
+                    .with("priority", setting.priority));
+                }
+                if other.name == setting.name {
+                    let twice =
+                        Error::invalid("two iterators have the same name; give each its own");
+                    return Err(twice.with("name", &setting.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The properties that carry this setting in the given scopes:
     /// `table.iterator.<scope>.<name>` = `<priority>,<class>` and `….opt.<option>`.
     #[must_use]
@@ -196,5 +220,16 @@ mod tests {
             ("table.iterator.majc.a", "1,X"),
             ("table.iterator.scan.b", "1,Y")
         ]));
+    }
+
+    #[test]
+    fn names_and_priorities_of_a_scan_are_given_once() {
+        let setting = |priority, name: &str| IteratorSetting::new(priority, name, "Class");
+        let check = |other| IteratorSetting::check_distinct(&[setting(1, "a"), other]);
+        assert!(check(setting(2, "b")).is_ok());
+        for (other, says) in [(setting(1, "b"), "priority"), (setting(2, "a"), "name")] {
+            let error = check(other).expect_err("stands there twice");
+            assert!(error.to_string().contains(says), "{error}");
+        }
     }
 }

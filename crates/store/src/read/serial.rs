@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::iterator::Interruption;
 use ostrakon_cell::{
-    Authorizations, Batch, BoxedIterator, Interrupt, Key, Mark, Range, Scan, ScanOptions,
+    Authorizations, Batch, BoxedIterator, Interrupt, IteratorSetting, Key, Mark, Range, Scan,
+    ScanOptions,
 };
 
 use super::first_error::{LateError, is_of_entries, settle};
@@ -72,6 +73,7 @@ impl SerialScan {
         ranges: &[Range],
         options: &ScanOptions,
     ) -> StoreResult<Self> {
+        IteratorSetting::check_distinct(&options.iterators)?;
         let snapshot = Arc::new(source.snapshot());
         let limits = ScanLimits::new(source.clone(), options);
         let mut scan = Self::over(source, snapshot, limits, options)?;

@@ -45,7 +45,8 @@ impl Peer {
     /// Java or Maven is missing, the build fails, or the cluster does not come up; with what to do.
     pub fn start(side_by_side: usize) -> Result<Self, String> {
         let built = build()?;
-        let log = built.join("peer.log");
+        // Of its own, since others may play at the same time.
+        let log = built.join(format!("peer-{}.log", std::process::id()));
         let file = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let path = format!("{0}/accumulo-peer-1.jar:{0}/lib/*", built.display());
         let mut child = Command::new("java")
@@ -173,7 +174,11 @@ impl Drop for Peer {
     fn drop(&mut self) {
         // The end of its input ends it, and its guard the servers.
         self.input = None;
-        let _ = self.child.wait();
+        let ended = self.child.wait();
+        // What is in it tells why a cluster failed, and nothing else.
+        if ended.is_ok_and(|status| status.success()) && !std::thread::panicking() {
+            let _ = fs::remove_file(&self.log);
+        }
     }
 }
 
