@@ -152,7 +152,7 @@ def asks(store: ostrakon.Store, dice: random.Random) -> list[tuple[str, Callable
         ("fields", records.fields),
         ("towns", lambda: triples(records[:, "town|a*,"])),
         ("search", lambda: graph.bfs(store, "G", [start], steps=2)),
-        ("part", lambda: triples(graph.table_mult(store, "G", "G").matrix)),
+        ("part", lambda: graph.table_mult(store, "G", "G").matrix),
         ("product", lambda: graph.table_mult(store, "G", "G", result="P", visibility="A")),
         (
             "product's table",
