@@ -1,8 +1,8 @@
 //! Scans in key order and batch scans.
 
 use ostrakon_cell::{
-    Authorizations, Batch, Column, ColumnSelection, EntryRef, ErrorKind, Key, Range, ScanOptions,
-    Source, Table,
+    Authorizations, Batch, Column, ColumnSelection, EntryRef, ErrorKind, IteratorSetting, Key,
+    Range, ScanOptions, Source, Table,
 };
 
 use super::bytes;
@@ -44,10 +44,13 @@ pub(super) fn scan(source: &dyn Source, operation: &Operation, ordered: bool) ->
     options.columns = ColumnSelection::new(columns);
     let table = named(source, operation)?;
     let times = operation.head.option("times") != Some("no");
+    // The client of a cluster refuses these, its servers what follows.
+    let twice = IteratorSetting::check_distinct(&options.iterators).is_err();
     let mut lines =
         read(&*table, &ranges, &options, times).map_err(|error| match error.kind() {
             // When an iterator refuses its options or its input is not compared.
             ErrorKind::Offline => Failure::from(error),
+            _ if twice => Failure::from(error),
             ErrorKind::NotFound if table.tablets().is_err() => Failure::from(error),
             _ => Failure::Refused("Failed", error),
         })?;
