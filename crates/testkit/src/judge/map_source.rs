@@ -106,6 +106,15 @@ impl MapSource {
         table.time.check(now, given)
     }
 
+    /// The source was opened again after a crash: its tables set times as if what was lost had never been written.
+    pub fn reopen_times(&self) {
+        for table in self.state.lock().tables.values_mut() {
+            let set_here = table.content.iter().filter(|(_, stored)| stored.by_table);
+            let newest = set_here.map(|((key, _), _)| key.timestamp).max();
+            table.time.reopen(newest.unwrap_or(0));
+        }
+    }
+
     /// Gives times to a batch and does not write it.
     pub fn stamp_only(&self, table: &str, batch: &MutationBatch) {
         let mut state = self.state.lock();

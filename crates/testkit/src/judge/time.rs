@@ -42,6 +42,15 @@ impl TableTime {
         }
     }
 
+    /// The source was opened again after a crash: time goes on from `newest`, the newest that the table set and that
+    /// is there, and no batch shares a time with one before. Whether what is not there was lost or deleted before
+    /// nobody can see.
+    pub(super) fn reopen(&mut self, newest: i64) {
+        self.floor = self.floor.min(newest);
+        self.last = self.floor;
+        self.deleted.clear();
+    }
+
     /// What was stamped last is written.
     pub(super) fn keep(&mut self) {
         self.floor = self.floor.max(self.last);

@@ -317,6 +317,7 @@ impl Player<'_> {
                         level,
                         odd: false,
                         loose: false,
+                        crashes: 0,
                         lost: false,
                     });
                 }
@@ -342,6 +343,7 @@ impl Player<'_> {
             level,
             odd: false,
             loose: false,
+            crashes: 0,
             lost: false,
         });
     }
@@ -394,6 +396,7 @@ impl Player<'_> {
                     level,
                     odd: real.is_err(),
                     loose: false,
+                    crashes: 0,
                     lost: false,
                 });
             }

@@ -52,6 +52,8 @@ pub(super) struct Item {
     /// sync that failed may have taken the chance to make it durable away for good, so a later power
     /// loss may take it, whatever came after it.
     pub(super) loose: bool,
+    /// How many crashes there were before it.
+    pub(super) crashes: u64,
     /// A crash took it. It was stamped all the same, and later batches were stamped after it.
     pub(super) lost: bool,
 }
@@ -59,6 +61,7 @@ pub(super) struct Item {
 pub(super) struct Survivors {
     base: MapSnapshot,
     items: Vec<Item>,
+    crashes: u64,
 }
 
 impl Survivors {
@@ -66,11 +69,15 @@ impl Survivors {
         Self {
             base,
             items: Vec::new(),
+            crashes: 0,
         }
     }
 
     pub(super) fn push(&mut self, item: Item) {
-        self.items.push(item);
+        self.items.push(Item {
+            crashes: self.crashes,
+            ..item
+        });
     }
 
     pub(super) fn odd_count(&self) -> usize {
@@ -119,7 +126,12 @@ impl Survivors {
     fn replay(&self, chosen: &[bool]) -> MapSource {
         let model = MapSource::new();
         model.restore(&self.base);
+        let mut crashes = 0;
         for (item, chosen) in self.items.iter().zip(chosen) {
+            if crashes < item.crashes {
+                crashes = item.crashes;
+                model.reopen_times();
+            }
             model.set_millis(item.millis);
             model.give_times(item.times.iter().flatten().copied());
             if !chosen {
@@ -153,6 +165,8 @@ impl Survivors {
             self.choose(ident, promised, &mut chosen, agrees)?;
         }
         let model = self.replay(&chosen);
+        model.reopen_times();
+        self.crashes += 1;
         for (item, chosen) in self.items.iter_mut().zip(&chosen) {
             item.lost = !chosen;
         }
