@@ -22,6 +22,9 @@ pub struct TableConfig {
     /// `table.compaction.major.ratio`: files are merged when together they hold at least this many
     /// times the largest.
     pub major_ratio: f64,
+    /// `table.compaction.major.everything.idle`, in milliseconds: a tablet to which nothing was written for so long is
+    /// compacted fully.
+    pub idle_millis: i64,
     /// `table.durability`.
     pub durability: Durability,
     /// `table.file.compress.type`, used by compactions; flushes write uncompressed blocks.
@@ -77,6 +80,7 @@ pub enum BloomFunctor {
 enum Kind {
     Bytes,
     Count,
+    Time,
     Fraction,
     Boolean,
     Durability,
@@ -102,7 +106,7 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.class.loader.context", "", Kind::Text),
     ("table.compaction.configurer", "", Kind::Text),
     ("table.compaction.dispatcher", "", Kind::Text),
-    ("table.compaction.major.everything.idle", "1h", Kind::Text),
+    ("table.compaction.major.everything.idle", "1h", Kind::Time),
     ("table.compaction.major.ratio", "3", Kind::Fraction),
     ("table.compaction.minor.idle", "5m", Kind::Text),
     ("table.compaction.minor.logs.threshold", "3", Kind::Count),
@@ -230,6 +234,8 @@ impl TableConfig {
             split_row_max: bytes("table.split.endrow.size.max") as usize,
             file_max: text("table.file.max").parse::<usize>().unwrap_or(15).max(2),
             major_ratio: parse_fraction(text("table.compaction.major.ratio")).unwrap_or(3.0),
+            idle_millis: parse_millis(text("table.compaction.major.everything.idle"))
+                .unwrap_or(i64::MAX),
             durability,
             compression: parse_compression(text("table.file.compress.type"))
                 .unwrap_or(Compression::Lz4),
@@ -355,6 +361,7 @@ pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
     let takes = match kind {
         Kind::Bytes if parse_bytes(value).is_none() => "a number of bytes such as 512K, 64M or 1G",
         Kind::Count if value.parse::<u64>().is_err() => "a whole number",
+        Kind::Time if parse_millis(value).is_none() => "a time such as 500ms, 30s, 5m, 1h or 2d",
         Kind::Fraction if parse_fraction(value).is_none() => "a number such as 3, 0.5 or 0.5%",
         Kind::Boolean if !matches!(value, "true" | "false") => "true or false",
         Kind::Durability if value.parse::<Durability>().is_err() => "none, log, flush or sync",
@@ -483,6 +490,24 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(1 << shift)
+}
+
+/// A time with Accumulo's suffixes: `ms`, `s` (or none), `m`, `h`, `d`.
+fn parse_millis(text: &str) -> Option<i64> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, unit) = text.split_at_checked(end)?;
+    let number: i64 = digits.parse().ok()?;
+    let millis = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(millis)
 }
 
 fn parse_fraction(text: &str) -> Option<f64> {

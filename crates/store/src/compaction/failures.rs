@@ -183,6 +183,16 @@ impl Failures {
         failure.is_none_or(|failure| failure.due_nanos <= clock.monotonic_nanos())
     }
 
+    /// Whether a failure of this activity is on record for a tablet.
+    #[must_use]
+    pub fn has(&self, activity: Activity, tablet: &Fence) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        let place = (activity, Some(tablet.through.clone()));
+        self.state.lock().failures.contains_key(&place)
+    }
+
     /// The failure of the whole table in this activity, if there is one.
     #[must_use]
     pub fn of_table(&self, activity: Activity) -> Option<Failure> {

@@ -19,5 +19,5 @@ mod wanted;
 
 pub use merge::MergeIterator;
 pub use system::{EntryCounter, LastRow, SystemOptions, system_stack};
-pub use user::stock_iterators;
+pub use user::{stock_iterators, time_to_live};
 pub(crate) use wanted::first_wanted;

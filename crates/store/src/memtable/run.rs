@@ -315,7 +315,7 @@ impl Run {
 
     /// The update at `at` and its key.
     #[inline]
-    pub(super) fn entry(&self, at: usize) -> StoreResult<(KeyRef<'_>, &[u8])> {
+    pub(crate) fn entry(&self, at: usize) -> StoreResult<(KeyRef<'_>, &[u8])> {
         let (chunk, offset) = mark_place(self.marks[at]);
         let chunk = &self.chunks[chunk];
         let update = chunk.update(offset)?;

@@ -41,6 +41,8 @@ pub(super) struct Pass {
     swept_nanos: AtomicU64,
     /// Tables of which compaction is behind, in percent of `table.file.max`.
     debts: Mutex<HashMap<TableId, u64>>,
+    /// Whether the last look for tablets to rewrite found some.
+    rewrites: AtomicBool,
     said: Said,
     watch: Mutex<Watch>,
     /// Threads that flush, and that compact.
@@ -135,6 +137,7 @@ pub(super) fn start(
         stop: stop.clone(),
         swept_nanos: AtomicU64::new(0),
         debts: Mutex::default(),
+        rewrites: AtomicBool::new(false),
         said: Said::default(),
         watch: Mutex::default(),
         crews: [
@@ -280,13 +283,17 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     };
     if let Some((_, table)) = chosen {
         let patience = !crowded && table.unflushed().0 < context.options.failing_share_bytes();
-        // Recorded with the table.
-        let _ = table.flush_for_room(patience);
+        if patience {
+            table.try_to_flush();
+        } else {
+            // Recorded with the table.
+            let _ = table.flush_for_room();
+        }
         return Ok(true);
     }
     // Room is needed, and only tables have some whose iterators failed.
     if let Some((_, table)) = failing.of_at_least(if crowded { 1 } else { u64::MAX }) {
-        let _ = table.flush_for_room(false);
+        let _ = table.flush_for_room();
         return Ok(true);
     }
     Ok(false)
@@ -302,7 +309,24 @@ pub(super) fn maintain(context: &StoreContext) -> StoreResult<bool> {
         }
     }
     context.pressure.set_debt_percent(debt);
+    if !worked {
+        worked = rewrite(context, &AtomicBool::new(false))?;
+    }
     keep_tidy(context)?;
+    Ok(worked)
+}
+
+/// Rewrites in each table a tablet of which much is garbage, or that is idle. Only when nothing else is to be done.
+fn rewrite(context: &StoreContext, stop: &AtomicBool) -> StoreResult<bool> {
+    let mut worked = false;
+    for (table, _) in context.attention.to_compact(true) {
+        if stop.load(Ordering::SeqCst) {
+            break;
+        }
+        if table.check_online().is_ok() {
+            worked |= table.rewrite_one()?;
+        }
+    }
     Ok(worked)
 }
 
@@ -342,6 +366,10 @@ fn compact(context: &StoreContext, pass: &Pass) -> StoreResult<bool> {
         } else {
             context.attention.found_nothing(table.id(), change);
         }
+    }
+    if !worked && (sweep || pass.rewrites.load(Ordering::Relaxed)) {
+        worked = rewrite(context, &pass.stop)?;
+        pass.rewrites.store(worked, Ordering::Relaxed);
     }
     Ok(worked)
 }

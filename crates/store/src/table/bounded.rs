@@ -78,7 +78,7 @@ impl TableCore {
         run(
             self,
             "flush-request",
-            |table| match table.flush_for_room(false) {
+            |table| match table.flush_for_room() {
                 Err(error) if error.kind() == ErrorKind::Cancelled => table.flush_as_is(),
                 outcome => outcome,
             },

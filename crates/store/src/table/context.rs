@@ -175,16 +175,21 @@ impl Health {
     }
 
     /// Makes the store read-only until it is reopened: the log or the catalog could not be written
-    /// or synced, so what it holds is not known any more.
+    /// or synced, or the log thread ended, so what they hold is not known any more.
     pub(crate) fn fail(&self, cause: Error) {
+        let what = match cause.kind() {
+            ErrorKind::Internal => "an error in the program stopped the writing of the store",
+            ErrorKind::OutOfSpace => "the disk was full while the store was written",
+            _ => "the disk failed while the store was written",
+        };
         let mut failed = self.failed.lock();
         if failed.is_none() {
             *failed = Some(
                 Error::new(
                     ErrorKind::ReadOnly,
-                    "the disk failed while the store was written; the store is read-only until it \
-                     is closed and opened again",
+                    format!("{what}; the store is read-only until it is closed and opened again"),
                 )
+                .with("cause", cause.kind().as_str())
                 .with_source(cause),
             );
         }
@@ -245,5 +250,29 @@ impl Wakeup {
             self.changed.wait_for(&mut signalled, at_most);
         }
         *signalled = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A panic of the log thread was called a failure of the disk.
+    #[test]
+    fn the_cause_of_a_store_that_is_read_only_is_named() {
+        for (kind, expected) in [
+            (ErrorKind::Internal, "an error in the program"),
+            (ErrorKind::OutOfSpace, "the disk was full"),
+            (ErrorKind::Io, "the disk failed"),
+        ] {
+            let health = Health::new(Path::new("/"));
+            health.fail(Error::new(kind, "the first cause"));
+            health.fail(Error::new(ErrorKind::Unsupported, "a later one"));
+            let error = health.check_writable().expect_err("it failed");
+            assert_eq!(error.kind(), ErrorKind::ReadOnly);
+            assert!(error.message().starts_with(expected), "{error}");
+            let cause = std::error::Error::source(&error).expect("a cause");
+            assert!(cause.to_string().contains("the first cause"), "{cause}");
+        }
     }
 }

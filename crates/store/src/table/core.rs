@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use ostrakon_cell::{Interrupt, Properties};
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::compacting::{Pressing, RewritePlan};
 use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
 use super::labels::KnownLabels;
@@ -50,6 +51,10 @@ pub(crate) struct TableCore {
     pub(super) row_locks: [Mutex<()>; ROW_LOCKS],
     /// What fails in this table.
     pub(super) failures: Failures,
+    /// Tablets worth compacting, as a pass over all of them found them.
+    pub(super) pressing: Mutex<Pressing>,
+    /// Tablets worth rewriting for their garbage, or because they are idle.
+    pub(super) rewrites: Mutex<RewritePlan>,
     /// Whether what is in memory cannot be written to files even without iterators.
     pub(super) unwritable: AtomicBool,
     /// Files of the tablet that has most of them, as last seen by a compaction thread.
@@ -109,6 +114,8 @@ impl TableCore {
         let age = context.next_sequence();
         let table = Arc::new(Self {
             failures: Failures::new(u64::from(record.id.0)),
+            pressing: Mutex::default(),
+            rewrites: Mutex::default(),
             unwritable: AtomicBool::new(false),
             most_files: AtomicUsize::new(0),
             listed: AtomicBool::new(false),

@@ -9,7 +9,7 @@ use super::trouble::FlushIterators;
 use crate::catalog::{AgeRange, CatalogTransaction, Committed, Fence, FileRecord, FileReference};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::Memtable;
-use crate::tablet::{Flush, Layout};
+use crate::tablet::{Flush, FlushedFile, Layout};
 
 /// How often an off-line table looks whether its last batches were published, which takes about as long as a sync.
 const SUBMITTED_POLL: Duration = Duration::from_millis(1);
@@ -70,19 +70,8 @@ impl TableCore {
         Ok(ages)
     }
 
-    /// Flushes all frozen memtables, without the table's iterators if they fail. For changes that are
-    /// right only if nothing older is left in memory. Under `flushing`.
-    pub(super) fn flush_all_frozen(&self) -> StoreResult<()> {
-        self.flush_frozen_for_room(false)?;
-        if self.data.read().frozen.is_empty() {
-            return Ok(());
-        }
-        // It failed just now and is not due yet.
-        self.flush_frozen()
-    }
-
     /// Flushes frozen memtables, oldest first, through iterators or as they are. Under `flushing`. A memtable stays
-    /// readable, and its log is kept, until its files are in the catalog.
+    /// readable, and its log is kept, until its files are in the catalog. `Ok` only when no frozen memtable is left.
     pub(super) fn flush_frozen_by(&self, iterators: FlushIterators) -> StoreResult<()> {
         loop {
             let Some(memtable) = self.data.read().frozen.first().cloned() else {
@@ -131,28 +120,29 @@ impl TableCore {
             }
             files => files?,
         };
+        let ids = || files.iter().map(|file| file.record.id).collect::<Vec<_>>();
         let published = {
             let _structure = self.structure.lock();
             if self.check_exists().is_err() {
                 // There are no tablets to give the files to.
-                context.discard(&files.iter().map(|file| file.id).collect::<Vec<_>>());
+                context.discard(&ids());
                 self.drop_memtables();
                 return Ok(());
             }
             self.publish_flush(memtable, &files, sequence)
         };
         if published.is_err() {
-            context.discard(&files.iter().map(|file| file.id).collect::<Vec<_>>());
+            context.discard(&ids());
         }
         published?;
         let metrics = &context.metrics;
         metrics.flushes.increment();
         metrics
             .flush_entries
-            .add(files.iter().map(|file| file.entries).sum());
+            .add(files.iter().map(|file| file.record.entries).sum());
         metrics
             .flush_bytes
-            .add(files.iter().map(|file| file.bytes).sum());
+            .add(files.iter().map(|file| file.record.bytes).sum());
         metrics
             .flush_nanos
             .add(context.clock.monotonic_nanos() - begun);
@@ -170,22 +160,16 @@ impl TableCore {
     fn publish_flush(
         &self,
         memtable: &Arc<Memtable>,
-        files: &[FileRecord],
+        files: &[FlushedFile],
         sequence: u64,
     ) -> StoreResult<()> {
         let layout = self.layout();
         let time = self.time.last();
         let change = |transaction: &mut CatalogTransaction<'_>| {
             for file in files {
-                transaction.add_file(file)?;
-                let shares = shares(file, &layout);
-                for (end, share) in &shares {
-                    transaction.replace_files(
-                        self.id,
-                        end.as_deref(),
-                        &[],
-                        std::slice::from_ref(share),
-                    )?;
+                transaction.add_file(&file.record)?;
+                for (end, share) in file.shares(&layout) {
+                    transaction.replace_files(self.id, end.as_deref(), &[], &[share])?;
                 }
             }
             transaction.set_flushed(self.id, sequence, time)
@@ -253,7 +237,7 @@ impl TableCore {
     }
 }
 
-/// The tablets that share in a new file, by end row. Where several do, sizes are dealt out evenly
+/// The tablets that share in a file of which only the first and the last row are known, by end row. Where several do, sizes are dealt out evenly
 /// by tablet.
 pub(super) fn shares(file: &FileRecord, layout: &Layout) -> Vec<(Option<Vec<u8>>, FileReference)> {
     let tablets = layout.tablets();

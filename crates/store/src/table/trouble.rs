@@ -69,27 +69,34 @@ impl TableCore {
         self.unwritable.load(Ordering::Relaxed)
     }
 
-    /// Writes everything that is in memory now to files, for its room. Where the table's iterators fail, or failed
-    /// just now, and there is no `patience`, they are left out.
-    pub(crate) fn flush_for_room(&self, patience: bool) -> StoreResult<()> {
+    /// Writes everything that is in memory now to files. The table's iterators are left out where they fail, or failed
+    /// and are not due again. `Ok` says that none of it is left in memory alone.
+    pub(crate) fn flush_for_room(&self) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.freeze();
-        self.flush_frozen_for_room(patience)
+        self.flush_all_frozen()
     }
 
-    /// As [`flush_for_room`](Self::flush_for_room), of frozen memtables. Under `flushing`.
-    pub(super) fn flush_frozen_for_room(&self, patience: bool) -> StoreResult<()> {
-        // Without iterators to leave out there is no other way than to try.
-        if self.may_flush() || !(patience || self.has_flush_iterators()) {
+    /// Flushes what is in memory now through the table's iterators, if that is due. The outcome is recorded with the
+    /// table: memory that could not be written stays where it is, and is tried again.
+    pub(crate) fn try_to_flush(&self) {
+        let _flushing = self.flushing.take();
+        if self.may_flush() {
+            self.freeze();
+            let _ = self.flush_frozen();
+        }
+    }
+
+    /// As [`flush_for_room`](Self::flush_for_room), of frozen memtables: for changes that are right only if nothing
+    /// older is left in memory. Under `flushing`.
+    pub(super) fn flush_all_frozen(&self) -> StoreResult<()> {
+        // Without iterators to leave out there is no other way than to try, due or not.
+        if self.may_flush() || !self.has_flush_iterators() {
             match self.flush_frozen() {
-                Err(error) if patience || is_end(&error) || !self.has_flush_iterators() => {
-                    return Err(error);
-                }
+                Err(error) if is_end(&error) || !self.has_flush_iterators() => return Err(error),
                 Err(_) => {}
-                done => return done,
+                Ok(()) => return Ok(()),
             }
-        } else if patience {
-            return Ok(());
         }
         self.flush_frozen_as_is()
     }
@@ -109,7 +116,7 @@ impl TableCore {
         if is_small {
             return Ok(());
         }
-        self.flush_for_room(false)
+        self.flush_for_room()
     }
 
     /// Writes what is in memory to files before the store closes. Where iterators fail only that is written which is

@@ -231,7 +231,7 @@ impl TableCore {
                 context.metrics.write_stall_nanos.add(now - begun);
             } else {
                 // No background thread does it: make room here.
-                self.flush_for_room(false)?;
+                self.flush_for_room()?;
                 if context.pressure.is_full() {
                     return Ok(());
                 }

@@ -1,12 +1,13 @@
 //! Flush (minor compaction): a memtable becomes sorted files.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ostrakon_cell::{ErrorKind, IteratorScope, Range};
 use parking_lot::Mutex;
 
 use super::sources::{Stacker, writer_options};
-use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord, TableId};
+use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord, FileReference, TableId};
 use crate::compaction::{Cancel, StoppableIterator, rewrite};
 use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
@@ -17,6 +18,9 @@ use crate::version::{FileRegistry, TableVersion};
 
 /// Pieces a thread, where there are as many: the last ones are spread over all threads.
 const PIECES_PER_THREAD: usize = 8;
+
+/// With so many tablets for each entry, looking at all of them would take longer than looking at the entries.
+const TABLETS_PER_ENTRY: usize = 4;
 
 /// A flush: what it reads and where it writes.
 pub struct Flush<'a> {
@@ -42,6 +46,54 @@ pub struct Flush<'a> {
     pub cancel: &'a Cancel,
 }
 
+/// A file that a flush wrote.
+#[derive(Debug)]
+pub struct FlushedFile {
+    /// What the catalog is told of it.
+    pub record: FileRecord,
+    /// The tablets with entries in it, neighbours as one: only these are to read it.
+    pub rows: Vec<Fence>,
+}
+
+impl FlushedFile {
+    /// The tablets that are to read the file, as they are in `version`: by end row. Its size is dealt out
+    /// evenly among them.
+    #[must_use]
+    pub fn shares(&self, version: &TableVersion) -> Vec<(Option<Vec<u8>>, FileReference)> {
+        let (record, tablets) = (&self.record, version.tablets());
+        let mut found: Vec<&Fence> = Vec::new();
+        for rows in &self.rows {
+            let mut at = match &rows.after {
+                Some(row) => version.position(row),
+                None => 0,
+            };
+            while let Some(tablet) = tablets.get(at) {
+                let extent = &tablet.extent;
+                let is_before = rows.after.is_some() && extent.through == rows.after;
+                if !is_before && extent.intersection(rows).is_none() {
+                    break;
+                }
+                let is_new = found.last().is_none_or(|last| *last != extent);
+                if !is_before && is_new && extent.meets(&record.first_row, &record.last_row) {
+                    found.push(extent);
+                }
+                at += 1;
+            }
+        }
+        let count = found.len().max(1) as u64;
+        let share = FileReference {
+            file: record.id,
+            fence: Fence::ALL,
+            bytes: record.bytes / count,
+            entries: record.entries / count,
+        };
+        let found = found.into_iter();
+        found
+            .map(|extent| (extent.through.clone(), share.clone()))
+            .collect()
+    }
+}
+
 impl Flush<'_> {
     /// Writes the memtable to files, one for each tablet or for several small neighbours. A large
     /// memtable is written by several threads; with fewer tablets than threads, each of them then
@@ -49,8 +101,8 @@ impl Flush<'_> {
     ///
     /// # Errors
     /// Those of the disk; then no file is left behind.
-    pub fn run(&self) -> StoreResult<Vec<FileRecord>> {
-        let pieces = self.pieces();
+    pub fn run(&self) -> StoreResult<Vec<FlushedFile>> {
+        let pieces = self.pieces()?;
         let files = Mutex::new(Vec::new());
         let next = AtomicUsize::new(0);
         let work = || {
@@ -69,28 +121,45 @@ impl Flush<'_> {
         let panicked = || Error::new(ErrorKind::Internal, "a flushing thread panicked");
         let threads = self.threads.min(pieces.len());
         let written = threads::run_on_all(threads, panicked, work);
-        let mut files: Vec<FileRecord> = files.into_inner();
+        let mut files: Vec<FlushedFile> = files.into_inner();
         if let Err(error) = written {
-            let ids: Vec<FileId> = files.iter().map(|file| file.id).collect();
+            let ids: Vec<FileId> = files.iter().map(|file| file.record.id).collect();
             self.registry.retire(&ids);
             return Err(error);
         }
-        files.sort_by(|a, b| a.first_row.cmp(&b.first_row));
+        files.sort_by(|a, b| a.record.first_row.cmp(&b.record.first_row));
         Ok(files)
     }
 
     /// The rows that threads take one piece at a time, as neighbouring ranges.
-    fn pieces(&self) -> Vec<Vec<Fence>> {
-        let tablets = self.version.tablets().iter();
-        let extents: Vec<Fence> = tablets.map(|tablet| tablet.extent.clone()).collect();
+    fn pieces(&self) -> StoreResult<Vec<Vec<Fence>>> {
+        let extents = self.extents()?;
         if self.threads < 2 || self.memtable.memory() < self.cuts.parallel_flush_bytes {
-            return vec![extents];
+            return Ok(vec![extents]);
         }
         if extents.len() < self.threads {
-            return self.cut(&extents);
+            return Ok(self.cut(&extents));
         }
         let together = extents.len().div_ceil(self.threads * PIECES_PER_THREAD);
-        extents.chunks(together).map(<[Fence]>::to_vec).collect()
+        Ok(extents.chunks(together).map(<[Fence]>::to_vec).collect())
+    }
+
+    /// The tablets to write for: where there are many more than entries, only those with some.
+    fn extents(&self) -> StoreResult<Vec<Fence>> {
+        let tablets = self.version.tablets();
+        let runs = self.memtable.runs();
+        let entries: usize = runs.iter().map(|run| run.len()).sum();
+        if entries >= tablets.len() / TABLETS_PER_ENTRY {
+            return Ok(tablets.iter().map(|tablet| tablet.extent.clone()).collect());
+        }
+        let mut found = BTreeSet::new();
+        for run in runs {
+            for at in 0..run.len() {
+                found.insert(self.version.position(run.entry(at)?.0.row));
+            }
+        }
+        let found = found.into_iter().filter_map(|at| tablets.get(at));
+        Ok(found.map(|tablet| tablet.extent.clone()).collect())
     }
 
     /// Few tablets, cut at rows that have about the same number of entries between them.
@@ -112,19 +181,23 @@ impl Flush<'_> {
         pieces
     }
 
-    fn write_piece(&self, extents: &[Fence], files: &mut Vec<FileRecord>) -> StoreResult<()> {
+    fn write_piece(&self, extents: &[Fence], files: &mut Vec<FlushedFile>) -> StoreResult<()> {
         let options = writer_options(&self.stacker.config, IteratorScope::Minc);
         let source = Box::new(MemtableIterator::new(self.memtable.clone()));
         let source = StoppableIterator::new(source, self.cancel.clone());
         let mut stack = self.stacker.minc(vec![Box::new(source)])?;
         let mut open: Option<(FileId, SortedFileWriter)> = None;
-        let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>| {
+        let mut rows: Vec<Fence> = Vec::new();
+        let mut finish = |open: &mut Option<(FileId, SortedFileWriter)>, rows: &mut Vec<Fence>| {
             let Some((id, writer)) = open.take() else {
                 return Ok(());
             };
             if writer.entries() > 0 {
                 let (summary, now) = (writer.finish()?, self.stacker.now_millis);
-                files.push(file_record(id, summary, 0, self.ages, now));
+                files.push(FlushedFile {
+                    record: file_record(id, summary, 0, self.ages, now),
+                    rows: std::mem::take(rows),
+                });
             }
             StoreResult::Ok(())
         };
@@ -142,12 +215,19 @@ impl Flush<'_> {
                 }
             };
             let range = Range::tablet(extent.after.as_deref(), extent.through.as_deref());
-            rewrite(&mut stack, &range, writer, self.cancel)?;
+            if rewrite(&mut stack, &range, writer, self.cancel)? > 0 {
+                match rows.last_mut() {
+                    Some(last) if last.through.is_some() && last.through == extent.after => {
+                        last.through.clone_from(&extent.through);
+                    }
+                    _ => rows.push(extent.clone()),
+                }
+            }
             if writer.bytes_written() >= self.cuts.flush_bytes {
-                finish(&mut open)?;
+                finish(&mut open, &mut rows)?;
             }
         }
-        finish(&mut open)
+        finish(&mut open, &mut rows)
     }
 }
 

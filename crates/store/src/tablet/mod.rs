@@ -6,5 +6,5 @@ mod sources;
 pub use crate::version::{
     FileRegistry, Spread, TableFile, TableVersion as Layout, TabletFile, TabletView, split_points,
 };
-pub use flush::{Flush, file_record};
+pub use flush::{Flush, FlushedFile, file_record};
 pub use sources::{Stacker, file_sources, tablet_sources, writer_options};

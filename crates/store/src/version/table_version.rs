@@ -116,6 +116,16 @@ impl TableVersion {
         self.starts[chunk] + within
     }
 
+    /// The tablet that ends with this row; without one, the last.
+    #[must_use]
+    pub fn with_end(&self, end: Option<&[u8]>) -> Option<&Arc<TabletView>> {
+        let tablet = match end {
+            Some(row) => self.tablets().get(self.position(row)),
+            None => self.tablets().last(),
+        };
+        tablet.filter(|tablet| tablet.extent.through.as_deref() == end)
+    }
+
     /// The tablet with the last of these rows.
     #[must_use]
     pub fn with_end_of(&self, rows: &Fence) -> Option<&Arc<TabletView>> {

@@ -467,3 +467,46 @@ fn pieces_are_equal_whatever_the_size_of_rows() {
         assert!(sizes.iter().all(fits), "{sizes:?}");
     }
 }
+
+/// What it saves, in bytes written and files, against a flush first: in a load that memory holds, in one that it does
+/// not, and in a table that has a tablet for each thread.
+#[test]
+#[ignore = "measures; run by hand"]
+fn what_splitting_first_saves() {
+    // Rows before the last, rows, tablets at the beginning.
+    for (name, flushed, rows, tablets) in [
+        ("memory holds all of it", 0, 60_000, 1),
+        ("as much in files as in memory", 60_000, 60_000, 1),
+        ("four tablets", 0, 60_000, 4),
+    ] {
+        for flush_first in [false, true] {
+            let store = open(&components(), true);
+            let table = table(&store, 10_000_000, &[]);
+            if tablets > 1 {
+                let rows: Vec<Vec<u8>> = ["4", "8", "c"].map(|row| row.as_bytes().to_vec()).into();
+                table.add_splits(&rows).unwrap();
+            }
+            write_noise(&table, (0..flushed).map(row));
+            if flushed > 0 {
+                table.flush(true).unwrap();
+            }
+            write_noise(&table, (flushed..flushed + rows).map(row));
+            let before = store.metrics();
+            let begun = std::time::Instant::now();
+            if flush_first {
+                table.flush(true).unwrap();
+            }
+            table.compact(&CompactOptions::default()).unwrap();
+            let (took, after) = (begun.elapsed(), store.metrics());
+            let written = |metrics: &ostrakon_store::metrics::MetricsSnapshot| {
+                metrics.flush_bytes + metrics.compaction_bytes_written
+            };
+            println!(
+                "{name}, flushed first: {flush_first}: {} MB written, {} files made and deleted, {} tablets, {took:?}",
+                (written(&after) - written(&before)) / 1_000_000,
+                after.files_deleted - before.files_deleted,
+                table.tablets().unwrap().len(),
+            );
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! `AgeOffFilter`: entries live for so many milliseconds.
 
-use ostrakon_cell::{Batch, Error, IteratorEnvironment, IteratorOptions, Slot};
+use ostrakon_cell::{Batch, Error, IteratorEnvironment, IteratorOptions, IteratorSetting, Slot};
 
 use super::filter::{EntryFilter, FilterClass, NEGATE};
 use super::options;
@@ -19,6 +19,24 @@ impl AgeOffFilter {
     pub fn new(now: i64, ttl: i64) -> Self {
         Self { now, ttl }
     }
+}
+
+/// The shortest time to live, in milliseconds, that filters of this class among `settings` enforce as time goes on.
+#[must_use]
+pub fn time_to_live(settings: &[IteratorSetting]) -> Option<i64> {
+    let filters = settings.iter().filter_map(|setting| {
+        let short = |class: &str| class.rsplit('.').next().map(str::to_owned);
+        let mut names = AgeOffFilter::NAMES.iter();
+        let is_age_off = names.any(|known| short(known) == short(&setting.class));
+        let keeps_the_old = options::flag(&setting.options, NEGATE, false).ok()?;
+        // Of a fixed time nothing ages off later.
+        let is_fixed = options::text(&setting.options, "currentTime").is_some();
+        if !is_age_off || keeps_the_old || is_fixed {
+            return None;
+        }
+        options::number(&setting.options, "ttl").ok().flatten()
+    });
+    filters.min()
 }
 
 impl EntryFilter for AgeOffFilter {
@@ -75,6 +93,33 @@ mod tests {
         assert_eq!(
             read_all(&mut Filter::new(source(), filter, true)),
             ["a@89=", "b@1-"]
+        );
+    }
+
+    #[test]
+    fn the_shortest_time_to_live_counts() {
+        let filter = |options: &[(&str, &str)]| {
+            let setting = IteratorSetting::new(10, "age", AgeOffFilter::NAMES[0]);
+            let with = |setting: IteratorSetting, (name, value): &(&str, &str)| {
+                setting.with(*name, *value)
+            };
+            options.iter().fold(setting, with)
+        };
+        let short_name = IteratorSetting::new(9, "old", "AgeOffFilter").with("ttl", "30");
+        let other = IteratorSetting::new(8, "x", "GrepIterator").with("ttl", "1");
+        assert_eq!(time_to_live(&[]), None);
+        assert_eq!(time_to_live(&[other.clone(), filter(&[])]), None);
+        assert_eq!(
+            time_to_live(&[short_name, filter(&[("ttl", "40")]), other]),
+            Some(30)
+        );
+        assert_eq!(
+            time_to_live(&[filter(&[("ttl", "40"), ("negate", "true")])]),
+            None
+        );
+        assert_eq!(
+            time_to_live(&[filter(&[("ttl", "40"), ("currentTime", "9")])]),
+            None
         );
     }
 

@@ -15,7 +15,7 @@ mod stock;
 mod versioning;
 mod whole_row;
 
-pub use age_off::AgeOffFilter;
+pub use age_off::{AgeOffFilter, time_to_live};
 pub use column_set::encode_columns;
 pub use combiner::{Combined, Combiner, Reduce};
 pub use filter::{EntryFilter, Filter};

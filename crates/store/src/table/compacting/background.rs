@@ -1,5 +1,7 @@
 //! Compactions and splits that a table starts by itself.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,15 +11,42 @@ use ostrakon_cell::Activity;
 use super::at_end::AtEnd;
 use super::job::Job;
 use crate::catalog::Fence;
-use crate::compaction::{Cancel, ChooseOptions, caught};
+use crate::compaction::{ChooseOptions, caught};
 use crate::error::StoreResult;
 use crate::table::core::{Busy, TableCore};
-use crate::tablet::{Layout, split_points};
+use crate::tablet::{Layout, TabletView, split_points};
 use crate::version::may_merge;
+
+/// Tablets that one pass over a table takes note of: the most pressing ones.
+const NOTED_MOST: usize = 64;
+
+/// Tablets worth compacting, by where they end; the most pressing one last. Found by a pass over all tablets, so that
+/// a table of many is not gone through for each of its compactions.
+#[derive(Default)]
+pub(in crate::table) struct Pressing(Vec<Option<Vec<u8>>>);
+
+/// What a choice among the files of a tablet goes by.
+struct Choosing {
+    options: ChooseOptions,
+    /// Files that a tablet must have.
+    least: usize,
+}
 
 impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
     pub(crate) fn compact_once(&self) -> StoreResult<bool> {
+        let version = self.layout();
+        let choosing = self.choosing();
+        self.most_files
+            .store(version.most_files(), Ordering::Relaxed);
+        let Some(job) = self.most_pressing(&version, &choosing) else {
+            return Ok(false);
+        };
+        self.run_chosen(job);
+        Ok(true)
+    }
+
+    fn choosing(&self) -> Choosing {
         let config = self.config();
         let options = ChooseOptions {
             ratio: config.major_ratio,
@@ -25,71 +54,113 @@ impl TableCore {
         };
         // While writers fill memory they need the cores: files then may come together up to the
         // limit and are merged many at a time, and each entry is rewritten less often.
-        let flush_bytes = self.context.options.flush_bytes();
-        let filling = self
-            .context
+        let context = &self.context;
+        let flush_bytes = context.options.flush_bytes();
+        let filling = context
             .pressure
-            .is_filling(flush_bytes / 2, &*self.context.clock);
+            .is_filling(flush_bytes / 2, &*context.clock);
         let least = if filling { options.max_files } else { 0 };
-        let layout = self.layout();
-        let failures = &self.failures;
-        let clock = &*self.context.clock;
-        failures.keep_tablets(|extent| {
-            let tablet = layout.with_end_of(extent);
-            tablet.is_some_and(|tablet| tablet.extent == *extent)
-        });
-        let most = layout.tablets().iter().map(|tablet| tablet.files.len());
-        self.most_files
-            .store(most.max().unwrap_or(0), Ordering::Relaxed);
-        let mut best: Option<(usize, Job)> = None;
-        {
-            let busy = self.busy.lock();
-            for tablet in layout.tablets() {
-                if tablet.files.len() < least
-                    || busy.tablets.contains(&tablet.extent.through)
-                    || (tablet.files.len() <= options.max_files && busy.is_wanted(&tablet.extent))
-                    || !failures.is_due(Activity::Compaction, Some(&tablet.extent), clock)
-                {
-                    continue;
-                }
-                let sizes: Vec<u64> = tablet
-                    .files
-                    .iter()
-                    .map(|file| file.reference.bytes)
-                    .collect();
-                let is_allowed = |range: &Range<usize>| may_merge(tablet, range);
-                let chosen = self.context.chooser.choose(&sizes, options, &is_allowed);
-                let Some(range) = chosen.filter(is_allowed) else {
+        Choosing { options, least }
+    }
+
+    fn most_pressing(&self, version: &Layout, choosing: &Choosing) -> Option<Job> {
+        let mut pressing = self.pressing.lock();
+        let mut is_fresh = false;
+        loop {
+            while let Some(end) = pressing.0.pop() {
+                let Some(tablet) = version.with_end(end.as_deref()) else {
                     continue;
                 };
-                // Tablets with most files are slowest to read: they come first.
-                if best
-                    .as_ref()
-                    .is_none_or(|(files, _)| tablet.files.len() > *files)
-                {
-                    let job = Job {
-                        tablet: tablet.clone(),
-                        files: tablet.files[range].to_vec(),
-                        memory: Vec::new(),
-                        memory_ages: None,
-                        user: false,
-                        iterators: Vec::new(),
-                        cancel: Cancel::default(),
-                        helped: false,
-                    };
-                    best = Some((tablet.files.len(), job));
+                let is_late = tablet.files.len() > choosing.options.max_files;
+                if !is_late && !is_fresh && version.most_files() > choosing.options.max_files {
+                    // Files came together elsewhere since the list was made.
+                    pressing.0.clear();
+                } else if let Some(files) = self.choose_files(tablet, choosing) {
+                    let files = tablet.files[files].to_vec();
+                    return Some(Job::of_background(tablet.clone(), files));
                 }
             }
+            if is_fresh {
+                return None;
+            }
+            pressing.0 = self.find_pressing(version, choosing);
+            is_fresh = true;
         }
-        let Some((_, job)) = best else {
-            return Ok(false);
-        };
+    }
+
+    /// One pass over all tablets.
+    fn find_pressing(&self, version: &Layout, choosing: &Choosing) -> Vec<Option<Vec<u8>>> {
+        self.failures.keep_tablets(|extent| {
+            let tablet = version.with_end_of(extent);
+            tablet.is_some_and(|tablet| tablet.extent == *extent)
+        });
+        // Tablets with most files are slowest to read: they come first, and of several the first.
+        let mut found: BinaryHeap<Reverse<(usize, Reverse<usize>)>> = BinaryHeap::new();
+        for (at, tablet) in version.tablets().iter().enumerate() {
+            let place = (tablet.files.len(), Reverse(at));
+            let is_full = found.len() == NOTED_MOST;
+            if is_full && found.peek().is_some_and(|Reverse(least)| *least >= place) {
+                continue;
+            }
+            if self.choose_files(tablet, choosing).is_some() {
+                if is_full {
+                    found.pop();
+                }
+                found.push(Reverse(place));
+            }
+        }
+        // In ascending order of `Reverse`: the most pressing first.
+        let mut found = found.into_sorted_vec();
+        found.reverse();
+        let ends = found.into_iter().filter_map(|Reverse((_, Reverse(at)))| {
+            let tablet = version.tablets().get(at)?;
+            Some(tablet.extent.through.clone())
+        });
+        ends.collect()
+    }
+
+    /// Which files of a tablet to merge now; `None` if nothing is worth it, or others have the tablet.
+    fn choose_files(&self, tablet: &TabletView, choosing: &Choosing) -> Option<Range<usize>> {
+        let Choosing { options, least } = *choosing;
+        let extent = &tablet.extent;
+        if tablet.files.is_empty()
+            || tablet.files.len() < least
+            || !self.may_compact(extent, tablet.files.len(), options)
+        {
+            return None;
+        }
+        let sizes: Vec<u64> = tablet
+            .files
+            .iter()
+            .map(|file| file.reference.bytes)
+            .collect();
+        let is_allowed = |range: &Range<usize>| may_merge(tablet, range);
+        let chosen = self.context.chooser.choose(&sizes, options, &is_allowed);
+        chosen.filter(is_allowed)
+    }
+
+    fn may_compact(&self, extent: &Fence, files: usize, options: ChooseOptions) -> bool {
+        let clock = &*self.context.clock;
+        if !self
+            .failures
+            .is_due(Activity::Compaction, Some(extent), clock)
+        {
+            return false;
+        }
+        let busy = self.busy.lock();
+        !busy.tablets.contains(&extent.through)
+            && (files > options.max_files || !busy.is_wanted(extent))
+    }
+
+    /// Runs a compaction that the background chose, unless another has the tablet by now. Whether it ran.
+    pub(super) fn run_chosen(&self, job: Job) -> bool {
         {
             let mut busy = self.busy.lock();
             let extent = &job.tablet.extent;
-            let is_wanted = job.tablet.files.len() <= options.max_files && busy.is_wanted(extent);
-            if is_wanted || !busy.tablets.insert(extent.through.clone()) {
-                return Ok(true);
+            let is_late = job.tablet.files.len() > self.config().file_max;
+            if (!is_late && busy.is_wanted(extent)) || !busy.tablets.insert(extent.through.clone())
+            {
+                return false;
             }
             busy.chosen.push((extent.clone(), job.cancel.clone()));
         }
@@ -103,7 +174,7 @@ impl TableCore {
         let outcome = caught(|| self.run_measured(&job));
         // A failure is the tablet's own, and was recorded. A cancelled one gives way to a user's compaction.
         let _ = self.note(Activity::Compaction, Some(&job.tablet.extent), outcome);
-        Ok(true)
+        true
     }
 
     /// How far compaction is behind: files above the limit in the worst tablet, in percent of it. Tablets of which
@@ -194,7 +265,7 @@ impl TableCore {
 impl Busy {
     /// Whether a user's compaction takes care of these rows. It may take hours to come to them: tablets with too many
     /// files do not wait for it.
-    fn is_wanted(&self, extent: &Fence) -> bool {
+    pub(super) fn is_wanted(&self, extent: &Fence) -> bool {
         self.wanted
             .iter()
             .any(|wanted| wanted.intersection(extent).is_some())

@@ -176,6 +176,20 @@ impl TableCore {
 }
 
 impl Job {
+    /// A compaction that nobody asked for.
+    pub(super) fn of_background(tablet: Arc<TabletView>, files: Vec<TabletFile>) -> Self {
+        Self {
+            tablet,
+            files,
+            memory: Vec::new(),
+            memory_ages: None,
+            user: false,
+            iterators: Vec::new(),
+            cancel: Cancel::default(),
+            helped: false,
+        }
+    }
+
     /// What is merged, newest first, each wrapped by `wrap`, which is told whether it comes from memory. What does has
     /// gone through the iterators of a flush then.
     pub(super) fn sources(

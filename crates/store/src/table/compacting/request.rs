@@ -76,7 +76,7 @@ impl TableCore {
                     return Ok(());
                 }
             }
-            self.flush_for_room(false)?;
+            self.flush_for_room()?;
         }
         self.compact_tablets(wanted, options, cancel)
     }
