@@ -43,6 +43,22 @@ impl Access {
         }
     }
 
+    /// How the store is opened.
+    pub(super) fn options(&self, create: bool) -> StoreOptions {
+        let mut options = StoreOptions {
+            create: create && !self.is_read_only(),
+            read_only: self.is_read_only(),
+            allow_damage: self.allow_damage,
+            lock_wait: self.wait,
+            lend_unused: ostrakon_allocator::GIVES_BACK,
+            ..StoreOptions::default()
+        };
+        if let Some(memory) = self.memory {
+            options.memory_budget_bytes = memory;
+        }
+        options
+    }
+
     fn is_read_only(&self) -> bool {
         self.read_only || self.reads
     }
@@ -145,18 +161,7 @@ pub(super) fn open_directory(
     create: bool,
     access: &Access,
 ) -> ostrakon_cell::Result<Arc<Store>> {
-    let mut options = StoreOptions {
-        create,
-        read_only: access.is_read_only(),
-        allow_damage: access.allow_damage,
-        lock_wait: access.wait,
-        lend_unused: ostrakon_allocator::GIVES_BACK,
-        ..StoreOptions::default()
-    };
-    if let Some(memory) = access.memory {
-        options.memory_budget_bytes = memory;
-    }
-    Store::open_with(components(), directory, options)
+    Store::open_with(components(), directory, access.options(create))
 }
 
 /// The parts of every store that is opened here: tables that were made elsewhere may carry iterators

@@ -12,19 +12,34 @@ use crate::output::Output;
 /// Does what the command line says.
 pub(crate) fn run(cli: Cli) -> Result<()> {
     start_log(cli.verbose)?;
-    let access = Access {
-        data: cli.data,
-        memory: cli.memory,
-        read_only: cli.read_only,
-        allow_damage: cli.allow_damage,
-        wait: cli.wait,
-        reads: false,
-    };
+    let access = access(&cli);
     let mut out = Output::stdout(cli.json);
     let outcome = dispatch(&access, cli.command, &mut out);
     // What was done is shown even if the rest failed; the first failure counts.
     let shown = out.finish();
     outcome.and(shown)
+}
+
+/// How the command line says that the store is reached.
+pub(super) fn access(cli: &Cli) -> Access {
+    Access {
+        data: cli.data.clone(),
+        memory: cli.memory,
+        read_only: cli.read_only,
+        allow_damage: cli.allow_damage,
+        wait: cli.wait,
+        reads: false,
+    }
+}
+
+/// The same for one command.
+pub(super) fn access_of(access: &Access, command: &StoreCommand) -> Access {
+    Access {
+        reads: reads_only(command),
+        // What is damaged is what `check` looks for.
+        allow_damage: access.allow_damage || matches!(command, StoreCommand::Check),
+        ..access.clone()
+    }
 }
 
 fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
@@ -38,10 +53,7 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
             if let StoreCommand::Import(args) = &command {
                 import::look(args)?;
             }
-            let mut access = access.clone();
-            access.reads = reads_only(&command);
-            // What is damaged is what it looks for.
-            access.allow_damage |= matches!(command, StoreCommand::Check);
+            let access = access_of(access, &command);
             access.with_store(absent(&command), |source| on_source(&*source, command, out))
         }
         Command::Lab(command) => lab::run(access, command, out),
@@ -67,7 +79,7 @@ fn reads_only(command: &StoreCommand) -> bool {
 }
 
 /// Only commands that make tables make stores.
-fn absent(command: &StoreCommand) -> Absent {
+pub(super) fn absent(command: &StoreCommand) -> Absent {
     match command {
         StoreCommand::Table(TableCommand::Create(_)) => Absent::Create,
         StoreCommand::Import(args) if args.create && !args.dry_run => Absent::Create,

@@ -23,6 +23,8 @@ mod table_show;
 mod table_status;
 
 #[cfg(test)]
+mod syncs_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use dispatch::run;

@@ -58,8 +58,20 @@ impl<'a> Copies<'a> {
         if !self.are_equal()? {
             self.mend()?;
         }
+        self.pair()
+    }
+
+    /// Both files, which are there and have the same bytes.
+    pub(super) fn pair(&self) -> StoreResult<Arc<Pair>> {
         let open = |path: &Path| self.vfs.open_random(path);
         Ok(Pair::of(open(&self.first)?, open(&self.mirror)?))
+    }
+
+    /// The bytes of the two files if they are the same, and at most so many.
+    pub(super) fn equal_bytes(&self, most: u64) -> Option<Vec<u8>> {
+        let first = self.vfs.read_to_vec(&self.first, most).ok()?;
+        let mirror = self.vfs.read_to_vec(&self.mirror, most).ok()?;
+        (first == mirror && !first.is_empty()).then_some(first)
     }
 
     /// Makes a mirror of a first file with these bytes.

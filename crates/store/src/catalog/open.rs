@@ -82,10 +82,11 @@ impl CatalogIdentity {
 #[derive(Debug)]
 pub struct Catalog {
     /// `None` once it is closed. Taken before the database's own locks.
-    database: RwLock<Option<Database>>,
+    database: RwLock<Option<Opened>>,
     failing: Failing,
-    /// `None` if the store is opened read-only.
-    pair: Option<Arc<Pair>>,
+    /// Empty if the store is opened read-only.
+    pair: OnceLock<Arc<Pair>>,
+    cache_bytes: usize,
     identity: CatalogIdentity,
     /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
     next_file: AtomicU64,
@@ -94,6 +95,34 @@ pub struct Catalog {
     /// A commit failed: whether it took place is known only after reopening.
     uncertain: AtomicBool,
 }
+
+/// What redb has open.
+#[derive(Debug)]
+struct Opened {
+    database: Arc<Database>,
+    /// Whether it is a copy in memory: nothing that redb does to it reaches the disk.
+    is_copy: bool,
+}
+
+impl Opened {
+    fn on_disk(database: Database) -> Self {
+        Self {
+            database: Arc::new(database),
+            is_copy: false,
+        }
+    }
+
+    fn copy(failing: &Failing, bytes: Vec<u8>, cache_bytes: usize) -> StoreResult<Self> {
+        let database = open_database(failing, Copied(Mutex::new(bytes)), cache_bytes)?;
+        Ok(Self {
+            database: Arc::new(database),
+            is_copy: true,
+        })
+    }
+}
+
+/// A larger catalog is opened for writing at once.
+const COPY_BYTES_MOST: u64 = 4 << 20;
 
 impl Catalog {
     /// Memory for redb's pages that serves any store of usual size, in bytes.
@@ -151,9 +180,10 @@ impl Catalog {
             Ok(())
         })?;
         Ok(Self {
-            database: RwLock::new(Some(database)),
+            database: RwLock::new(Some(Opened::on_disk(database))),
             failing,
-            pair: Some(pair),
+            pair: OnceLock::from(pair),
+            cache_bytes,
             identity,
             next_file: AtomicU64::new(store.next_file),
             guard: OnceLock::new(),
@@ -174,8 +204,10 @@ impl Catalog {
             return Err(empty(&failing));
         }
         pair.refresh()?;
-        let backend = Backend(pair.clone());
-        Self::open_in(failing, backend, Some(pair), cache_bytes)
+        let database = open_database(&failing, Backend(pair.clone()), cache_bytes)?;
+        let catalog = Self::open_in(failing, Opened::on_disk(database), cache_bytes)?;
+        let _ = catalog.pair.set(pair);
+        Ok(catalog)
     }
 
     /// Opens a copy in memory of the catalog in `dir`: for reading only, and without changing
@@ -190,21 +222,43 @@ impl Catalog {
         if bytes.is_empty() {
             return Err(empty(&failing));
         }
-        Self::open_in(failing, Copied(Mutex::new(bytes)), None, cache_bytes)
+        let opened = Opened::copy(&failing, bytes, cache_bytes)?;
+        Self::open_in(failing, opened, cache_bytes)
     }
 
-    fn open_in(
-        failing: Failing,
-        backend: impl StorageBackend,
-        pair: Option<Arc<Pair>>,
+    /// As [`open`](Self::open), but changes nothing on the disk before the first transaction: for a catalog that was
+    /// closed in order. `None` if it is not known to be the same since: it is not that of `store`, has another number of
+    /// commits, or its copies differ. A large one is opened as usual, since it is in memory until then.
+    pub fn open_as_closed(
+        vfs: &Arc<dyn Vfs>,
+        dir: &Path,
         cache_bytes: usize,
-    ) -> StoreResult<Self> {
-        let database = open_database(&failing, backend, cache_bytes)?;
-        let Meta { store, .. } = read_meta(&database, &failing)?;
+        store: u64,
+        commits: u64,
+    ) -> StoreResult<Option<Self>> {
+        let copies = Copies::of(&**vfs, dir);
+        let failing = Failing::new(&dir.join(FILE_NAME));
+        let opened = copies
+            .equal_bytes(COPY_BYTES_MOST)
+            .and_then(|bytes| Opened::copy(&failing, bytes, cache_bytes).ok());
+        let Some(opened) = opened else {
+            return Ok(None);
+        };
+        let catalog = Self::open_in(failing, opened, cache_bytes)?;
+        if catalog.identity.number() != store || catalog.view()?.commits()? != commits {
+            return Ok(None);
+        }
+        let _ = catalog.pair.set(copies.pair()?);
+        Ok(Some(catalog))
+    }
+
+    fn open_in(failing: Failing, opened: Opened, cache_bytes: usize) -> StoreResult<Self> {
+        let Meta { store, .. } = read_meta(&opened.database, &failing)?;
         Ok(Self {
-            database: RwLock::new(Some(database)),
+            database: RwLock::new(Some(opened)),
             failing,
-            pair,
+            pair: OnceLock::new(),
+            cache_bytes,
             identity: CatalogIdentity {
                 instance: store.instance,
                 created_millis: store.created_millis,
@@ -215,10 +269,34 @@ impl Catalog {
         })
     }
 
+    /// Whether nothing was asked of the disk yet but to read the catalog.
+    #[must_use]
+    pub fn is_copy(&self) -> bool {
+        self.database
+            .read_recursive()
+            .as_ref()
+            .is_some_and(|opened| opened.is_copy)
+    }
+
+    /// Opens the files for writing, if only a copy of them was read until now.
+    fn begin_writing(&self) -> StoreResult<()> {
+        let Some(pair) = self.pair.get().filter(|_| self.is_copy()) else {
+            return Ok(());
+        };
+        let mut opened = self.database.write();
+        if opened.as_ref().is_some_and(|opened| opened.is_copy) {
+            pair.refresh()?;
+            let backend = Backend(pair.clone());
+            let database = open_database(&self.failing, backend, self.cache_bytes)?;
+            *opened = Some(Opened::on_disk(database));
+        }
+        Ok(())
+    }
+
     /// Reads both copies from the disk; answers which are damaged and what to do. Commits wait
     /// meanwhile.
     pub fn check_copies(&self, vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(PathBuf, String)>> {
-        Copies::of(vfs, dir).check(self.pair.as_deref())
+        Copies::of(vfs, dir).check(self.pair.get().map(|pair| &**pair))
     }
 
     /// Which store this is.
@@ -263,11 +341,13 @@ impl Catalog {
 
     /// The catalog as of the last commit.
     pub fn view(&self) -> StoreResult<CatalogView> {
-        let transaction = self
-            .database()?
+        let opened = self.opened()?;
+        let transaction = opened
+            .database
             .begin_read()
             .map_err(|e| self.failing.error(e))?;
-        CatalogView::open(&transaction, self.failing.clone())
+        let copy = opened.is_copy.then(|| opened.database.clone() as _);
+        CatalogView::open(&transaction, self.failing.clone(), copy)
     }
 
     /// Runs `change` and commits what it did, durably and as one step; nothing of it if it fails.
@@ -278,6 +358,7 @@ impl Catalog {
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
     ) -> StoreResult<Committed<T>> {
         self.check_guard()?;
+        self.begin_writing()?;
         let next_file = || self.next_file.load(Ordering::Relaxed);
         transaction::run(
             &*self.database()?,
@@ -295,7 +376,15 @@ impl Catalog {
     }
 
     fn database(&self) -> StoreResult<MappedRwLockReadGuard<'_, Database>> {
-        RwLockReadGuard::try_map(self.database.read(), Option::as_ref).map_err(|_| {
+        let opened = self.opened()?;
+        Ok(MappedRwLockReadGuard::map(opened, |opened| {
+            &*opened.database
+        }))
+    }
+
+    fn opened(&self) -> StoreResult<MappedRwLockReadGuard<'_, Opened>> {
+        // A change that runs holds the lock and may ask again, whoever waits to close.
+        RwLockReadGuard::try_map(self.database.read_recursive(), Option::as_ref).map_err(|_| {
             self.failing
                 .record(Error::new(ErrorKind::Closed, "the store was closed"))
         })

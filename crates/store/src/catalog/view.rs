@@ -1,6 +1,9 @@
 //! Reads the catalog. Used by views of what was committed and, inside a transaction, of what it
 //! changed so far.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use redb::{ReadOnlyTable, ReadTransaction, ReadableTable};
 
 use super::backend::Failing;
@@ -17,6 +20,8 @@ impl<T: ReadableTable<&'static [u8], &'static [u8]>> Bytes for T {}
 /// One state of the catalog, unmoved by later commits. Tables are read when asked for, not before.
 #[derive(Debug)]
 pub struct CatalogView {
+    /// The copy in memory that it shows, which may be given up meanwhile.
+    _copy: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) failing: Failing,
     pub(super) meta: ReadOnlyTable<&'static [u8], &'static [u8]>,
     pub(super) tables: ReadOnlyTable<&'static [u8], &'static [u8]>,
@@ -27,13 +32,18 @@ pub struct CatalogView {
 }
 
 impl CatalogView {
-    pub(super) fn open(transaction: &ReadTransaction, failing: Failing) -> StoreResult<Self> {
+    pub(super) fn open(
+        transaction: &ReadTransaction,
+        failing: Failing,
+        copy: Option<Arc<dyn Any + Send + Sync>>,
+    ) -> StoreResult<Self> {
         let open = |definition| {
             transaction
                 .open_table(definition)
                 .map_err(|e| failing.error(e))
         };
         Ok(Self {
+            _copy: copy,
             meta: open(META)?,
             tables: open(TABLES)?,
             names: open(NAMES)?,
@@ -78,6 +88,11 @@ impl CatalogView {
     /// The file with this id.
     pub fn file(&self, id: FileId) -> StoreResult<Option<FileRecord>> {
         file(&self.files, &self.failing, id)
+    }
+
+    /// How many changes were committed since the store was made.
+    pub fn commits(&self) -> StoreResult<u64> {
+        commits(&self.meta, &self.failing)
     }
 
     /// From this number on no segment of the log may be missing, up to the last there is; 0 if that

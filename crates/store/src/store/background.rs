@@ -10,8 +10,9 @@ use std::time::Duration;
 use ostrakon_cell::Activity;
 use parking_lot::Mutex;
 
+use super::closed::Closed;
 use super::said::Said;
-use crate::catalog::{LogEnd, TableId};
+use crate::catalog::TableId;
 use crate::clock::Clock;
 use crate::compaction::{caught, without_data};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -412,7 +413,7 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
             return Ok(());
         }
         // First: of what is gone and was not given up, somebody will be told.
-        record_log(context, needed, None)?;
+        record_log(context, needed)?;
     }
     for (_, path) in old {
         match context.vfs.remove(&path) {
@@ -425,48 +426,53 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
     Ok(())
 }
 
-/// Has the catalog say which is the last segment of the log that holds something, if it does not know.
-/// Call when the log is on the disk and nothing is added to it any more.
-pub(super) fn record_last_segment(context: &StoreContext, wal_dir: &Path) -> StoreResult<()> {
-    let mut last = LogEnd {
-        segment: context.segment.load(Ordering::SeqCst),
-        bytes: context.log_end.load(Ordering::SeqCst),
-    };
-    if last.bytes <= SEGMENT_HEADER_BYTES as u64 {
+/// Where the log ends. Call when it is on the disk and nothing is added to it any more.
+pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<Closed> {
+    let segment = context.segment.load(Ordering::SeqCst);
+    let bytes = context
+        .log_end
+        .load(Ordering::SeqCst)
+        .max(SEGMENT_HEADER_BYTES as u64);
+    let (mut last, mut last_bytes) = (segment, bytes);
+    if bytes <= SEGMENT_HEADER_BYTES as u64 {
         // One without records may be gone after the next crash. That before it was synced when this was
         // begun.
-        last.segment -= 1;
-        last.bytes = match list_segments(&*context.vfs, wal_dir)?
+        last -= 1;
+        last_bytes = match list_segments(&*context.vfs, wal_dir)?
             .into_iter()
-            .find(|(number, _)| *number == last.segment)
+            .find(|(number, _)| *number == last)
         {
             Some((_, path)) => context.vfs.len(&path)?,
             None => 0,
         };
     }
-    let view = context.catalog.view()?;
-    let (low, known) = (view.wal_low_water()?, view.wal_last()?);
-    drop(view);
-    let gapless = context.gapless_from.load(Ordering::SeqCst).max(low);
-    if last.segment < gapless || last.segment <= known.segment || context.catalog.is_uncertain() {
-        return Ok(());
+    let gapless = context.gapless_from.load(Ordering::SeqCst);
+    if context.catalog.view()?.wal_low_water()? < gapless {
+        record_log(context, 0)?;
     }
-    record_log(context, 0, Some(last))
+    if last < gapless {
+        (last, last_bytes) = (0, 0);
+    }
+    Ok(Closed {
+        store: context.catalog.identity().number(),
+        segment,
+        bytes,
+        last,
+        last_bytes,
+        commits: context.catalog.view()?.commits()?,
+    })
 }
 
-fn record_log(context: &StoreContext, needed: u64, last: Option<LogEnd>) -> StoreResult<()> {
+/// Has the catalog say which segments of the log are needed.
+fn record_log(context: &StoreContext, needed: u64) -> StoreResult<()> {
     let first = needed.max(context.gapless_from.load(Ordering::SeqCst));
     // As when segments cannot be deleted: it is tried again and again.
-    if last.is_none() && context.catalog.view()?.wal_low_water()? >= first {
+    if context.catalog.view()?.wal_low_water()? >= first {
         return Ok(());
     }
-    let recorded = context.catalog.transaction(|change| {
-        change.set_wal_low_water(first)?;
-        match last {
-            Some(last) => change.set_wal_last(last),
-            None => Ok(()),
-        }
-    });
+    let recorded = context
+        .catalog
+        .transaction(|change| change.set_wal_low_water(first));
     if let Err(error) = recorded {
         if context.catalog.is_uncertain() {
             context.health.fail(error.duplicate());

@@ -41,12 +41,14 @@ impl Store {
         self.stop.store(true, Ordering::SeqCst);
         self.context.wakeups.all();
         self.context.running.stop_compactions();
+        let was_writing = logged.is_some();
         let mut outcome = match logged {
             Some(logged) => logged.and_then(|end| self.flush_for_closing(end)),
             None => Ok(()),
         };
         let threads = std::mem::take(&mut *self.threads.lock());
         outcome = outcome.and(self.join_bounded(threads));
+        let in_order = was_writing && self.context.health.check_writable().is_ok();
         self.context.health.close();
         for table in self.tables.read().values() {
             table.stop_readers();
@@ -54,6 +56,9 @@ impl Store {
         let requests = std::mem::take(&mut *self.context.requests.lock());
         outcome = outcome.and(self.join_bounded(requests));
         outcome = outcome.and(self.context.files.close());
+        if in_order && outcome.is_ok() {
+            self.note_closed();
+        }
         // Tables in somebody's hand may outlive the store, and the lock on the directory may not
         // outlive it: from here on nothing of this store writes.
         self.context.catalog.close();
@@ -143,12 +148,26 @@ impl Store {
             context.segment.store(current + 1, Ordering::SeqCst);
             context.log_end.store(0, Ordering::SeqCst);
         }
-        background::delete_old_segments(context)?;
-        // The writes are safe without it, and a disk may be full.
-        if let Err(error) = background::record_last_segment(context, &self.wal_dir()) {
-            tracing::warn!(%error, "the catalog does not know the last segment of the log");
+        background::delete_old_segments(context)
+    }
+
+    /// Has the next opening know that the store was closed in order: it then trusts what it finds.
+    fn note_closed(&self) {
+        let context = &self.context;
+        if context.catalog.is_uncertain() {
+            return;
         }
-        Ok(())
+        let noted =
+            background::closed_log(context, &self.wal_dir()).and_then(|closed| {
+                match closed == self.closed {
+                    true => Ok(()),
+                    false => closed.write(&*context.vfs, &context.dir),
+                }
+            });
+        // The writes are safe without it, and a disk may be full: the next opening takes it for a crash.
+        if let Err(error) = noted {
+            tracing::warn!(%error, "it could not be noted that the store was closed in order");
+        }
     }
 }
 

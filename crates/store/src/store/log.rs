@@ -55,9 +55,6 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<SegmentEnd>
         context
             .log_end
             .store(writer.segment_bytes(), Ordering::SeqCst);
-        // A disk that is full now has all that was promised: without the seal, the segment reads as
-        // after a crash.
-        let _ = writer.seal();
     }
     Ok(writer.end())
 }
@@ -65,9 +62,9 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<SegmentEnd>
 fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<LoggedCommit>) {
     let sequences: Vec<u64> = group.iter().map(|_| context.next_sequence()).collect();
     let written = context.health.check_writable().and_then(|()| {
-        write(context, writer, group, &sequences).inspect_err(|error| {
-            context.health.fail(error.duplicate());
-        })
+        let written = make_way(context, writer, group)
+            .and_then(|()| write(context, writer, group, &sequences));
+        written.inspect_err(|error| context.health.fail(error.duplicate()))
     });
     context.pressure.wrote(&*context.clock);
     for (mut commit, sequence) in group.drain(..).zip(sequences) {
@@ -92,6 +89,22 @@ fn commit(context: &StoreContext, writer: &mut WalWriter, group: &mut Vec<Logged
         context.segment.store(writer.number(), Ordering::SeqCst);
         context.wakeups.flush.wake();
     }
+}
+
+/// Begins another segment if the group is too large for one that is continued.
+fn make_way(
+    context: &StoreContext,
+    writer: &mut WalWriter,
+    group: &[LoggedCommit],
+) -> StoreResult<()> {
+    let batches = group
+        .iter()
+        .map(|commit| commit.chunk.batch().encoded().len());
+    if writer.make_way_for(batches.sum())? {
+        // All that was in the old segment is published.
+        context.segment.store(writer.number(), Ordering::SeqCst);
+    }
+    Ok(())
 }
 
 fn write(

@@ -5,6 +5,7 @@ mod background;
 mod check;
 mod checkpoint;
 mod close;
+mod closed;
 mod log;
 mod names;
 mod open;

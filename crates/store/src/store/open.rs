@@ -12,6 +12,7 @@ use parking_lot::{Mutex, RwLock};
 
 use super::admin::Administration;
 use super::background;
+use super::closed::Closed;
 use super::log::LogThread;
 use super::recovery::{Recovered, recover};
 use crate::cache::{BlockCache, CacheOptions};
@@ -29,7 +30,7 @@ use crate::table::{Health, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, Layout};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
-use crate::wal::{CommitGroup, Damage, LogOrigin, SegmentEnd, WalWriter};
+use crate::wal::{CommitGroup, Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
 
 /// Where the parts of a store stand in its directory.
 const LOCK_FILE: &str = "LOCK";
@@ -75,6 +76,8 @@ pub struct Store {
     pub(super) context: Arc<StoreContext>,
     pub(super) tables: Arc<Tables>,
     pub(super) damages: Vec<Damage>,
+    /// How it was closed before it was opened.
+    pub(super) closed: Closed,
     /// One change of the set of tables, of a name or of a state at a time: see `admin.rs`.
     pub(super) administration: Administration,
     /// The disk that checkpoints go to.
@@ -171,15 +174,23 @@ impl Store {
         let lock: Arc<dyn FileLock> = Arc::from(take_lock(&*vfs, &dir, &options, &*clock)?);
         // Another process may have made the store while this one waited.
         let is_new = is_new && !Catalog::is_present(&*vfs, &dir)?;
+        let closed = Closed::read(&*vfs, &dir);
         let catalog = if options.read_only {
             Catalog::open_read_only(&vfs, &dir, CATALOG_CACHE_BYTES)?
         } else {
-            open_catalog(&vfs, &dir, is_new, &*clock)?
+            open_catalog(&vfs, &dir, is_new, &closed, &*clock)?
         };
         if !options.read_only {
-            vfs.create_dir_all(&dir.join(WAL_DIR))?;
-            vfs.create_dir_all(&dir.join(FILES_DIR))?;
-            vfs.sync_dir(&dir)?;
+            let dirs = [dir.join(WAL_DIR), dir.join(FILES_DIR)];
+            // On the disk already if the store was closed in order.
+            let mut are_there = catalog.is_copy();
+            for inner in &dirs {
+                are_there = are_there && vfs.exists(inner)?;
+                vfs.create_dir_all(inner)?;
+            }
+            if !are_there {
+                vfs.sync_dir(&dir)?;
+            }
         }
         catalog.guard_with(&lock);
         let metrics = Arc::new(Metrics::default());
@@ -240,9 +251,10 @@ impl Store {
         let Recovered {
             next_segment,
             end,
+            open_end,
             gapless_from,
             damages,
-        } = recover(&context, &context.dir.join(WAL_DIR), &tables)?;
+        } = recover(&context, &context.dir.join(WAL_DIR), &tables, &closed)?;
         context.gapless_from.store(gapless_from, Ordering::SeqCst);
         context.pressure.lend(&*context.clock);
         let store = Self {
@@ -252,6 +264,7 @@ impl Store {
             stop: Arc::new(AtomicBool::new(false)),
             tables: Arc::new(RwLock::new(tables)),
             damages,
+            closed,
             outside: outside.unwrap_or_else(|| context.vfs.clone()),
             context,
             _lock: lock,
@@ -260,15 +273,23 @@ impl Store {
             store.context.health.open_read_only();
             store.context.commits.close();
         } else {
-            store.start(next_segment, end)?;
+            store.start(next_segment, end, open_end.as_ref())?;
         }
         Ok(Arc::new(store))
     }
 
-    fn start(&self, next_segment: u64, end: SegmentEnd) -> StoreResult<()> {
+    fn start(
+        &self,
+        next_segment: u64,
+        end: SegmentEnd,
+        open_end: Option<&OpenEnd>,
+    ) -> StoreResult<()> {
         let context = &self.context;
-        let (vfs, dir) = (&context.vfs, self.wal_dir());
-        let writer = WalWriter::create(vfs, &dir, next_segment, context.log_origin, end)?;
+        let (vfs, dir, origin) = (&context.vfs, self.wal_dir(), context.log_origin);
+        let writer = match open_end {
+            Some(at) => WalWriter::resume(vfs, &dir, origin, at)?,
+            None => WalWriter::create(vfs, &dir, next_segment, origin, end)?,
+        };
         context.segment.store(next_segment, Ordering::SeqCst);
         *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
         background::delete_old_segments(context)?;
@@ -390,11 +411,19 @@ fn open_catalog(
     vfs: &Arc<dyn Vfs>,
     dir: &Path,
     is_new: bool,
+    closed: &Closed,
     clock: &dyn Clock,
 ) -> StoreResult<Catalog> {
     if is_new {
         let identity = CatalogIdentity::new(&mut Random::from_system(), clock.now_millis());
         return Catalog::create(vfs, dir, identity, CATALOG_CACHE_BYTES);
+    }
+    let (store, commits) = (closed.store, closed.commits);
+    if store != 0
+        && let Some(catalog) =
+            Catalog::open_as_closed(vfs, dir, CATALOG_CACHE_BYTES, store, commits)?
+    {
+        return Ok(catalog);
     }
     Catalog::open(vfs, dir, CATALOG_CACHE_BYTES)
 }

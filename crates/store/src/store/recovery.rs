@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 
 use ostrakon_cell::MutationBatch;
 
+use super::closed::Closed;
 use crate::catalog::{CatalogView, TableId};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
 use crate::table::{StoreContext, TableCore};
-use crate::wal::{Damage, KnownLog, LogPart, LogReader, SegmentEnd};
+use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd};
 
 /// What recovery found.
 pub(super) struct Recovered {
@@ -19,6 +20,8 @@ pub(super) struct Recovered {
     pub(super) next_segment: u64,
     /// How the log ends: what that segment is begun with.
     pub(super) end: SegmentEnd,
+    /// The last segment, if it is gone on with: then it has that number.
+    pub(super) open_end: Option<OpenEnd>,
     /// From this number on no segment is missing.
     pub(super) gapless_from: u64,
     /// What could not be read; only ever filled when the store is opened read-only and damage is
@@ -27,14 +30,25 @@ pub(super) struct Recovered {
 }
 
 /// What the catalog knows of the log.
-pub(super) fn known_log(context: &StoreContext, view: &CatalogView) -> StoreResult<KnownLog> {
+pub(super) fn known_log(
+    context: &StoreContext,
+    view: &CatalogView,
+    closed: &Closed,
+) -> StoreResult<KnownLog> {
+    let store = context.catalog.identity().number();
+    // Earlier versions had the catalog keep it.
     let end = view.wal_last()?;
-    Ok(KnownLog {
-        store: context.catalog.identity().number(),
+    let mut known = KnownLog {
+        store,
         first: view.wal_low_water()?,
         last: end.segment,
         last_bytes: end.bytes,
-    })
+    };
+    if closed.store == store && closed.last >= known.last {
+        known.last = closed.last;
+        known.last_bytes = closed.last_bytes;
+    }
+    Ok(known)
 }
 
 /// Replays the log into the tables' memtables.
@@ -42,6 +56,7 @@ pub(super) fn recover(
     context: &Arc<StoreContext>,
     wal_dir: &Path,
     tables: &BTreeMap<String, Arc<TableCore>>,
+    closed: &Closed,
 ) -> StoreResult<Recovered> {
     let mut by_id: BTreeMap<TableId, Replay> = BTreeMap::new();
     let view = context.catalog.view()?;
@@ -57,7 +72,7 @@ pub(super) fn recover(
         }
     }
     let read_only = context.options.read_only;
-    let known = known_log(context, &view)?;
+    let known = known_log(context, &view, closed)?;
     let mut log = match LogReader::open(&*context.vfs, wal_dir, known) {
         // A store that crashed while it was made has no log yet.
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -68,6 +83,7 @@ pub(super) fn recover(
     let mut recovered = Recovered {
         next_segment: known.first.max(1),
         end: SegmentEnd::default(),
+        open_end: None,
         gapless_from: known.first,
         damages: Vec::new(),
     };
@@ -117,10 +133,19 @@ pub(super) fn recover(
                     .damages
                     .push(refuse_unless_allowed(context, damage.clone())?);
             }
-            None if log.segments_left() == 0 && !read_only && !reader.settle(&*context.vfs)? => {
-                // A gap would look like a segment that somebody took away.
-                recovered.next_segment = number.max(known.first).max(1);
-                log.forget_last();
+            None if log.segments_left() == 0 && !read_only => {
+                let is_as_closed = closed.store == known.store && closed.segment == number;
+                recovered.open_end = match is_as_closed {
+                    true => reader.open_end(closed.bytes),
+                    false => None,
+                };
+                if recovered.open_end.is_some() {
+                    recovered.next_segment = number;
+                } else if !reader.settle(&*context.vfs)? {
+                    // A gap would look like a segment that somebody took away.
+                    recovered.next_segment = number.max(known.first).max(1);
+                    log.forget_last();
+                }
             }
             None => {}
         }
@@ -239,8 +264,17 @@ mod tests {
         Store::open_with(components, DIR, options)
     }
 
+    /// Has the next opening take the last closing for a crash, and begin another segment.
+    fn forget_closing(vfs: &Arc<dyn Vfs>) {
+        let path = Path::new(DIR).join("closed");
+        if vfs.exists(&path).unwrap() {
+            vfs.remove(&path).unwrap();
+        }
+    }
+
     /// Opens the store, writes something and closes it: a segment.
     fn write(vfs: &Arc<dyn Vfs>, row: &str) {
+        forget_closing(vfs);
         let store = open(vfs).unwrap();
         if store.tables().unwrap().is_empty() {
             store.create_table("t", &TableOptions::default()).unwrap();
@@ -299,10 +333,8 @@ mod tests {
         let (number, newest) = segments(&vfs).pop().unwrap();
         assert_eq!(number, 3);
         let whole = vfs.read_to_vec(&newest, u64::MAX).unwrap();
-        // What says that the store was closed is behind the records, and may be lost with the power.
-        let seal = crate::wal::RECORD_HEADER_BYTES;
         for session in ["closed", "opened again"] {
-            for len in 0..whole.len() - seal {
+            for len in 0..whole.len() {
                 let what = format!("{session}, cut to {len}");
                 vfs.replace(&newest, &whole[..len]).unwrap();
                 let error = open(&vfs).unwrap_err();
@@ -322,20 +354,43 @@ mod tests {
                 let problems = store.check(&mut |_, _| true).unwrap().problems;
                 assert_eq!(problems.len(), 1, "{what}: {problems:?}");
             }
-            for len in whole.len() - seal..=whole.len() {
-                // Behind it nothing has begun.
-                if session == "closed" {
-                    for (_, later) in segments(&vfs).split_off(3) {
-                        vfs.remove(&later).unwrap();
-                    }
-                    vfs.replace(&newest, &whole[..len]).unwrap();
-                    drop(open(&vfs).unwrap());
-                }
-            }
             vfs.replace(&newest, &whole).unwrap();
+            // Another segment behind it.
+            forget_closing(&vfs);
             let store = open(&vfs).unwrap();
             assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
         }
+    }
+
+    #[test]
+    fn a_store_that_was_closed_goes_on_with_its_last_segment() {
+        let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+        write(&vfs, "a");
+        for row in ["b", "c"] {
+            let store = open(&vfs).unwrap();
+            let mut mutation = Mutation::new(row);
+            mutation.put("f", "q", "v").unwrap();
+            let mut batch = MutationBatch::new();
+            batch.push(&mutation).unwrap();
+            let table = store.table("t").unwrap();
+            table.submit(batch, None).unwrap().wait().unwrap();
+            assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+        }
+        let (_, segment) = segments(&vfs).pop().unwrap();
+        assert_eq!(segments(&vfs).len(), 1);
+        let rows = |vfs: &Arc<dyn Vfs>| {
+            let store = open(vfs).unwrap();
+            let scan = ostrakon_cell::Scanner::new(store.table("t").unwrap());
+            scan.entries().unwrap().len()
+        };
+        assert_eq!(rows(&vfs), 3);
+        // A record that came after the last closing may be torn by a crash: the others are there.
+        let whole = vfs.read_to_vec(&segment, u64::MAX).unwrap();
+        vfs.replace(&segment, &[whole.as_slice(), b"torn"].concat())
+            .unwrap();
+        assert_eq!(rows(&vfs), 3);
+        let numbers: Vec<u64> = segments(&vfs).iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, [1, 2]);
     }
 
     #[test]
@@ -349,6 +404,7 @@ mod tests {
             assert_eq!(last, round);
         }
         // The newest holds nothing: nobody misses it.
+        forget_closing(&vfs);
         drop(open(&vfs).unwrap());
         let (number, newest) = segments(&vfs).pop().unwrap();
         assert_eq!(number, 4);

@@ -16,4 +16,4 @@ pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, Segmen
 pub use group::{Commit, CommitGroup, Ticket};
 pub use log::{KnownLog, LogPart, LogReader, list_segments, missing_segments};
 pub use reader::{Damage, SegmentPlace, SegmentReader};
-pub use writer::{LogOrigin, WalWriter};
+pub use writer::{LogOrigin, OpenEnd, WalWriter};

@@ -6,6 +6,7 @@ use super::format::{
     NO_TABLE, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, decode_record,
     decode_record_header, decode_segment_header,
 };
+use super::writer::OpenEnd;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
@@ -150,6 +151,14 @@ impl SegmentReader {
             sum: self.sum,
             sequence: self.sequence,
         }
+    }
+
+    /// The end of the segment if it is known to be on the disk, and just `bytes` long: others may write on from there.
+    #[must_use]
+    pub fn open_end(&self, bytes: u64) -> Option<OpenEnd> {
+        let is_end = self.at as u64 == bytes && self.bytes.len() as u64 == bytes;
+        let header = self.header.filter(|_| is_end && self.damage.is_none())?;
+        OpenEnd::of(header, self.end())
     }
 
     /// The next record, or `None` at the end or at damage. Marks of an end, which belong to no table, are among them.

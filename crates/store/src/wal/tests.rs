@@ -204,6 +204,61 @@ fn a_flipped_bit_before_synced_records_is_damage() {
     assert_eq!(read(&*vfs, &path, true), (Vec::new(), None));
 }
 
+/// Ends a segment as stores once did when they were closed.
+fn seal(writer: &mut WalWriter) {
+    writer.sync().unwrap();
+    let seal = RecordHeader {
+        table: format::NO_TABLE,
+        sequence: 1,
+        ..RecordHeader::default()
+    };
+    writer
+        .append([(seal, &b""[..])].into_iter(), false)
+        .unwrap();
+}
+
+#[test]
+fn a_segment_is_continued_where_it_ended() {
+    let (vfs, path) = written(&[b"first", b"second"], 2);
+    let end = || {
+        let mut reader = open(&*vfs, &path, true).unwrap();
+        while reader.next_record().is_some() {}
+        let len = vfs.len(&path).unwrap();
+        assert!(reader.open_end(len - 1).is_none());
+        reader.open_end(len).unwrap()
+    };
+    let header = |sequence| RecordHeader {
+        sequence,
+        table: 3,
+        ..RecordHeader::default()
+    };
+    let dir = Path::new("/wal");
+    for sequence in [3, 4] {
+        let mut writer = WalWriter::resume(&vfs, dir, ORIGIN, &end()).unwrap();
+        assert_eq!(
+            (writer.number(), writer.make_way_for(100).unwrap()),
+            (7, false)
+        );
+        let record = [(header(sequence), &b"more"[..])];
+        writer.append(record.into_iter(), true).unwrap();
+        writer.sync().unwrap();
+    }
+    let mut writer = WalWriter::resume(&vfs, dir, ORIGIN, &end()).unwrap();
+    let before = writer.end();
+    assert!(writer.make_way_for(1 << 20).unwrap());
+    assert_eq!(writer.number(), 8);
+    let (payloads, damage) = read(&*vfs, &path, false);
+    assert_eq!(payloads, [&b"first"[..], b"second", b"more", b"more"]);
+    assert_eq!(damage, None);
+    let place = SegmentPlace {
+        number: 8,
+        is_last: true,
+        ..SegmentPlace::default()
+    };
+    let next = SegmentReader::open(&*vfs, &dir.join("0000000000000008.wal"), place).unwrap();
+    assert_eq!(next.previous(), before);
+}
+
 #[test]
 fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
     let vfs = MemoryVfs::shared();
@@ -218,7 +273,7 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
     writer
         .append([(header, &b"only"[..])].into_iter(), false)
         .unwrap();
-    writer.seal().unwrap();
+    seal(&mut writer);
     let path = list_segments(&*vfs, dir).unwrap().pop().unwrap().1;
     let whole = vfs.read_to_vec(&path, u64::MAX).unwrap();
     for at in SEGMENT_HEADER_BYTES..SEGMENT_HEADER_BYTES + RECORD_HEADER_BYTES + 4 {
@@ -232,15 +287,6 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
     rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - 1));
     let (payloads, damage) = read(&*vfs, &path, true);
     assert_eq!((payloads.len(), damage), (1, None));
-}
-
-#[test]
-fn a_seal_leaves_an_empty_segment_empty() {
-    let (vfs, path) = written(&[], 0);
-    let before = vfs.len(&path).unwrap();
-    let mut writer = begin(&vfs, Path::new("/wal"), 8, SegmentEnd::default());
-    writer.seal().unwrap();
-    assert_eq!(writer.segment_bytes(), before);
 }
 
 #[test]

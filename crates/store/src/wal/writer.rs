@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::format::{
-    NO_TABLE, RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader,
+    RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, VERSION,
     encode_record_header, encode_segment_header,
 };
 use crate::error::StoreResult;
-use crate::vfs::{Vfs, WritableFile};
+use crate::vfs::{RandomAccessFile, Vfs, WritableFile};
 
 /// Whose log it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,13 +26,73 @@ pub struct WalWriter {
     dir: PathBuf,
     origin: LogOrigin,
     segment: SegmentHeader,
-    file: Box<dyn WritableFile>,
+    file: SegmentFile,
     synced: u64,
     /// Checksum of the last record, or of the segment's header.
     sum: u32,
     /// Sequence of the last batch in the log.
     sequence: u64,
     headers: Vec<[u8; RECORD_HEADER_BYTES]>,
+}
+
+/// The file of the current segment.
+enum SegmentFile {
+    /// Begun by this writer.
+    Begun(Box<dyn WritableFile>),
+    /// One that was there, and goes on at this place.
+    Continued {
+        file: Arc<dyn RandomAccessFile>,
+        position: u64,
+    },
+}
+
+impl SegmentFile {
+    fn position(&self) -> u64 {
+        match self {
+            Self::Begun(file) => file.position(),
+            Self::Continued { position, .. } => *position,
+        }
+    }
+
+    fn append(&mut self, slices: &[IoSlice<'_>], then_sync: bool) -> StoreResult<()> {
+        match self {
+            Self::Begun(file) if then_sync => file.write_through(slices),
+            Self::Begun(file) => file.write_vectored(slices),
+            Self::Continued { file, position } => {
+                let bytes: Vec<u8> = slices
+                    .iter()
+                    .flat_map(|slice| slice.iter().copied())
+                    .collect();
+                file.write_at(*position, &bytes)?;
+                *position += bytes.len() as u64;
+                Ok(())
+            }
+        }
+    }
+
+    fn sync(&mut self) -> StoreResult<()> {
+        match self {
+            Self::Begun(file) => file.sync_data(),
+            Self::Continued { file, .. } => file.sync_data(),
+        }
+    }
+}
+
+/// Groups of more bytes do not go to a segment that is continued: they are written in another way.
+const CONTINUED_GROUP_BYTES: usize = 64 << 10;
+
+/// A segment that ends in order, and may be continued.
+#[derive(Debug, Clone)]
+pub struct OpenEnd {
+    segment: SegmentHeader,
+    end: SegmentEnd,
+}
+
+impl OpenEnd {
+    /// The end of a segment with this header, all of it on the disk; `None` for one of an older version.
+    pub(super) fn of(segment: SegmentHeader, end: SegmentEnd) -> Option<Self> {
+        (segment.version == VERSION).then_some(Self { segment, end })
+    }
 }
 
 /// The file of segment `number`.
@@ -57,11 +117,51 @@ impl WalWriter {
             origin,
             sum: segment.sum,
             segment,
-            file,
+            file: SegmentFile::Begun(file),
             synced: SEGMENT_HEADER_BYTES as u64,
             sequence: previous.sequence,
             headers: Vec::new(),
         })
+    }
+
+    /// Goes on with a segment of an earlier writer. Asks nothing of the disk before something is written.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn resume(
+        vfs: &Arc<dyn Vfs>,
+        dir: &Path,
+        origin: LogOrigin,
+        at: &OpenEnd,
+    ) -> StoreResult<Self> {
+        let file = vfs.open_random(&segment_path(dir, at.segment.number))?;
+        Ok(Self {
+            vfs: vfs.clone(),
+            dir: dir.to_owned(),
+            origin,
+            segment: at.segment,
+            file: SegmentFile::Continued {
+                file,
+                position: at.end.bytes,
+            },
+            synced: at.end.bytes,
+            sum: at.end.sum,
+            sequence: at.end.sequence,
+            headers: Vec::new(),
+        })
+    }
+
+    /// Begins another segment if the present one is continued and a group of so many bytes is to come. Whether it did.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn make_way_for(&mut self, bytes: usize) -> StoreResult<bool> {
+        let is_continued = matches!(self.file, SegmentFile::Continued { .. });
+        if !is_continued || bytes <= CONTINUED_GROUP_BYTES {
+            return Ok(false);
+        }
+        self.roll()?;
+        Ok(true)
     }
 
     /// Number of the current segment.
@@ -113,37 +213,17 @@ impl WalWriter {
             .zip(&payloads)
             .flat_map(|(header, payload)| [IoSlice::new(header), IoSlice::new(payload)])
             .collect();
-        if then_sync {
-            self.file.write_through(&slices)
-        } else {
-            self.file.write_vectored(&slices)
-        }
+        self.file.append(&slices, then_sync)
     }
 
     /// Puts everything appended on the disk.
     pub fn sync(&mut self) -> StoreResult<()> {
         let end = self.file.position();
         if self.synced < end {
-            self.file.sync_data()?;
+            self.file.sync()?;
             self.synced = end;
         }
         Ok(())
-    }
-
-    /// Writes what says, to whoever opens the store next, that all before it was on the disk: the last
-    /// segment of a store that was closed has no torn end, and an unreadable record in it is damage.
-    /// Needs no sync of its own: without it the segment reads as after a crash.
-    pub fn seal(&mut self) -> StoreResult<()> {
-        self.sync()?;
-        if self.synced <= SEGMENT_HEADER_BYTES as u64 {
-            return Ok(());
-        }
-        let seal = RecordHeader {
-            table: NO_TABLE,
-            sequence: self.sequence,
-            ..RecordHeader::default()
-        };
-        self.append([(seal, &b""[..])].into_iter(), false)
     }
 
     /// Ends the segment, on the disk, and begins the next. Only the last segment of a log may thus
@@ -154,7 +234,7 @@ impl WalWriter {
         let (segment, file) = begin(&self.vfs, &self.dir, next, self.origin, self.end())?;
         self.sum = segment.sum;
         self.segment = segment;
-        self.file = file;
+        self.file = SegmentFile::Begun(file);
         self.synced = SEGMENT_HEADER_BYTES as u64;
         Ok(())
     }

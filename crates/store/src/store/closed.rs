@@ -1,0 +1,179 @@
+//! How the store was closed last: the file `closed`. Page: `docs/format/closed.md`.
+//!
+//! ```text
+//! closed  := magic:8 version:u32 store:u64 segment:u64 bytes:u64 last:u64 last_bytes:u64 commits:u64
+//!            checksum:u32                            CRC-32C of the 60 bytes before
+//! ```
+//!
+//! All integers are little-endian. `store` is that of the log's segments. `segment` is the newest segment of the log and
+//! `bytes` its length; `last` is the newest one that holds a record, 0 for none, and `last_bytes` its length; `commits`
+//! counts the commits of the catalog. All of that was on the disk when the file was written.
+//!
+//! It is written over itself when a store is closed, and stays as it is while the store is open. So it says nothing of
+//! what came later, and what it says stays true: where log and catalog are as it says, the store was closed in order and
+//! not changed since. A file that is missing, damaged or of another store says nothing.
+#![deny(clippy::indexing_slicing)]
+
+use std::path::{Path, PathBuf};
+
+use crate::codec::{ByteReader, checksum};
+use crate::error::StoreResult;
+use crate::vfs::Vfs;
+
+/// Its name in the store's directory.
+const FILE_NAME: &str = "closed";
+const MAGIC: [u8; 8] = *b"OSTKCLO\n";
+const VERSION: u32 = 1;
+/// Length of the file.
+const BYTES: usize = 64;
+
+/// Where a store stood when it was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Closed {
+    /// Whose log it is.
+    pub(super) store: u64,
+    /// The newest segment of the log; 0 if nothing is known.
+    pub(super) segment: u64,
+    /// Its length.
+    pub(super) bytes: u64,
+    /// The newest segment with a record; 0 without one.
+    pub(super) last: u64,
+    /// Its length.
+    pub(super) last_bytes: u64,
+    /// Commits of the catalog.
+    pub(super) commits: u64,
+}
+
+impl Closed {
+    /// Reads the file in `dir`; nothing is known if it says nothing.
+    pub(super) fn read(vfs: &dyn Vfs, dir: &Path) -> Self {
+        let bytes = vfs.read_to_vec(&path(dir), BYTES as u64);
+        let known = bytes.ok().and_then(|bytes| Self::decode(&bytes));
+        known.unwrap_or_default()
+    }
+
+    /// Writes the file, one sync. What it says must be on the disk.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(super) fn write(&self, vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
+        let path = path(dir);
+        let is_new = !vfs.exists(&path)?;
+        let file = vfs.open_random(&path)?;
+        file.write_at(0, &self.encode())?;
+        file.set_len(BYTES as u64)?;
+        file.sync_data()?;
+        match is_new {
+            true => vfs.sync_dir(dir),
+            false => Ok(()),
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        for number in [
+            self.store,
+            self.segment,
+            self.bytes,
+            self.last,
+            self.last_bytes,
+            self.commits,
+        ] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        let sum = checksum(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (body, sum) = bytes.split_last_chunk::<4>()?;
+        let mut fields = ByteReader::new(body);
+        let is_ours = checksum(body) == u32::from_le_bytes(*sum)
+            && fields.take_array() == Some(&MAGIC)
+            && fields.u32() == Some(VERSION);
+        let mut read = || {
+            Some(Self {
+                store: fields.u64()?,
+                segment: fields.u64()?,
+                bytes: fields.u64()?,
+                last: fields.u64()?,
+                last_bytes: fields.u64()?,
+                commits: fields.u64()?,
+            })
+        };
+        let closed = if is_ours { read() } else { None };
+        closed.filter(|_| fields.is_empty())
+    }
+}
+
+fn path(dir: &Path) -> PathBuf {
+    dir.join(FILE_NAME)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::vfs::MemoryVfs;
+
+    const CLOSED: Closed = Closed {
+        store: 1,
+        segment: 0x0203,
+        bytes: 4,
+        last: 5,
+        last_bytes: 6,
+        commits: 7,
+    };
+
+    #[test]
+    fn the_bytes_are_frozen() {
+        let mut expected = b"OSTKCLO\n\x01\0\0\0".to_vec();
+        for number in [1_u64, 0x0203, 4, 5, 6, 7] {
+            expected.extend_from_slice(&number.to_le_bytes());
+        }
+        let bytes = CLOSED.encode();
+        assert_eq!(bytes.len(), BYTES);
+        assert_eq!(bytes.split_last_chunk::<4>().unwrap().0, expected);
+        assert_eq!(Closed::decode(&bytes), Some(CLOSED));
+    }
+
+    #[test]
+    fn a_changed_file_says_nothing() {
+        let vfs = MemoryVfs::shared();
+        let dir = Path::new("/");
+        assert_eq!(Closed::read(&*vfs, dir), Closed::default());
+        CLOSED.write(&*vfs, dir).unwrap();
+        assert_eq!(Closed::read(&*vfs, dir), CLOSED);
+        let whole = CLOSED.encode();
+        for at in 0..BYTES {
+            let mut changed = whole.clone();
+            if let Some(byte) = changed.get_mut(at) {
+                *byte ^= 0x10;
+            }
+            assert_eq!(Closed::decode(&changed), None, "byte {at}");
+            assert_eq!(Closed::decode(whole.get(..at).unwrap()), None);
+        }
+        vfs.replace(&path(dir), &[whole.as_slice(), b"x"].concat())
+            .unwrap();
+        assert_eq!(Closed::read(&*vfs, dir), Closed::default());
+        let newer = Closed {
+            commits: 8,
+            ..CLOSED
+        };
+        newer.write(&*vfs, dir).unwrap();
+        assert_eq!(Closed::read(&*vfs, dir), newer);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_something_or_nothing(bytes: Vec<u8>) {
+            let _ = Closed::decode(&bytes);
+        }
+    }
+}
