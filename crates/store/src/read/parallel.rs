@@ -135,7 +135,7 @@ impl ParallelScan {
     /// Pieces of work: several small ranges together, larger ones cut at tablets' ends, unless the scan must not show
     /// where those are.
     fn pieces(&self) -> Vec<Piece> {
-        let layout = &self.serial.snapshot().layout;
+        let version = &self.serial.snapshot().version;
         let ranges = self.serial.ranges();
         if self.serial.options().confined {
             let firsts = (0..ranges.len()).step_by(RANGES_A_PIECE);
@@ -148,7 +148,7 @@ impl ParallelScan {
         }
         let mut pieces: Vec<Piece> = Vec::new();
         let mut open = 0..0;
-        let tablets = layout.tablets();
+        let tablets = version.tablets();
         let through = |at: usize| {
             tablets
                 .get(at)
@@ -160,7 +160,7 @@ impl ParallelScan {
             // Ranges and tablets are both sorted: mostly it is the tablet of the range before.
             let start = ranges.row(at).unwrap_or_default();
             if through(first).is_some_and(|through| through < start) {
-                first = layout.position(start);
+                first = version.position(start);
             }
             let last = match through(first) {
                 Some(through) if ranges.ends_by(at, through) => first,
@@ -169,7 +169,7 @@ impl ParallelScan {
                     let last = tablets.len() - 1;
                     range
                         .end()
-                        .map_or(last, |end| layout.position(&end.row).min(last))
+                        .map_or(last, |end| version.position(&end.row).min(last))
                 }
             };
             if first == last {

@@ -18,7 +18,7 @@ use super::warm::Warm;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::LastRow;
 use crate::sorted_file::LabelFilter;
-use crate::tablet::{Layout, Stacker, tablet_sources};
+use crate::tablet::{Stacker, TableVersion, tablet_sources};
 
 /// Places for stacks of tablets that a scan may come back to; a tablet has one of them, by its number.
 const KEPT_STACKS: usize = 64;
@@ -229,10 +229,10 @@ impl SerialScan {
             if self.range >= self.last {
                 return Ok(false);
             }
-            let layout = &self.snapshot.layout;
+            let version = &self.snapshot.version;
             if self.range >= self.warm.through && self.last - self.range >= WARM_FROM {
                 let ahead = self.range..self.last.min(self.range + WARM_TOGETHER);
-                self.warm.through = self.warm.ahead(layout, &self.ranges, ahead)?;
+                self.warm.through = self.warm.ahead(version, &self.ranges, ahead)?;
             }
             if self.loaded != Some(self.range) {
                 self.loaded = Some(self.range);
@@ -242,19 +242,22 @@ impl SerialScan {
             }
             let range = &self.present;
             let tablet = match self.tablet {
-                None => range.start().map_or(0, |start| layout.position(&start.row)),
+                None => range
+                    .start()
+                    .map_or(0, |start| version.position(&start.row)),
                 Some(tablet) => tablet + 1,
             };
             // The first tablet of a range holds its start.
             let first = self.tablet.is_none() && range.start().is_some();
-            if tablet >= layout.tablets().len() || (!first && starts_behind(layout, tablet, range))
+            if tablet >= version.tablets().len()
+                || (!first && starts_behind(version, tablet, range))
             {
                 self.range += 1;
                 self.tablet = None;
                 continue;
             }
             self.tablet = Some(tablet);
-            let clipped = clip(layout, tablet, range, first);
+            let clipped = clip(version, tablet, range, first);
             let piece = match &clipped {
                 Clip::Inside => range,
                 Clip::Part(part) => part,
@@ -264,7 +267,7 @@ impl SerialScan {
             let mut stack = match kept.and_then(|kept| kept.take_if(|kept| kept.0 == tablet)) {
                 Some((_, stack)) => stack,
                 None => {
-                    let view = &layout.tablets()[tablet];
+                    let view = &version.tablets()[tablet];
                     let sources = tablet_sources(
                         view,
                         &self.snapshot.memtables,
@@ -488,8 +491,8 @@ pub(super) fn panicked() -> Error {
 }
 
 /// Whether every row of the tablet lies behind the range.
-fn starts_behind(layout: &Layout, tablet: usize, range: &Range) -> bool {
-    let (Some(after), Some(end)) = (&layout.tablets()[tablet].extent.after, range.end()) else {
+fn starts_behind(version: &TableVersion, tablet: usize, range: &Range) -> bool {
+    let (Some(after), Some(end)) = (&version.tablets()[tablet].extent.after, range.end()) else {
         return false;
     };
     // Rows of the tablet are greater than `after`.
@@ -503,8 +506,8 @@ enum Clip {
 }
 
 /// The part of `range` that lies in a tablet; mostly all of it. `first` says that the range starts there.
-fn clip(layout: &Layout, tablet: usize, range: &Range, first: bool) -> Clip {
-    let extent = &layout.tablets()[tablet].extent;
+fn clip(version: &TableVersion, tablet: usize, range: &Range, first: bool) -> Clip {
+    let extent = &version.tablets()[tablet].extent;
     let starts_inside = first
         || match (&extent.after, range.start()) {
             (None, _) => true,
@@ -520,6 +523,6 @@ fn clip(layout: &Layout, tablet: usize, range: &Range, first: bool) -> Clip {
         return Clip::Inside;
     }
     range
-        .clip(&layout.tablets()[tablet].range())
+        .clip(&version.tablets()[tablet].range())
         .map_or(Clip::Nothing, |part| Clip::Part(Box::new(part)))
 }

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::error::{Error, StoreResult};
 use crate::memtable::MemtableSnapshot;
 use crate::metrics::Metrics;
-use crate::tablet::{Layout, Stacker};
+use crate::tablet::{Stacker, TableVersion};
 
 /// A table that can be read.
 pub(crate) trait Readable: Send + Sync {
@@ -47,7 +47,7 @@ pub(crate) trait Readable: Send + Sync {
 
 /// What a scan sees: it never changes.
 pub(crate) struct Snapshot {
-    pub(crate) layout: Arc<Layout>,
+    pub(crate) version: Arc<TableVersion>,
     /// Newest first.
     pub(crate) memtables: Vec<MemtableSnapshot>,
     pub(crate) epoch: u64,

@@ -3,7 +3,7 @@
 use super::ranges::RangeList;
 use crate::error::StoreResult;
 use crate::sorted_file::Warmer;
-use crate::tablet::Layout;
+use crate::tablet::TableVersion;
 
 /// A tablet of more files is not warmed: most look-ups end in few of them.
 const WARM_FILES: usize = 2;
@@ -22,7 +22,7 @@ impl Warm {
     /// Warms those of some ranges that lie in the first one's tablet; gives the first range that is left.
     pub(super) fn ahead(
         &mut self,
-        layout: &Layout,
+        version: &TableVersion,
         list: &RangeList,
         ranges: std::ops::Range<usize>,
     ) -> StoreResult<usize> {
@@ -30,8 +30,8 @@ impl Warm {
         let Some(first) = list.row(ranges.start) else {
             return Ok(next);
         };
-        let tablet = layout.position(first);
-        let Some(view) = layout.tablets().get(tablet) else {
+        let tablet = version.position(first);
+        let Some(view) = version.tablets().get(tablet) else {
             return Ok(next);
         };
         let through = view.extent.through.as_deref();

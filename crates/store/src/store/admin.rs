@@ -24,7 +24,7 @@ use crate::constraint::DEFAULT_CONSTRAINT;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::default_iterators;
 use crate::table::{TableCore, TableHandle};
-use crate::tablet::Layout;
+use crate::tablet::TableVersion;
 
 /// The lock under which administration is decided, around how often names and states changed.
 pub(super) type Administration = Mutex<u64>;
@@ -55,8 +55,8 @@ impl Store {
             )
         })?;
         let config = context.table_config(&record.properties);
-        let layout = Layout::load(&view, id, &context.files)?;
-        Ok(TableCore::new(context.clone(), &record, config, layout))
+        let version = TableVersion::load(&view, id, &context.files)?;
+        Ok(TableCore::new(context.clone(), &record, config, version))
     }
 
     /// Lets a table that the catalog has just got be found. Under `administration`.

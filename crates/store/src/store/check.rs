@@ -157,7 +157,7 @@ impl Store {
     fn owners(&self) -> impl Fn(crate::catalog::FileId) -> Option<String> {
         let mut owners = std::collections::HashMap::new();
         for (name, table) in self.tables.read().iter() {
-            for tablet in table.layout().tablets() {
+            for tablet in table.version().tablets() {
                 for file in &tablet.files {
                     owners
                         .entry(file.reference.file)

@@ -27,7 +27,7 @@ use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
 use crate::read::{ScanMemory, ScanThreads};
 use crate::table::{Health, StoreContext, TableCore};
-use crate::tablet::{FileRegistry, Layout};
+use crate::tablet::{FileRegistry, TableVersion};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
 use crate::wal::{CommitGroup, Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
@@ -323,9 +323,9 @@ impl Store {
         let (mut entries, mut tablets, mut files, mut bytes) = (0, 0, HashSet::new(), 0);
         for table in tables.values() {
             entries += table.unflushed_entries();
-            let layout = table.layout();
-            tablets += layout.tablets().len();
-            for file in layout.tablets().iter().flat_map(|tablet| &tablet.files) {
+            let version = table.version();
+            tablets += version.tablets().len();
+            for file in version.tablets().iter().flat_map(|tablet| &tablet.files) {
                 if files.insert(file.reference.file) {
                     bytes += file.file.record().bytes;
                 }
@@ -439,8 +439,8 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
     }
     for record in view.tables()? {
         let config = context.table_config(&record.properties);
-        let layout = Layout::load(&view, record.id, &context.files)?;
-        let core = TableCore::new(context.clone(), &record, config, layout);
+        let version = TableVersion::load(&view, record.id, &context.files)?;
+        let core = TableCore::new(context.clone(), &record, config, version);
         tables.insert(record.name.clone(), core);
         context
             .sequence

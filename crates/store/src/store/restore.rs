@@ -62,8 +62,8 @@ impl Store {
         };
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
         for table in tables {
-            let layout = table.layout();
-            let mut files = layout.tablets().iter().flat_map(|tablet| &tablet.files);
+            let version = table.version();
+            let mut files = version.tablets().iter().flat_map(|tablet| &tablet.files);
             if files.any(|file| file.reference.file == record.id) {
                 table.retry();
                 restored.tables.push(table.status().name.to_string());

@@ -83,10 +83,10 @@ impl Table for TableHandle {
     fn tablets(&self) -> StoreResult<Vec<TabletInfo>> {
         self.0.check_open()?;
         let Snapshot {
-            layout, memtables, ..
+            version, memtables, ..
         } = self.0.snapshot();
         let (mut entries_before, mut bytes_before) = (0, 0);
-        let tablets = layout.tablets().iter().map(|tablet| {
+        let tablets = version.tablets().iter().map(|tablet| {
             let (mut entries, mut bytes) = (0, 0);
             for memtable in &memtables {
                 let counted = memtable.count_up_to(tablet.extent.through.as_deref())?;
@@ -132,14 +132,14 @@ impl Table for TableHandle {
         // Again, now that nothing can change it.
         self.0.check_online()?;
         let context = &self.0.context;
-        let before = self.0.layout().tablets().len();
+        let before = self.0.version().tablets().len();
         let _ = self
             .0
             .edit(|change| change.merge_tablets(self.0.id, &range), |_| ())?;
         context
             .metrics
             .merges
-            .add((before - self.0.layout().tablets().len()) as u64);
+            .add((before - self.0.version().tablets().len()) as u64);
         Ok(())
     }
 

@@ -19,7 +19,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Memtable, RowPrefix, Run};
 use crate::properties::TableConfig;
 use crate::read::Snapshot;
-use crate::tablet::{Layout, Stacker};
+use crate::tablet::{Stacker, TableVersion};
 
 /// Stripes of row locks for conditional writes.
 const ROW_LOCKS: usize = 256;
@@ -83,7 +83,7 @@ pub(crate) struct TableStatus {
 
 /// What a scan reads.
 pub(super) struct TableData {
-    pub(super) layout: Arc<Layout>,
+    pub(super) version: Arc<TableVersion>,
     pub(super) active: Arc<Memtable>,
     /// Oldest first.
     pub(super) frozen: Vec<Arc<Memtable>>,
@@ -108,7 +108,7 @@ impl TableCore {
         context: Arc<StoreContext>,
         record: &TableRecord,
         config: TableConfig,
-        layout: Layout,
+        version: TableVersion,
     ) -> Arc<Self> {
         // Above the ages of all files, which were read before.
         let age = context.next_sequence();
@@ -130,7 +130,7 @@ impl TableCore {
             }),
             readable: AtomicBool::new(record.state == TableState::Online),
             data: RwLock::new(TableData {
-                layout: Arc::new(layout),
+                version: Arc::new(version),
                 active: Arc::new(Memtable::new(age)),
                 frozen: Vec::new(),
                 deleted: false,
@@ -211,8 +211,8 @@ impl TableCore {
 
     /// The tablets now.
     #[must_use]
-    pub(crate) fn layout(&self) -> Arc<Layout> {
-        self.data.read().layout.clone()
+    pub(crate) fn version(&self) -> Arc<TableVersion> {
+        self.data.read().version.clone()
     }
 
     /// What is written and not yet flushed, active and frozen: memory, and the oldest log segment
@@ -302,7 +302,7 @@ impl TableCore {
         self.stop_work();
         let mut data = self.data.write();
         // Readers keep their snapshots; the files go when the last of them is done.
-        data.layout = Arc::new(Layout::default());
+        data.version = Arc::new(TableVersion::default());
         data.deleted = true;
         drop(data);
         self.drop_memtables();
@@ -351,7 +351,7 @@ impl TableCore {
         memtables.extend(data.frozen.iter().rev().map(|memtable| memtable.snapshot()));
         memtables.retain(|memtable| !memtable.is_empty());
         Snapshot {
-            layout: data.layout.clone(),
+            version: data.version.clone(),
             memtables,
             epoch,
         }

@@ -9,7 +9,7 @@ use super::trouble::FlushIterators;
 use crate::catalog::{AgeRange, CatalogTransaction, Committed, Fence, FileRecord, FileReference};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::Memtable;
-use crate::tablet::{Flush, FlushedFile, Layout};
+use crate::tablet::{Flush, FlushedFile, TableVersion};
 
 /// How often an off-line table looks whether its last batches were published, which takes about as long as a sync.
 const SUBMITTED_POLL: Duration = Duration::from_millis(1);
@@ -88,7 +88,7 @@ impl TableCore {
             self.drop_memtables();
             return Ok(());
         }
-        let layout = self.layout();
+        let version = self.version();
         let sequence = memtable.last_sequence();
         let snapshot = memtable.snapshot();
         context.health.check_open()?;
@@ -100,7 +100,7 @@ impl TableCore {
         let begun = context.clock.monotonic_nanos();
         let files = Flush {
             memtable: &snapshot,
-            version: &layout,
+            version: &version,
             table: self.id,
             ages: AgeRange::at(memtable.age()),
             catalog: &context.catalog,
@@ -163,12 +163,12 @@ impl TableCore {
         files: &[FlushedFile],
         sequence: u64,
     ) -> StoreResult<()> {
-        let layout = self.layout();
+        let version = self.version();
         let time = self.time.last();
         let change = |transaction: &mut CatalogTransaction<'_>| {
             for file in files {
                 transaction.add_file(&file.record)?;
-                for (end, share) in file.shares(&layout) {
+                for (end, share) in file.shares(&version) {
                     transaction.replace_files(self.id, end.as_deref(), &[], &[share])?;
                 }
             }
@@ -189,11 +189,11 @@ impl TableCore {
         publish: impl FnOnce(&mut TableData),
     ) -> StoreResult<Committed<T>> {
         let context = &self.context;
-        let layout = self.layout();
+        let version = self.version();
         let committed = context.catalog.transaction(|transaction| {
             let value = change(transaction)?;
             let changes = transaction.changes_of(self.id)?;
-            let next = layout
+            let next = version
                 .apply(&changes, |id| {
                     let record = transaction.file(id)?.ok_or_else(|| {
                         Error::new(
@@ -209,7 +209,7 @@ impl TableCore {
         })?;
         let (value, next) = committed.value;
         let mut data = self.data.write();
-        let old = std::mem::replace(&mut data.layout, Arc::new(next));
+        let old = std::mem::replace(&mut data.version, Arc::new(next));
         publish(&mut data);
         drop(data);
         self.touch();
@@ -239,10 +239,13 @@ impl TableCore {
 
 /// The tablets that share in a file of which only the first and the last row are known, by end row. Where several do, sizes are dealt out evenly
 /// by tablet.
-pub(super) fn shares(file: &FileRecord, layout: &Layout) -> Vec<(Option<Vec<u8>>, FileReference)> {
-    let tablets = layout.tablets();
-    let first = layout.position(&file.first_row);
-    let last = layout.position(&file.last_row);
+pub(super) fn shares(
+    file: &FileRecord,
+    version: &TableVersion,
+) -> Vec<(Option<Vec<u8>>, FileReference)> {
+    let tablets = version.tablets();
+    let first = version.position(&file.first_row);
+    let last = version.position(&file.last_row);
     let count = (last - first + 1) as u64;
     (first..=last)
         .filter_map(|at| tablets.get(at))

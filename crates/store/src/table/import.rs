@@ -168,11 +168,11 @@ impl TableCore {
         let _structure = self.structure.lock();
         // Under `structure`: a table that is gone has no tablets.
         self.writable()?;
-        let layout = self.layout();
+        let version = self.version();
         let change = |change: &mut CatalogTransaction<'_>| {
             for file in files.iter() {
                 change.add_file(file)?;
-                for (end, share) in super::flushing::shares(file, &layout) {
+                for (end, share) in super::flushing::shares(file, &version) {
                     change.replace_files(self.id, end.as_deref(), &[], &[share])?;
                 }
             }

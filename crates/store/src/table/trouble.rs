@@ -172,12 +172,12 @@ impl TableCore {
         let Some((_, path)) = context.find(|(name, _)| *name == "file") else {
             return;
         };
-        let layout = self.layout();
+        let version = self.version();
         let reads_it = |tablet: &&Arc<TabletView>| {
             let mut files = tablet.files.iter();
             files.any(|file| file.file.reader().path() == Path::new(path))
         };
-        let concerned = layout.tablets().iter().filter(reads_it);
+        let concerned = version.tablets().iter().filter(reads_it);
         for tablet in concerned.take(NAMED_MOST) {
             // The scan says it to its reader.
             let _ = self.failures.failed(

@@ -4,7 +4,7 @@ mod flush;
 mod sources;
 
 pub use crate::version::{
-    FileRegistry, Spread, TableFile, TableVersion as Layout, TabletFile, TabletView, split_points,
+    FileRegistry, Spread, TableFile, TableVersion, TabletFile, TabletView, split_points,
 };
 pub use flush::{Flush, FlushedFile, file_record};
 pub use sources::{Stacker, file_sources, tablet_sources, writer_options};

@@ -27,6 +27,8 @@ pub struct TableVersion {
 pub(super) struct Chunk {
     pub(super) tablets: Vec<Arc<TabletView>>,
     bytes: u64,
+    /// Of the largest tablet.
+    largest: u64,
     most_files: usize,
 }
 
@@ -93,6 +95,16 @@ impl TableVersion {
         self.chunks.iter().map(|chunk| chunk.bytes).sum()
     }
 
+    /// The tablets with more bytes than this, in row order. Most chunks have none, and are not looked into.
+    pub fn larger_than(&self, bytes: u64) -> impl Iterator<Item = &Arc<TabletView>> {
+        let chunks = self
+            .chunks
+            .iter()
+            .filter(move |chunk| chunk.largest > bytes);
+        let tablets = chunks.flat_map(|chunk| &chunk.tablets);
+        tablets.filter(move |tablet| tablet.bytes() > bytes)
+    }
+
     /// The largest number of files that a tablet has.
     #[must_use]
     pub fn most_files(&self) -> usize {
@@ -147,6 +159,11 @@ pub(super) fn chunks_of(tablets: Vec<Arc<TabletView>>) -> Vec<Arc<Chunk>> {
         let tablets: Vec<_> = tablets.by_ref().take(size).collect();
         chunks.push(Arc::new(Chunk {
             bytes: tablets.iter().map(|tablet| tablet.bytes()).sum(),
+            largest: tablets
+                .iter()
+                .map(|tablet| tablet.bytes())
+                .max()
+                .unwrap_or(0),
             most_files: tablets
                 .iter()
                 .map(|tablet| tablet.files.len())

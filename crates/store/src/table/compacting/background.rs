@@ -14,7 +14,7 @@ use crate::catalog::Fence;
 use crate::compaction::{ChooseOptions, caught};
 use crate::error::StoreResult;
 use crate::table::core::{Busy, TableCore};
-use crate::tablet::{Layout, TabletView, split_points};
+use crate::tablet::{TableVersion, TabletView, split_points};
 use crate::version::may_merge;
 
 /// Tablets that one pass over a table takes note of: the most pressing ones.
@@ -35,7 +35,7 @@ struct Choosing {
 impl TableCore {
     /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
     pub(crate) fn compact_once(&self) -> StoreResult<bool> {
-        let version = self.layout();
+        let version = self.version();
         let choosing = self.choosing();
         self.most_files
             .store(version.most_files(), Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl TableCore {
         Choosing { options, least }
     }
 
-    fn most_pressing(&self, version: &Layout, choosing: &Choosing) -> Option<Job> {
+    fn most_pressing(&self, version: &TableVersion, choosing: &Choosing) -> Option<Job> {
         let mut pressing = self.pressing.lock();
         let mut is_fresh = false;
         loop {
@@ -89,7 +89,7 @@ impl TableCore {
     }
 
     /// One pass over all tablets.
-    fn find_pressing(&self, version: &Layout, choosing: &Choosing) -> Vec<Option<Vec<u8>>> {
+    fn find_pressing(&self, version: &TableVersion, choosing: &Choosing) -> Vec<Option<Vec<u8>>> {
         self.failures.keep_tablets(|extent| {
             let tablet = version.with_end_of(extent);
             tablet.is_some_and(|tablet| tablet.extent == *extent)
@@ -183,7 +183,7 @@ impl TableCore {
     pub(crate) fn debt_percent(&self) -> u64 {
         let limit = self.config().file_max;
         let clock = &*self.context.clock;
-        let version = self.layout();
+        let version = self.version();
         if version.most_files() <= limit {
             return 0;
         }
@@ -209,9 +209,8 @@ impl TableCore {
         let config = self.config();
         let clock = &*self.context.clock;
         let mut points = Vec::new();
-        for tablet in self.layout().tablets() {
-            if tablet.bytes() > config.split_threshold
-                && tablet.extent.intersection(rows).is_some()
+        for tablet in self.version().larger_than(config.split_threshold) {
+            if tablet.extent.intersection(rows).is_some()
                 && !self.busy.lock().tablets.contains(&tablet.extent.through)
                 && self
                     .failures
@@ -236,14 +235,14 @@ impl TableCore {
         self.split_under_structure(rows)
     }
 
-    /// Splits if the tablets and their files are still those of `layout`.
+    /// Splits if the tablets and their files are still those of `version`.
     pub(super) fn split_unless_changed(
         &self,
-        layout: &Arc<Layout>,
+        version: &Arc<TableVersion>,
         rows: &[Vec<u8>],
     ) -> StoreResult<()> {
         let _structure = self.structure.lock();
-        if Arc::ptr_eq(&self.layout(), layout) {
+        if Arc::ptr_eq(&self.version(), version) {
             self.split_under_structure(rows)?;
         }
         Ok(())
@@ -252,12 +251,12 @@ impl TableCore {
     /// Under `structure`.
     fn split_under_structure(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         self.check_exists()?;
-        let before = self.layout().tablets().len();
+        let before = self.version().tablets().len();
         let _ = self.edit(|change| change.add_splits(self.id, rows), |_| ())?;
         self.context
             .metrics
             .splits
-            .add((self.layout().tablets().len() - before) as u64);
+            .add((self.version().tablets().len() - before) as u64);
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ impl TableCore {
 
     fn next_to_rewrite(&self) -> Option<(Arc<TabletView>, RewriteCause)> {
         let mut plan = self.rewrites.try_lock()?;
-        let (config, version) = (self.config(), self.layout());
+        let (config, version) = (self.config(), self.version());
         let now = self.context.clock.now_millis();
         if plan.due.is_empty() && !(plan.is_of(&version, &config) && now < plan.next_millis) {
             *plan = self.plan_rewrites(&version, &config, now);

@@ -13,7 +13,7 @@ use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::bounded;
 use crate::table::core::TableCore;
-use crate::tablet::{Layout, TabletView};
+use crate::tablet::{TableVersion, TabletView};
 use crate::threads;
 
 impl TableCore {
@@ -92,8 +92,8 @@ impl TableCore {
             // would be left to the thread that has the tablet.
             self.split_large_of(wanted)?;
         }
-        let layout = self.layout();
-        let mut tablets: Vec<_> = layout
+        let version = self.version();
+        let mut tablets: Vec<_> = version
             .tablets()
             .iter()
             .filter(|tablet| tablet.extent.intersection(wanted).is_some())
@@ -150,8 +150,8 @@ impl TableCore {
         while !rest.is_empty() {
             cancel.check()?;
             self.check_exists()?;
-            let last = |layout: &Layout| layout.with_end_of(&rest).cloned();
-            let Some(tablet) = last(&self.layout()) else {
+            let last = |version: &TableVersion| version.with_end_of(&rest).cloned();
+            let Some(tablet) = last(&self.version()) else {
                 // Deleted just now.
                 continue;
             };
@@ -159,7 +159,7 @@ impl TableCore {
             self.claim(&end);
             let _ended = AtEnd(|| self.release(&end));
             // As it is now that nobody else has it, if it is still there.
-            let Some(tablet) = last(&self.layout()).filter(|now| now.extent.through == end) else {
+            let Some(tablet) = last(&self.version()).filter(|now| now.extent.through == end) else {
                 continue;
             };
             let is_done = |merged: &Fence| merged.encloses(&tablet.extent);

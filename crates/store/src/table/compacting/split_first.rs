@@ -32,7 +32,7 @@ impl TableCore {
             return Ok(());
         }
         // As automatic splits, this keeps away from tablets that others compact: their work would be in vain.
-        let ends = self.claim_all(&self.layout());
+        let ends = self.claim_all(&self.version());
         let _ended = AtEnd(|| {
             for end in &ends {
                 self.release(end);
@@ -41,18 +41,18 @@ impl TableCore {
         cancel.check()?;
         self.check_exists()?;
         let Snapshot {
-            layout, memtables, ..
+            version, memtables, ..
         } = self.snapshot();
-        if !end_there(&ends, &layout) || !self.is_split_worth_it(wanted) {
+        if !end_there(&ends, &version) || !self.is_split_worth_it(wanted) {
             return Ok(());
         }
         let found = Mutex::new(Vec::new());
         let tried = self.measured(|| {
-            let tablets: Vec<_> = layout.tablets().iter().collect();
+            let tablets: Vec<_> = version.tablets().iter().collect();
             self.on_all_threads(&tablets, |tablet, _| {
                 let content = Content::new(tablet, &memtables)?;
                 let threads = self.context.options.compaction_threads;
-                let least = threads.div_ceil(layout.tablets().len());
+                let least = threads.div_ceil(version.tablets().len());
                 let points = self.points_by_trial(&content, least as u64, options, cancel)?;
                 found.lock().extend(points);
                 Ok(())
@@ -64,14 +64,14 @@ impl TableCore {
         if points.is_empty() {
             return Ok(());
         }
-        self.split_unless_changed(&layout, &points)
+        self.split_unless_changed(&version, &points)
     }
 
     fn is_split_worth_it(&self, wanted: &Fence) -> bool {
-        let layout = self.layout();
-        is_whole(&layout, wanted)
-            && self.is_much_in_memory(&layout)
-            && self.lacks_tablets(&layout)
+        let version = self.version();
+        is_whole(&version, wanted)
+            && self.is_much_in_memory(&version)
+            && self.lacks_tablets(&version)
             // What is being flushed now will be in files.
             && !self.flushing.is_taken()
     }

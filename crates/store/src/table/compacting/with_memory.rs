@@ -14,7 +14,7 @@ use crate::compaction::Cancel;
 use crate::error::StoreResult;
 use crate::memtable::{Memtable, MemtableSnapshot};
 use crate::table::core::TableCore;
-use crate::tablet::{Layout, TabletView};
+use crate::tablet::{TableVersion, TabletView};
 
 /// Files may hold so many times the bytes that are in memory. The old files and the new ones are on the
 /// disk together until all tablets are done, and memory is given back only then; and whoever wants to
@@ -27,7 +27,7 @@ const ONE_THREAD_BYTES: u64 = 32 << 20;
 
 /// What such a compaction reads.
 struct Inputs {
-    layout: Arc<Layout>,
+    version: Arc<TableVersion>,
     /// Oldest first.
     frozen: Vec<Arc<Memtable>>,
     /// Newest first.
@@ -48,11 +48,11 @@ impl TableCore {
         options: &CompactOptions,
         cancel: &Cancel,
     ) -> StoreResult<bool> {
-        let layout = self.layout();
-        if !is_whole(&layout, wanted) || !self.is_memory_worth_it(&layout) {
+        let version = self.version();
+        if !is_whole(&version, wanted) || !self.is_memory_worth_it(&version) {
             return Ok(false);
         }
-        let ends = self.claim_all(&layout);
+        let ends = self.claim_all(&version);
         let stop = Cancel::default();
         let _ended = AtEnd(|| {
             self.busy.lock().cancels.retain(|other| !other.is(&stop));
@@ -74,27 +74,27 @@ impl TableCore {
         }
     }
 
-    fn is_memory_worth_it(&self, layout: &Layout) -> bool {
-        self.is_much_in_memory(layout) && !self.lacks_tablets(layout)
+    fn is_memory_worth_it(&self, version: &TableVersion) -> bool {
+        self.is_much_in_memory(version) && !self.lacks_tablets(version)
     }
 
     /// Whether enough is in memory, compared to the files.
-    pub(super) fn is_much_in_memory(&self, layout: &Layout) -> bool {
-        let files = layout.bytes();
+    pub(super) fn is_much_in_memory(&self, version: &TableVersion) -> bool {
+        let files = version.bytes();
         let (memory, _) = self.unflushed();
         memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
     }
 
     /// Whether so much is in memory that all threads should have a tablet, and there are not as many.
-    pub(super) fn lacks_tablets(&self, layout: &Layout) -> bool {
+    pub(super) fn lacks_tablets(&self, version: &TableVersion) -> bool {
         let (memory, _) = self.unflushed();
-        layout.tablets().len() < self.context.options.compaction_threads
+        version.tablets().len() < self.context.options.compaction_threads
             && memory > ONE_THREAD_BYTES
     }
 
     /// Claims all tablets; returns where they end.
-    pub(super) fn claim_all(&self, layout: &Layout) -> Vec<Option<Vec<u8>>> {
-        let tablets = layout.tablets().iter();
+    pub(super) fn claim_all(&self, version: &TableVersion) -> Vec<Option<Vec<u8>>> {
+        let tablets = version.tablets().iter();
         let ends: Vec<_> = tablets
             .map(|tablet| tablet.extent.through.clone())
             .collect();
@@ -116,10 +116,10 @@ impl TableCore {
         self.check_exists()?;
         self.freeze();
         let inputs = self.inputs();
-        let tablets = inputs.layout.tablets();
-        if !end_there(ends, &inputs.layout)
+        let tablets = inputs.version.tablets();
+        if !end_there(ends, &inputs.version)
             || inputs.memory.is_empty()
-            || !self.is_memory_worth_it(&inputs.layout)
+            || !self.is_memory_worth_it(&inputs.version)
         {
             return Ok(false);
         }
@@ -164,12 +164,12 @@ impl TableCore {
 
     fn inputs(&self) -> Inputs {
         let data = self.data.read();
-        let (layout, frozen) = (data.layout.clone(), data.frozen.clone());
+        let (version, frozen) = (data.version.clone(), data.frozen.clone());
         drop(data);
         let mut memory: Vec<_> = frozen.iter().rev().map(|table| table.snapshot()).collect();
         memory.retain(|memtable| !memtable.is_empty());
         Inputs {
-            layout,
+            version,
             ages: AgeRange::hull_of(frozen.iter().map(|table| AgeRange::at(table.age()))),
             sequence: frozen.last().map_or(0, |newest| newest.last_sequence()),
             frozen,
@@ -187,7 +187,7 @@ impl TableCore {
         let context = &self.context;
         let _structure = self.structure.lock();
         // Splits and merges leave other references behind.
-        if !Arc::ptr_eq(&self.layout(), &inputs.layout) {
+        if !Arc::ptr_eq(&self.version(), &inputs.version) {
             return Ok(false);
         }
         let time = self.time.last();
@@ -223,14 +223,14 @@ impl TableCore {
 }
 
 /// Whether `wanted` has rows of every tablet.
-pub(super) fn is_whole(layout: &Layout, wanted: &Fence) -> bool {
+pub(super) fn is_whole(version: &TableVersion, wanted: &Fence) -> bool {
     let wants = |tablet: &Arc<TabletView>| tablet.extent.intersection(wanted).is_some();
-    layout.tablets().iter().all(wants)
+    version.tablets().iter().all(wants)
 }
 
 /// Whether the tablets end where they did when they were claimed.
-pub(super) fn end_there(ends: &[Option<Vec<u8>>], layout: &Layout) -> bool {
-    let tablets = layout.tablets().iter();
+pub(super) fn end_there(ends: &[Option<Vec<u8>>], version: &TableVersion) -> bool {
+    let tablets = version.tablets().iter();
     tablets.map(|tablet| &tablet.extent.through).eq(ends)
 }
 
