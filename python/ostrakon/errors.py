@@ -12,8 +12,12 @@ from __future__ import annotations
 
 __all__ = [
     "AlreadyExistsError",
+    "BadAuthorizationsError",
+    "BadCredentialsError",
     "CancelledError",
+    "ClassNotFoundError",
     "ClosedError",
+    "ConcurrentModificationError",
     "ConstraintViolationError",
     "CorruptionError",
     "Error",
@@ -22,14 +26,19 @@ __all__ = [
     "IoError",
     "LockedError",
     "MissingExtraError",
+    "NamespaceNotFoundError",
     "NewerFormatError",
+    "NotEmptyError",
     "NotFoundError",
     "OfflineError",
     "OutOfSpaceError",
     "PermissionDeniedError",
     "ReadOnlyError",
+    "SampleNotPresentError",
+    "TableNotFoundError",
     "TimedOutError",
     "TooLargeError",
+    "TooManyFilesError",
     "TooManyOpenFilesError",
     "UnavailableError",
     "UnsupportedError",
@@ -60,15 +69,43 @@ class TooLargeError(InvalidArgumentError, MemoryError):
 
 
 class NotFoundError(Error, LookupError):
-    """The table, iterator class, property or file named does not exist."""
+    """Something that the call names (a table, a class, a property, a file …) does not exist."""
+
+
+class TableNotFoundError(NotFoundError):
+    """The table does not exist, or does no more."""
+
+
+class NamespaceNotFoundError(NotFoundError):
+    """The namespace does not exist."""
+
+
+class ClassNotFoundError(NotFoundError):
+    """No iterator or constraint class has this name here."""
 
 
 class AlreadyExistsError(Error):
     """The name is taken."""
 
 
+class NotEmptyError(Error):
+    """The namespace still has tables: delete them first."""
+
+
+class ConcurrentModificationError(Error):
+    """Somebody else made a change after the caller looked: look again and repeat."""
+
+
 class PermissionDeniedError(Error):
-    """The caller lacks the authorization or permission asked for."""
+    """The caller lacks the permission for this call."""
+
+
+class BadAuthorizationsError(PermissionDeniedError):
+    """The caller asks to see what it holds no authorization for."""
+
+
+class BadCredentialsError(PermissionDeniedError):
+    """The source does not know the caller, or not by this secret."""
 
 
 class ConstraintViolationError(Error):
@@ -85,6 +122,14 @@ class IoError(Error):
 
 class OutOfSpaceError(Error):
     """The disk or a quota is full: make room and repeat."""
+
+
+class TooManyFilesError(Error):
+    """A tablet has more files than may be read or kept: compact the table and repeat."""
+
+
+class SampleNotPresentError(Error):
+    """The table keeps no sample, or another one than the scan asks for."""
 
 
 class TooManyOpenFilesError(Error):

@@ -9,45 +9,31 @@ use pyo3::types::{PyDict, PyType};
 /// Adds the list of kinds, by which a test compares the exceptions with them.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let kinds = PyDict::new(module.py());
-    for kind in KINDS {
+    for kind in ErrorKind::ALL {
         kinds.set_item(kind.as_str(), class_name(kind))?;
     }
     module.add("ERROR_KINDS", kinds)
 }
 
-/// Every kind there is today. A kind that is added later becomes `Error` until it has a class.
-const KINDS: [ErrorKind; 19] = [
-    ErrorKind::InvalidArgument,
-    ErrorKind::NotFound,
-    ErrorKind::AlreadyExists,
-    ErrorKind::PermissionDenied,
-    ErrorKind::ConstraintViolation,
-    ErrorKind::Corruption,
-    ErrorKind::Io,
-    ErrorKind::OutOfSpace,
-    ErrorKind::TooManyOpenFiles,
-    ErrorKind::Locked,
-    ErrorKind::ReadOnly,
-    ErrorKind::Unsupported,
-    ErrorKind::NewerFormat,
-    ErrorKind::Closed,
-    ErrorKind::Offline,
-    ErrorKind::TimedOut,
-    ErrorKind::Cancelled,
-    ErrorKind::Unavailable,
-    ErrorKind::Internal,
-];
-
 fn class_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidArgument => "InvalidArgumentError",
         ErrorKind::NotFound => "NotFoundError",
+        ErrorKind::TableNotFound => "TableNotFoundError",
+        ErrorKind::NamespaceNotFound => "NamespaceNotFoundError",
+        ErrorKind::ClassNotFound => "ClassNotFoundError",
         ErrorKind::AlreadyExists => "AlreadyExistsError",
+        ErrorKind::NotEmpty => "NotEmptyError",
+        ErrorKind::ConcurrentModification => "ConcurrentModificationError",
         ErrorKind::PermissionDenied => "PermissionDeniedError",
+        ErrorKind::BadAuthorizations => "BadAuthorizationsError",
+        ErrorKind::BadCredentials => "BadCredentialsError",
         ErrorKind::ConstraintViolation => "ConstraintViolationError",
         ErrorKind::Corruption => "CorruptionError",
         ErrorKind::Io => "IoError",
         ErrorKind::OutOfSpace => "OutOfSpaceError",
+        ErrorKind::TooManyFiles => "TooManyFilesError",
+        ErrorKind::SampleNotPresent => "SampleNotPresentError",
         ErrorKind::TooManyOpenFiles => "TooManyOpenFilesError",
         ErrorKind::Locked => "LockedError",
         ErrorKind::ReadOnly => "ReadOnlyError",
@@ -59,6 +45,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::Cancelled => "CancelledError",
         ErrorKind::Unavailable => "UnavailableError",
         ErrorKind::Internal => "InternalError",
+        // One that is added later, until it has a class.
         _ => "Error",
     }
 }

@@ -16,12 +16,26 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The call itself is wrong: mend the argument, do not repeat it.
     InvalidArgument,
-    /// The table, iterator class, property, file … named does not exist.
+    /// A file, a store, a property … that the call names does not exist.
     NotFound,
+    /// The table does not exist, or does no more: forget what is known of it.
+    TableNotFound,
+    /// The namespace does not exist: create it, or name another.
+    NamespaceNotFound,
+    /// No iterator or constraint class has this name here: name another, or use a source that has it.
+    ClassNotFound,
     /// The name is taken.
     AlreadyExists,
-    /// The caller lacks the authorization or permission asked for.
+    /// The namespace still has tables: delete them first.
+    NotEmpty,
+    /// Somebody else made a change after the caller looked: look again and repeat.
+    ConcurrentModification,
+    /// The caller lacks the permission for this call: ask an administrator.
     PermissionDenied,
+    /// The caller asks to see what it holds no authorization for: ask for less.
+    BadAuthorizations,
+    /// The source does not know the caller, or not by this secret: log in again.
+    BadCredentials,
     /// A constraint refused some mutations; the others were applied.
     ConstraintViolation,
     /// Stored bytes are not what was written. The rest of the store stays readable: run `check`.
@@ -30,6 +44,10 @@ pub enum ErrorKind {
     Io,
     /// The disk or a quota is full: make room and repeat.
     OutOfSpace,
+    /// A tablet has more files than may be read or kept: compact the table, or wait until that is done, and repeat.
+    TooManyFiles,
+    /// The table keeps no sample, or another one than the scan asks for: scan without, or configure it and compact.
+    SampleNotPresent,
     /// The process or the machine has no file descriptor left: raise the limit, or close something, and repeat.
     TooManyOpenFiles,
     /// Another process holds the store.
@@ -55,18 +73,68 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 28] = [
+        Self::InvalidArgument,
+        Self::NotFound,
+        Self::TableNotFound,
+        Self::NamespaceNotFound,
+        Self::ClassNotFound,
+        Self::AlreadyExists,
+        Self::NotEmpty,
+        Self::ConcurrentModification,
+        Self::PermissionDenied,
+        Self::BadAuthorizations,
+        Self::BadCredentials,
+        Self::ConstraintViolation,
+        Self::Corruption,
+        Self::Io,
+        Self::OutOfSpace,
+        Self::TooManyFiles,
+        Self::SampleNotPresent,
+        Self::TooManyOpenFiles,
+        Self::Locked,
+        Self::ReadOnly,
+        Self::Unsupported,
+        Self::NewerFormat,
+        Self::Closed,
+        Self::Offline,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// Whether something that the call names does not exist, whatever it is.
+    #[must_use]
+    pub fn is_not_found(self) -> bool {
+        matches!(
+            self,
+            Self::NotFound | Self::TableNotFound | Self::NamespaceNotFound | Self::ClassNotFound
+        )
+    }
+
     /// The kind as one lower-case word group, for messages and machine-readable output.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidArgument => "invalid argument",
             Self::NotFound => "not found",
+            Self::TableNotFound => "table not found",
+            Self::NamespaceNotFound => "namespace not found",
+            Self::ClassNotFound => "class not found",
             Self::AlreadyExists => "already exists",
+            Self::NotEmpty => "not empty",
+            Self::ConcurrentModification => "concurrent modification",
             Self::PermissionDenied => "permission denied",
+            Self::BadAuthorizations => "bad authorizations",
+            Self::BadCredentials => "bad credentials",
             Self::ConstraintViolation => "constraint violation",
             Self::Corruption => "corruption",
             Self::Io => "i/o failure",
             Self::OutOfSpace => "out of space",
+            Self::TooManyFiles => "too many files",
+            Self::SampleNotPresent => "sample not present",
             Self::TooManyOpenFiles => "too many open files",
             Self::Locked => "locked",
             Self::ReadOnly => "read-only",
@@ -86,9 +154,9 @@ impl ErrorKind {
 ///
 /// ```
 /// use ostrakon_cell::{Error, ErrorKind};
-/// let error = Error::new(ErrorKind::NotFound, "no such table; `table list` shows those there are")
+/// let error = Error::new(ErrorKind::TableNotFound, "no such table; `table list` shows those there are")
 ///     .with("table", "grahp");
-/// assert_eq!(error.kind(), ErrorKind::NotFound);
+/// assert_eq!(error.kind(), ErrorKind::TableNotFound);
 /// assert_eq!(error.to_string(), "no such table; `table list` shows those there are (table: grahp)");
 /// ```
 pub struct Error(Box<Inner>);
@@ -128,6 +196,12 @@ impl Error {
     #[must_use]
     pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::NotFound, message)
+    }
+
+    /// Shorthand for [`ErrorKind::TableNotFound`].
+    #[must_use]
+    pub fn no_table(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::TableNotFound, message)
     }
 
     /// Adds one pair of context, shown behind the message.

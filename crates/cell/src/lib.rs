@@ -52,7 +52,8 @@ pub use range::{Range, following_prefix};
 pub use source::{
     Activity, BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
     CompactOptions, Condition, ConditionalMutation, ConditionalStatus, ImportDirectoryOptions,
-    ImportReport, ImportTransfer, PendingWrite, Problem, Properties, ReaderSource, Scan,
-    ScanOptions, Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType,
+    ImportReport, ImportTransfer, NamespaceInfo, PendingWrite, Problem, Properties, PropertyChange,
+    PropertyEffect, PropertyInfo, PropertyLevel, PropertyOwner, ReaderSource, Scan, ScanOptions,
+    Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType, VersionedProperties,
 };
 pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

@@ -132,14 +132,13 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
-            Kind::Usage | Kind::Store(ErrorKind::InvalidArgument | ErrorKind::Unsupported) => 2,
-            Kind::Store(ErrorKind::NotFound) if self.names_what_no_store_has() => 2,
+            Kind::Usage
+            | Kind::Store(
+                ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound,
+            ) => 2,
+            Kind::Store(ErrorKind::NotFound) if self.named("property").is_some() => 2,
             Kind::Store(_) | Kind::Io | Kind::Outcome | Kind::Interrupted => 1,
         }
-    }
-
-    fn names_what_no_store_has(&self) -> bool {
-        self.named("property").is_some() || self.named("class").is_some()
     }
 
     fn kind_name(&self) -> &'static str {
@@ -259,35 +258,17 @@ mod tests {
     #[test]
     fn the_exit_code_tells_a_wrong_command_line_from_failed_work() {
         let of = |kind| Failure::from(Error::new(kind, "x")).exit_code();
-        for (kind, code) in [
-            (ErrorKind::InvalidArgument, 2),
-            (ErrorKind::NotFound, 1),
-            (ErrorKind::AlreadyExists, 1),
-            (ErrorKind::PermissionDenied, 1),
-            (ErrorKind::ConstraintViolation, 1),
-            (ErrorKind::Corruption, 1),
-            (ErrorKind::Io, 1),
-            (ErrorKind::OutOfSpace, 1),
-            (ErrorKind::TooManyOpenFiles, 1),
-            (ErrorKind::Locked, 1),
-            (ErrorKind::ReadOnly, 1),
-            (ErrorKind::Unsupported, 2),
-            (ErrorKind::NewerFormat, 1),
-            (ErrorKind::Closed, 1),
-            (ErrorKind::Offline, 1),
-            (ErrorKind::TimedOut, 1),
-            (ErrorKind::Cancelled, 1),
-            (ErrorKind::Unavailable, 1),
-            (ErrorKind::Internal, 1),
-        ] {
-            assert_eq!(of(kind), code, "{}", kind.as_str());
+        for kind in ErrorKind::ALL {
+            let is_usage = matches!(
+                kind,
+                ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound
+            );
+            assert_eq!(of(kind), if is_usage { 2 } else { 1 }, "{}", kind.as_str());
         }
-        for known_to_the_program in ["property", "class"] {
-            let unknown = Error::not_found("x").with(known_to_the_program, "y");
-            assert_eq!(Failure::from(unknown).exit_code(), 2);
-        }
-        let table = Error::not_found("x").with("table", "y");
-        assert_eq!(Failure::from(table).exit_code(), 1);
+        let unknown = Error::not_found("x").with("property", "y");
+        assert_eq!(Failure::from(unknown).exit_code(), 2);
+        let file = Error::not_found("x").with("file", "y");
+        assert_eq!(Failure::from(file).exit_code(), 1);
         assert_eq!(Failure::usage("x").exit_code(), 2);
         assert_eq!(Failure::outcome("x").exit_code(), 1);
         assert_eq!(Failure::interrupted("x").exit_code(), 1);

@@ -1,10 +1,11 @@
 //! Table properties under Accumulo's names: which there are, what they mean here, and their defaults.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_cell::{
     ConstraintRegistry, ConstraintSet, Durability, IteratorRegistry, IteratorScope,
-    IteratorSetting, Properties, VisibilityExpression,
+    IteratorSetting, Properties, PropertyEffect, PropertyInfo, PropertyLevel, VisibilityExpression,
 };
 
 use crate::codec::Compression;
@@ -45,6 +46,11 @@ pub struct TableConfig {
     pub cache_blocks: bool,
     /// What could not be read of the properties; the defaults are in force there.
     pub problems: Arc<[Error]>,
+    /// Why the locality groups are not in force, if they are not: programs set them one property after another, and
+    /// in between they may contradict one another.
+    pub unfinished: Option<Arc<Error>>,
+    /// Everything that is set, at whatever level.
+    pub set: Arc<Properties>,
     iterators: [Stack; 3],
 }
 
@@ -88,12 +94,13 @@ enum Kind {
     Functor,
     Behaviour,
     Visibility,
-    /// Accepted and given back; without effect here.
+    /// Anything.
     Text,
 }
 
 /// Every property with a fixed name: its default and what it takes.
 const KNOWN: &[(&str, &str, Kind)] = &[
+    ("table.balancer", "org.apache.accumulo.core.spi.balancer.SimpleLoadBalancer", Kind::Text),
     ("table.bloom.enabled", "false", Kind::Boolean),
     ("table.bloom.error.rate", "0.5%", Kind::Fraction),
     ("table.bloom.hash.type", "xxh3", Kind::Text),
@@ -101,15 +108,21 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.bloom.load.threshold", "1", Kind::Count),
     ("table.bloom.size", "1048576", Kind::Count),
     ("table.bulk.max.tablets", "0", Kind::Count),
+    ("table.bulk.metadata.skip.distance", "0", Kind::Count),
     ("table.cache.block.enable", "true", Kind::Boolean),
     ("table.cache.index.enable", "true", Kind::Boolean),
     ("table.class.loader.context", "", Kind::Text),
+    ("table.classpath.context", "", Kind::Text),
     ("table.compaction.configurer", "", Kind::Text),
     ("table.compaction.dispatcher", "", Kind::Text),
+    ("table.compaction.input.drop.cache", "ALL", Kind::Text),
     ("table.compaction.major.everything.idle", "1h", Kind::Time),
+    ("table.compaction.major.output.drop.cache", "false", Kind::Boolean),
     ("table.compaction.major.ratio", "3", Kind::Fraction),
     ("table.compaction.minor.idle", "5m", Kind::Text),
     ("table.compaction.minor.logs.threshold", "3", Kind::Count),
+    ("table.compaction.minor.output.drop.cache", "false", Kind::Boolean),
+    ("table.compaction.selection.expiration.ms", "2m", Kind::Text),
     ("table.compaction.selector", "", Kind::Text),
     ("table.delete.behavior", "process", Kind::Behaviour),
     ("table.durability", "sync", Kind::Durability),
@@ -118,20 +131,22 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.file.compress.blocksize", "32K", Kind::Bytes),
     ("table.file.compress.blocksize.index", "32K", Kind::Bytes),
     ("table.file.compress.type", "lz4", Kind::Compression),
+    ("table.file.ec", "inherit", Kind::Text),
+    ("table.file.ec.policy", "", Kind::Text),
     ("table.file.max", "15", Kind::Count),
     ("table.file.replication", "0", Kind::Count),
+    ("table.file.summary.maxSize", "256k", Kind::Bytes),
     ("table.file.type", "sorted", Kind::Text),
     ("table.formatter", "", Kind::Text),
     ("table.groups.enabled", "", Kind::Text),
     ("table.interepreter", "", Kind::Text),
+    ("table.majc.compaction.strategy", "", Kind::Text),
+    ("table.replication", "false", Kind::Boolean),
     ("table.sampler", "", Kind::Text),
     ("table.scan.dispatcher", "", Kind::Text),
     ("table.scan.max.memory", "512K", Kind::Bytes),
-    (
-        "table.security.scan.visibility.default",
-        "",
-        Kind::Visibility,
-    ),
+    ("table.security.scan.visibility.default", "", Kind::Visibility),
+    ("table.shuffle.sources", "false", Kind::Boolean),
     ("table.split.endrow.size.max", "10K", Kind::Bytes),
     ("table.split.threshold", "1G", Kind::Bytes),
     ("table.suspend.duration", "0s", Kind::Text),
@@ -144,12 +159,85 @@ const PREFIXES: &[&str] = &[
     "table.compaction.dispatcher.opts.",
     "table.compaction.selector.opts.",
     "table.constraint.",
+    "table.crypto.opts.",
     "table.custom.",
     "table.group.",
     "table.iterator.",
+    "table.majc.compaction.strategy.opts.",
+    "table.replication.target.",
     "table.sampler.opt.",
     "table.scan.dispatcher.opts.",
     "table.summarizer.",
+];
+
+/// Properties that are kept and given back for programs that set them, and do nothing here.
+const WITHOUT_EFFECT: &[&str] = &[
+    "table.balancer",
+    "table.bloom.hash.type",
+    "table.bloom.load.threshold",
+    "table.bloom.size",
+    "table.bulk.max.tablets",
+    "table.bulk.metadata.skip.distance",
+    "table.cache.index.enable",
+    "table.class.loader.context",
+    "table.classpath.context",
+    "table.compaction.configurer",
+    "table.compaction.dispatcher",
+    "table.compaction.input.drop.cache",
+    "table.compaction.major.everything.idle",
+    "table.compaction.major.output.drop.cache",
+    "table.compaction.minor.idle",
+    "table.compaction.minor.logs.threshold",
+    "table.compaction.minor.output.drop.cache",
+    "table.compaction.selection.expiration.ms",
+    "table.compaction.selector",
+    "table.failures.ignore",
+    "table.file.blocksize",
+    "table.file.compress.blocksize.index",
+    "table.file.ec",
+    "table.file.ec.policy",
+    "table.file.replication",
+    "table.file.summary.maxSize",
+    "table.file.type",
+    "table.formatter",
+    "table.interepreter",
+    "table.majc.compaction.strategy",
+    "table.replication",
+    "table.sampler",
+    "table.scan.dispatcher",
+    "table.scan.max.memory",
+    "table.shuffle.sources",
+    "table.suspend.duration",
+];
+
+/// Families of properties of the same kind. Those that users make up do what users make of them.
+const PREFIXES_WITHOUT_EFFECT: &[&str] = &[
+    "table.compaction.configurer.opts.",
+    "table.compaction.dispatcher.opts.",
+    "table.compaction.selector.opts.",
+    "table.crypto.opts.",
+    "table.majc.compaction.strategy.opts.",
+    "table.replication.target.",
+    "table.sampler.opt.",
+    "table.scan.dispatcher.opts.",
+    "table.summarizer.",
+];
+
+/// Families of Accumulo's properties of servers, which may be set for the whole store.
+const SERVER_PREFIXES: &[&str] = &[
+    "compaction.",
+    "compactor.",
+    "gc.",
+    "general.",
+    "instance.",
+    "manager.",
+    "master.",
+    "monitor.",
+    "replication.",
+    "rpc.",
+    "sserver.",
+    "trace.",
+    "tserver.",
 ];
 
 impl TableConfig {
@@ -163,11 +251,14 @@ impl TableConfig {
         registry: &IteratorRegistry,
         constraints: &ConstraintRegistry,
     ) -> StoreResult<Self> {
-        let config = Self::stored(changed, registry, constraints);
-        match config.problems.first() {
-            Some(problem) => Err(problem.duplicate()),
-            None => Ok(config),
-        }
+        let config = Self::stored(&Arc::new(changed.clone()), registry, constraints);
+        let problem = config.problems().next().map(Error::duplicate);
+        problem.map_or(Ok(config), Err)
+    }
+
+    /// Everything that is wrong with the properties.
+    pub fn problems(&self) -> impl Iterator<Item = &Error> {
+        self.problems.iter().chain(self.unfinished.as_deref())
     }
 
     /// Reads the properties that differ from the defaults, as they were stored, perhaps by a program with other
@@ -176,13 +267,13 @@ impl TableConfig {
     /// label lets nobody read, and every other property has its default.
     #[must_use]
     pub fn stored(
-        changed: &Properties,
+        changed: &Arc<Properties>,
         registry: &IteratorRegistry,
         constraints: &ConstraintRegistry,
     ) -> Self {
         let mut problems = Vec::new();
-        let mut readable = changed.clone();
-        for (name, value) in changed {
+        let mut readable = Properties::clone(changed);
+        for (name, value) in changed.iter() {
             if let Err(error) = check_property(name, value) {
                 problems.push(error);
                 readable.remove(name);
@@ -224,10 +315,10 @@ impl TableConfig {
             "" => None,
             label => parse_visibility(label).ok(),
         };
-        let groups = locality_groups(&readable).unwrap_or_else(|error| {
-            problems.push(error);
-            Vec::new()
-        });
+        let (groups, unfinished) = match locality_groups(&readable) {
+            Ok(groups) => (groups, None),
+            Err(error) => (Vec::new(), Some(Arc::new(error))),
+        };
         let bytes = |name: &str| parse_bytes(text(name)).unwrap_or_default();
         Self {
             split_threshold: bytes("table.split.threshold").max(1),
@@ -247,6 +338,8 @@ impl TableConfig {
             deletes_fail: text("table.delete.behavior") == "fail",
             cache_blocks: text("table.cache.block.enable") == "true",
             problems: problems.into(),
+            unfinished,
+            set: changed.clone(),
             iterators,
         }
     }
@@ -319,15 +412,69 @@ impl Stack {
 /// All properties in force: defaults and what differs from them.
 #[must_use]
 pub fn effective(changed: &Properties) -> Properties {
-    let mut all: Properties = KNOWN
-        .iter()
-        .map(|(name, default, _)| ((*name).into(), (*default).into()))
-        .collect();
+    let mut all = defaults();
     all.extend(
         changed
             .iter()
             .map(|(name, value)| (name.clone(), value.clone())),
     );
+    all
+}
+
+fn defaults() -> Properties {
+    let known = KNOWN.iter();
+    known
+        .map(|(name, default, _)| ((*name).into(), (*default).into()))
+        .collect()
+}
+
+/// All properties in force with the level that each comes from and what it does. The levels come with what is set at
+/// them, the farthest from the table first.
+#[must_use]
+pub fn describe(levels: &[(PropertyLevel, &Properties)]) -> BTreeMap<String, PropertyInfo> {
+    let mut all = BTreeMap::new();
+    let defaults = defaults();
+    for (level, properties) in [(PropertyLevel::Default, &defaults)].iter().chain(levels) {
+        for (name, value) in *properties {
+            let info = PropertyInfo {
+                value: value.clone(),
+                level: *level,
+                effect: effect_of(name, value),
+            };
+            all.insert(name.clone(), info);
+        }
+    }
+    all
+}
+
+/// What a property that may be set does here.
+#[must_use]
+pub fn effect_of(name: &str, value: &str) -> PropertyEffect {
+    let has_prefix = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    if WITHOUT_EFFECT.contains(&name)
+        || has_prefix(PREFIXES_WITHOUT_EFFECT)
+        || has_prefix(SERVER_PREFIXES)
+    {
+        return PropertyEffect::None;
+    }
+    let instead = STAND_INS.iter().find(|(codec, _)| *codec == value);
+    match instead {
+        Some((_, used)) if name == "table.file.compress.type" => {
+            PropertyEffect::Instead((*used).to_owned())
+        }
+        _ => PropertyEffect::Full,
+    }
+}
+
+/// What is set for a table at all levels together. The levels come as in [`describe`].
+#[must_use]
+pub fn merged(levels: &[&Properties]) -> Properties {
+    let mut all = Properties::new();
+    for properties in levels {
+        for (name, value) in *properties {
+            all.insert(name.clone(), value.clone());
+        }
+    }
     all
 }
 
@@ -341,6 +488,21 @@ pub fn default_iterators() -> Properties {
     )
     .with("maxVersions", "1")
     .to_properties(&IteratorScope::ALL)
+}
+
+/// Checks one property's name and value, for the whole store: besides those of tables, it takes those of Accumulo's
+/// servers, which do nothing here.
+///
+/// # Errors
+/// As [`check_property`].
+pub fn check_system_property(name: &str, value: &str) -> StoreResult<()> {
+    let is_of_servers = SERVER_PREFIXES
+        .iter()
+        .any(|prefix| name.len() > prefix.len() && name.starts_with(prefix));
+    if is_of_servers {
+        return Ok(());
+    }
+    check_property(name, value)
 }
 
 /// Checks one property's name and value.
@@ -366,7 +528,8 @@ pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
         Kind::Boolean if !matches!(value, "true" | "false") => "true or false",
         Kind::Durability if value.parse::<Durability>().is_err() => "none, log, flush or sync",
         Kind::Compression if parse_compression(value).is_none() => {
-            "none, lz4, zstd or zstd:LEVEL with a level from 1 to 19"
+            "none, lz4, zstd or zstd:LEVEL with a level from 1 to 19, or a codec of Accumulo's in place of which one \
+             of these is used: gz, bzip2, snappy, lzo"
         }
         Kind::Functor if parse_functor(value).is_none() => {
             "RowFunctor, ColumnFamilyFunctor or ColumnQualifierFunctor"
@@ -518,12 +681,21 @@ fn parse_fraction(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
+/// Codecs of Accumulo that this store does not have, and those that it uses instead.
+const STAND_INS: &[(&str, &str)] = &[
+    ("bzip2", "zstd:9"),
+    ("gz", "zstd"),
+    ("lzo", "lz4"),
+    ("snappy", "lz4"),
+];
+
 fn parse_compression(text: &str) -> Option<Compression> {
-    match text {
+    let stand_in = STAND_INS.iter().find(|(codec, _)| *codec == text);
+    match stand_in.map_or(text, |(_, used)| *used) {
         "none" => Some(Compression::None),
         "lz4" => Some(Compression::Lz4),
         "zstd" => Some(Compression::Zstd(3)),
-        _ => {
+        text => {
             let level = text.strip_prefix("zstd:")?.parse().ok()?;
             (1..=19)
                 .contains(&level)
@@ -597,7 +769,7 @@ mod tests {
             ("table.split.threshold", "-1"),
             ("table.split.threshold", "99999999999G"),
             ("table.durability", "fsync"),
-            ("table.file.compress.type", "gz"),
+            ("table.file.compress.type", "zip"),
             ("table.bloom.enabled", "yes"),
             ("table.security.scan.visibility.default", "a&"),
         ] {
@@ -608,6 +780,85 @@ mod tests {
                 "{name}={value}: {error}"
             );
         }
+    }
+
+    /// A value other than the default for a property.
+    fn another(kind: Kind, default: &str) -> &'static str {
+        match kind {
+            Kind::Bytes => "77K",
+            Kind::Count => "77",
+            Kind::Fraction => "0.77",
+            Kind::Boolean if default == "true" => "false",
+            Kind::Boolean => "true",
+            Kind::Durability => "log",
+            Kind::Compression => "none",
+            Kind::Functor => "ColumnFamilyFunctor",
+            Kind::Behaviour => "fail",
+            Kind::Visibility => "a&b",
+            Kind::Text => "none",
+        }
+    }
+
+    /// Keeps the list of properties without effect true: those in it change nothing, all others do.
+    #[test]
+    fn a_property_has_an_effect_unless_it_is_listed_without() {
+        let with_bloom = |name: &str, value: &str| {
+            let mut config = TableConfig::stored(
+                &Arc::new(properties(&[("table.bloom.enabled", "true"), (name, value)])),
+                &IteratorRegistry::new(),
+                &ConstraintRegistry::new(),
+            );
+            config.set = Arc::default();
+            format!("{config:?}")
+        };
+        for (name, default, kind) in KNOWN {
+            let value = match *name {
+                "table.bloom.enabled" => "false",
+                _ => another(*kind, default),
+            };
+            let changes = with_bloom(name, value) != with_bloom("table.custom.none", "");
+            let effect = effect_of(name, value);
+            assert_eq!(changes, effect == PropertyEffect::Full, "{name}");
+        }
+        assert!(WITHOUT_EFFECT.is_sorted() && PREFIXES_WITHOUT_EFFECT.is_sorted());
+        for prefix in PREFIXES_WITHOUT_EFFECT {
+            assert!(PREFIXES.contains(prefix), "{prefix}");
+        }
+    }
+
+    #[test]
+    fn codecs_of_accumulo_have_stand_ins() {
+        for (codec, used) in STAND_INS {
+            let name = "table.file.compress.type";
+            let instead = PropertyEffect::Instead((*used).to_owned());
+            assert_eq!(effect_of(name, codec), instead);
+            assert_eq!(parse_compression(codec), parse_compression(used));
+            assert_eq!(effect_of(name, used), PropertyEffect::Full);
+        }
+    }
+
+    #[test]
+    fn levels_are_laid_over_one_another() {
+        let system = properties(&[("table.file.max", "5"), ("table.durability", "log")]);
+        let own = properties(&[("table.durability", "none")]);
+        let levels = [(PropertyLevel::System, &system), (PropertyLevel::Table, &own)];
+        let all = describe(&levels);
+        let of = |name: &str| (all[name].value.as_str(), all[name].level);
+        assert_eq!(of("table.file.max"), ("5", PropertyLevel::System));
+        assert_eq!(of("table.durability"), ("none", PropertyLevel::Table));
+        assert_eq!(of("table.split.threshold"), ("1G", PropertyLevel::Default));
+        assert_eq!(merged(&[&system, &own])["table.durability"], "none");
+    }
+
+    #[test]
+    fn properties_of_servers_are_for_the_whole_store() {
+        let name = "tserver.compaction.major.service.cs1.planner";
+        check_system_property(name, "anything").unwrap();
+        assert_eq!(effect_of(name, "anything"), PropertyEffect::None);
+        check_system_property("table.file.max", "7").unwrap();
+        assert!(check_system_property("tserver.", "x").is_err());
+        assert!(check_system_property("nothing.of.ours", "x").is_err());
+        assert!(check_property(name, "anything").is_err());
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub(super) fn authorizations(
     let asked = set_of(asked)?;
     match held {
         Some(held) if !asked.is_subset(held) => Err(Error::new(
-            ostrakon_cell::ErrorKind::PermissionDenied,
+            ostrakon_cell::ErrorKind::BadAuthorizations,
             "`auths` asks for authorizations that the store was not opened with",
         )
         .with("argument", "auths")

@@ -31,7 +31,7 @@ impl Ostrakon {
         };
         let store = Store::open(&setting.dir, options)?;
         let table = match store.table(TABLE) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::TableNotFound => {
                 let options = TableOptions {
                     splits: even_splits(RowRange::default(), setting.splits),
                     properties: setting.properties.iter().cloned().collect(),

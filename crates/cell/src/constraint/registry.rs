@@ -28,11 +28,11 @@ impl ConstraintRegistry {
     /// The constraint of that class name.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) with the known classes.
+    /// [`ClassNotFound`](ErrorKind::NotFound) with the known classes.
     pub fn get(&self, class: &str) -> Result<&Arc<dyn Constraint>> {
         self.classes.get(class).ok_or_else(|| {
             Error::new(
-                ErrorKind::NotFound,
+                ErrorKind::ClassNotFound,
                 format!(
                     "no such constraint class; known are {}",
                     self.short_names().join(", ")

@@ -39,7 +39,7 @@ impl ConstraintSet {
     /// Checks a property that is about to be set; those that name no constraint pass.
     ///
     /// # Errors
-    /// [`NotFound`](crate::ErrorKind::NotFound) for an unknown class.
+    /// [`ClassNotFound`](crate::ErrorKind::ClassNotFound) for an unknown class.
     pub fn check_property(name: &str, value: &str, registry: &ConstraintRegistry) -> Result<()> {
         if name.starts_with(PREFIX) {
             registry

@@ -113,7 +113,7 @@ fn an_unknown_class_is_refused_when_set_and_refuses_everything_when_loaded() {
     check("table.constraint.1", "org.example.Picky").expect("known");
     check("table.custom.constraint", "org.example.Gone").expect("no constraint");
     let error = check("table.constraint.1", "org.example.Gone").expect_err("unknown");
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.kind(), ErrorKind::ClassNotFound);
     assert!(error.to_string().contains("Picky"), "{error}");
     // A class of somebody else's package that ends alike is another class.
     assert!(check("table.constraint.1", "org.elsewhere.Picky").is_err());

@@ -72,11 +72,11 @@ impl IteratorRegistry {
     /// The class of that name.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) with the known classes.
+    /// [`ClassNotFound`](ErrorKind::NotFound) with the known classes.
     pub fn get(&self, class: &str) -> Result<&Arc<dyn IteratorClass>> {
         self.classes.get(class).ok_or_else(|| {
             Error::new(
-                ErrorKind::NotFound,
+                ErrorKind::ClassNotFound,
                 format!(
                     "no such iterator class; known are {}",
                     self.short_names().join(", ")

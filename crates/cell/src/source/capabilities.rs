@@ -38,11 +38,17 @@ pub enum Capability {
     ScanLimits,
     /// Scans that tell what they have not read.
     ScanResume,
+    /// Properties of tables by level, with versions, changed by compare and set.
+    OwnProperties,
+    /// Properties of the whole source and of namespaces, which tables inherit.
+    PropertyLevels,
+    /// Creating, renaming and deleting namespaces.
+    Namespaces,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::IsolatedScan,
         Self::ConditionalWrite,
         Self::ScanIterators,
@@ -58,6 +64,9 @@ impl Capability {
         Self::Constraints,
         Self::ScanLimits,
         Self::ScanResume,
+        Self::OwnProperties,
+        Self::PropertyLevels,
+        Self::Namespaces,
     ];
 }
 

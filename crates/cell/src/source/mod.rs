@@ -10,6 +10,7 @@ mod capabilities;
 mod collector;
 mod conditional;
 mod options;
+mod properties;
 mod reader;
 mod report;
 mod scanner;
@@ -20,11 +21,15 @@ pub use capabilities::{Capabilities, Capability};
 pub use conditional::{Condition, ConditionalMutation, ConditionalStatus};
 pub use options::{
     CloneOptions, CompactOptions, ImportDirectoryOptions, ImportTransfer, LocalityGroups,
-    Properties, ScanOptions, TableOptions, TimeType, check_row_range,
+    ScanOptions, TableOptions, TimeType, check_row_range,
+};
+pub use properties::{
+    Properties, PropertyChange, PropertyEffect, PropertyInfo, PropertyLevel, PropertyOwner,
+    VersionedProperties,
 };
 pub use reader::ReaderSource;
 pub use report::{
-    Activity, CheckProblem, CheckReport, ImportReport, Problem, Progress, Rejection, RestoredFile,
+    Activity, CheckProblem, CheckReport, ImportReport, NamespaceInfo, Problem, Progress, Rejection, RestoredFile,
     TableInfo, TabletInfo, TabletRows, WriteOutcome,
 };
 pub use scanner::Scanner;

@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::Properties;
 use crate::{
     Authorizations, BatchLimit, ColumnSelection, Error, Interrupt, IteratorSetting, Key, Range,
     Result,
 };
-
-/// Properties by Accumulo's names (`table.split.threshold`, …).
-pub type Properties = BTreeMap<String, String>;
 
 /// Families by locality group.
 pub type LocalityGroups = BTreeMap<String, Vec<Vec<u8>>>;
@@ -58,6 +56,8 @@ pub struct TableOptions {
     pub properties: Properties,
     /// Leaves out the default iterator (`vers`: newest version only, priority 20, all scopes).
     pub without_default_iterators: bool,
+    /// Leaves out the default constraint (`DefaultKeySizeConstraint`: no key above 1 MiB).
+    pub without_default_constraint: bool,
     /// Creates the table off-line.
     pub offline: bool,
 }

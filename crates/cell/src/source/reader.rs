@@ -1,25 +1,28 @@
 //! A source as a reader sees it: authorizations bound every call, not scans alone.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::{
     BulkWriter, Capabilities, CloneOptions, CompactOptions, ConditionalMutation, ConditionalStatus,
-    PendingWrite, Properties, Scan, ScanOptions, Source, Table, TableInfo, TableOptions,
-    TabletInfo, Tick,
+    NamespaceInfo, PendingWrite, Properties, PropertyChange, PropertyInfo, PropertyOwner, Scan,
+    ScanOptions, Source, Table, TableInfo, TableOptions, TabletInfo, Tick, VersionedProperties,
 };
 use crate::{
     Authorizations, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
 };
 
 /// What administrators alone may do.
-const ADMINISTRATION: [Capability; 6] = [
+const ADMINISTRATION: [Capability; 8] = [
     Capability::Tablets,
     Capability::Compaction,
     Capability::Clone,
     Capability::Offline,
     Capability::Checkpoint,
     Capability::Check,
+    Capability::PropertyLevels,
+    Capability::Namespaces,
 ];
 
 /// A source in the hands of a reader who holds certain authorizations.
@@ -86,6 +89,35 @@ impl Source for ReaderSource {
         Err(refused("set_online"))
     }
 
+    fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
+        self.source.namespaces()
+    }
+
+    fn create_namespace(&self, _: &str) -> Result<()> {
+        Err(refused("create_namespace"))
+    }
+
+    fn delete_namespace(&self, _: &str) -> Result<()> {
+        Err(refused("delete_namespace"))
+    }
+
+    fn rename_namespace(&self, _: &str, _: &str) -> Result<()> {
+        Err(refused("rename_namespace"))
+    }
+
+    fn own_properties(&self, _: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        Err(refused("own_properties"))
+    }
+
+    fn change_properties(
+        &self,
+        _: PropertyOwner<'_>,
+        _: Option<u64>,
+        _: &[PropertyChange],
+    ) -> Result<u64> {
+        Err(refused("change_properties"))
+    }
+
     fn checkpoint(&self, _: &std::path::Path) -> Result<()> {
         Err(refused("checkpoint"))
     }
@@ -107,7 +139,7 @@ impl ReaderTable {
             return Ok(());
         }
         Err(Error::new(
-            ErrorKind::PermissionDenied,
+            ErrorKind::BadAuthorizations,
             "the call asks for authorizations that the store was not opened with",
         ))
     }
@@ -166,8 +198,16 @@ impl Table for ReaderTable {
         self.table.properties()
     }
 
-    fn modify_properties(&self, _: &[(String, Option<String>)]) -> Result<()> {
-        Err(refused("modify_properties"))
+    fn describe_properties(&self) -> Result<BTreeMap<String, PropertyInfo>> {
+        self.table.describe_properties()
+    }
+
+    fn own_properties(&self) -> Result<VersionedProperties> {
+        self.table.own_properties()
+    }
+
+    fn change_properties(&self, _: Option<u64>, _: &[PropertyChange]) -> Result<u64> {
+        Err(refused("change_properties"))
     }
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {

@@ -10,10 +10,21 @@ pub struct TableInfo {
     pub name: String,
     /// The id: base 36, stable under rename.
     pub id: String,
+    /// The id of its namespace, as [`NamespaceInfo::id`] has it.
+    pub namespace_id: String,
     /// Whether it can be read and written.
     pub online: bool,
     /// Source of its timestamps.
     pub time_type: TimeType,
+}
+
+/// One namespace, as listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceInfo {
+    /// The name; empty for the namespace of tables whose names have no dot.
+    pub name: String,
+    /// The id, stable under rename: base 36, or `+default` and `+accumulo` for those that are always there.
+    pub id: String,
 }
 
 /// One tablet.

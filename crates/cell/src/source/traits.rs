@@ -1,13 +1,15 @@
 //! The traits a source implements.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::{
     Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
-    ConditionalStatus, ImportDirectoryOptions, ImportReport, Problem, Progress, Properties,
-    RestoredFile, ScanOptions, TableInfo, TableOptions, TabletInfo, WriteOutcome,
+    ConditionalStatus, ImportDirectoryOptions, ImportReport, NamespaceInfo, Problem, Progress,
+    Properties, PropertyChange, PropertyInfo, PropertyOwner, RestoredFile, ScanOptions, TableInfo,
+    TableOptions, TabletInfo, VersionedProperties, WriteOutcome,
 };
 use crate::{
     Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
@@ -43,10 +45,10 @@ pub trait Source: Send + Sync {
     /// No such table.
     fn delete_table(&self, name: &str) -> Result<()>;
 
-    /// Gives a table another name.
+    /// Gives a table another name in its namespace.
     ///
     /// # Errors
-    /// No such table, or the new name is taken or malformed.
+    /// No such table, or the new name is taken, malformed or in another namespace.
     fn rename_table(&self, from: &str, to: &str) -> Result<()>;
 
     /// Makes `to` a table with the content of `from`, on-line or not, sharing its files; see
@@ -57,7 +59,7 @@ pub trait Source: Send + Sync {
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()>;
 
     /// A handle to one table. It follows the table when it is renamed, fails with
-    /// [`NotFound`](ErrorKind::NotFound) once the table is deleted, and never reaches another table that is given the
+    /// [`TableNotFound`](ErrorKind::TableNotFound) once the table is deleted, and never reaches another table that is given the
     /// name.
     ///
     /// # Errors
@@ -70,6 +72,68 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// No such table.
     fn set_online(&self, name: &str, online: bool) -> Result<()>;
+
+    /// All namespaces, by name. Two are always there: the one of tables whose names have no dot, with the empty name,
+    /// and `accumulo`, which is kept for system tables.
+    ///
+    /// # Errors
+    /// The source has no [`Namespaces`](Capability::Namespaces), or cannot be reached.
+    fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
+        Err(unsupported(Capability::Namespaces))
+    }
+
+    /// Creates a namespace. A table `namespace.name` can be created in it then.
+    ///
+    /// # Errors
+    /// The name is taken or malformed.
+    fn create_namespace(&self, name: &str) -> Result<()> {
+        let _ = name;
+        Err(unsupported(Capability::Namespaces))
+    }
+
+    /// Deletes a namespace without tables.
+    ///
+    /// # Errors
+    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound), [`NotEmpty`](ErrorKind::NotEmpty); one that is always
+    /// there cannot be deleted.
+    fn delete_namespace(&self, name: &str) -> Result<()> {
+        let _ = name;
+        Err(unsupported(Capability::Namespaces))
+    }
+
+    /// Gives a namespace another name, and with it its tables.
+    ///
+    /// # Errors
+    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound); the new name is taken or malformed; one that is always
+    /// there cannot be renamed.
+    fn rename_namespace(&self, from: &str, to: &str) -> Result<()> {
+        let _ = (from, to);
+        Err(unsupported(Capability::Namespaces))
+    }
+
+    /// What is set for the whole source or for a namespace.
+    ///
+    /// # Errors
+    /// No such namespace; the source has no [`PropertyLevels`](Capability::PropertyLevels).
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        let _ = owner;
+        Err(unsupported(Capability::PropertyLevels))
+    }
+
+    /// Sets and removes properties of the whole source or of a namespace in one step, live for all tables that inherit
+    /// them; see [`Table::change_properties`].
+    ///
+    /// # Errors
+    /// As [`Table::change_properties`]; no such namespace; the change would break a table, which is named.
+    fn change_properties(
+        &self,
+        owner: PropertyOwner<'_>,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> Result<u64> {
+        let _ = (owner, version, changes);
+        Err(unsupported(Capability::PropertyLevels))
+    }
 
     /// Writes a copy of the whole store to a new directory while it runs.
     ///
@@ -176,12 +240,37 @@ pub trait Table: Send + Sync {
     /// When the source cannot be reached.
     fn properties(&self) -> Result<Properties>;
 
-    /// Sets and removes (`None`) properties in one step, live.
+    /// The properties in force with the level that each comes from, and what it does.
     ///
     /// # Errors
-    /// An unknown name (with a suggestion), a malformed value, an unknown iterator class; then
-    /// nothing is changed.
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()>;
+    /// The source has no [`OwnProperties`](Capability::OwnProperties), or cannot be reached.
+    fn describe_properties(&self) -> Result<BTreeMap<String, PropertyInfo>> {
+        Err(unsupported(Capability::OwnProperties))
+    }
+
+    /// What is set for this table, without defaults and what it inherits.
+    ///
+    /// # Errors
+    /// The source has no [`OwnProperties`](Capability::OwnProperties), or cannot be reached.
+    fn own_properties(&self) -> Result<VersionedProperties> {
+        Err(unsupported(Capability::OwnProperties))
+    }
+
+    /// Sets and removes (`None`) properties of this table in one step, live; given a `version`, only if the table's own
+    /// properties still have it. Removing brings back what is inherited. Returns the new version.
+    ///
+    /// # Errors
+    /// An unknown name (with a suggestion), a malformed value, an unknown class;
+    /// [`ConcurrentModification`](ErrorKind::ConcurrentModification) for another version. Nothing is changed then.
+    fn change_properties(&self, version: Option<u64>, changes: &[PropertyChange]) -> Result<u64>;
+
+    /// [`change_properties`](Self::change_properties), whatever their version.
+    ///
+    /// # Errors
+    /// As there.
+    fn modify_properties(&self, changes: &[PropertyChange]) -> Result<()> {
+        self.change_properties(None, changes).map(drop)
+    }
 
     /// What fails now in this table; empty for a sound one. A table with problems is degraded: it answers as far as it
     /// can, and the rest of the source works.

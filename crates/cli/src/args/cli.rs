@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use super::entries::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, PutArgs, ScanArgs};
 use super::import::ImportArgs;
 use super::lab::LabCommand;
+use super::levels::{LevelCommand, NamespaceCommand};
 use super::store::{CheckpointArgs, CompletionsArgs, ManArgs};
 use super::table::TableCommand;
 use super::values::{size, wait};
@@ -153,6 +154,18 @@ pub(crate) enum StoreCommand {
     /// Create, change, inspect and delete tables
     #[command(subcommand)]
     Table(TableCommand),
+    /// Create, rename, list and delete namespaces
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ostrakon namespace create people
+  ostrakon table create people.papers
+  ostrakon namespace rename people authors                 its tables follow"
+    )]
+    Namespace(NamespaceCommand),
+    /// Read and change the properties that tables inherit
+    #[command(subcommand)]
+    Config(LevelCommand),
     /// Write one entry
     Put(PutArgs),
     /// Delete one cell

@@ -8,6 +8,7 @@ mod cli;
 mod entries;
 mod import;
 mod lab;
+mod levels;
 mod refuse;
 mod store;
 mod table;
@@ -24,6 +25,7 @@ pub(crate) use lab::{
     RankArgs, ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs,
     WriterArgs,
 };
+pub(crate) use levels::{Level, LevelCommand, NamespaceCommand};
 pub(crate) use refuse::refuse;
 pub(crate) use store::{CheckpointArgs, CompletionsArgs, ManArgs};
 pub(crate) use table::{

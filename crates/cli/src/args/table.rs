@@ -253,12 +253,16 @@ pub(crate) enum ConfigCommand {
     /// Show the properties in force, defaults included
     #[command(after_help = "Examples:
   ostrakon table config get people
-  ostrakon table config get people split                 only names with `split` in them")]
+  ostrakon table config get people split                 only names with `split` in them
+  ostrakon table config get people --long                where each is set, and what it does")]
     Get {
         /// The table
         table: String,
         /// Show only properties with this text in their name
         filter: Option<String>,
+        /// Show where each value is set (default, system, namespace or table), and whether it has an effect
+        #[arg(short, long)]
+        long: bool,
     },
     /// Set properties, all in one step
     #[command(after_help = "Examples:
@@ -271,7 +275,7 @@ pub(crate) enum ConfigCommand {
         #[arg(required = true, value_name = "NAME=VALUE")]
         properties: Vec<Property>,
     },
-    /// Take properties back to their defaults, all in one step
+    /// Take properties of a table back to what it inherits, all in one step
     Delete {
         /// The table
         table: String,

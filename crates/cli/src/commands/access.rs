@@ -181,7 +181,7 @@ pub(super) fn find_table(source: &dyn Source, name: &str) -> Result<Arc<dyn Tabl
 
 /// Adds a class of a similar name to a failure that says there is none; the message has them all.
 fn suggest_class(failure: Failure) -> Failure {
-    if !failure.is_kind(ErrorKind::NotFound) {
+    if !failure.is_kind(ErrorKind::ClassNotFound) {
         return failure;
     }
     let Some(wanted) = failure.named("class") else {
@@ -206,7 +206,7 @@ fn suggest_class(failure: Failure) -> Failure {
 
 /// Adds a table of a similar name to a failure that says there is none, unless the source did.
 pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -> Failure {
-    if !failure.is_kind(ErrorKind::NotFound) || failure.message().contains("did you mean") {
+    if !failure.is_kind(ErrorKind::TableNotFound) || failure.message().contains("did you mean") {
         return failure;
     }
     let Ok(tables) = source.tables() else {

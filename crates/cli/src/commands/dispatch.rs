@@ -4,8 +4,10 @@ use ostrakon_cell::Source;
 use tracing_subscriber::EnvFilter;
 
 use super::access::{Absent, Access};
-use super::{delete, export, import, itself, lab, put, scan, store, table};
-use crate::args::{Cli, Command, ConfigCommand, StoreCommand, TableCommand};
+use super::{delete, export, import, itself, lab, levels, put, scan, store, table};
+use crate::args::{
+    Cli, Command, ConfigCommand, LevelCommand, NamespaceCommand, StoreCommand, TableCommand,
+};
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 
@@ -65,7 +67,11 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
 /// Whether a command changes nothing, whatever its options.
 fn reads_only(command: &StoreCommand) -> bool {
     match command {
-        StoreCommand::Scan(_) | StoreCommand::Export(_) | StoreCommand::Check => true,
+        StoreCommand::Scan(_)
+        | StoreCommand::Export(_)
+        | StoreCommand::Check
+        | StoreCommand::Namespace(NamespaceCommand::List)
+        | StoreCommand::Config(LevelCommand::Get { .. }) => true,
         StoreCommand::Table(command) => matches!(
             command,
             TableCommand::List { .. }
@@ -81,7 +87,8 @@ fn reads_only(command: &StoreCommand) -> bool {
 /// Only commands that make tables make stores.
 pub(super) fn absent(command: &StoreCommand) -> Absent {
     match command {
-        StoreCommand::Table(TableCommand::Create(_)) => Absent::Create,
+        StoreCommand::Table(TableCommand::Create(_))
+        | StoreCommand::Namespace(NamespaceCommand::Create { .. }) => Absent::Create,
         StoreCommand::Import(args) if args.create && !args.dry_run => Absent::Create,
         _ => Absent::Refuse,
     }
@@ -95,6 +102,8 @@ pub(super) fn on_source(
 ) -> Result<()> {
     match command {
         StoreCommand::Table(command) => table::run(source, command, out),
+        StoreCommand::Namespace(command) => levels::namespace(source, command, out),
+        StoreCommand::Config(command) => levels::config(source, command, out),
         StoreCommand::Put(args) => put::run(source, &args, out),
         StoreCommand::Delete(args) => delete::cell(source, &args, out),
         StoreCommand::DeleteMany(args) => delete::many(source, args, out),

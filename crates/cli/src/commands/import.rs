@@ -11,14 +11,14 @@ use crate::output::Output;
 /// Imports into a table, made first if asked for.
 pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> Result<()> {
     let table = match find_table(source, &args.table) {
-        Err(failure) if args.create && failure.is_kind(ErrorKind::NotFound) => {
+        Err(failure) if args.create && failure.is_kind(ErrorKind::TableNotFound) => {
             if args.dry_run {
                 return import::run(args, None, out);
             }
             source.create_table(&args.table, &TableOptions::default())?;
             find_table(source, &args.table)?
         }
-        Err(failure) if failure.is_kind(ErrorKind::NotFound) => {
+        Err(failure) if failure.is_kind(ErrorKind::TableNotFound) => {
             return Err(failure.with("option", "--create makes the table"));
         }
         found => found?,

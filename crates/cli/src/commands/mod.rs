@@ -13,6 +13,7 @@ mod lab_progress;
 mod lab_rank;
 mod lab_rig;
 mod lab_summary;
+mod levels;
 mod put;
 mod rows;
 mod scan;

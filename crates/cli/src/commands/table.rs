@@ -100,6 +100,7 @@ fn create(source: &dyn Source, args: CreateArgs, out: &mut Output) -> Result<()>
         properties: properties(args.properties),
         without_default_iterators: args.no_default_iterators,
         offline: args.offline,
+        ..TableOptions::default()
     };
     source
         .create_table(&args.table, &options)

@@ -1,6 +1,6 @@
 //! `table config …`
 
-use ostrakon_cell::{Error, ErrorKind, Source};
+use ostrakon_cell::{Activity, Error, ErrorKind, PropertyEffect, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
@@ -11,19 +11,46 @@ use crate::output::{Columns, Output};
 /// Shows or changes properties.
 pub(super) fn run(source: &dyn Source, command: ConfigCommand, out: &mut Output) -> Result<()> {
     match command {
-        ConfigCommand::Get { table, filter } => {
-            let properties = find_table(source, &table)?.properties()?;
-            let mut columns = Columns::new(&["property", "value"]);
+        ConfigCommand::Get {
+            table,
+            filter,
+            long,
+        } => {
+            let properties = find_table(source, &table)?.describe_properties()?;
+            let mut columns = if long {
+                Columns::new(&["property", "value", "set by", "effect"])
+            } else {
+                Columns::new(&["property", "value"])
+            };
             let wanted = filter.unwrap_or_default();
             let json = out.is_json();
-            for (name, value) in properties {
+            for (name, info) in properties {
                 if !name.contains(&wanted) {
                     continue;
                 }
+                let level = info.level.as_str();
+                let (effect, used) = match &info.effect {
+                    PropertyEffect::Full => ("full", None),
+                    PropertyEffect::None => ("none", None),
+                    PropertyEffect::Instead(used) => ("instead", Some(used)),
+                };
                 if json {
-                    out.object(&json!({"property": name, "value": value}), String::new)?;
+                    let object = json!({
+                        "property": name, "value": info.value, "level": level, "effect": effect,
+                        "used": used,
+                    });
+                    out.object(&object, String::new)?;
                 }
-                columns.row(vec![name, value]);
+                let mut row = vec![name, info.value];
+                if long {
+                    row.push(level.to_owned());
+                    row.push(match (effect, used) {
+                        (_, Some(used)) => format!("{used} is used"),
+                        ("none", _) => "without effect".to_owned(),
+                        _ => String::new(),
+                    });
+                }
+                columns.row(row);
             }
             if !json {
                 columns.write(out.stream())?;
@@ -65,10 +92,35 @@ fn change(
     table
         .modify_properties(changes)
         .map_err(|error| explain(name, error))?;
+    warn_of_effects(&*table, changes)?;
     out.object(
         &json!({"table": name, "changed": changes.len()}),
         String::new,
     )
+}
+
+/// Says which of the values that were set do nothing, or something else than they say.
+fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> Result<()> {
+    let set = || changes.iter().filter(|(_, value)| value.is_some());
+    if set().next().is_none() {
+        return Ok(());
+    }
+    let all = table.describe_properties()?;
+    for (property, _) in set() {
+        match all.get(property).map(|info| &info.effect) {
+            Some(PropertyEffect::None) => tracing::warn!(%property, "set, and without effect here"),
+            Some(PropertyEffect::Instead(used)) => {
+                tracing::warn!(%property, %used, "set, and another value is used in its place");
+            }
+            _ => {}
+        }
+    }
+    for problem in table.problems()? {
+        if problem.activity == Activity::Properties {
+            tracing::warn!("{}", problem.message);
+        }
+    }
+    Ok(())
 }
 
 /// The store names the nearest property; where all of them are shown is ours to say.

@@ -92,7 +92,7 @@ fn errors_are_one_object_for_machines() {
     let folder = Folder::with_table();
     let err = folder.fails(1, &["scan", "tt", "--json"]);
     let object: serde_json::Value = serde_json::from_str(&err).unwrap();
-    assert_eq!(object["error"]["kind"], "not found");
+    assert_eq!(object["error"]["kind"], "table not found");
     assert_eq!(object["error"]["context"]["table"], "tt");
     let message = object["error"]["message"].as_str().unwrap();
     assert!(message.contains("did you mean t?"), "{message}");

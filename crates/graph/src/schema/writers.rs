@@ -24,7 +24,7 @@ impl Writer {
     /// Opens a table, making it where it is missing.
     pub(super) fn open(context: &GraphContext, name: &str, same: Same) -> Result<Self> {
         let table = match context.source.table(name) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::TableNotFound => {
                 let mut options = TableOptions::default();
                 if same == Same::Summed {
                     options.properties =

@@ -38,7 +38,7 @@ impl GraphContext {
         if self.runs_iterators() {
             match table.scan(ranges, &options) {
                 Err(error)
-                    if error.kind() == ErrorKind::NotFound
+                    if error.kind() == ErrorKind::ClassNotFound
                         && error.context().iter().any(|(name, _)| *name == "class") => {}
                 outcome => return outcome,
             }

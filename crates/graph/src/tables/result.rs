@@ -114,7 +114,7 @@ impl TableWriter {
         let mut fresh = false;
         let table = match context.source.table(name) {
             Ok(table) => table,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::TableNotFound => {
                 fresh = true;
                 create()?;
                 context.source.table(name)?
@@ -321,7 +321,7 @@ pub(crate) fn create_with_combiner(context: &GraphContext, name: &str, plus: Plu
             Err(error)
                 if matches!(
                     error.kind(),
-                    ErrorKind::NotFound | ErrorKind::InvalidArgument
+                    ErrorKind::NotFound | ErrorKind::ClassNotFound | ErrorKind::InvalidArgument
                 ) => {}
             outcome => return outcome,
         }

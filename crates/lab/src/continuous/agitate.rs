@@ -161,7 +161,7 @@ pub fn run_agitate(
     // What is there already may be lost as well.
     let source = agitated.open()?;
     match source.table(&options.verify.table) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::TableNotFound => {}
         Err(error) => return Err(error),
         Ok(_) => {
             held = run_verify(&source, &options.verify, &NoProgress)?.entries;

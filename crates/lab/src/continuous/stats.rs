@@ -148,7 +148,7 @@ impl Collector {
                 .table(&info.name)
                 .and_then(|table| table.tablets())
             {
-                Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::Offline) => {
+                Err(error) if matches!(error.kind(), ErrorKind::TableNotFound | ErrorKind::Offline) => {
                     continue;
                 }
                 tablets => tablets?,
@@ -296,7 +296,7 @@ mod tests {
     fn a_table_that_is_not_there_is_named() {
         let source: Arc<dyn Source> = Arc::new(MapSource::new());
         let error = run_stats(&source, &StatsOptions::default(), &NoProgress).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::TableNotFound);
     }
 
     #[test]

@@ -242,5 +242,5 @@ fn tables_that_are_not_there_are_named() {
         run_verify(&source, &VerifyOptions::default(), &NoProgress).map(|_| ()),
     ]
     .map(|outcome| outcome.unwrap_err().kind());
-    assert_eq!(kinds, [ErrorKind::NotFound; 5]);
+    assert_eq!(kinds, [ErrorKind::TableNotFound; 5]);
 }

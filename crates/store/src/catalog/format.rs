@@ -1,10 +1,10 @@
 //! The bytes of catalog records. Page: `docs/format/catalog.md`.
 //!
-//! redb keeps the records in six tables that map bytes to bytes; this is what the bytes mean.
+//! redb keeps the records in tables that map bytes to bytes; this is what the bytes mean.
 //!
 //! ```text
 //! value      := version:u8, fields, checksum:u32         (`format` has no version byte)
-//! version    := 1; of a file 2
+//! version    := 1; of a file or a table 2
 //! checksum   := CRC-32C over the key, then the value up to here
 //! text, row  := len:varint bytes
 //!
@@ -13,9 +13,11 @@
 //!                                wal_low_water:u64
 //! meta       "commit"         -> commits:u64             (absent before the first commit)
 //! meta       "log"            -> segment:u64 [bytes:u64] (absent before the first closing; bytes not 0)
+//! meta       "properties"     -> properties              (of the whole store; absent before the first)
 //! tables     table            -> name:text time_type:u8 state:u8 flushed_sequence:u64
-//!                                flushed_time:i64 created_millis:i64
-//!                                count:varint { name:text value:text }
+//!                                flushed_time:i64 created_millis:i64 namespace:u32 properties
+//!                                (version 1: without namespace, and without the version of properties)
+//! namespaces namespace        -> name:text created_millis:i64 properties
 //! names      name             -> table:u32
 //! tablets    table end        -> count:varint { file:u64 bytes:varint entries:varint flags:u8
 //!                                [after:row] [through:row] }
@@ -24,8 +26,16 @@
 //!                                (version 1: one number in place of oldest and newest, which are equal, and no
 //!                                identity: it is 0)
 //! references file table end   -> nothing at all
+//! users      name             -> secret:text created_millis:i64 permissions:u64
+//!                                count:varint { authorization:text }
+//! grants     scope:u8 id:u32 name -> permissions:u64     (id big-endian; scope 1 namespace, 2 table)
+//! modules    name             -> kind:u8 bytes:u64 sum:u64 created_millis:i64 description:text
+//! problems   table activity:u8 end -> kind:text message:text times:u64 since_millis:i64
+//! counters   name             -> value:u64
 //!
+//! properties := version:u64 count:varint { name:text value:text }
 //! table      := u32, big-endian                          (in keys, so that they order as numbers)
+//! namespace  := u32, big-endian                          (0 the default one, 0xffffffff `accumulo`)
 //! file       := u64, big-endian
 //! end        := 0:u8 last row of the tablet | 1:u8       (the last tablet of a table)
 //! flags      := 1 after is there, 2 through is there
@@ -39,7 +49,10 @@ use ostrakon_cell::{Properties, TimeType};
 
 use super::age::AgeRange;
 use super::fence::Fence;
-use super::records::{FileId, FileRecord, FileReference, TableId, TableRecord, TableState};
+use super::records::{
+    FileId, FileRecord, FileReference, NamespaceId, NamespaceRecord, PropertiesRecord, TableId,
+    TableRecord, TableState,
+};
 use crate::codec::{ByteReader, Checksum, put_length_prefixed, varint};
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -48,8 +61,10 @@ pub const CATALOG_FORMAT: u32 = 3;
 /// The oldest format this software reads.
 pub const CATALOG_FORMAT_OLDEST: u32 = 1;
 
-/// The version that each record begins with, but for files.
+/// The version that each record begins with, but for files and tables.
 const RECORD_VERSION: u8 = 1;
+/// The version that a table's record begins with.
+const TABLE_RECORD_VERSION: u8 = 2;
 /// The version that a file's record begins with.
 const FILE_RECORD_VERSION: u8 = 2;
 
@@ -60,6 +75,8 @@ pub const FORMAT_KEY: &[u8] = b"format";
 pub const STORE_KEY: &[u8] = b"store";
 /// Key of the number of commits in the table `meta`: tells which of two copies is newer.
 pub const COMMIT_KEY: &[u8] = b"commit";
+/// Key of the properties of the whole store in the table `meta`.
+pub const PROPERTIES_KEY: &[u8] = b"properties";
 /// Key of the last segment of the log at the last closing in the table `meta`.
 pub const LOG_KEY: &[u8] = b"log";
 
@@ -245,7 +262,7 @@ pub fn table_key(id: TableId) -> [u8; 4] {
 
 /// The value of a table in `tables`.
 pub fn encode_table(table: &TableRecord) -> Vec<u8> {
-    let mut out = vec![RECORD_VERSION];
+    let mut out = vec![TABLE_RECORD_VERSION];
     put_length_prefixed(&mut out, table.name.as_bytes());
     out.push(match table.time_type {
         TimeType::Millis => 0,
@@ -258,18 +275,18 @@ pub fn encode_table(table: &TableRecord) -> Vec<u8> {
     out.extend_from_slice(&table.flushed_sequence.to_le_bytes());
     out.extend_from_slice(&table.flushed_time.to_le_bytes());
     out.extend_from_slice(&table.created_millis.to_le_bytes());
-    varint::put_u64(&mut out, table.properties.len() as u64);
-    for (name, value) in &table.properties {
-        put_length_prefixed(&mut out, name.as_bytes());
-        put_length_prefixed(&mut out, value.as_bytes());
-    }
+    out.extend_from_slice(&table.namespace.0.to_le_bytes());
+    put_properties(&mut out, &table.own);
     seal(&table_key(table.id), out)
 }
 
 /// A table from its key and value.
 pub fn decode_table(key: &[u8], value: &[u8]) -> StoreResult<TableRecord> {
     let what = "a table";
-    let mut fields = unseal(what, key, value)?;
+    let (version, mut fields) = unseal_versioned(what, key, value)?;
+    if !(RECORD_VERSION..=TABLE_RECORD_VERSION).contains(&version) {
+        return Err(corrupt(what, "has an unknown version"));
+    }
     let mut read = || {
         let id = TableId(u32::from_be_bytes(key.try_into().ok()?));
         let name = text(fields.length_prefixed()?)?;
@@ -286,17 +303,26 @@ pub fn decode_table(key: &[u8], value: &[u8]) -> StoreResult<TableRecord> {
         let flushed_sequence = fields.u64()?;
         let flushed_time = fields.i64()?;
         let created_millis = fields.i64()?;
-        let mut properties = Properties::new();
-        for _ in 0..fields.varint_u64()? {
-            let name = text(fields.length_prefixed()?)?;
-            properties.insert(name, text(fields.length_prefixed()?)?);
-        }
+        let (namespace, own) = match version {
+            RECORD_VERSION => {
+                let own = PropertiesRecord {
+                    version: 0,
+                    properties: read_properties(&mut fields)?,
+                };
+                (NamespaceId::DEFAULT, own)
+            }
+            _ => (
+                NamespaceId(fields.u32()?),
+                read_versioned_properties(&mut fields)?,
+            ),
+        };
         Some(TableRecord {
             id,
             name,
             time_type,
             state,
-            properties,
+            namespace,
+            own,
             flushed_sequence,
             flushed_time,
             created_millis,
@@ -304,6 +330,76 @@ pub fn decode_table(key: &[u8], value: &[u8]) -> StoreResult<TableRecord> {
     };
     let table = read();
     finish(what, fields, table)
+}
+
+fn put_properties(out: &mut Vec<u8>, own: &PropertiesRecord) {
+    out.extend_from_slice(&own.version.to_le_bytes());
+    varint::put_u64(out, own.properties.len() as u64);
+    for (name, value) in &own.properties {
+        put_length_prefixed(out, name.as_bytes());
+        put_length_prefixed(out, value.as_bytes());
+    }
+}
+
+fn read_versioned_properties(fields: &mut ByteReader<'_>) -> Option<PropertiesRecord> {
+    Some(PropertiesRecord {
+        version: fields.u64()?,
+        properties: read_properties(fields)?,
+    })
+}
+
+fn read_properties(fields: &mut ByteReader<'_>) -> Option<Properties> {
+    let mut properties = Properties::new();
+    for _ in 0..fields.varint_u64()? {
+        let name = text(fields.length_prefixed()?)?;
+        properties.insert(name, text(fields.length_prefixed()?)?);
+    }
+    Some(properties)
+}
+
+/// The value under [`PROPERTIES_KEY`].
+pub fn encode_system_properties(own: &PropertiesRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_properties(&mut out, own);
+    seal(PROPERTIES_KEY, out)
+}
+
+/// The properties of the whole store.
+pub fn decode_system_properties(value: &[u8]) -> StoreResult<PropertiesRecord> {
+    let what = "the record of the store's properties";
+    let mut fields = unseal(what, PROPERTIES_KEY, value)?;
+    let own = read_versioned_properties(&mut fields);
+    finish(what, fields, own)
+}
+
+/// Key of a namespace in `namespaces`.
+pub fn namespace_key(id: NamespaceId) -> [u8; 4] {
+    id.0.to_be_bytes()
+}
+
+/// The value of a namespace in `namespaces`.
+pub fn encode_namespace(namespace: &NamespaceRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_length_prefixed(&mut out, namespace.name.as_bytes());
+    out.extend_from_slice(&namespace.created_millis.to_le_bytes());
+    put_properties(&mut out, &namespace.own);
+    seal(&namespace_key(namespace.id), out)
+}
+
+/// A namespace from its key and value.
+pub fn decode_namespace(key: &[u8], value: &[u8]) -> StoreResult<NamespaceRecord> {
+    let what = "a namespace";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        Some(NamespaceRecord {
+            id: NamespaceId(u32::from_be_bytes(key.try_into().ok()?)),
+            name: text(fields.length_prefixed()?)?,
+            created_millis: fields.i64()?,
+            own: read_versioned_properties(&mut fields)?,
+        })
+    };
+    let namespace = read();
+    finish(what, fields, namespace)
 }
 
 /// The value of a name in `names`, whose key is the name.
@@ -510,13 +606,13 @@ mod tests {
     fn tables() -> impl Strategy<Value = TableRecord> {
         let properties = proptest::collection::btree_map(".{0,8}", ".{0,8}", 0..4);
         (
-            any::<(u32, bool, bool, u64, i64, i64)>(),
+            any::<((u32, u32, u64), bool, bool, u64, i64, i64)>(),
             ".{0,12}",
             properties,
         )
             .prop_map(
                 |(
-                    (id, logical, offline, flushed_sequence, flushed_time, created_millis),
+                    ((id, namespace, version), logical, offline, flushed_sequence, flushed_time, created_millis),
                     name,
                     properties,
                 )| {
@@ -533,7 +629,11 @@ mod tests {
                         } else {
                             TableState::Online
                         },
-                        properties,
+                        namespace: NamespaceId(namespace),
+                        own: PropertiesRecord {
+                            version,
+                            properties,
+                        },
                         flushed_sequence,
                         flushed_time,
                         created_millis,
@@ -668,7 +768,18 @@ mod tests {
         #[test]
         fn tables_round_trip(table in tables()) {
             let value = encode_table(&table);
-            prop_assert_eq!(decode_table(&table_key(table.id), &value).unwrap(), table);
+            prop_assert_eq!(decode_table(&table_key(table.id), &value).unwrap(), table.clone());
+            let namespace = NamespaceRecord {
+                id: table.namespace,
+                name: table.name,
+                created_millis: table.created_millis,
+                own: table.own.clone(),
+            };
+            let value = encode_namespace(&namespace);
+            let key = namespace_key(namespace.id);
+            prop_assert_eq!(decode_namespace(&key, &value).unwrap(), namespace);
+            let value = encode_system_properties(&table.own);
+            prop_assert_eq!(decode_system_properties(&value).unwrap(), table.own);
         }
 
         #[test]
@@ -702,6 +813,8 @@ mod tests {
             let versioned = [vec![RECORD_VERSION], value.clone()].concat();
             let value = if sealed { seal(&key, versioned) } else { value };
             let _ = decode_table(&key, &value);
+            let _ = decode_namespace(&key, &value);
+            let _ = decode_system_properties(&value);
             let _ = decode_tablet(&key, &value);
             let _ = decode_file(&key, &value);
             let _ = decode_name(&key, &value);

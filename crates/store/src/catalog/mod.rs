@@ -10,6 +10,7 @@ mod check;
 mod copies;
 mod fence;
 pub mod format;
+mod namespaces;
 mod open;
 mod records;
 mod tables;
@@ -22,8 +23,8 @@ pub use fence::Fence;
 pub use format::LogEnd;
 pub use open::{Catalog, CatalogIdentity};
 pub use records::{
-    FileId, FileRecord, FileReference, NewTable, TableId, TableRecord, TableState, Tablet,
-    TabletChange,
+    FileId, FileRecord, FileReference, NamespaceId, NamespaceRecord, NewTable, PropertiesRecord,
+    TableId, TableRecord, TableState, Tablet, TabletChange, namespace_of,
 };
 pub use transaction::{CatalogTransaction, Committed};
 pub use view::CatalogView;

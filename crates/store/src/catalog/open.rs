@@ -36,7 +36,17 @@ pub(super) const TABLETS: Definition = Definition::new("tablets");
 pub(super) const FILES: Definition = Definition::new("files");
 pub(super) const REFERENCES: Definition = Definition::new("references");
 
-const EVERY_TABLE: [Definition; 6] = [META, TABLES, NAMES, TABLETS, FILES, REFERENCES];
+pub(super) const NAMESPACES: Definition = Definition::new("namespaces");
+pub(super) const USERS: Definition = Definition::new("users");
+pub(super) const GRANTS: Definition = Definition::new("grants");
+pub(super) const MODULES: Definition = Definition::new("modules");
+pub(super) const PROBLEMS: Definition = Definition::new("problems");
+pub(super) const COUNTERS: Definition = Definition::new("counters");
+
+pub(super) const EVERY_TABLE: [Definition; 12] = [
+    META, TABLES, NAMES, TABLETS, FILES, REFERENCES, NAMESPACES, USERS, GRANTS, MODULES, PROBLEMS,
+    COUNTERS,
+];
 
 /// What tells one store from another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,6 +254,10 @@ impl Catalog {
         let Some(opened) = opened else {
             return Ok(None);
         };
+        // One of an older format is written anew when it is opened.
+        if read_meta(&opened.database, &failing)?.format < CATALOG_FORMAT {
+            return Ok(None);
+        }
         let catalog = Self::open_in(failing, opened, cache_bytes)?;
         if catalog.identity.number() != store || catalog.view()?.commits()? != commits {
             return Ok(None);
@@ -253,8 +267,8 @@ impl Catalog {
     }
 
     fn open_in(failing: Failing, opened: Opened, cache_bytes: usize) -> StoreResult<Self> {
-        let Meta { store, .. } = read_meta(&opened.database, &failing)?;
-        Ok(Self {
+        let Meta { store, format, .. } = read_meta(&opened.database, &failing)?;
+        let catalog = Self {
             database: RwLock::new(Some(opened)),
             failing,
             pair: OnceLock::new(),
@@ -266,7 +280,11 @@ impl Catalog {
             next_file: AtomicU64::new(store.next_file),
             guard: OnceLock::new(),
             uncertain: AtomicBool::new(false),
-        })
+        };
+        if format < CATALOG_FORMAT {
+            let _ = catalog.transaction(|change| change.upgrade())?;
+        }
+        Ok(catalog)
     }
 
     /// Whether nothing was asked of the disk yet but to read the catalog.
@@ -347,7 +365,7 @@ impl Catalog {
             .begin_read()
             .map_err(|e| self.failing.error(e))?;
         let copy = opened.is_copy.then(|| opened.database.clone() as _);
-        CatalogView::open(&transaction, self.failing.clone(), copy)
+        CatalogView::open(transaction, self.failing.clone(), copy)
     }
 
     /// Runs `change` and commits what it did, durably and as one step; nothing of it if it fails.
@@ -579,6 +597,7 @@ pub(super) fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
 /// What the table `meta` says.
 pub(super) struct Meta {
     store: StoreRecord,
+    format: u32,
     pub(super) commits: u64,
 }
 
@@ -624,5 +643,9 @@ pub(super) fn read_meta(database: &Database, failing: &Failing) -> StoreResult<M
     let store =
         format::decode_store(value_of(STORE_KEY)?.value()).map_err(|e| failing.record(e))?;
     let commits = view::commits(&meta, failing)?;
-    Ok(Meta { store, commits })
+    Ok(Meta {
+        store,
+        format,
+        commits,
+    })
 }

@@ -67,6 +67,74 @@ impl fmt::Display for FileId {
     }
 }
 
+/// Names a namespace for ever, also when it is renamed. Ids come from the same counter as those of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespaceId(pub u32);
+
+impl NamespaceId {
+    /// The namespace of tables whose names have no dot. Always there.
+    pub const DEFAULT: Self = Self(0);
+    /// The namespace `accumulo`, kept for system tables. Always there.
+    pub const RESERVED: Self = Self(u32::MAX);
+}
+
+impl Default for NamespaceId {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+impl fmt::Display for NamespaceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::DEFAULT => f.write_str("+default"),
+            Self::RESERVED => f.write_str("+accumulo"),
+            Self(id) => TableId(id).fmt(f),
+        }
+    }
+}
+
+/// Properties that somebody set, and how often they were changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PropertiesRecord {
+    /// Grows by one with each change.
+    pub version: u64,
+    /// The properties.
+    pub properties: Properties,
+}
+
+/// One namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamespaceRecord {
+    /// Its id.
+    pub id: NamespaceId,
+    /// Its name, unique in the store; empty for the default namespace.
+    pub name: String,
+    /// When it was created, milliseconds since 1970.
+    pub created_millis: i64,
+    /// What is set for all its tables.
+    pub own: PropertiesRecord,
+}
+
+impl NamespaceRecord {
+    /// A namespace without properties.
+    #[must_use]
+    pub fn new(id: NamespaceId, name: &str, created_millis: i64) -> Self {
+        Self {
+            id,
+            name: name.to_owned(),
+            created_millis,
+            own: PropertiesRecord::default(),
+        }
+    }
+}
+
+/// The namespace's part of a table's name; empty for names without a dot.
+#[must_use]
+pub fn namespace_of(table: &str) -> &str {
+    table.split_once('.').map_or("", |(namespace, _)| namespace)
+}
+
 /// Whether a table answers reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableState {
@@ -88,8 +156,10 @@ pub struct TableRecord {
     pub time_type: TimeType,
     /// Whether it answers.
     pub state: TableState,
-    /// Properties that differ from the defaults.
-    pub properties: Properties,
+    /// The namespace it belongs to, whose name its own begins with.
+    pub namespace: NamespaceId,
+    /// What is set for this table.
+    pub own: PropertiesRecord,
     /// Every write with this sequence number or a lower one is in the files; recovery replays the
     /// later ones.
     pub flushed_sequence: u64,
@@ -107,7 +177,9 @@ pub struct NewTable {
     pub time_type: TimeType,
     /// Whether it answers.
     pub state: TableState,
-    /// Properties that differ from the defaults.
+    /// The namespace it belongs to.
+    pub namespace: NamespaceId,
+    /// What is set for this table.
     pub properties: Properties,
     /// Last rows of tablets, in any order; doubles are passed over.
     pub splits: Vec<Vec<u8>>,
@@ -193,6 +265,16 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
+
+    #[test]
+    fn namespaces_have_ids_as_in_accumulo() {
+        let ids = [NamespaceId::DEFAULT, NamespaceId::RESERVED, NamespaceId(36)];
+        assert_eq!(
+            ids.map(|id| id.to_string()),
+            ["+default", "+accumulo", "10"]
+        );
+        assert_eq!(["t", "n.t"].map(namespace_of), ["", "n"]);
+    }
 
     #[test]
     fn table_ids_are_base_36() {

@@ -1,7 +1,7 @@
 //! Changes of whole tables.
 
 use super::format;
-use super::records::{NewTable, TableId, TableRecord};
+use super::records::{NewTable, PropertiesRecord, TableId, TableRecord};
 use super::transaction::{CatalogTransaction, bug};
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -11,6 +11,7 @@ impl CatalogTransaction<'_> {
         let NewTable {
             time_type,
             state,
+            namespace,
             properties,
             mut splits,
             flushed_sequence,
@@ -23,7 +24,11 @@ impl CatalogTransaction<'_> {
             name: name.to_owned(),
             time_type,
             state,
-            properties,
+            namespace,
+            own: PropertiesRecord {
+                version: 0,
+                properties,
+            },
             flushed_sequence,
             flushed_time: 0,
             created_millis,
@@ -121,7 +126,7 @@ impl CatalogTransaction<'_> {
         })
     }
 
-    fn take_name(&mut self, name: &str, id: TableId) -> StoreResult<()> {
+    pub(super) fn take_name(&mut self, name: &str, id: TableId) -> StoreResult<()> {
         if self.table_id(name)?.is_some() {
             return Err(
                 Error::new(ErrorKind::AlreadyExists, "there is a table of this name")
@@ -135,7 +140,7 @@ impl CatalogTransaction<'_> {
         Ok(())
     }
 
-    fn put_table(&mut self, table: &TableRecord) -> StoreResult<()> {
+    pub(super) fn put_table(&mut self, table: &TableRecord) -> StoreResult<()> {
         let key = format::table_key(table.id);
         let value = format::encode_table(table);
         self.tables

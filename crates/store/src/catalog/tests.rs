@@ -114,6 +114,7 @@ fn everything_is_there_after_reopening() {
         splits: vec![row("m"), row("c"), row("m")],
         flushed_sequence: 17,
         created_millis: 99,
+        ..NewTable::default()
     };
     let table = apply(&catalog, |tx| tx.create_table("graph", new.clone()));
     let id = catalog.new_file_id();
@@ -140,7 +141,11 @@ fn everything_is_there_after_reopening() {
         name: "graph".to_owned(),
         time_type: TimeType::Logical,
         state: TableState::Offline,
-        properties: new.properties,
+        namespace: NamespaceId::DEFAULT,
+        own: PropertiesRecord {
+            version: 0,
+            properties: new.properties,
+        },
         flushed_sequence: 30,
         flushed_time: 1234,
         created_millis: 99,
@@ -290,7 +295,7 @@ fn mistakes_of_the_caller_are_refused() {
     let nothing = TableId(77);
     assert_eq!(
         kind(catalog.transaction(|tx| tx.delete_table(nothing))),
-        ErrorKind::NotFound
+        ErrorKind::TableNotFound
     );
     let range = fence("", "q");
     let merged = catalog.transaction(|tx| tx.merge_tablets(nothing, &range));
@@ -459,6 +464,7 @@ fn fill_fixture(catalog: &Catalog) {
         splits: vec![row("g"), row("p")],
         flushed_sequence: 17,
         created_millis: 1_700_000_000_000,
+        ..NewTable::default()
     };
     let logical = apply(catalog, |tx| tx.create_table("logical", new));
     let (graph, _) = table_with_file(catalog, "graph");

@@ -1,15 +1,16 @@
 //! One atomic change of the catalog.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redb::{Database, ReadableTable, Table, WriteTransaction};
+use redb::{Database, ReadableTable, Table, TableHandle, WriteTransaction};
 
 use super::backend::Failing;
 use super::format::{
     self, CATALOG_FORMAT, COMMIT_KEY, FORMAT_KEY, LOG_KEY, LogEnd, STORE_KEY, StoreRecord,
 };
-use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
+use super::open::{Definition, FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{
     FileId, FileRecord, FileReference, TableId, TableRecord, Tablet, TabletChange,
 };
@@ -30,10 +31,11 @@ pub struct Committed<T> {
 type Bytes<'a> = Table<'a, &'static [u8], &'static [u8]>;
 
 /// The catalog inside a transaction: what it reads includes its own changes.
-#[derive(Debug)]
 pub struct CatalogTransaction<'a> {
     pub(super) failing: &'a Failing,
-    meta: Bytes<'a>,
+    /// For the tables that few changes need: those are opened when they are.
+    pub(super) transaction: &'a WriteTransaction,
+    pub(super) meta: Bytes<'a>,
     pub(super) tables: Bytes<'a>,
     pub(super) names: Bytes<'a>,
     pub(super) tablets: Bytes<'a>,
@@ -81,6 +83,16 @@ pub(super) fn run<T>(
     }
 }
 
+impl fmt::Debug for CatalogTransaction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CatalogTransaction")
+            .field("store", &self.store)
+            .field("added", &self.added)
+            .field("changed", &self.changed)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<'a> CatalogTransaction<'a> {
     fn begin(transaction: &'a WriteTransaction, failing: &'a Failing) -> StoreResult<Self> {
         let open = |definition| {
@@ -92,6 +104,7 @@ impl<'a> CatalogTransaction<'a> {
         let store = view::store(&meta, failing)?;
         Ok(Self {
             failing,
+            transaction,
             meta,
             tables: open(TABLES)?,
             names: open(NAMES)?,
@@ -147,6 +160,13 @@ impl<'a> CatalogTransaction<'a> {
         Ok(unreferenced)
     }
 
+    /// Whether a table of redb is open for as long as the transaction takes.
+    pub(super) fn is_open(&self, definition: Definition) -> bool {
+        [META, TABLES, NAMES, TABLETS, FILES, REFERENCES]
+            .iter()
+            .any(|open| open.name() == definition.name())
+    }
+
     fn is_referenced(&self, id: FileId) -> StoreResult<bool> {
         let first = format::reference_key(id, &[]);
         let mut found = self
@@ -170,7 +190,7 @@ impl<'a> CatalogTransaction<'a> {
     /// The table with this id; `NotFound` if there is none.
     pub fn table(&self, id: TableId) -> StoreResult<TableRecord> {
         view::table(&self.tables, self.failing, id)?.ok_or_else(|| {
-            Error::new(ErrorKind::NotFound, "the table does not exist any more").with("table", id)
+            Error::new(ErrorKind::TableNotFound, "the table does not exist any more").with("table", id)
         })
     }
 

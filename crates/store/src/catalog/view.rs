@@ -23,6 +23,8 @@ pub struct CatalogView {
     /// The copy in memory that it shows, which may be given up meanwhile.
     _copy: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) failing: Failing,
+    /// For the tables that few readers need: those are opened when they are.
+    pub(super) transaction: ReadTransaction,
     pub(super) meta: ReadOnlyTable<&'static [u8], &'static [u8]>,
     pub(super) tables: ReadOnlyTable<&'static [u8], &'static [u8]>,
     pub(super) names: ReadOnlyTable<&'static [u8], &'static [u8]>,
@@ -33,7 +35,7 @@ pub struct CatalogView {
 
 impl CatalogView {
     pub(super) fn open(
-        transaction: &ReadTransaction,
+        transaction: ReadTransaction,
         failing: Failing,
         copy: Option<Arc<dyn Any + Send + Sync>>,
     ) -> StoreResult<Self> {
@@ -51,6 +53,7 @@ impl CatalogView {
             files: open(FILES)?,
             references: open(REFERENCES)?,
             failing,
+            transaction,
         })
     }
 

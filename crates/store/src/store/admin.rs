@@ -11,14 +11,16 @@ use std::sync::Arc;
 
 use ostrakon_cell::source::{CheckReport, Progress, RestoredFile};
 use ostrakon_cell::{
-    Capabilities, CloneOptions, Problem, Properties, Source, Table, TableInfo, TableOptions,
+    Capabilities, CloneOptions, NamespaceInfo, Problem, Properties, PropertyChange, PropertyOwner,
+    Source, Table, TableInfo, TableOptions, VersionedProperties,
 };
 use parking_lot::{Mutex, MutexGuard};
 
-use super::names::{check_name, nearest};
+use super::names::{check_new_name, nearest};
 use super::open::Store;
 use crate::catalog::{
-    CatalogTransaction, Committed, FileId, NewTable, TableId, TableRecord, TableState,
+    CatalogTransaction, Committed, FileId, NamespaceId, NewTable, TableId, TableRecord, TableState,
+    namespace_of,
 };
 use crate::constraint::DEFAULT_CONSTRAINT;
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -40,7 +42,7 @@ impl Store {
                 Some(known) => format!("no such table; did you mean {known}?"),
                 None => "no such table; `table list` shows those there are".to_owned(),
             };
-            Error::new(ErrorKind::NotFound, message).with("table", name)
+            Error::new(ErrorKind::TableNotFound, message).with("table", name)
         })
     }
 
@@ -54,7 +56,9 @@ impl Store {
                 "a table is not in the catalog after its creation",
             )
         })?;
-        let config = context.table_config(&record.properties);
+        let own = Arc::new(record.own.properties.clone());
+        let set = context.inherited.read().merged(record.namespace, &own);
+        let config = context.table_config(&set);
         let version = TableVersion::load(&view, id, &context.files)?;
         Ok(TableCore::new(context.clone(), &record, config, version))
     }
@@ -80,7 +84,7 @@ impl Store {
 
     /// Changes the catalog. A commit that may have taken place leaves the store read-only: the open tables may not be
     /// those of the catalog any more.
-    fn change<T>(
+    pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
     ) -> StoreResult<Committed<T>> {
@@ -88,7 +92,7 @@ impl Store {
         self.checked(outcome)
     }
 
-    fn checked<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
+    pub(super) fn checked<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
         outcome.inspect_err(|error| {
             if self.context.catalog.is_uncertain() {
                 self.context.health.fail(error.duplicate());
@@ -109,7 +113,7 @@ impl Store {
 
     /// Checks, where debug assertions are on, that the open store and the catalog have the same tables; of many only
     /// the table that was changed. Under `administration`.
-    fn compare_with_catalog(&self, changed: Option<&str>) {
+    pub(super) fn compare_with_catalog(&self, changed: Option<&str>) {
         /// Above this many tables a look at all of them after each change costs too much, also in tests.
         const ALL_OF_THEM: usize = 64;
         if !cfg!(debug_assertions) {
@@ -157,9 +161,15 @@ impl Store {
         self.context.wakeups.all();
     }
 
-    fn new_table(&self, state: TableState, properties: Properties) -> NewTable {
+    fn new_table(
+        &self,
+        namespace: NamespaceId,
+        state: TableState,
+        properties: Properties,
+    ) -> NewTable {
         NewTable {
             state,
+            namespace,
             properties,
             flushed_sequence: self.context.last_sequence(),
             created_millis: self.context.clock.now_millis(),
@@ -187,6 +197,7 @@ impl Source for Store {
         let listed = tables.iter().map(|(name, table)| TableInfo {
             name: name.clone(),
             id: table.id().to_string(),
+            namespace_id: table.status().namespace.to_string(),
             online: table.status().state == TableState::Online,
             time_type: table.time().time_type(),
         });
@@ -194,18 +205,21 @@ impl Source for Store {
     }
 
     fn create_table(&self, name: &str, options: &TableOptions) -> StoreResult<()> {
-        check_name(name)?;
+        check_new_name(name)?;
         self.context.health.check_writable()?;
         let mut properties = options.properties.clone();
         if !options.without_default_iterators {
             properties.extend(default_iterators());
             properties.extend(options.properties.clone());
         }
-        let (name_of_constraint, class) = DEFAULT_CONSTRAINT;
-        properties
-            .entry(name_of_constraint.to_owned())
-            .or_insert_with(|| class.to_owned());
-        let config = self.context.new_table_config(&properties)?;
+        if !options.without_default_constraint {
+            let (name_of_constraint, class) = DEFAULT_CONSTRAINT;
+            properties
+                .entry(name_of_constraint.to_owned())
+                .or_insert_with(|| class.to_owned());
+        }
+        let mut changes = self.administration.lock();
+        let config = self.config_of_new(name, &properties)?;
         let longest = config.split_row_max;
         if let Some(row) = options
             .splits
@@ -217,12 +231,12 @@ impl Source for Store {
             ))
             .with("bytes", row.len()));
         }
-        let mut changes = self.administration.lock();
         self.check_free(name)?;
+        let namespace = self.namespace_for(name)?;
         let new = NewTable {
             time_type: options.time_type,
             splits: options.splits.clone(),
-            ..self.new_table(state(!options.offline), properties)
+            ..self.new_table(namespace, state(!options.offline), properties)
         };
         let id = self.change(|change| change.create_table(name, new))?.value;
         *changes += 1;
@@ -252,12 +266,19 @@ impl Source for Store {
     }
 
     fn rename_table(&self, from: &str, to: &str) -> StoreResult<()> {
-        check_name(to)?;
+        check_new_name(to)?;
         self.context.health.check_writable()?;
         let mut changes = self.administration.lock();
         let table = self.core(from)?;
         if from == to {
             return Ok(());
+        }
+        if namespace_of(from) != namespace_of(to) {
+            return Err(Error::invalid(
+                "a table stays in its namespace when it is renamed: clone it to move it to another",
+            )
+            .with("table", from)
+            .with("given", to));
         }
         self.check_free(to)?;
         let _ = self.change(|change| change.rename_table(table.id(), to))?;
@@ -272,7 +293,7 @@ impl Source for Store {
     }
 
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> StoreResult<()> {
-        check_name(to)?;
+        check_new_name(to)?;
         self.context.health.check_writable()?;
         self.context.new_table_config(&options.set_properties)?;
         let mut attempts = 0;
@@ -293,20 +314,24 @@ impl Source for Store {
                     continue;
                 }
             }
+            let namespace = self.namespace_for(to)?;
+            let inherited = self.context.inherited.read();
             let id = origin.with_status(|status| {
-                let mut properties = status.properties.clone();
+                let mut properties = Properties::clone(&status.properties);
                 properties.retain(|name, _| !options.exclude_properties.contains(name));
                 properties.extend(options.set_properties.clone());
+                let set = inherited.merged(namespace, &Arc::new(properties.clone()));
                 self.context
-                    .table_config(&properties)
+                    .table_config(&set)
                     .check_no_worse_than(&status.config)?;
                 let new = NewTable {
                     time_type: origin.time().time_type(),
-                    ..self.new_table(state(!options.keep_offline), properties)
+                    ..self.new_table(namespace, state(!options.keep_offline), properties)
                 };
                 let cloned = self.change(|change| change.clone_table(origin.id(), to, new))?;
                 Ok(cloned.value)
             })?;
+            drop(inherited);
             *changes += 1;
             return self.adopt(to, id);
         }
@@ -339,6 +364,35 @@ impl Source for Store {
         }
         self.context.wakeups.all();
         Ok(())
+    }
+
+    fn namespaces(&self) -> StoreResult<Vec<NamespaceInfo>> {
+        self.list_namespaces()
+    }
+
+    fn create_namespace(&self, name: &str) -> StoreResult<()> {
+        self.make_namespace(name)
+    }
+
+    fn delete_namespace(&self, name: &str) -> StoreResult<()> {
+        self.remove_namespace(name)
+    }
+
+    fn rename_namespace(&self, from: &str, to: &str) -> StoreResult<()> {
+        self.move_namespace(from, to)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> StoreResult<VersionedProperties> {
+        self.properties_of(owner)
+    }
+
+    fn change_properties(
+        &self,
+        owner: PropertyOwner<'_>,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> StoreResult<u64> {
+        self.change_level(owner, version, changes)
     }
 
     fn checkpoint(&self, directory: &Path) -> StoreResult<()> {

@@ -6,6 +6,7 @@ mod check;
 mod checkpoint;
 mod close;
 mod closed;
+mod levels;
 mod log;
 mod names;
 mod open;

@@ -1,18 +1,17 @@
-//! What a table may be called.
+//! What tables and namespaces may be called.
 
+use crate::catalog::namespace_of;
 use crate::error::{Error, StoreResult};
 
 /// Longest name, in bytes, namespace included.
 const LONGEST: usize = 1024;
+/// Longest name of a namespace, so that its tables can still be named.
+const LONGEST_NAMESPACE: usize = LONGEST / 2;
+/// The namespace of system tables.
+const RESERVED: &str = "accumulo";
 
 /// Checks a table's name: letters, digits and `_`, with an optional `namespace.` before.
-pub(super) fn check_name(name: &str) -> StoreResult<()> {
-    let is_word = |word: &str| {
-        !word.is_empty()
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-    };
+fn check_name(name: &str) -> StoreResult<()> {
     let ok = match name.split_once('.') {
         Some((namespace, table)) => is_word(namespace) && is_word(table),
         None => is_word(name),
@@ -25,6 +24,40 @@ pub(super) fn check_name(name: &str) -> StoreResult<()> {
          before",
     )
     .with("given", name.get(..64).unwrap_or(name)))
+}
+
+/// Checks a name that somebody wants to give to a table: well-formed, and not in the reserved namespace.
+pub(super) fn check_new_name(name: &str) -> StoreResult<()> {
+    check_name(name)?;
+    if namespace_of(name) == RESERVED {
+        return Err(reserved().with("table", name));
+    }
+    Ok(())
+}
+
+/// Checks a name that somebody wants to give to a namespace.
+pub(super) fn check_namespace(name: &str) -> StoreResult<()> {
+    if name == RESERVED {
+        return Err(reserved().with("namespace", name));
+    }
+    if is_word(name) && name.len() <= LONGEST_NAMESPACE {
+        return Ok(());
+    }
+    Err(
+        Error::invalid("a namespace is called by letters, digits and underscores")
+            .with("given", name.get(..64).unwrap_or(name)),
+    )
+}
+
+fn reserved() -> Error {
+    Error::invalid("the namespace `accumulo` is kept for system tables: choose another name")
+}
+
+fn is_word(word: &str) -> bool {
+    !word.is_empty()
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// The known name nearest to `name`, if one is near.

@@ -26,7 +26,7 @@ use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
 use crate::read::{ScanMemory, ScanThreads};
-use crate::table::{Health, StoreContext, TableCore};
+use crate::table::{Health, Inherited, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, TableVersion};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
@@ -207,6 +207,7 @@ impl Store {
             store: catalog.identity().number(),
             session: Random::from_system().next_u64(),
         };
+        let inherited = Inherited::load(&catalog.view()?)?;
         let context = Arc::new(StoreContext {
             log_origin,
             timer: Timer::new(clock.clone()),
@@ -224,6 +225,7 @@ impl Store {
             files,
             iterators: Arc::new(iterators),
             constraints,
+            inherited: RwLock::new(inherited),
             chooser,
             commits: CommitGroup::default(),
             wakeups: crate::table::Wakeups::default(),
@@ -438,7 +440,9 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
             .fetch_max(file.ages.newest, Ordering::SeqCst);
     }
     for record in view.tables()? {
-        let config = context.table_config(&record.properties);
+        let own = Arc::new(record.own.properties.clone());
+        let set = context.inherited.read().merged(record.namespace, &own);
+        let config = context.table_config(&set);
         let version = TableVersion::load(&view, record.id, &context.files)?;
         let core = TableCore::new(context.clone(), &record, config, version);
         tables.insert(record.name.clone(), core);

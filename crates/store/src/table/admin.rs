@@ -1,5 +1,6 @@
 //! A table as the source contract shows it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -8,8 +9,9 @@ use std::time::Duration;
 use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
     Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
-    ConditionalStatus, ConstraintSet, Durability, ImportDirectoryOptions, ImportReport,
-    MutationBatch, PendingWrite, Problem, Properties, Range, Scan, ScanOptions, Table, TabletInfo,
+    ConditionalStatus, Durability, ImportDirectoryOptions, ImportReport, MutationBatch,
+    PendingWrite, Problem, Properties, PropertyChange, PropertyInfo, Range, Scan, ScanOptions,
+    Table, TabletInfo, VersionedProperties,
 };
 
 use super::bulk::BulkImport;
@@ -68,11 +70,31 @@ impl Table for TableHandle {
 
     fn properties(&self) -> StoreResult<Properties> {
         self.0.check_open()?;
-        Ok(effective(&self.0.status().properties))
+        Ok(effective(&self.0.config().set))
     }
 
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> StoreResult<()> {
-        self.0.change_properties(changes)
+    fn describe_properties(&self) -> StoreResult<BTreeMap<String, PropertyInfo>> {
+        self.0.check_open()?;
+        let inherited = self.0.context.inherited.read();
+        let status = self.0.status();
+        Ok(inherited.describe(status.namespace, &status.properties))
+    }
+
+    fn own_properties(&self) -> StoreResult<VersionedProperties> {
+        self.0.check_open()?;
+        let status = self.0.status();
+        Ok(VersionedProperties {
+            version: status.properties_version,
+            properties: Properties::clone(&status.properties),
+        })
+    }
+
+    fn change_properties(
+        &self,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> StoreResult<u64> {
+        self.0.set_properties(version, changes)
     }
 
     fn problems(&self) -> StoreResult<Vec<Problem>> {
@@ -212,39 +234,6 @@ impl TableCore {
     pub(crate) fn writable(&self) -> StoreResult<()> {
         self.check_online()?;
         self.context.health.check_writable()
-    }
-
-    fn change_properties(&self, changes: &[(String, Option<String>)]) -> StoreResult<()> {
-        self.context.health.check_writable()?;
-        let _structure = self.structure.lock();
-        // Under the lock: what is refused or set belongs to a table that exists.
-        self.check_open()?;
-        let mut properties = self.status().properties;
-        for (name, value) in changes {
-            match value {
-                Some(value) => {
-                    crate::properties::check_property(name, value)?;
-                    ConstraintSet::check_property(name, value, &self.context.constraints)?;
-                    properties.insert(name.clone(), value.clone());
-                }
-                None => {
-                    properties.remove(name);
-                }
-            }
-        }
-        let config = self.context.table_config(&properties);
-        // What is wrong already may stay wrong: a table is repaired one property after the other.
-        config.check_no_worse_than(&self.config())?;
-        let _ = self.context.catalog.transaction(|change| {
-            change.update_table(self.id, |record| record.properties.clone_from(&properties))
-        })?;
-        self.set_status(|status| {
-            status.properties = properties;
-            status.config = Arc::new(config);
-        });
-        // What failed may work now.
-        self.retry();
-        Ok(())
     }
 
     /// Deletes rows: writes in memory go to files first, then the catalog forgets the rows. Writers

@@ -7,9 +7,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ostrakon_cell::{ConstraintRegistry, ConstraintSet, IteratorRegistry, Properties};
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 
 use super::attention::Attention;
+use super::inherited::Inherited;
 use super::pressure::Pressure;
 use super::running::Running;
 use super::write::LoggedCommit;
@@ -47,6 +48,8 @@ pub(crate) struct StoreContext {
     pub(crate) iterators: Arc<IteratorRegistry>,
     /// Constraint classes.
     pub(crate) constraints: ConstraintRegistry,
+    /// What tables inherit. Before any `structure`, after the lock of administration.
+    pub(crate) inherited: RwLock<Inherited>,
     /// Chooses what background compactions merge.
     pub(crate) chooser: Arc<dyn ChooseFiles>,
     /// Batches on their way to the log.
@@ -93,12 +96,13 @@ impl StoreContext {
         self.sequence.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Properties as they are stored, read; what cannot be read is among the problems of the answer.
-    pub(crate) fn table_config(&self, properties: &Properties) -> TableConfig {
-        TableConfig::stored(properties, &self.iterators, &self.constraints)
+    /// Everything that is set for a table, as it is stored, read; what cannot be read is among the problems of the
+    /// answer.
+    pub(crate) fn table_config(&self, set: &Arc<Properties>) -> TableConfig {
+        TableConfig::stored(set, &self.iterators, &self.constraints)
     }
 
-    /// Properties that somebody wants to set, read: here an unknown constraint is an error.
+    /// Properties that somebody wants to set, read on their own: here an unknown constraint is an error.
     pub(crate) fn new_table_config(&self, properties: &Properties) -> StoreResult<TableConfig> {
         for (name, value) in properties {
             ConstraintSet::check_property(name, value, &self.constraints)?;

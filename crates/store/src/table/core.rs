@@ -13,7 +13,9 @@ use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
 use super::labels::KnownLabels;
 use super::time::TableTime;
-use crate::catalog::{CatalogTransaction, Fence, FileId, TableId, TableRecord, TableState};
+use crate::catalog::{
+    CatalogTransaction, Fence, FileId, NamespaceId, TableId, TableRecord, TableState,
+};
 use crate::compaction::{Cancel, Failures};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Memtable, RowPrefix, Run};
@@ -75,9 +77,13 @@ pub(crate) struct TableStatus {
     pub(crate) state: TableState,
     /// Whether it was deleted.
     pub(crate) deleted: bool,
-    /// Properties that differ from the defaults.
-    pub(crate) properties: Properties,
-    /// The properties, read.
+    /// The namespace.
+    pub(crate) namespace: NamespaceId,
+    /// What is set for this table.
+    pub(crate) properties: Arc<Properties>,
+    /// How often it changed.
+    pub(crate) properties_version: u64,
+    /// Everything that is set for it at any level, read.
     pub(crate) config: Arc<TableConfig>,
 }
 
@@ -125,7 +131,9 @@ impl TableCore {
                 name: record.name.as_str().into(),
                 state: record.state,
                 deleted: false,
-                properties: record.properties.clone(),
+                namespace: record.namespace,
+                properties: Arc::new(record.own.properties.clone()),
+                properties_version: record.own.version,
                 config: Arc::new(config),
             }),
             readable: AtomicBool::new(record.state == TableState::Online),
@@ -436,5 +444,5 @@ impl TableStatus {
 }
 
 fn deleted(name: &str) -> Error {
-    Error::not_found("the table was deleted").with("table", name)
+    Error::no_table("the table was deleted").with("table", name)
 }

@@ -274,8 +274,12 @@ impl TableCore {
 
     #[cold]
     fn refused(&self, failure: &Failure) -> Error {
+        let kind = match failure.activity {
+            Activity::Compaction => ErrorKind::TooManyFiles,
+            _ => ErrorKind::Unavailable,
+        };
         Error::new(
-            ErrorKind::Unavailable,
+            kind,
             format!(
                 "the table takes no writes: {} failed {} times and there is no more room for what it leaves; \
                  `table status` names the cause and the way out",
@@ -308,7 +312,7 @@ impl TableCore {
             return Vec::new();
         }
         let table = Some(status.name.to_string());
-        let stored = status.config.problems.iter().map(|error| Problem {
+        let stored = status.config.problems().map(|error| Problem {
             table: table.clone(),
             tablet: None,
             activity: Activity::Properties,

@@ -157,7 +157,7 @@ fn of_a_rename_and_a_deletion_one_wins() {
             assert_eq!(rows(&store, &b), ["row"]);
             store.delete_table(&b).unwrap();
         } else {
-            assert_eq!(written.unwrap_err().kind(), ErrorKind::NotFound);
+            assert_eq!(written.unwrap_err().kind(), ErrorKind::TableNotFound);
         }
         assert!(rows(&store, &a).is_empty());
         assert_ne!(handle.id(), store.table(&a).unwrap().id());
@@ -355,7 +355,7 @@ fn calls_on_a_table_that_is_deleted_meanwhile_tell() {
     ];
     for (call, answer) in answers {
         let kind = answer.map_err(|error| error.kind());
-        assert_eq!(kind, Err(ErrorKind::NotFound), "{call}");
+        assert_eq!(kind, Err(ErrorKind::TableNotFound), "{call}");
     }
     // Deleted in the middle of the call: what is asked for happened before, or is refused.
     for _ in 0..40 {
@@ -373,7 +373,7 @@ fn calls_on_a_table_that_is_deleted_meanwhile_tell() {
                     table.add_splits(&[b"m".to_vec()]),
                 ] {
                     if let Err(error) = outcome {
-                        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+                        assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
                     }
                 }
             }),
@@ -393,7 +393,7 @@ fn deleted_tables_leave_no_memory_counted() {
             Box::new(|| {
                 for row in 0..8 {
                     if let Err(error) = put(&table, &format!("{row}")) {
-                        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+                        assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
                         return;
                     }
                 }
@@ -420,5 +420,5 @@ fn on_and_off_line_may_be_said_twice() {
         }
     }
     let missing = store.set_online("missing", true).unwrap_err();
-    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    assert_eq!(missing.kind(), ErrorKind::TableNotFound);
 }

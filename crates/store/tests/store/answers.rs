@@ -210,7 +210,7 @@ fn a_table_deleted_under_its_writers_leaves_no_memory_behind() {
                         round += 1;
                         let outcome = pending.wait();
                         if let Err(error) = outcome {
-                            assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+                            assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
                         }
                     }
                 });

@@ -394,7 +394,7 @@ fn it_ends_with_its_table() {
             wait_for_the_end(rig);
         })
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn a_table_may_go_while_it_is_flushed() {
         class.let_go.store(1, Ordering::SeqCst);
         // Nothing was flushed, and nothing is said to have been.
         let error = flush.join().unwrap().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
     });
     assert_eq!(store.metrics().memtable_bytes, 0);
     assert!(store.check(&mut |_, _| true).unwrap().problems.is_empty());

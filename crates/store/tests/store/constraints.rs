@@ -156,14 +156,14 @@ fn a_class_of_ones_own_runs_and_without_it_the_table_is_read_only() {
         ("org.example.Closed", -1)
     );
     let error = set(&table, "table.constraint.more", "org.example.Closed").unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.kind(), ErrorKind::ClassNotFound);
     let options = TableOptions {
         properties: [("table.constraint.2".to_owned(), "Closed".to_owned())].into(),
         ..TableOptions::default()
     };
     assert_eq!(
         store.create_table("v", &options).unwrap_err().kind(),
-        ErrorKind::NotFound
+        ErrorKind::ClassNotFound
     );
 }
 

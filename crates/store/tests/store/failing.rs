@@ -316,7 +316,7 @@ fn a_class_that_is_unknown_here_degrades_its_table_alone() {
         let error = app
             .modify_properties(&[(unknown, Some("40,org.example.Other".into()))])
             .unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+        assert_eq!(error.kind(), ErrorKind::ClassNotFound, "{error}");
         let name = format!("table.iterator.{}.plain", scope.as_str());
         app.modify_properties(&[(name, None)]).unwrap();
     }

@@ -252,7 +252,7 @@ fn a_scan_in_an_endless_iterator_ends_soon() {
         (
             "delete",
             |store, _| store.delete_table("t").unwrap(),
-            ErrorKind::NotFound,
+            ErrorKind::TableNotFound,
         ),
         (
             "close",

@@ -425,7 +425,7 @@ fn a_trial_ends_with_its_table() {
             wait_for_the_end(rig);
         })
         .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
 }
 
 /// Nobody waits for a trial, and what it says of a table that changed meanwhile does not count.

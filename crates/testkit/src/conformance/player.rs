@@ -32,7 +32,7 @@ impl From<String> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let class = match error.kind() {
-            ErrorKind::NotFound => "NoSuchTable",
+            ErrorKind::TableNotFound => "NoSuchTable",
             ErrorKind::AlreadyExists => "TableExists",
             ErrorKind::Offline => "Offline",
             ErrorKind::InvalidArgument => "InvalidArgument",

@@ -51,7 +51,7 @@ pub(super) fn scan(source: &dyn Source, operation: &Operation, ordered: bool) ->
             // When an iterator refuses its options or its input is not compared.
             ErrorKind::Offline => Failure::from(error),
             _ if twice => Failure::from(error),
-            ErrorKind::NotFound if table.tablets().is_err() => Failure::from(error),
+            ErrorKind::TableNotFound => Failure::from(error),
             _ => Failure::Refused("Failed", error),
         })?;
     if !ordered {

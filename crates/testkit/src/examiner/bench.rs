@@ -54,6 +54,21 @@ impl<'a> Bench<'a> {
         Ok(name)
     }
 
+    /// As [`free_name`](Self::free_name), for a namespace and its tables.
+    pub(super) fn free_namespace(&self, suffix: &str) -> Check<String> {
+        let name = format!("examiner_{}_{suffix}", self.id.to_ascii_lowercase());
+        let taken = self.source.namespaces()?.iter().any(|one| one.name == name);
+        if taken {
+            for table in self.source.tables()? {
+                if table.name.starts_with(&format!("{name}.")) {
+                    self.source.delete_table(&table.name)?;
+                }
+            }
+            self.source.delete_namespace(&name)?;
+        }
+        Ok(name)
+    }
+
     pub(super) fn lists(&self, name: &str) -> Check<bool> {
         Ok(self.source.tables()?.iter().any(|table| table.name == name))
     }

@@ -12,8 +12,9 @@ use ostrakon_cell::{
     Authorizations, Batch, BulkWriter, Capabilities, CloneOptions, Column, ColumnSelection,
     ColumnUpdate, CompactOptions, ConditionalMutation, ConditionalStatus, Durability, Entry,
     EntryRef, Error, ErrorKind, Interrupt, IteratorSetting, Key, KeyPart, Mutation, MutationBatch,
-    PendingWrite, Properties, Range, Result, Scan, ScanOptions, Source, Table, TableInfo,
-    TableOptions, TabletInfo, TimeType, VisibilityExpression,
+    NamespaceInfo, PendingWrite, Properties, PropertyEffect, PropertyInfo, PropertyLevel,
+    PropertyOwner, Range, Result, Scan, ScanOptions, Source, Table, TableInfo, TableOptions,
+    TabletInfo, TimeType, VersionedProperties, VisibilityExpression,
 };
 use parking_lot::Mutex;
 
@@ -88,6 +89,16 @@ faults! {
     NeverRemovesProperties: "O1";
     TakesUnknownProperties: "O2";
     DurabilityIsStuck: "O3";
+    OwnIsEffective: "O4";
+    IgnoresVersions: "O5";
+    EverythingIsOfTheTable: "O6";
+    InheritsNothing: "O6";
+    EverythingHasAnEffect: "O7";
+    RefusesHalfAGroup: "O8";
+    NamespaceIdsAreNames: "G1";
+    TakesTheReservedName: "G2";
+    DeletesFullNamespaces: "G3";
+    RenamesNamespaceAlone: "G1";
     IgnoresConstraints: "Q1";
     RefusesSilently: "Q1" "Q2";
     TakesUnknownConstraints: "Q3";
@@ -250,6 +261,57 @@ impl Source for BrokenSource {
     fn set_online(&self, name: &str, online: bool) -> Result<()> {
         self.inner
             .set_online(name, online || self.is(Fault::IgnoresOffline))
+    }
+
+    fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
+        let mut listed = self.inner.namespaces()?;
+        if self.is(Fault::NamespaceIdsAreNames) {
+            for one in &mut listed {
+                one.id.clone_from(&one.name);
+            }
+        }
+        Ok(listed)
+    }
+
+    fn create_namespace(&self, name: &str) -> Result<()> {
+        if self.is(Fault::TakesTheReservedName) && name == "accumulo" {
+            return Ok(());
+        }
+        self.inner.create_namespace(name)
+    }
+
+    fn delete_namespace(&self, name: &str) -> Result<()> {
+        if self.is(Fault::DeletesFullNamespaces) {
+            for table in self.inner.tables()? {
+                if table.name.starts_with(&format!("{name}.")) {
+                    self.inner.delete_table(&table.name)?;
+                }
+            }
+        }
+        self.inner.delete_namespace(name)
+    }
+
+    fn rename_namespace(&self, from: &str, to: &str) -> Result<()> {
+        if self.is(Fault::RenamesNamespaceAlone) {
+            return self.inner.create_namespace(to);
+        }
+        self.inner.rename_namespace(from, to)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        self.inner.own_properties(owner)
+    }
+
+    fn change_properties(
+        &self,
+        owner: PropertyOwner<'_>,
+        version: Option<u64>,
+        changes: &[(String, Option<String>)],
+    ) -> Result<u64> {
+        if self.is(Fault::InheritsNothing) {
+            return Ok(version.unwrap_or_default() + 1);
+        }
+        self.inner.change_properties(owner, version, changes)
     }
 
     fn checkpoint(&self, directory: &Path) -> Result<()> {
@@ -554,9 +616,38 @@ impl Table for BrokenTable {
         self.inner.properties()
     }
 
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()> {
+    fn describe_properties(&self) -> Result<BTreeMap<String, PropertyInfo>> {
+        let mut all = self.inner.describe_properties()?;
+        for info in all.values_mut() {
+            match self.source.fault {
+                Fault::EverythingIsOfTheTable => info.level = PropertyLevel::Table,
+                Fault::EverythingHasAnEffect => info.effect = PropertyEffect::Full,
+                _ => {}
+            }
+        }
+        Ok(all)
+    }
+
+    fn own_properties(&self) -> Result<VersionedProperties> {
+        let mut own = self.inner.own_properties()?;
+        if self.is(Fault::OwnIsEffective) {
+            own.properties = self.inner.properties()?;
+        }
+        Ok(own)
+    }
+
+    fn change_properties(
+        &self,
+        version: Option<u64>,
+        changes: &[(String, Option<String>)],
+    ) -> Result<u64> {
         let changes = self.source.twist_properties(changes.to_vec());
-        self.inner.modify_properties(&changes)
+        let version = version.filter(|_| !self.is(Fault::IgnoresVersions));
+        let enabled = |(name, _): &(String, _)| name == "table.groups.enabled";
+        if self.is(Fault::RefusesHalfAGroup) && changes.iter().any(enabled) && changes.len() == 1 {
+            return Err(Error::invalid("a group without families"));
+        }
+        self.inner.change_properties(version, &changes)
     }
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {

@@ -2,14 +2,14 @@
 
 use ostrakon_cell::Capability::{
     self, BulkImport, Check as CanCheck, Checkpoint, Clone as CanClone, Compaction,
-    ConditionalWrite, Constraints, IsolatedScan, Offline, ScanIterators, ScanLimits, ScanResume,
-    Tablets, WriteDurability,
+    ConditionalWrite, Constraints, IsolatedScan, Namespaces, Offline, OwnProperties, PropertyLevels,
+    ScanIterators, ScanLimits, ScanResume, Tablets, WriteDurability,
 };
 
 use super::bench::{Bench, Check};
 use super::scenarios::{
     atomicity, bulk, columns, conditional, constraints, copies, iterators, labels, maintenance,
-    properties, ranges, scans, tables, tablets, timestamps, versions, writing,
+    namespaces, properties, ranges, scans, tables, tablets, timestamps, versions, writing,
 };
 
 /// One thing every source must do, if it can.
@@ -95,6 +95,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("O1", "properties are set and removed", &[], properties::properties_are_set_and_removed),
     scenario("O2", "wrong properties change nothing", &[], properties::wrong_properties_change_nothing),
     scenario("O3", "durability changes live", &[], properties::durability_changes_live),
+    scenario("O4", "own properties are told from inherited ones", &[OwnProperties], properties::own_properties_are_told_apart),
+    scenario("O5", "of two changes of one version one succeeds", &[OwnProperties], properties::one_of_two_changes_succeeds),
+    scenario("O6", "tables inherit properties", &[OwnProperties, PropertyLevels, Namespaces], properties::tables_inherit_properties),
+    scenario("O7", "properties of Accumulo without effect are kept", &[OwnProperties], properties::properties_without_effect_are_kept),
+    scenario("O8", "locality groups are set one after another", &[], properties::groups_are_set_one_after_another),
+    scenario("G1", "namespaces have ids, and names of their own", &[Namespaces], namespaces::namespaces_come_and_go),
+    scenario("G2", "names of namespaces are checked", &[Namespaces], namespaces::names_are_checked),
+    scenario("G3", "a namespace with tables stays", &[Namespaces], namespaces::full_ones_stay),
     scenario("Q1", "constraints refuse whole mutations", &[Constraints], constraints::constraints_refuse_whole_mutations),
     scenario("Q2", "batch writers sum up refusals", &[Constraints], constraints::batch_writers_sum_up_refusals),
     scenario("Q3", "unknown constraints are refused at once", &[Constraints], constraints::unknown_constraints_are_refused_at_once),

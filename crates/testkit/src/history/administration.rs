@@ -87,7 +87,7 @@ impl TablesState {
     /// Why a call on a handle is refused, if it is.
     fn refusal(&mut self, id: &str) -> Option<ErrorKind> {
         match self.with_id(id) {
-            None => Some(ErrorKind::NotFound),
+            None => Some(ErrorKind::TableNotFound),
             Some(table) if !table.online => Some(ErrorKind::Offline),
             Some(_) => None,
         }
@@ -100,7 +100,7 @@ impl TablesState {
             None => !matches!(answer, Refused(_)),
         };
         let absent = |state: &Self, name: &char| {
-            (!state.named.contains_key(name)).then_some(ErrorKind::NotFound)
+            (!state.named.contains_key(name)).then_some(ErrorKind::TableNotFound)
         };
         let taken = |state: &Self, name: &char| {
             state
@@ -127,7 +127,7 @@ impl TablesState {
                     self.deleted.extend(table.id);
                     *answer == Done
                 }
-                None => is(answer, Some(ErrorKind::NotFound)),
+                None => is(answer, Some(ErrorKind::TableNotFound)),
             },
             AdminCall::Rename(from, to) => {
                 let refusal = absent(self, from).or_else(|| taken(self, to));
@@ -158,7 +158,7 @@ impl TablesState {
                     table.online = *online;
                     *answer == Done
                 }
-                None => is(answer, Some(ErrorKind::NotFound)),
+                None => is(answer, Some(ErrorKind::TableNotFound)),
             },
             AdminCall::Open(name) => match answer {
                 Id(id) => self.is_called(*name, id),

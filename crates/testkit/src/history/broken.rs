@@ -166,8 +166,12 @@ impl Table for TornTable {
         self.inner.properties()
     }
 
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()> {
-        self.inner.modify_properties(changes)
+    fn change_properties(
+        &self,
+        version: Option<u64>,
+        changes: &[(String, Option<String>)],
+    ) -> Result<u64> {
+        self.inner.change_properties(version, changes)
     }
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {

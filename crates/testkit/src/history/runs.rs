@@ -210,7 +210,7 @@ fn on_tables(
 ) -> Result<AdminAnswer> {
     let of = |name: &char| format!("{prefix}{name}");
     let handle = |id: &String| {
-        let gone = || Error::not_found("the thread has no such handle");
+        let gone = || Error::no_table("the thread has no such handle");
         handles.get(id).ok_or_else(gone)
     };
     match call {

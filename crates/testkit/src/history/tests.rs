@@ -60,7 +60,7 @@ fn a_name_means_one_table_at_a_time() {
             event(1, (3, 5), AdminCall::Rename('a', 'c'), second),
         ]
     };
-    check(&Tables, &mut renames(Refused(ErrorKind::NotFound))).unwrap();
+    check(&Tables, &mut renames(Refused(ErrorKind::TableNotFound))).unwrap();
     check(&Tables, &mut renames(Done)).unwrap_err();
     let mut handle = vec![
         event(0, (0, 1), AdminCall::Create('a'), Done),
@@ -80,7 +80,7 @@ fn a_name_means_one_table_at_a_time() {
             0,
             (16, 17),
             AdminCall::Scan("1".to_owned()),
-            Refused(ErrorKind::NotFound),
+            Refused(ErrorKind::TableNotFound),
         ),
     ];
     check(&Tables, &mut handle).unwrap();

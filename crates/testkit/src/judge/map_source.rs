@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
     Authorizations, Batch, Capabilities, Capability, CloneOptions, Entry, EntryRef, Error,
-    MutationBatch, Result, ScanOptions, Source, Table, TableInfo, TableOptions,
+    MutationBatch, NamespaceInfo, PropertyChange, PropertyOwner, Result, ScanOptions, Source, Table,
+    TableInfo, TableOptions, VersionedProperties,
 };
 use parking_lot::Mutex;
 
@@ -14,7 +15,7 @@ use super::plain_constraints;
 use super::plain_iterators::plain_registry;
 use super::properties;
 use super::reconcile::Reconciling;
-use super::state::{MapSnapshot, State, TableState, no_such_table};
+use super::state::{MapSnapshot, State, TableState, namespace_of, no_such_table};
 use super::time::TableTime;
 
 /// Where the judge's clock starts: some moment in 2023, so that timestamps look real.
@@ -72,6 +73,7 @@ impl MapSource {
             state: Arc::new(Mutex::new(State {
                 now_millis: START_MILLIS,
                 next_id: 1,
+                namespaces: super::levels::always_there(),
                 ..State::default()
             })),
             registry: Arc::new(all),
@@ -220,6 +222,7 @@ impl Source for MapSource {
             .map(|(id, table)| TableInfo {
                 name: table.name.clone(),
                 id: base36(*id),
+                namespace_id: state.namespaces[namespace_of(&table.name)].id.clone(),
                 online: table.online,
                 time_type: table.time.time_type,
             })
@@ -243,9 +246,17 @@ impl Source for MapSource {
                 set.entry(name).or_insert(value);
             }
         }
-        let (constraint, class) = plain_constraints::DEFAULT;
-        set.entry(constraint.to_owned())
-            .or_insert_with(|| class.to_owned());
+        if !options.without_default_constraint {
+            let (constraint, class) = plain_constraints::DEFAULT;
+            set.entry(constraint.to_owned())
+                .or_insert_with(|| class.to_owned());
+        }
+        let own = VersionedProperties {
+            version: 0,
+            properties: set,
+        };
+        let mut set = state.inherited(name);
+        set.extend(own.properties.clone());
         properties::check(&set, &self.registry)?;
         for row in &options.splits {
             check_split(row)?;
@@ -254,6 +265,7 @@ impl Source for MapSource {
             name: name.to_owned(),
             online: !options.offline,
             time: TableTime::new(options.time_type),
+            own,
             set,
             splits: options.splits.iter().cloned().collect(),
             content: Arc::default(),
@@ -272,6 +284,9 @@ impl Source for MapSource {
         let mut state = self.state.lock();
         state.named(from)?;
         state.check_free(to)?;
+        if namespace_of(from) != namespace_of(to) {
+            return Err(Error::invalid("a table stays in its namespace"));
+        }
         state.named(from)?.name = to.to_owned();
         Ok(())
     }
@@ -281,9 +296,13 @@ impl Source for MapSource {
         let mut clone = state.named(from)?.clone();
         state.check_free(to)?;
         for name in &options.exclude_properties {
-            clone.set.remove(name);
+            clone.own.properties.remove(name);
         }
-        clone.set.extend(options.set_properties.clone());
+        let set_here = options.set_properties.clone();
+        clone.own.properties.extend(set_here);
+        clone.own.version = 0;
+        clone.set = state.inherited(to);
+        clone.set.extend(clone.own.properties.clone());
         properties::check(&clone.set, &self.registry)?;
         clone.name = to.to_owned();
         clone.online = !options.keep_offline;
@@ -304,6 +323,36 @@ impl Source for MapSource {
     fn set_online(&self, name: &str, online: bool) -> Result<()> {
         self.state.lock().named(name)?.online = online;
         Ok(())
+    }
+
+    fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
+        Ok(self.state.lock().list_namespaces())
+    }
+
+    fn create_namespace(&self, name: &str) -> Result<()> {
+        self.state.lock().create_namespace(name)
+    }
+
+    fn delete_namespace(&self, name: &str) -> Result<()> {
+        self.state.lock().delete_namespace(name)
+    }
+
+    fn rename_namespace(&self, from: &str, to: &str) -> Result<()> {
+        self.state.lock().rename_namespace(from, to)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        self.state.lock().level(owner).cloned()
+    }
+
+    fn change_properties(
+        &self,
+        owner: PropertyOwner<'_>,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> Result<u64> {
+        let mut state = self.state.lock();
+        state.change_level(owner, version, changes, &self.registry)
     }
 }
 

@@ -1,5 +1,6 @@
 //! One table of the judge.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,12 +11,13 @@ use ostrakon_cell::source::{WriteOutcome, check_row_range};
 use ostrakon_cell::{
     Authorizations, Batch, BulkWriter, Capabilities, ColumnSelection, CompactOptions, Condition,
     ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
-    MutationBatch, PendingWrite, Properties, Range, Result, Scan, ScanOptions, Table, TabletInfo,
-    VisibilityExpression,
+    MutationBatch, PendingWrite, Properties, PropertyChange, PropertyInfo, Range, Result, Scan,
+    ScanOptions, Table, TabletInfo, VersionedProperties, VisibilityExpression,
 };
 use parking_lot::Mutex;
 
 use super::content::{ContentIterator, Reader, drain, push_some};
+use super::levels::changed;
 use super::map_source::{base36, capabilities, check_split};
 use super::properties;
 use super::state::{State, TableState, deleted};
@@ -169,21 +171,28 @@ impl Table for MapTable {
         self.with(|table| Ok(table.in_force()))
     }
 
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()> {
-        self.with(|table| {
-            let mut set = table.set.clone();
-            for (name, value) in changes {
-                match value {
-                    Some(value) => set.insert(name.clone(), value.clone()),
-                    None => set.remove(name),
-                };
-            }
-            properties::check(&set, &self.registry)?;
-            // What a compaction may have dropped until now may be missing from now on.
-            super::reconcile::mark_weak(table);
-            table.set = set;
-            Ok(())
-        })
+    fn describe_properties(&self) -> Result<BTreeMap<String, PropertyInfo>> {
+        let state = self.state.lock();
+        Ok(state.describe(state.tables.get(&self.id).ok_or_else(deleted)?))
+    }
+
+    fn own_properties(&self) -> Result<VersionedProperties> {
+        self.with(|table| Ok(table.own.clone()))
+    }
+
+    fn change_properties(&self, version: Option<u64>, changes: &[PropertyChange]) -> Result<u64> {
+        let mut state = self.state.lock();
+        let table = state.tables.get(&self.id).ok_or_else(deleted)?;
+        let own = changed(&table.own, version, changes)?;
+        let mut set = state.inherited(&table.name);
+        set.extend(own.properties.clone());
+        properties::check(&set, &self.registry)?;
+        let table = state.tables.get_mut(&self.id).ok_or_else(deleted)?;
+        // What a compaction may have dropped until now may be missing from now on.
+        super::reconcile::mark_weak(table);
+        let version = own.version;
+        (table.own, table.set) = (own, set);
+        Ok(version)
     }
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {

@@ -2,6 +2,7 @@
 //! plainest way there is. Slow on purpose; what it answers is what every other source must answer.
 
 mod content;
+mod levels;
 mod map_source;
 mod map_table;
 mod plain_constraints;

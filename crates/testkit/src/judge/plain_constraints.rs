@@ -47,7 +47,7 @@ pub(super) fn check(set: &Properties) -> Result<()> {
     match classes(set).find(|class| rules_of(class).next().is_none()) {
         None => Ok(()),
         Some(class) => {
-            Err(Error::new(ErrorKind::NotFound, "no such constraint class").with("class", class))
+            Err(Error::new(ErrorKind::ClassNotFound, "no such constraint class").with("class", class))
         }
     }
 }

@@ -116,6 +116,14 @@ const PREFIXES: &[&str] = &[
     "table.summarizer.",
 ];
 
+/// Whether a property is one of Accumulo's servers rather than of tables.
+pub(super) fn is_of_servers(name: &str) -> bool {
+    const FAMILIES: [&str; 8] = [
+        "tserver.", "manager.", "master.", "general.", "instance.", "gc.", "monitor.", "compaction.",
+    ];
+    FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
 static DEFAULTS: LazyLock<Properties> = LazyLock::new(|| {
     KNOWN
         .iter()

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use ostrakon_cell::source::Rejection;
-use ostrakon_cell::{Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result};
+use ostrakon_cell::{
+    Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result, VersionedProperties,
+};
 
 use super::content::{Content, Stored};
 use super::plain_constraints;
@@ -17,11 +19,22 @@ pub(super) struct State {
     /// By id: names change.
     pub(super) tables: BTreeMap<u64, TableState>,
     pub(super) next_id: u64,
+    /// What is set for all tables.
+    pub(super) system: VersionedProperties,
+    /// By name: properties and id. The two that are always there are in it from the start.
+    pub(super) namespaces: BTreeMap<String, Namespace>,
     pub(super) now_millis: i64,
     /// Counts entries written, so that of equal keys the later one comes first.
     pub(super) sequence: u64,
     /// The times that a source under test gave to the next batches, in place of our own.
     pub(super) given: VecDeque<i64>,
+}
+
+/// One namespace.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Namespace {
+    pub(super) id: String,
+    pub(super) own: VersionedProperties,
 }
 
 /// One table.
@@ -31,7 +44,9 @@ pub(super) struct TableState {
     pub(super) online: bool,
     /// What gives out timestamps.
     pub(super) time: TableTime,
-    /// What is set; defaults are not in it.
+    /// What is set for this table.
+    pub(super) own: VersionedProperties,
+    /// What is set for it at any level; defaults are not in it.
     pub(super) set: Properties,
     pub(super) splits: BTreeSet<Vec<u8>>,
     /// Shared with running scans, which keep what they began with.
@@ -57,11 +72,18 @@ impl State {
             .ok_or_else(|| no_such_table(name))
     }
 
-    /// Checks a name somebody wants to give.
+    /// What is set for tables of a namespace by its name, or for all, under what a table has of its own.
+    pub(super) fn inherited(&self, table: &str) -> Properties {
+        let mut set = self.system.properties.clone();
+        set.retain(|name, _| name.starts_with("table."));
+        if let Some(namespace) = self.namespaces.get(namespace_of(table)) {
+            set.extend(namespace.own.properties.clone());
+        }
+        set
+    }
+
+    /// Checks a name somebody wants to give to a table.
     pub(super) fn check_free(&self, name: &str) -> Result<()> {
-        let word = |text: &str| {
-            !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
         let sound = match name.split_once('.') {
             None => word(name),
             Some((namespace, table)) => word(namespace) && word(table),
@@ -71,6 +93,12 @@ impl State {
                 "a table's name is letters, digits and underscores, with one dot at most",
             )
             .with("table", name));
+        }
+        if namespace_of(name) == "accumulo" {
+            return Err(Error::invalid("the namespace is kept for the system"));
+        }
+        if !self.namespaces.contains_key(namespace_of(name)) {
+            return Err(no_such_namespace(namespace_of(name)));
         }
         if self.id_of(name).is_some() {
             return Err(
@@ -164,10 +192,24 @@ impl TableState {
     }
 }
 
+/// Whether a table or a namespace may be called that.
+pub(super) fn word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The namespace's part of a table's name.
+pub(super) fn namespace_of(table: &str) -> &str {
+    table.split_once('.').map_or("", |(namespace, _)| namespace)
+}
+
+pub(super) fn no_such_namespace(name: &str) -> Error {
+    Error::new(ErrorKind::NamespaceNotFound, "no such namespace").with("namespace", name)
+}
+
 pub(super) fn no_such_table(name: &str) -> Error {
-    Error::not_found("no such table").with("table", name)
+    Error::no_table("no such table").with("table", name)
 }
 
 pub(super) fn deleted() -> Error {
-    Error::not_found("the table was deleted")
+    Error::no_table("the table was deleted")
 }

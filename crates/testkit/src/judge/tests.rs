@@ -282,7 +282,7 @@ fn handles_survive_renames_and_notice_deletes() {
         .submit(MutationBatch::new(), None)
         .map(drop)
         .unwrap_err();
-    assert_eq!(gone.kind(), ErrorKind::NotFound);
+    assert_eq!(gone.kind(), ErrorKind::TableNotFound);
     let names: Vec<String> = source
         .tables()
         .unwrap()

@@ -142,6 +142,7 @@ fn table_options(style: Style, extra: &Properties) -> TableOptions {
         properties,
         without_default_iterators: style.versions.is_none(),
         offline: false,
+        ..TableOptions::default()
     }
 }
 

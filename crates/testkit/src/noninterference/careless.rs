@@ -129,8 +129,12 @@ impl Table for CarelessTable {
         self.table.properties()
     }
 
-    fn modify_properties(&self, changes: &[(String, Option<String>)]) -> Result<()> {
-        self.table.modify_properties(changes)
+    fn change_properties(
+        &self,
+        version: Option<u64>,
+        changes: &[(String, Option<String>)],
+    ) -> Result<u64> {
+        self.table.change_properties(version, changes)
     }
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {

@@ -134,7 +134,7 @@ fn quota(options: &IngestOptions, number: usize) -> u64 {
 
 fn table(source: &Arc<dyn Source>, options: &IngestOptions) -> Result<Arc<dyn Table>> {
     match source.table(&options.table) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error) if error.kind() == ErrorKind::TableNotFound => {
             let create = TableOptions {
                 splits: even_splits(options.rows, options.splits),
                 properties: options.properties.clone(),

@@ -7,7 +7,7 @@ use ostrakon_cell::{Activity, BoxedIterator, IteratorScope, IteratorSetting};
 use super::at_end::AtEnd;
 use crate::catalog::{AgeRange, CatalogTransaction, FileId, FileRecord, FileReference};
 use crate::compaction::{Cancel, StoppableIterator, rewrite, rewrite_on_two_threads};
-use crate::error::{Error, ErrorKind, StoreResult};
+use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::sorted_file::SortedFileWriter;
 use crate::table::core::TableCore;
@@ -124,7 +124,7 @@ impl TableCore {
             }
             Err(error) => {
                 context.discard(&output.iter().map(|file| file.id).collect::<Vec<_>>());
-                if error.kind() == ErrorKind::NotFound {
+                if error.kind().is_not_found() {
                     Ok(false)
                 } else {
                     Err(error)

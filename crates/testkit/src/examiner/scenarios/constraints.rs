@@ -131,7 +131,7 @@ pub(in crate::examiner) fn unknown_constraints_are_refused_at_once(bench: &Bench
     )?;
     expect_refused(
         constrain(&table, Some("org.example.NoSuchConstraint")),
-        &[ErrorKind::NotFound, ErrorKind::InvalidArgument],
+        &[ErrorKind::ClassNotFound, ErrorKind::InvalidArgument],
         "an unknown constraint class",
     )?;
     expect_equal(

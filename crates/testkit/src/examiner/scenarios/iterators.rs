@@ -63,7 +63,7 @@ pub(in crate::examiner) fn table_iterators_are_live(bench: &Bench<'_>) -> Check 
 pub(in crate::examiner) fn unknown_classes_are_refused_at_once(bench: &Bench<'_>) -> Check {
     let table = bench.table()?;
     write(&table, &[entry("r", "f:q", 1, "x")])?;
-    let kinds = &[ErrorKind::NotFound, ErrorKind::InvalidArgument];
+    let kinds = &[ErrorKind::ClassNotFound, ErrorKind::InvalidArgument];
     let unknown = IteratorSetting::new(40, "odd", "NoSuchIterator");
     let before = table.properties()?;
     let set = |properties: std::collections::BTreeMap<String, String>| {

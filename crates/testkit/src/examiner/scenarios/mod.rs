@@ -9,6 +9,7 @@ pub(super) mod copies;
 pub(super) mod iterators;
 pub(super) mod labels;
 pub(super) mod maintenance;
+pub(super) mod namespaces;
 pub(super) mod properties;
 pub(super) mod ranges;
 pub(super) mod scans;

@@ -167,7 +167,7 @@ pub(in crate::examiner) fn a_scan_ends_with_its_table(bench: &Bench<'_>) -> Chec
     for scan in &mut scans {
         expect_over(
             &mut **scan,
-            ErrorKind::NotFound,
+            ErrorKind::TableNotFound,
             "a scan of a deleted table",
         )?;
     }

@@ -59,7 +59,7 @@ pub(in crate::examiner) fn names_are_checked(bench: &Bench<'_>) -> Check {
             &format!("the name {name:?}"),
         )?;
     }
-    let absent = &[ErrorKind::NotFound];
+    let absent = &[ErrorKind::TableNotFound];
     expect_refused(source.table(&missing), absent, "a handle to no table")?;
     expect_refused(source.delete_table(&missing), absent, "deleting no table")?;
     expect_refused(
@@ -116,7 +116,7 @@ pub(in crate::examiner) fn deleted_tables_are_gone(bench: &Bench<'_>) -> Check {
     write(&table, &[entry("b", "f", 1, "old")])?;
     let name = table.name();
     bench.source.delete_table(&name)?;
-    let gone = &[ErrorKind::NotFound];
+    let gone = &[ErrorKind::TableNotFound];
     expect_refused(
         table.scan(&[Range::all()], &ScanOptions::default()),
         gone,

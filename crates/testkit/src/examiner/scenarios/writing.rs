@@ -146,7 +146,7 @@ pub(in crate::examiner) fn the_batch_writer_tells_what_failed(bench: &Bench<'_>)
     bench.source.delete_table(&table.name())?;
     expect_refused(
         writer.flush(),
-        &[ErrorKind::NotFound, ErrorKind::Offline],
+        &[ErrorKind::TableNotFound, ErrorKind::Offline],
         "a flush to a deleted table",
     )?;
     ensure(

@@ -1,0 +1,100 @@
+//! `namespace …` and `config …`: what tables share.
+
+use ostrakon_cell::{Error, PropertyOwner, Source};
+use serde_json::json;
+
+use crate::args::{Level, LevelCommand, NamespaceCommand};
+use crate::failure::{Failure, Result, nearest};
+use crate::output::{Columns, Output};
+
+/// What the namespace of tables without one is called.
+const DEFAULT: &str = "(default)";
+
+/// Shows and changes namespaces.
+pub(super) fn namespace(
+    source: &dyn Source,
+    command: NamespaceCommand,
+    out: &mut Output,
+) -> Result<()> {
+    match command {
+        NamespaceCommand::Create { name } => {
+            source.create_namespace(&name)?;
+            out.object(&json!({"namespace": name}), String::new)
+        }
+        NamespaceCommand::Delete { name } => {
+            source.delete_namespace(&name)?;
+            out.object(&json!({"deleted": name}), String::new)
+        }
+        NamespaceCommand::Rename { from, to } => {
+            source.rename_namespace(&from, &to)?;
+            out.object(&json!({"namespace": to, "before": from}), String::new)
+        }
+        NamespaceCommand::List => {
+            for one in source.namespaces()? {
+                let object = json!({"namespace": one.name, "id": one.id});
+                out.object(&object, || match one.name.as_str() {
+                    "" => DEFAULT.to_owned(),
+                    name => name.to_owned(),
+                })?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Shows and changes properties that tables inherit.
+pub(super) fn config(source: &dyn Source, command: LevelCommand, out: &mut Output) -> Result<()> {
+    match command {
+        LevelCommand::Get { level } => {
+            let own = source.own_properties(owner(&level))?;
+            let mut columns = Columns::new(&["property", "value"]);
+            for (name, value) in own.properties {
+                if out.is_json() {
+                    out.object(&json!({"property": name, "value": value}), String::new)?;
+                }
+                columns.row(vec![name, value]);
+            }
+            if !out.is_json() {
+                columns.write(out.stream())?;
+            }
+            Ok(())
+        }
+        LevelCommand::Set { level, properties } => {
+            let changes: Vec<_> = properties
+                .into_iter()
+                .map(|one| (one.name, Some(one.value)))
+                .collect();
+            source.change_properties(owner(&level), None, &changes)?;
+            changed(&level, changes.len(), out)
+        }
+        LevelCommand::Delete { level, names } => {
+            let own = source.own_properties(owner(&level))?.properties;
+            for name in &names {
+                if !own.contains_key(name) {
+                    let failure = Failure::from(Error::not_found("no such property is set here"))
+                        .with("property", name);
+                    return Err(match nearest(name, own.keys().map(String::as_str)) {
+                        Some(near) => failure.next(format!("did you mean `{near}`?")),
+                        None => failure.next("`ostrakon config get` shows what is set"),
+                    });
+                }
+            }
+            let changes: Vec<_> = names.into_iter().map(|name| (name, None)).collect();
+            source.change_properties(owner(&level), None, &changes)?;
+            changed(&level, changes.len(), out)
+        }
+    }
+}
+
+fn owner(level: &Level) -> PropertyOwner<'_> {
+    match level.namespace.as_deref() {
+        None => PropertyOwner::System,
+        Some(DEFAULT) => PropertyOwner::Namespace(""),
+        Some(name) => PropertyOwner::Namespace(name),
+    }
+}
+
+fn changed(level: &Level, count: usize, out: &mut Output) -> Result<()> {
+    let object = json!({"namespace": level.namespace, "changed": count});
+    out.object(&object, String::new)
+}

@@ -1,0 +1,92 @@
+//! Changes of a table's own properties.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{ConstraintRegistry, ConstraintSet, Properties, PropertyChange};
+
+use super::core::TableCore;
+use crate::catalog::PropertiesRecord;
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// `own` with changes, each checked by `check` for itself, and a new version.
+///
+/// # Errors
+/// The first wrong change.
+pub(crate) fn changed(
+    mut own: PropertiesRecord,
+    changes: &[PropertyChange],
+    constraints: &ConstraintRegistry,
+    check: impl Fn(&str, &str) -> StoreResult<()>,
+) -> StoreResult<PropertiesRecord> {
+    for (name, value) in changes {
+        match value {
+            Some(value) => {
+                check(name, value)?;
+                ConstraintSet::check_property(name, value, constraints)?;
+                own.properties.insert(name.clone(), value.clone());
+            }
+            None => {
+                own.properties.remove(name);
+            }
+        }
+    }
+    own.version += 1;
+    Ok(own)
+}
+
+/// An error if somebody changed what is at version `now` after the caller read `wanted`.
+pub(crate) fn refuse_version(now: u64, wanted: Option<u64>) -> StoreResult<()> {
+    match wanted {
+        Some(wanted) if wanted != now => Err(Error::new(
+            ErrorKind::ConcurrentModification,
+            "the properties were changed meanwhile: read them again and repeat the change",
+        )
+        .with("version", now)
+        .with("expected", wanted)),
+        _ => Ok(()),
+    }
+}
+
+impl TableCore {
+    /// Changes the table's own properties, if they have this version. Answers the new one.
+    pub(super) fn set_properties(
+        &self,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> StoreResult<u64> {
+        let context = &self.context;
+        context.health.check_writable()?;
+        let inherited = context.inherited.read();
+        let _structure = self.structure.lock();
+        // Under the lock: what is refused or set belongs to a table that exists.
+        self.check_open()?;
+        let status = self.status();
+        refuse_version(status.properties_version, version)?;
+        let own = PropertiesRecord {
+            version: status.properties_version,
+            properties: Properties::clone(&status.properties),
+        };
+        let own = changed(
+            own,
+            changes,
+            &context.constraints,
+            crate::properties::check_property,
+        )?;
+        let properties = Arc::new(own.properties.clone());
+        let config = context.table_config(&inherited.merged(status.namespace, &properties));
+        // What is wrong already may stay wrong: a table is repaired one property after the other.
+        config.check_no_worse_than(&status.config)?;
+        let version = own.version;
+        let _ = context
+            .catalog
+            .transaction(|change| change.update_table(self.id, |record| record.own = own))?;
+        self.set_status(|status| {
+            status.properties = properties;
+            status.properties_version = version;
+            status.config = Arc::new(config);
+        });
+        // What failed may work now.
+        self.retry();
+        Ok(version)
+    }
+}
