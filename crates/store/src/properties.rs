@@ -100,7 +100,11 @@ enum Kind {
 
 /// Every property with a fixed name: its default and what it takes.
 const KNOWN: &[(&str, &str, Kind)] = &[
-    ("table.balancer", "org.apache.accumulo.core.spi.balancer.SimpleLoadBalancer", Kind::Text),
+    (
+        "table.balancer",
+        "org.apache.accumulo.core.spi.balancer.SimpleLoadBalancer",
+        Kind::Text,
+    ),
     ("table.bloom.enabled", "false", Kind::Boolean),
     ("table.bloom.error.rate", "0.5%", Kind::Fraction),
     ("table.bloom.hash.type", "xxh3", Kind::Text),
@@ -117,11 +121,19 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.compaction.dispatcher", "", Kind::Text),
     ("table.compaction.input.drop.cache", "ALL", Kind::Text),
     ("table.compaction.major.everything.idle", "1h", Kind::Time),
-    ("table.compaction.major.output.drop.cache", "false", Kind::Boolean),
+    (
+        "table.compaction.major.output.drop.cache",
+        "false",
+        Kind::Boolean,
+    ),
     ("table.compaction.major.ratio", "3", Kind::Fraction),
     ("table.compaction.minor.idle", "5m", Kind::Text),
     ("table.compaction.minor.logs.threshold", "3", Kind::Count),
-    ("table.compaction.minor.output.drop.cache", "false", Kind::Boolean),
+    (
+        "table.compaction.minor.output.drop.cache",
+        "false",
+        Kind::Boolean,
+    ),
     ("table.compaction.selection.expiration.ms", "2m", Kind::Text),
     ("table.compaction.selector", "", Kind::Text),
     ("table.delete.behavior", "process", Kind::Behaviour),
@@ -145,7 +157,11 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.sampler", "", Kind::Text),
     ("table.scan.dispatcher", "", Kind::Text),
     ("table.scan.max.memory", "512K", Kind::Bytes),
-    ("table.security.scan.visibility.default", "", Kind::Visibility),
+    (
+        "table.security.scan.visibility.default",
+        "",
+        Kind::Visibility,
+    ),
     ("table.shuffle.sources", "false", Kind::Boolean),
     ("table.split.endrow.size.max", "10K", Kind::Bytes),
     ("table.split.threshold", "1G", Kind::Bytes),
@@ -804,7 +820,10 @@ mod tests {
     fn a_property_has_an_effect_unless_it_is_listed_without() {
         let with_bloom = |name: &str, value: &str| {
             let mut config = TableConfig::stored(
-                &Arc::new(properties(&[("table.bloom.enabled", "true"), (name, value)])),
+                &Arc::new(properties(&[
+                    ("table.bloom.enabled", "true"),
+                    (name, value),
+                ])),
                 &IteratorRegistry::new(),
                 &ConstraintRegistry::new(),
             );
@@ -841,7 +860,10 @@ mod tests {
     fn levels_are_laid_over_one_another() {
         let system = properties(&[("table.file.max", "5"), ("table.durability", "log")]);
         let own = properties(&[("table.durability", "none")]);
-        let levels = [(PropertyLevel::System, &system), (PropertyLevel::Table, &own)];
+        let levels = [
+            (PropertyLevel::System, &system),
+            (PropertyLevel::Table, &own),
+        ];
         let all = describe(&levels);
         let of = |name: &str| (all[name].value.as_str(), all[name].level);
         assert_eq!(of("table.file.max"), ("5", PropertyLevel::System));

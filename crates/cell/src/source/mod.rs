@@ -29,8 +29,8 @@ pub use properties::{
 };
 pub use reader::ReaderSource;
 pub use report::{
-    Activity, CheckProblem, CheckReport, ImportReport, NamespaceInfo, Problem, Progress, Rejection, RestoredFile,
-    TableInfo, TabletInfo, TabletRows, WriteOutcome,
+    Activity, CheckProblem, CheckReport, ImportReport, NamespaceInfo, Problem, Progress, Rejection,
+    RestoredFile, TableInfo, TabletInfo, TabletRows, WriteOutcome,
 };
 pub use scanner::Scanner;
 pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table, Tick};

@@ -346,3 +346,87 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
     assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "value\n");
     assert!(folder.ok(&["check"]).contains(": 0 problems"));
 }
+
+#[test]
+fn properties_come_from_levels_and_namespaces_have_tables() {
+    let folder = Folder::new();
+    folder.ok(&["namespace", "create", "people"]);
+    folder.ok(&["table", "create", "people.a"]);
+    assert_eq!(
+        folder.ok(&["namespace", "list"]),
+        "(default)\naccumulo\npeople\n"
+    );
+    assert!(
+        folder
+            .fails(1, &["table", "create", "nowhere.a"])
+            .contains("namespace create")
+    );
+    folder.ok(&["config", "set", "table.file.max=5"]);
+    folder.ok(&[
+        "config",
+        "set",
+        "--namespace",
+        "people",
+        "table.durability=log",
+    ]);
+    let get = |name: &str| {
+        folder
+            .run(&["table", "config", "get", "people.a", name, "--json"])
+            .json()
+    };
+    let max = &get("table.file.max")[0];
+    assert_eq!(
+        (max["value"].as_str(), max["level"].as_str()),
+        (Some("5"), Some("system"))
+    );
+    assert_eq!(get("table.durability")[0]["level"], "namespace");
+    let ran = folder.run(&[
+        "table",
+        "config",
+        "set",
+        "people.a",
+        "table.file.compress.type=gz",
+    ]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.contains("zstd"), "{}", ran.err);
+    let ran = folder.run(&["table", "config", "set", "people.a", "table.balancer=x"]);
+    assert!(
+        ran.code == 0 && ran.err.contains("without effect"),
+        "{}",
+        ran.err
+    );
+    let long = folder.ok(&[
+        "table",
+        "config",
+        "get",
+        "people.a",
+        "compress.type",
+        "--long",
+    ]);
+    assert!(
+        long.contains("zstd is used") && long.contains("table"),
+        "{long}"
+    );
+    assert_eq!(
+        folder
+            .ok(&["config", "get", "--namespace", "people"])
+            .lines()
+            .last()
+            .map(str::trim_end),
+        Some("table.durability  log")
+    );
+    folder.ok(&[
+        "config",
+        "delete",
+        "--namespace",
+        "people",
+        "table.durability",
+    ]);
+    assert_eq!(get("table.durability")[0]["level"], "default");
+    folder.fails(2, &["config", "delete", "table.nothing"]);
+    folder.fails(1, &["namespace", "delete", "people"]);
+    folder.ok(&["namespace", "rename", "people", "authors"]);
+    assert_eq!(folder.ok(&["table", "list"]), "authors.a\n");
+    folder.ok(&["table", "delete", "authors.a", "--yes"]);
+    folder.ok(&["namespace", "delete", "authors"]);
+}

@@ -148,7 +148,9 @@ impl Collector {
                 .table(&info.name)
                 .and_then(|table| table.tablets())
             {
-                Err(error) if matches!(error.kind(), ErrorKind::TableNotFound | ErrorKind::Offline) => {
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::TableNotFound | ErrorKind::Offline) =>
+                {
                     continue;
                 }
                 tablets => tablets?,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use redb::ReadableTable;
 
 use super::format;
-use super::records::{FileId, TableId};
+use super::records::{FileId, NamespaceId, TableId, namespace_of};
 use super::view::{self, CatalogView};
 use crate::error::StoreResult;
 
@@ -51,8 +51,25 @@ impl CatalogView {
         problems: &mut Vec<String>,
     ) -> StoreResult<BTreeSet<TableId>> {
         let mut ids = BTreeSet::new();
+        let namespaces: BTreeMap<NamespaceId, String> = self
+            .namespaces()?
+            .into_iter()
+            .map(|one| (one.id, one.name))
+            .collect();
+        let names: BTreeSet<&String> = namespaces.values().collect();
+        if names.len() < namespaces.len() {
+            problems.push("two namespaces have one name".to_owned());
+        }
         for table in self.tables()? {
             ids.insert(table.id);
+            if namespaces.get(&table.namespace).map(String::as_str)
+                != Some(namespace_of(&table.name))
+            {
+                problems.push(format!(
+                    "table {} is named {:?}, and its namespace is {}",
+                    table.id, table.name, table.namespace
+                ));
+            }
             if self.table_id(&table.name)? != Some(table.id) {
                 problems.push(format!(
                     "table {} is not found by its name {:?}",

@@ -45,13 +45,15 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use std::collections::BTreeSet;
+
 use ostrakon_cell::{Properties, TimeType};
 
 use super::age::AgeRange;
 use super::fence::Fence;
 use super::records::{
-    FileId, FileRecord, FileReference, NamespaceId, NamespaceRecord, PropertiesRecord, TableId,
-    TableRecord, TableState,
+    FileId, FileRecord, FileReference, GrantScope, ModuleRecord, NamespaceId, NamespaceRecord,
+    ProblemRecord, PropertiesRecord, TableId, TableRecord, TableState, UserRecord,
 };
 use crate::codec::{ByteReader, Checksum, put_length_prefixed, varint};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -402,6 +404,155 @@ pub fn decode_namespace(key: &[u8], value: &[u8]) -> StoreResult<NamespaceRecord
     finish(what, fields, namespace)
 }
 
+/// The value of a user in `users`, whose key is the name.
+pub fn encode_user(user: &UserRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_length_prefixed(&mut out, user.secret.as_bytes());
+    out.extend_from_slice(&user.created_millis.to_le_bytes());
+    out.extend_from_slice(&user.permissions.to_le_bytes());
+    varint::put_u64(&mut out, user.authorizations.len() as u64);
+    for authorization in &user.authorizations {
+        put_length_prefixed(&mut out, authorization);
+    }
+    seal(user.name.as_bytes(), out)
+}
+
+/// A user from its key and value.
+pub fn decode_user(key: &[u8], value: &[u8]) -> StoreResult<UserRecord> {
+    let what = "a user";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        let mut user = UserRecord {
+            name: text(key)?,
+            secret: text(fields.length_prefixed()?)?,
+            created_millis: fields.i64()?,
+            permissions: fields.u64()?,
+            authorizations: BTreeSet::new(),
+        };
+        for _ in 0..fields.varint_u64()? {
+            user.authorizations
+                .insert(fields.length_prefixed()?.to_vec());
+        }
+        Some(user)
+    };
+    let user = read();
+    finish(what, fields, user)
+}
+
+/// Key of a grant in `grants`: what it is about, then the user.
+pub fn grant_key(scope: &GrantScope, user: &str) -> Vec<u8> {
+    let (kind, id) = match scope {
+        GrantScope::Namespace(id) => (1, id.0),
+        GrantScope::Table(id) => (2, id.0),
+    };
+    let mut key = vec![kind];
+    key.extend_from_slice(&id.to_be_bytes());
+    key.extend_from_slice(user.as_bytes());
+    key
+}
+
+/// What a grant is about, and the user.
+pub fn decode_grant_key(key: &[u8]) -> StoreResult<(GrantScope, String)> {
+    let read = || {
+        let (kind, rest) = key.split_first()?;
+        let (id, user) = rest.split_first_chunk::<4>()?;
+        let id = u32::from_be_bytes(*id);
+        let scope = match kind {
+            1 => GrantScope::Namespace(NamespaceId(id)),
+            2 => GrantScope::Table(TableId(id)),
+            _ => return None,
+        };
+        Some((scope, text(user)?))
+    };
+    read().ok_or_else(|| corrupt("the key of a grant", "is malformed"))
+}
+
+/// A number under a key: permissions in `grants`, or the value of a counter.
+pub fn encode_numbered(key: &[u8], number: u64) -> Vec<u8> {
+    encode_number(key, number)
+}
+
+/// The permissions of a grant, or the value of a counter.
+pub fn decode_numbered(what: &str, key: &[u8], value: &[u8]) -> StoreResult<u64> {
+    decode_number(what, key, value)
+}
+
+/// The value of a module in `modules`, whose key is the name.
+pub fn encode_module(module: &ModuleRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION, module.kind];
+    out.extend_from_slice(&module.bytes.to_le_bytes());
+    out.extend_from_slice(&module.sum.to_le_bytes());
+    out.extend_from_slice(&module.created_millis.to_le_bytes());
+    put_length_prefixed(&mut out, module.description.as_bytes());
+    seal(module.name.as_bytes(), out)
+}
+
+/// A module from its key and value.
+pub fn decode_module(key: &[u8], value: &[u8]) -> StoreResult<ModuleRecord> {
+    let what = "a module";
+    let mut fields = unseal(what, key, value)?;
+    let mut read = || {
+        Some(ModuleRecord {
+            name: text(key)?,
+            kind: fields.u8()?,
+            bytes: fields.u64()?,
+            sum: fields.u64()?,
+            created_millis: fields.i64()?,
+            description: text(fields.length_prefixed()?)?,
+        })
+    };
+    let module = read();
+    finish(what, fields, module)
+}
+
+/// Key of a problem in `problems`: the table, what failed, the tablet as in [`tablet_key`].
+pub fn problem_key(table: TableId, activity: u8, end: Option<&[u8]>) -> Vec<u8> {
+    let mut key = tablet_key(table, end);
+    key.insert(4, activity);
+    key
+}
+
+/// The value of a problem in `problems`.
+pub fn encode_problem(problem: &ProblemRecord) -> Vec<u8> {
+    let mut out = vec![RECORD_VERSION];
+    put_length_prefixed(&mut out, problem.kind.as_bytes());
+    put_length_prefixed(&mut out, problem.message.as_bytes());
+    out.extend_from_slice(&problem.times.to_le_bytes());
+    out.extend_from_slice(&problem.since_millis.to_le_bytes());
+    let key = problem_key(problem.table, problem.activity, problem.end.as_deref());
+    seal(&key, out)
+}
+
+/// A problem from its key and value.
+pub fn decode_problem(key: &[u8], value: &[u8]) -> StoreResult<ProblemRecord> {
+    let what = "a problem";
+    let mut fields = unseal(what, key, value)?;
+    let place = || {
+        let (table, rest) = key.split_first_chunk::<4>()?;
+        let (activity, rest) = rest.split_first()?;
+        let end = match rest.split_first()? {
+            (0, row) => Some(row.to_vec()),
+            (1, []) => None,
+            _ => return None,
+        };
+        Some((TableId(u32::from_be_bytes(*table)), *activity, end))
+    };
+    let mut read = || {
+        let (table, activity, end) = place()?;
+        Some(ProblemRecord {
+            table,
+            activity,
+            end,
+            kind: text(fields.length_prefixed()?)?,
+            message: text(fields.length_prefixed()?)?,
+            times: fields.u64()?,
+            since_millis: fields.i64()?,
+        })
+    };
+    let problem = read();
+    finish(what, fields, problem)
+}
+
 /// The value of a name in `names`, whose key is the name.
 pub fn encode_name(name: &[u8], id: TableId) -> Vec<u8> {
     let mut out = vec![RECORD_VERSION];
@@ -612,7 +763,14 @@ mod tests {
         )
             .prop_map(
                 |(
-                    ((id, namespace, version), logical, offline, flushed_sequence, flushed_time, created_millis),
+                    (
+                        (id, namespace, version),
+                        logical,
+                        offline,
+                        flushed_sequence,
+                        flushed_time,
+                        created_millis,
+                    ),
                     name,
                     properties,
                 )| {
@@ -783,6 +941,55 @@ mod tests {
         }
 
         #[test]
+        fn users_and_what_is_kept_for_them_round_trip(
+            seed: u64,
+            name in ".{0,8}",
+            labels in proptest::collection::btree_set(bytes(), 0..4),
+            end in proptest::option::of(bytes()),
+        ) {
+            let user = UserRecord {
+                name: name.clone(),
+                secret: format!("{seed:x}"),
+                created_millis: seed as i64 ^ 1,
+                permissions: seed ^ 2,
+                authorizations: labels,
+            };
+            let value = encode_user(&user);
+            prop_assert_eq!(decode_user(name.as_bytes(), &value).unwrap(), user);
+            for scope in [
+                GrantScope::Namespace(NamespaceId(seed as u32)),
+                GrantScope::Table(TableId(seed as u32)),
+            ] {
+                let key = grant_key(&scope, &name);
+                prop_assert_eq!(decode_grant_key(&key).unwrap(), (scope, name.clone()));
+                let value = encode_numbered(&key, seed);
+                prop_assert_eq!(decode_numbered("a grant", &key, &value).unwrap(), seed);
+            }
+            let module = ModuleRecord {
+                name: name.clone(),
+                kind: 1,
+                bytes: seed ^ 3,
+                sum: seed ^ 4,
+                created_millis: seed as i64 ^ 5,
+                description: format!("{seed}"),
+            };
+            let value = encode_module(&module);
+            prop_assert_eq!(decode_module(name.as_bytes(), &value).unwrap(), module);
+            let problem = ProblemRecord {
+                table: TableId(seed as u32),
+                activity: seed as u8,
+                end,
+                kind: name.clone(),
+                message: name,
+                times: seed ^ 6,
+                since_millis: seed as i64 ^ 7,
+            };
+            let key = problem_key(problem.table, problem.activity, problem.end.as_deref());
+            let value = encode_problem(&problem);
+            prop_assert_eq!(decode_problem(&key, &value).unwrap(), problem);
+        }
+
+        #[test]
         fn other_records_round_trip(seed: u64) {
             let value = encode_file(&file(seed));
             prop_assert_eq!(decode_file(&file_key(FileId(seed)), &value).unwrap(), file(seed));
@@ -814,6 +1021,10 @@ mod tests {
             let value = if sealed { seal(&key, versioned) } else { value };
             let _ = decode_table(&key, &value);
             let _ = decode_namespace(&key, &value);
+            let _ = decode_user(&key, &value);
+            let _ = decode_grant_key(&key);
+            let _ = decode_module(&key, &value);
+            let _ = decode_problem(&key, &value);
             let _ = decode_system_properties(&value);
             let _ = decode_tablet(&key, &value);
             let _ = decode_file(&key, &value);

@@ -4,6 +4,7 @@
 //! This module decides nothing. Splitting, merging, cloning and deleting rows are changes of records
 //! here, since a reference to a file carries the rows it stands for; no file is rewritten.
 
+mod accounts;
 mod age;
 mod backend;
 mod check;
@@ -23,8 +24,9 @@ pub use fence::Fence;
 pub use format::LogEnd;
 pub use open::{Catalog, CatalogIdentity};
 pub use records::{
-    FileId, FileRecord, FileReference, NamespaceId, NamespaceRecord, NewTable, PropertiesRecord,
-    TableId, TableRecord, TableState, Tablet, TabletChange, namespace_of,
+    FileId, FileRecord, FileReference, GrantScope, ModuleRecord, NamespaceId, NamespaceRecord,
+    NewTable, ProblemRecord, PropertiesRecord, TableId, TableRecord, TableState, Tablet,
+    TabletChange, UserRecord, namespace_of,
 };
 pub use transaction::{CatalogTransaction, Committed};
 pub use view::CatalogView;

@@ -6,7 +6,7 @@ use super::backend::Failing;
 use super::format::{self, CATALOG_FORMAT, PROPERTIES_KEY};
 use super::open::{EVERY_TABLE, NAMESPACES};
 use super::records::{
-    NamespaceId, NamespaceRecord, PropertiesRecord, TableRecord, namespace_of,
+    GrantScope, NamespaceId, NamespaceRecord, PropertiesRecord, TableRecord, namespace_of,
 };
 use super::transaction::{CatalogTransaction, bug};
 use super::view::{self, Bytes, CatalogView};
@@ -69,12 +69,13 @@ impl CatalogTransaction<'_> {
             .with("namespace", namespace.name)
             .with("tables", tables));
         }
-        let opened = self.transaction.open_table(NAMESPACES);
-        let mut records = opened.map_err(|e| self.failing.error(e))?;
-        records
-            .remove(&format::namespace_key(id)[..])
-            .map_err(|e| self.failing.error(e))?;
-        Ok(())
+        {
+            let opened = self.transaction.open_table(NAMESPACES);
+            let mut records = opened.map_err(|e| self.failing.error(e))?;
+            let removed = records.remove(&format::namespace_key(id)[..]);
+            removed.map_err(|e| self.failing.error(e))?;
+        }
+        self.forget_grants(|scope, _| *scope == GrantScope::Namespace(id))
     }
 
     /// Gives a namespace another name, and with it its tables, whose old and new names it answers. `AlreadyExists` if
@@ -201,8 +202,8 @@ fn namespaces(table: &impl Bytes, failing: &Failing) -> StoreResult<Vec<Namespac
             .into();
     for record in table.iter().map_err(|e| failing.error(e))? {
         let (key, value) = record.map_err(|e| failing.error(e))?;
-        let namespace = format::decode_namespace(key.value(), value.value())
-            .map_err(|e| failing.record(e))?;
+        let namespace =
+            format::decode_namespace(key.value(), value.value()).map_err(|e| failing.record(e))?;
         found.insert(namespace.id, namespace);
     }
     Ok(found.into_values().collect())

@@ -1,5 +1,6 @@
 //! The nouns of the catalog.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -127,6 +128,66 @@ impl NamespaceRecord {
             own: PropertiesRecord::default(),
         }
     }
+}
+
+/// Somebody who may log in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserRecord {
+    /// The name, unique in the store.
+    pub name: String,
+    /// What proves who it is: a password's hash, as its kind writes it.
+    pub secret: String,
+    /// When it was created, milliseconds since 1970.
+    pub created_millis: i64,
+    /// System permissions, a bit each by Accumulo's numbers.
+    pub permissions: u64,
+    /// The most that it may see.
+    pub authorizations: BTreeSet<Vec<u8>>,
+}
+
+/// What a user may do to something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GrantScope {
+    /// The tables of a namespace.
+    Namespace(NamespaceId),
+    /// A table.
+    Table(TableId),
+}
+
+/// A module with iterators that users brought. Its bytes are in a file of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleRecord {
+    /// The name, unique in the store.
+    pub name: String,
+    /// How it is run: 1 WebAssembly.
+    pub kind: u8,
+    /// Its length.
+    pub bytes: u64,
+    /// XXH3 of its bytes.
+    pub sum: u64,
+    /// When it was added, milliseconds since 1970.
+    pub created_millis: i64,
+    /// What it is for.
+    pub description: String,
+}
+
+/// A failure that is remembered across restarts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProblemRecord {
+    /// The table.
+    pub table: TableId,
+    /// What failed, by number.
+    pub activity: u8,
+    /// The last row of the tablet; `None` for the last tablet of the table.
+    pub end: Option<Vec<u8>>,
+    /// The kind of the cause.
+    pub kind: String,
+    /// The cause, without anything of an entry.
+    pub message: String,
+    /// How often it failed in a row.
+    pub times: u64,
+    /// When it failed first, milliseconds since 1970.
+    pub since_millis: i64,
 }
 
 /// The namespace's part of a table's name; empty for names without a dot.

@@ -1,7 +1,7 @@
 //! Changes of whole tables.
 
 use super::format;
-use super::records::{NewTable, PropertiesRecord, TableId, TableRecord};
+use super::records::{GrantScope, NewTable, PropertiesRecord, TableId, TableRecord};
 use super::transaction::{CatalogTransaction, bug};
 use crate::error::{Error, ErrorKind, StoreResult};
 
@@ -83,7 +83,8 @@ impl CatalogTransaction<'_> {
         self.names
             .remove(table.name.as_bytes())
             .map_err(|e| self.failing.error(e))?;
-        Ok(())
+        self.forget_problems(id)?;
+        self.forget_grants(|scope, _| *scope == GrantScope::Table(id))
     }
 
     /// Gives a table another name. `AlreadyExists` if it is taken.

@@ -299,7 +299,7 @@ fn mistakes_of_the_caller_are_refused() {
     );
     let range = fence("", "q");
     let merged = catalog.transaction(|tx| tx.merge_tablets(nothing, &range));
-    assert_eq!(kind(merged), ErrorKind::NotFound);
+    assert_eq!(kind(merged), ErrorKind::TableNotFound);
     let empty = fence("q", "q");
     let deleted = catalog.transaction(|tx| tx.delete_rows(table, &empty));
     assert_eq!(kind(deleted), ErrorKind::InvalidArgument);
@@ -481,6 +481,140 @@ fn fill_fixture(catalog: &Catalog) {
     });
 }
 
+/// What formats before this one could not say.
+fn fill_newer(catalog: &Catalog) {
+    let properties = |name: &str, value: &str| PropertiesRecord {
+        version: 7,
+        properties: Properties::from([(name.to_owned(), value.to_owned())]),
+    };
+    apply(catalog, |tx| {
+        let papers = tx.create_namespace("papers", 1_700_000_000_001)?;
+        tx.set_namespace_properties(papers, properties("table.file.max", "7"))?;
+        tx.set_system_properties(&properties("tserver.wal.max.size", "1G"))?;
+        let new = NewTable {
+            namespace: papers,
+            ..NewTable::default()
+        };
+        let table = tx.create_table("papers.graph", new)?;
+        tx.update_table(table, |record| record.own.version = 3)?;
+        tx.put_user(&UserRecord {
+            name: "alice".to_owned(),
+            secret: "$argon2id$".to_owned(),
+            created_millis: 1_700_000_000_002,
+            permissions: 0b1010,
+            authorizations: [b"hr".to_vec(), b"self".to_vec()].into(),
+        })?;
+        tx.put_grant(&GrantScope::Table(table), "alice", 0b100)?;
+        tx.put_grant(&GrantScope::Namespace(papers), "alice", 0b11)?;
+        tx.put_module(&ModuleRecord {
+            name: "own".to_owned(),
+            kind: 1,
+            bytes: 99,
+            sum: 77,
+            created_millis: 5,
+            description: "counts".to_owned(),
+        })?;
+        tx.put_problem(&ProblemRecord {
+            table,
+            activity: 5,
+            end: Some(row("m")),
+            kind: "corruption".to_owned(),
+            message: "a block fails its checksum".to_owned(),
+            times: 2,
+            since_millis: 6,
+        })?;
+        assert_eq!(tx.count("zxid", 40)? + tx.count("zxid", 2)?, 82);
+        Ok(())
+    });
+}
+
+#[test]
+fn what_belongs_to_a_table_or_user_goes_with_it() {
+    let vfs = memory();
+    let catalog = create(&vfs);
+    fill_newer(&catalog);
+    let view = catalog.view().unwrap();
+    let table = view.table_id("papers.graph").unwrap().unwrap();
+    let papers = view.table(table).unwrap().unwrap().namespace;
+    assert_eq!(
+        kind(catalog.transaction(|tx| tx.delete_namespace(papers))),
+        ErrorKind::NotEmpty
+    );
+    let renamed = apply(&catalog, |tx| tx.rename_namespace(papers, "articles"));
+    let pair = ("papers.graph".to_owned(), "articles.graph".to_owned());
+    assert_eq!(renamed, [pair]);
+    assert_sound(&catalog);
+    apply(&catalog, |tx| tx.delete_table(table));
+    let view = catalog.view().unwrap();
+    assert!(view.problems().unwrap().is_empty());
+    assert_eq!(view.grants().unwrap().len(), 1);
+    apply(&catalog, |tx| tx.delete_namespace(papers));
+    assert!(catalog.view().unwrap().grants().unwrap().is_empty());
+    apply(&catalog, |tx| {
+        tx.put_grant(&GrantScope::Table(TableId(9)), "alice", 1)?;
+        tx.put_grant(&GrantScope::Table(TableId(9)), "bob", 1)?;
+        tx.remove_user("alice")?;
+        tx.remove_module("own")
+    });
+    let view = catalog.view().unwrap();
+    assert!(view.users().unwrap().is_empty() && view.modules().unwrap().is_empty());
+    let left = (GrantScope::Table(TableId(9)), "bob".to_owned(), 1);
+    assert_eq!(view.grants().unwrap(), [left]);
+    assert_eq!(
+        (view.counter("zxid").unwrap(), view.counter("none").unwrap()),
+        (42, 0)
+    );
+}
+
+#[test]
+fn names_of_older_catalogs_give_namespaces() {
+    let vfs = memory();
+    let catalog = create(&vfs);
+    for name in ["plain", "a.t", "a.u", "b.t", "accumulo.metadata"] {
+        apply(&catalog, |tx| tx.create_table(name, NewTable::default()));
+    }
+    catalog.set_format_for_test(2);
+    drop(catalog);
+    let catalog = open(&vfs).unwrap();
+    assert_eq!(catalog.format_for_test(), format::CATALOG_FORMAT);
+    let view = catalog.view().unwrap();
+    let namespaces = view.namespaces().unwrap();
+    let named: Vec<_> = view
+        .tables()
+        .unwrap()
+        .into_iter()
+        .map(|table| {
+            let of = namespaces.iter().find(|one| one.id == table.namespace);
+            (table.name, of.unwrap().name.clone())
+        })
+        .collect();
+    let expected = [
+        ("plain", ""),
+        ("a.t", "a"),
+        ("a.u", "a"),
+        ("b.t", "b"),
+        ("accumulo.metadata", "accumulo"),
+    ];
+    assert_eq!(named, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    assert_sound(&catalog);
+}
+
+/// What [`fill_newer`] filled, and what was there before.
+fn all_of_it(catalog: &Catalog) -> String {
+    let view = catalog.view().unwrap();
+    format!(
+        "{} {:?} {:?} {:?} {:?} {:?} {:?} {}",
+        everything(catalog),
+        view.namespaces().unwrap(),
+        view.system_properties().unwrap(),
+        view.users().unwrap(),
+        view.grants().unwrap(),
+        view.modules().unwrap(),
+        view.problems().unwrap(),
+        view.counter("zxid").unwrap()
+    )
+}
+
 pub(super) fn everything(catalog: &Catalog) -> String {
     let view = catalog.view().unwrap();
     let tables = view.tables().unwrap();
@@ -510,7 +644,8 @@ fn the_fixture_of_this_format_still_reads_the_same() {
     assert_sound(&fixture);
     let fresh = create(&memory());
     fill_fixture(&fresh);
-    assert_eq!(everything(&fixture), everything(&fresh));
+    fill_newer(&fresh);
+    assert_eq!(all_of_it(&fixture), all_of_it(&fresh));
     let end = LogEnd {
         segment: 12,
         bytes: 345,
@@ -518,7 +653,7 @@ fn the_fixture_of_this_format_still_reads_the_same() {
     assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
 }
 
-/// Catalogs of older formats are read, and become ones of this format with the first change.
+/// Catalogs of older formats are read, and become ones of this format when they are opened.
 #[test]
 fn catalogs_of_older_formats_are_read_and_upgraded() {
     for format in 1..format::CATALOG_FORMAT {
@@ -530,7 +665,8 @@ fn catalogs_of_older_formats_are_read_and_upgraded() {
         vfs.create(&path).unwrap().write_all(&bytes).unwrap();
         let fixture = open(&vfs).unwrap();
         assert_sound(&fixture);
-        assert_eq!(fixture.format_for_test(), format);
+        // Opening has upgraded it.
+        assert_eq!(fixture.format_for_test(), format::CATALOG_FORMAT);
         let fresh = create(&memory());
         fill_fixture(&fresh);
         let identity = format!("identity: {FILE_IDENTITY}");
@@ -540,8 +676,9 @@ fn catalogs_of_older_formats_are_read_and_upgraded() {
         // They were made before lengths were kept.
         let end = LogEnd { segment, bytes: 0 };
         assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
-        apply(&fixture, |tx| tx.create_table("t", NewTable::default()));
-        assert_eq!(fixture.format_for_test(), format::CATALOG_FORMAT);
+        fill_newer(&fixture);
+        fill_newer(&fresh);
+        assert_eq!(all_of_it(&fixture), all_of_it(&fresh));
     }
 }
 
@@ -551,7 +688,9 @@ fn writes_the_fixture_of_this_format() {
     let path = fixture_path();
     let dir = path.parent().unwrap();
     RealVfs.create_dir_all(dir).unwrap();
-    fill_fixture(&Catalog::create(&RealVfs::shared(), dir, identity(), 1 << 20).unwrap());
+    let catalog = Catalog::create(&RealVfs::shared(), dir, identity(), 1 << 20).unwrap();
+    fill_fixture(&catalog);
+    fill_newer(&catalog);
     RealVfs.remove(&dir.join("catalog.mirror")).unwrap();
 }
 

@@ -190,7 +190,11 @@ impl<'a> CatalogTransaction<'a> {
     /// The table with this id; `NotFound` if there is none.
     pub fn table(&self, id: TableId) -> StoreResult<TableRecord> {
         view::table(&self.tables, self.failing, id)?.ok_or_else(|| {
-            Error::new(ErrorKind::TableNotFound, "the table does not exist any more").with("table", id)
+            Error::new(
+                ErrorKind::TableNotFound,
+                "the table does not exist any more",
+            )
+            .with("table", id)
         })
     }
 

@@ -212,7 +212,10 @@ fn changeable(inherited: &Inherited, name: &str) -> StoreResult<NamespaceId> {
             ErrorKind::InvalidArgument,
             "this namespace is always there: it is neither renamed nor deleted",
         )
-        .with("namespace", if name.is_empty() { "(default)" } else { name }));
+        .with(
+            "namespace",
+            if name.is_empty() { "(default)" } else { name },
+        ));
     }
     Ok(id)
 }

@@ -10,6 +10,7 @@ mod constraints;
 mod failing;
 mod garbage;
 mod last_write;
+mod levels;
 mod log_order;
 mod lookups;
 mod many_tables;

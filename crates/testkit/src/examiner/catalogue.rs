@@ -2,8 +2,8 @@
 
 use ostrakon_cell::Capability::{
     self, BulkImport, Check as CanCheck, Checkpoint, Clone as CanClone, Compaction,
-    ConditionalWrite, Constraints, IsolatedScan, Namespaces, Offline, OwnProperties, PropertyLevels,
-    ScanIterators, ScanLimits, ScanResume, Tablets, WriteDurability,
+    ConditionalWrite, Constraints, IsolatedScan, Namespaces, Offline, OwnProperties,
+    PropertyLevels, ScanIterators, ScanLimits, ScanResume, Tablets, WriteDurability,
 };
 
 use super::bench::{Bench, Check};

@@ -71,7 +71,10 @@ impl State {
     pub(super) fn delete_namespace(&mut self, name: &str) -> Result<()> {
         self.check_changeable(name)?;
         let tables = self.tables.values();
-        if tables.into_iter().any(|one| namespace_of(&one.name) == name) {
+        if tables
+            .into_iter()
+            .any(|one| namespace_of(&one.name) == name)
+        {
             return Err(Error::new(ErrorKind::NotEmpty, "it has tables"));
         }
         self.namespaces.remove(name);

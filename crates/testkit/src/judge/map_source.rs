@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
     Authorizations, Batch, Capabilities, Capability, CloneOptions, Entry, EntryRef, Error,
-    MutationBatch, NamespaceInfo, PropertyChange, PropertyOwner, Result, ScanOptions, Source, Table,
-    TableInfo, TableOptions, VersionedProperties,
+    MutationBatch, NamespaceInfo, PropertyChange, PropertyOwner, Result, ScanOptions, Source,
+    Table, TableInfo, TableOptions, VersionedProperties,
 };
 use parking_lot::Mutex;
 

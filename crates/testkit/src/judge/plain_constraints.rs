@@ -46,9 +46,9 @@ fn classes(set: &Properties) -> impl Iterator<Item = &String> {
 pub(super) fn check(set: &Properties) -> Result<()> {
     match classes(set).find(|class| rules_of(class).next().is_none()) {
         None => Ok(()),
-        Some(class) => {
-            Err(Error::new(ErrorKind::ClassNotFound, "no such constraint class").with("class", class))
-        }
+        Some(class) => Err(
+            Error::new(ErrorKind::ClassNotFound, "no such constraint class").with("class", class),
+        ),
     }
 }
 

@@ -119,7 +119,14 @@ const PREFIXES: &[&str] = &[
 /// Whether a property is one of Accumulo's servers rather than of tables.
 pub(super) fn is_of_servers(name: &str) -> bool {
     const FAMILIES: [&str; 8] = [
-        "tserver.", "manager.", "master.", "general.", "instance.", "gc.", "monitor.", "compaction.",
+        "tserver.",
+        "manager.",
+        "master.",
+        "general.",
+        "instance.",
+        "gc.",
+        "monitor.",
+        "compaction.",
     ];
     FAMILIES.iter().any(|family| name.starts_with(family))
 }

@@ -9,7 +9,10 @@ use crate::examiner::bench::{
 /// The id of a namespace, by its name.
 fn id_of(bench: &Bench<'_>, name: &str) -> Check<Option<String>> {
     let all = bench.source.namespaces()?;
-    Ok(all.into_iter().find(|one| one.name == name).map(|one| one.id))
+    Ok(all
+        .into_iter()
+        .find(|one| one.name == name)
+        .map(|one| one.id))
 }
 
 /// The id of a table's namespace.
@@ -35,18 +38,26 @@ pub(in crate::examiner) fn namespaces_come_and_go(bench: &Bench<'_>) -> Check {
     expect_equal(namespace_of(bench, &table_old)?, id.clone(), "of its table")?;
     let plain = bench.table()?;
     let default = Some("+default".to_owned());
-    expect_equal(namespace_of(bench, &plain.name())?, default, "of a table without")?;
+    expect_equal(
+        namespace_of(bench, &plain.name())?,
+        default,
+        "of a table without",
+    )?;
     // A rename takes the tables along; id and handle stay.
     source.rename_namespace(&old, &new)?;
     expect_equal(id_of(bench, &new)?, id.clone(), "the id after a rename")?;
     expect_equal(id_of(bench, &old)?, None, "the old name")?;
     expect_equal(table.name(), table_new.clone(), "the handle's name")?;
     expect_equal(namespace_of(bench, &table_new)?, id.clone(), "of the table")?;
-    ensure(!bench.lists(&table_old)?, || "the old name is listed".to_owned())?;
+    ensure(!bench.lists(&table_old)?, || {
+        "the old name is listed".to_owned()
+    })?;
     expect_values(&read_all(&source.table(&table_new)?)?, &["v"], "the table")?;
     // The old name may be used anew, and is another namespace.
     source.create_namespace(&old)?;
-    ensure(id_of(bench, &old)? != id, || "an id was given twice".to_owned())?;
+    ensure(id_of(bench, &old)? != id, || {
+        "an id was given twice".to_owned()
+    })?;
     source.create_table(&table_old, &TableOptions::default())?;
     expect_values(&read_all(&source.table(&table_old)?)?, &[], "the new table")?;
     // Tables stay in their namespace, but for clones.
@@ -59,7 +70,11 @@ pub(in crate::examiner) fn namespaces_come_and_go(bench: &Bench<'_>) -> Check {
     if source.capabilities().has(ostrakon_cell::Capability::Clone) {
         let to = format!("{old}.u");
         source.clone_table(&format!("{new}.u"), &to, &CloneOptions::default())?;
-        expect_equal(namespace_of(bench, &to)?, id_of(bench, &old)?, "of the clone")?;
+        expect_equal(
+            namespace_of(bench, &to)?,
+            id_of(bench, &old)?,
+            "of the clone",
+        )?;
         source.delete_table(&to)?;
     }
     source.delete_table(&table_old)?;
@@ -99,9 +114,17 @@ pub(in crate::examiner) fn names_are_checked(bench: &Bench<'_>) -> Check {
     expect_refused(source.create_namespace(&name), taken, "a taken name")?;
     let other = bench.free_namespace("other")?;
     source.create_namespace(&other)?;
-    expect_refused(source.rename_namespace(&other, &name), taken, "a taken name")?;
+    expect_refused(
+        source.rename_namespace(&other, &name),
+        taken,
+        "a taken name",
+    )?;
     for fixed in ["", "accumulo"] {
-        expect_refused(source.delete_namespace(fixed), invalid, "deleting a fixed one")?;
+        expect_refused(
+            source.delete_namespace(fixed),
+            invalid,
+            "deleting a fixed one",
+        )?;
         let renamed = source.rename_namespace(fixed, "examiner_g2_x");
         expect_refused(renamed, invalid, "renaming a fixed one")?;
     }

@@ -185,7 +185,9 @@ pub(in crate::examiner) fn one_of_two_changes_succeeds(bench: &Bench<'_>) -> Che
         let threads: Vec<_> = (0..2)
             .map(|_| scope.spawn(|| (0..steps).try_for_each(|_| count_on(&table))))
             .collect();
-        threads.into_iter().all(|thread| matches!(thread.join(), Ok(Ok(()))))
+        threads
+            .into_iter()
+            .all(|thread| matches!(thread.join(), Ok(Ok(()))))
     });
     ensure(counted, || "counting in a property failed".to_owned())?;
     let found = value(&table, "table.custom.count")?;
@@ -197,7 +199,10 @@ fn count_on(table: &Arc<dyn Table>) -> ostrakon_cell::Result<()> {
     let name = "table.custom.count";
     loop {
         let own = table.own_properties()?;
-        let count = own.properties.get(name).and_then(|text| text.parse::<u64>().ok());
+        let count = own
+            .properties
+            .get(name)
+            .and_then(|text| text.parse::<u64>().ok());
         let next = (count.unwrap_or_default() + 1).to_string();
         match table.change_properties(Some(own.version), &[(name.to_owned(), Some(next))]) {
             Err(error) if error.kind() == ErrorKind::ConcurrentModification => {}
@@ -232,12 +237,27 @@ pub(in crate::examiner) fn tables_inherit_properties(bench: &Bench<'_>) -> Check
     is(&table, Some("31"), PropertyLevel::System, "of the source")?;
     is(&outside, Some("31"), PropertyLevel::System, "of the source")?;
     change(of_namespace, file_max, Some("32"))?;
-    is(&table, Some("32"), PropertyLevel::Namespace, "of the namespace")?;
-    is(&outside, Some("31"), PropertyLevel::System, "of another namespace")?;
+    is(
+        &table,
+        Some("32"),
+        PropertyLevel::Namespace,
+        "of the namespace",
+    )?;
+    is(
+        &outside,
+        Some("31"),
+        PropertyLevel::System,
+        "of another namespace",
+    )?;
     set(&table, &[(file_max, Some("33"))])?;
     is(&table, Some("33"), PropertyLevel::Table, "of the table")?;
     set(&table, &[(file_max, None)])?;
-    is(&table, Some("32"), PropertyLevel::Namespace, "removed from the table")?;
+    is(
+        &table,
+        Some("32"),
+        PropertyLevel::Namespace,
+        "removed from the table",
+    )?;
     // What is inherited is no more than that: the table's own properties do not have it.
     ensure(
         !table.own_properties()?.properties.contains_key(file_max),
@@ -251,9 +271,18 @@ pub(in crate::examiner) fn tables_inherit_properties(bench: &Bench<'_>) -> Check
         "a change of an old version of a namespace",
     )?;
     // Live, and for what decides what is read: two versions of a column.
-    write(&table, &[entry("r", "f:q", 1, "old"), entry("r", "f:q", 2, "new")])?;
+    write(
+        &table,
+        &[entry("r", "f:q", 1, "old"), entry("r", "f:q", 2, "new")],
+    )?;
     let newest = "table.iterator.scan.vers";
-    set(&table, &[(newest, None), ("table.iterator.scan.vers.opt.maxVersions", None)])?;
+    set(
+        &table,
+        &[
+            (newest, None),
+            ("table.iterator.scan.vers.opt.maxVersions", None),
+        ],
+    )?;
     expect_values(&read_all(&table)?, &["new", "old"], "without the iterator")?;
     change(of_namespace, newest, Some("20,VersioningIterator"))?;
     expect_values(&read_all(&table)?, &["new"], "an inherited iterator")?;
@@ -264,7 +293,11 @@ pub(in crate::examiner) fn tables_inherit_properties(bench: &Bench<'_>) -> Check
         "a malformed value for a namespace",
     )?;
     expect_refused(
-        change(PropertyOwner::Namespace("examiner_nowhere"), file_max, Some("7")),
+        change(
+            PropertyOwner::Namespace("examiner_nowhere"),
+            file_max,
+            Some("7"),
+        ),
         &[ErrorKind::NamespaceNotFound],
         "properties of no namespace",
     )?;
@@ -319,10 +352,17 @@ pub(in crate::examiner) fn groups_are_set_one_after_another(bench: &Bench<'_>) -
         Ok(set(&table, &[("table.groups.enabled", Some("g1,g2"))])?)
     };
     java([("g1", "a"), ("g2", "b")])?;
-    write(&table, &[entry("r", "a:q", 1, "a"), entry("r", "b:q", 1, "b")])?;
+    write(
+        &table,
+        &[entry("r", "a:q", 1, "a"), entry("r", "b:q", 1, "b")],
+    )?;
     table.flush(true)?;
     java([("g1", "b"), ("g2", "a")])?;
-    expect_values(&read_all(&table)?, &["a", "b"], "after groups changed places")?;
+    expect_values(
+        &read_all(&table)?,
+        &["a", "b"],
+        "after groups changed places",
+    )?;
     // A list before its groups is unfinished, not wrong.
     set(&table, &[("table.groups.enabled", Some("g1,g2,g3"))])?;
     set(&table, &[("table.group.g3", Some("c"))])?;
