@@ -6,6 +6,7 @@
 //!
 //! To add a topic, declare its module and name its `register` below.
 
+mod arrays;
 mod assoc;
 mod capsule;
 mod columns;

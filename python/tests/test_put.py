@@ -46,7 +46,6 @@ FORMS = {
     "pandas": lambda values: pd.Series(values),
     "pandas object": lambda values: pd.Series(values, dtype=object),
     "pandas categories": lambda values: pd.Series(values, dtype="category"),
-    "generator": lambda values: (value for value in values),
 }
 
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use ostrakon_assoc::Result;
 use ostrakon_assoc::keys::{Keys, Text, concatenate, join, words};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
 use super::source::{Built, Plain, Source, to_python};
+use crate::arrays::{Close, Items};
 
 /// Sorted, unique text keys in one buffer. Never changes.
 #[pyclass(frozen, module = "ostrakon._native")]
@@ -69,8 +70,8 @@ impl NativeKeys {
     fn to_buffers<'py>(&self, py: Python<'py>) -> TextBuffers<'py> {
         let text = self.keys.text();
         (
-            PyArray1::from_slice(py, text.bytes()),
-            PyArray1::from_slice(py, text.offsets()),
+            text.bytes().to_vec().into_closed(py),
+            text.offsets().to_vec().into_closed(py),
         )
     }
 
@@ -78,7 +79,7 @@ impl NativeKeys {
     fn to_utf32<'py>(&self, py: Python<'py>, width: usize) -> Option<Positions<'py>> {
         let keys = &self.keys;
         py.detach(|| keys.to_utf32(width))
-            .map(|units| units.into_pyarray(py))
+            .map(|units| units.into_closed(py))
     }
 
     fn equals(&self, other: &Self) -> bool {
@@ -105,7 +106,7 @@ impl NativeKeys {
     fn wildcard<'py>(&self, py: Python<'py>, pattern: &str) -> Positions<'py> {
         let keys = &self.keys;
         py.detach(|| keys.wildcard(pattern.as_bytes()))
-            .into_pyarray(py)
+            .into_closed(py)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
@@ -115,7 +116,7 @@ impl NativeKeys {
             let pieces: Vec<&[u8]> = pieces.iter().map(String::as_bytes).collect();
             keys.containing(&pieces)
         })
-        .into_pyarray(py)
+        .into_closed(py)
     }
 
     fn first_containing(&self, piece: &str) -> Option<usize> {
@@ -124,8 +125,8 @@ impl NativeKeys {
 
     /// The keys at positions that ascend strictly.
     #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
-    fn take(&self, py: Python<'_>, positions: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
-        let (keys, positions) = (&self.keys, positions.as_slice()?);
+    fn take(&self, py: Python<'_>, positions: Items<'_, u32>) -> PyResult<Self> {
+        let (keys, positions) = (&self.keys, positions.as_slice());
         let taken = py.detach(|| keys.take(positions));
         taken
             .map(Self::new)
@@ -153,8 +154,8 @@ impl NativeKeys {
             .map_err(|error| to_python("keys", &error))?;
         Ok((
             Self::new(union.keys),
-            union.left.into_pyarray(py),
-            union.right.into_pyarray(py),
+            union.left.into_closed(py),
+            union.right.into_closed(py),
         ))
     }
 
@@ -162,19 +163,19 @@ impl NativeKeys {
     fn intersection<'py>(&self, py: Python<'py>, other: &Self) -> (Positions<'py>, Positions<'py>) {
         let (mine, theirs) = (&self.keys, &other.keys);
         let both = py.detach(|| mine.intersection(theirs));
-        (both.left.into_pyarray(py), both.right.into_pyarray(py))
+        (both.left.into_closed(py), both.right.into_closed(py))
     }
 
     /// Positions of the keys that the other lacks.
     fn difference<'py>(&self, py: Python<'py>, other: &Self) -> Positions<'py> {
         let (mine, theirs) = (&self.keys, &other.keys);
-        py.detach(|| mine.difference(theirs)).into_pyarray(py)
+        py.detach(|| mine.difference(theirs)).into_closed(py)
     }
 
     /// For each key its position in the other, or 2³²−1.
     fn positions_in<'py>(&self, py: Python<'py>, other: &Self) -> Positions<'py> {
         let (mine, theirs) = (&self.keys, &other.keys);
-        py.detach(|| mine.positions_in(theirs)).into_pyarray(py)
+        py.detach(|| mine.positions_in(theirs)).into_closed(py)
     }
 
     /// The words of all keys: a dictionary, the position of each word in it, and the key it is of.
@@ -193,8 +194,8 @@ impl NativeKeys {
             .map_err(|error| to_python("text", &error))?;
         Ok((
             Self::new(found),
-            positions.into_pyarray(py),
-            owners.into_pyarray(py),
+            positions.into_closed(py),
+            owners.into_closed(py),
         ))
     }
 
@@ -220,9 +221,9 @@ impl NativeKeys {
             built.map_err(|error| to_python(argument, &error))?;
         Ok((
             Self::new(left),
-            left_at.into_pyarray(py),
+            left_at.into_closed(py),
             Self::new(right),
-            right_at.into_pyarray(py),
+            right_at.into_closed(py),
         ))
     }
 }
@@ -243,10 +244,7 @@ pub(super) fn assoc_keys<'py>(
     sources: Vec<Source<'py>>,
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let plain = sources
-        .iter()
-        .map(Source::plain)
-        .collect::<PyResult<Vec<_>>>()?;
+    let plain: Vec<_> = sources.iter().map(Source::plain).collect();
     let built = py.detach(|| build_all(&plain, threads));
     built
         .into_iter()
@@ -254,10 +252,10 @@ pub(super) fn assoc_keys<'py>(
         .map(|(built, source)| {
             match built.map_err(|error| to_python(&source.argument, &error))? {
                 Built::Keys(keys, inverse) => {
-                    (NativeKeys::new(keys), inverse.into_pyarray(py)).into_pyobject(py)
+                    (NativeKeys::new(keys), inverse.into_closed(py)).into_pyobject(py)
                 }
                 Built::Numbers(numbers, inverse) => {
-                    (numbers.into_pyarray(py), inverse.into_pyarray(py)).into_pyobject(py)
+                    (numbers.into_closed(py), inverse.into_closed(py)).into_pyobject(py)
                 }
             }
         })
@@ -295,12 +293,12 @@ fn build_all(sources: &[Plain<'_>], threads: usize) -> Vec<Result<Built>> {
 pub(super) fn assoc_join<'py>(
     py: Python<'py>,
     left: &NativeKeys,
-    left_at: PyReadonlyArray1<'py, u32>,
+    left_at: Items<'py, u32>,
     separator: &str,
     right: &NativeKeys,
-    right_at: PyReadonlyArray1<'py, u32>,
+    right_at: Items<'py, u32>,
 ) -> PyResult<(NativeKeys, Positions<'py>)> {
-    let (one, two) = (left_at.as_slice()?, right_at.as_slice()?);
+    let (one, two) = (left_at.as_slice(), right_at.as_slice());
     let (left, right) = (&left.keys, &right.keys);
     let built = py.detach(|| {
         let text = join((left, one), separator.as_bytes(), (right, two))?;
@@ -315,11 +313,11 @@ pub(super) fn assoc_join<'py>(
 pub(super) fn assoc_concatenate<'py>(
     py: Python<'py>,
     keys: &NativeKeys,
-    positions: PyReadonlyArray1<'py, u32>,
-    starts: PyReadonlyArray1<'py, u32>,
+    positions: Items<'py, u32>,
+    starts: Items<'py, u32>,
     separator: &str,
 ) -> PyResult<(NativeKeys, Positions<'py>)> {
-    let (positions, starts) = (positions.as_slice()?, starts.as_slice()?);
+    let (positions, starts) = (positions.as_slice(), starts.as_slice());
     let keys = &keys.keys;
     let built = py.detach(|| {
         let text = concatenate(keys, positions, starts, separator.as_bytes())?;
@@ -334,7 +332,7 @@ pub(super) fn finish(
     built: Result<(Keys, Vec<u32>)>,
 ) -> PyResult<(NativeKeys, Positions<'_>)> {
     let (keys, positions) = built.map_err(|error| to_python("values", &error))?;
-    Ok((NativeKeys::new(keys), positions.into_pyarray(py)))
+    Ok((NativeKeys::new(keys), positions.into_closed(py)))
 }
 
 /// A dictionary of texts.

@@ -1,6 +1,5 @@
 //! Building, meeting and cutting matrices.
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
 use ostrakon_assoc::csr::{
     Aligned, Collision, Csr, Elementwise, Triples, filter, group, intersection,
     matched_intersection, matched_union, row_numbers, select, transpose, union,
@@ -12,6 +11,7 @@ use pyo3::types::PyTuple;
 use super::positions::{FourPositions, Map, Positions, four, slice};
 use super::source::to_python;
 use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+use crate::arrays::{Close, Items};
 
 /// Triples to a condensed matrix.
 #[pyfunction]
@@ -22,8 +22,8 @@ use super::values::{Matrix, Values, condensed, with_numbers, with_values};
 )]
 pub(super) fn assoc_fold<'py>(
     py: Python<'py>,
-    rows: PyReadonlyArray1<'py, u32>,
-    columns: PyReadonlyArray1<'py, u32>,
+    rows: Items<'py, u32>,
+    columns: Items<'py, u32>,
     values: Values<'py>,
     shape: (usize, usize),
     collision: &str,
@@ -40,8 +40,8 @@ pub(super) fn assoc_fold<'py>(
         other => return Err(unknown("collision function", other)),
     };
     let triples = Triples {
-        rows: rows.as_slice()?,
-        columns: columns.as_slice()?,
+        rows: rows.as_slice(),
+        columns: columns.as_slice(),
         shape,
     };
     with_values!(&values, values => {
@@ -57,14 +57,14 @@ pub(super) fn assoc_fold<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_group<'py>(
     py: Python<'py>,
-    rows: PyReadonlyArray1<'py, u32>,
-    columns: PyReadonlyArray1<'py, u32>,
+    rows: Items<'py, u32>,
+    columns: Items<'py, u32>,
     shape: (usize, usize),
     threads: usize,
 ) -> PyResult<FourPositions<'py>> {
     let triples = Triples {
-        rows: rows.as_slice()?,
-        columns: columns.as_slice()?,
+        rows: rows.as_slice(),
+        columns: columns.as_slice(),
         shape,
     };
     let grouped = py
@@ -85,7 +85,7 @@ pub(super) struct Mapped<'py>(Matrix<'py>, Map<'py>, Map<'py>);
 
 impl Mapped<'_> {
     fn align<'a, T>(&'a self, values: &'a [T]) -> PyResult<Aligned<'a, T>> {
-        Aligned::new(self.0.view(values)?, slice(&self.1)?, slice(&self.2)?)
+        Aligned::new(self.0.view(values)?, slice(&self.1), slice(&self.2))
             .map_err(|error| to_python("map", &error))
     }
 }
@@ -161,7 +161,7 @@ pub(super) fn assoc_select<'py>(
     rows: Map<'py>,
     columns: Map<'py>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let (rows, columns) = (slice(&rows)?, slice(&columns)?);
+    let (rows, columns) = (slice(&rows), slice(&columns));
     with_values!(&matrix.2, values => {
         let view = matrix.view(values)?;
         condensed(py, py.detach(|| select(&view, rows, columns)))
@@ -174,9 +174,9 @@ pub(super) fn assoc_select<'py>(
 pub(super) fn assoc_filter<'py>(
     py: Python<'py>,
     matrix: Matrix<'py>,
-    marks: PyReadonlyArray1<'py, bool>,
+    marks: Items<'py, bool>,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let marks = marks.as_slice()?;
+    let marks = marks.as_slice();
     with_values!(&matrix.2, values => {
         let view = matrix.view(values)?;
         condensed(py, py.detach(|| filter(&view, marks)))
@@ -193,7 +193,7 @@ pub(super) fn assoc_transpose<'py>(
     with_values!(&matrix.2, values => {
         let view = matrix.view(values)?;
         let (starts, columns, values) = py.detach(|| transpose(&view)).into_parts();
-        let parts = (starts.into_pyarray(py), columns.into_pyarray(py), values.into_pyarray(py));
+        let parts = (starts.into_closed(py), columns.into_closed(py), values.into_closed(py));
         parts.into_pyobject(py)
     })
 }
@@ -203,9 +203,9 @@ pub(super) fn assoc_transpose<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_rows<'py>(
     py: Python<'py>,
-    starts: PyReadonlyArray1<'py, u32>,
+    starts: Items<'py, u32>,
 ) -> PyResult<Positions<'py>> {
-    Ok(row_numbers(starts.as_slice()?).into_pyarray(py))
+    Ok(row_numbers(starts.as_slice()).into_closed(py))
 }
 
 pub(super) fn unknown(what: &str, name: &str) -> PyErr {

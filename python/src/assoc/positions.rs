@@ -1,7 +1,9 @@
 //! Positions as NumPy arrays, in and out.
 
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
+
+use crate::arrays::{Close, Items};
 
 pub(super) type Positions<'py> = Bound<'py, PyArray1<u32>>;
 
@@ -14,16 +16,13 @@ pub(super) type FourPositions<'py> = (
 );
 
 /// A map from positions to positions; `None` leaves them as they are.
-pub(super) type Map<'py> = Option<PyReadonlyArray1<'py, u32>>;
+pub(super) type Map<'py> = Option<Items<'py, u32>>;
 
-pub(super) fn slice<'a>(map: &'a Map<'_>) -> PyResult<Option<&'a [u32]>> {
-    Ok(match map {
-        Some(map) => Some(map.as_slice()?),
-        None => None,
-    })
+pub(super) fn slice<'a>(map: &'a Map<'_>) -> Option<&'a [u32]> {
+    map.as_ref().map(Items::as_slice)
 }
 
 pub(super) fn four(py: Python<'_>, lists: [Vec<u32>; 4]) -> FourPositions<'_> {
-    let [one, two, three, four] = lists.map(|list| list.into_pyarray(py));
+    let [one, two, three, four] = lists.map(|list| list.into_closed(py));
     (one, two, three, four)
 }

@@ -1,6 +1,5 @@
 //! Matrix products.
 
-use numpy::IntoPyArray;
 use ostrakon_assoc::csr::{
     Add, CatText, Multiply, View, cat_bytes, cat_product, expand, product, product_entries,
     product_size,
@@ -14,6 +13,7 @@ use super::matrix::unknown;
 use super::positions::{FourPositions, Map, Positions, four, slice};
 use super::source::to_python;
 use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+use crate::arrays::Close;
 
 /// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
 #[pyfunction]
@@ -44,7 +44,7 @@ pub(super) fn assoc_product<'py>(
         "pair" => Multiply::Pair,
         other => return Err(unknown("multiplication", other)),
     };
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     with_numbers!(&left.2, &right.2, one, two => {
         let (one, two) = (left.view(one)?, right.view(two)?);
         condensed(py, py.detach(|| product(&one, inner, &two, (add, multiply), threads)))
@@ -60,7 +60,7 @@ pub(super) fn assoc_product_size<'py>(
     inner: Map<'py>,
     right: Matrix<'py>,
 ) -> PyResult<(u64, u64, u64)> {
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     let size = with_values!(&left.2, one => with_values!(&right.2, two => {
         let (one, two) = (left.view(one)?, right.view(two)?);
         py.detach(|| product_size(&one, inner, &two))
@@ -79,7 +79,7 @@ pub(super) fn assoc_product_entries<'py>(
     right: Matrix<'py>,
     most: u64,
 ) -> PyResult<u64> {
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     with_values!(&left.2, one => with_values!(&right.2, two => {
         let (one, two) = (left.view(one)?, right.view(two)?);
         py.detach(|| product_entries(&one, inner, &two, most))
@@ -97,7 +97,7 @@ pub(super) fn assoc_expand<'py>(
     right: Matrix<'py>,
     most: u64,
 ) -> PyResult<FourPositions<'py>> {
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     let pairs = with_values!(&left.2, one => with_values!(&right.2, two => {
         let (one, two) = (left.view(one)?, right.view(two)?);
         py.detach(|| expand(&one, inner, &two, most))
@@ -122,7 +122,7 @@ pub(super) fn assoc_cat<'py>(
     pair_delimiter: &str,
     delimiter: &str,
 ) -> PyResult<(Positions<'py>, Positions<'py>, NativeKeys, Positions<'py>)> {
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     let (one, two) = (positions(&left)?, positions(&right)?);
     let write = texts(keys, right_values, pair_delimiter, delimiter);
     let (starts, columns, keys, positions) = py
@@ -133,10 +133,10 @@ pub(super) fn assoc_cat<'py>(
         })
         .map_err(|error| to_python("product", &error))?;
     Ok((
-        starts.into_pyarray(py),
-        columns.into_pyarray(py),
+        starts.into_closed(py),
+        columns.into_closed(py),
         NativeKeys::new(keys),
-        positions.into_pyarray(py),
+        positions.into_closed(py),
     ))
 }
 
@@ -154,7 +154,7 @@ pub(super) fn assoc_cat_bytes<'py>(
     pair_delimiter: &str,
     delimiter: &str,
 ) -> PyResult<u64> {
-    let inner = slice(&inner)?;
+    let inner = slice(&inner);
     let (one, two) = (positions(&left)?, positions(&right)?);
     let write = texts(keys, right_values, pair_delimiter, delimiter);
     py.detach(|| cat_bytes(&one, inner, &two, write))
@@ -167,7 +167,7 @@ fn positions<'a>(matrix: &'a Matrix<'_>) -> PyResult<View<'a, u32>> {
             "values: positions in a dictionary are needed",
         ));
     };
-    matrix.view(values.as_slice()?)
+    matrix.view(values.as_slice())
 }
 
 fn texts<'a>(

@@ -1,11 +1,12 @@
 //! Keys and texts as Python hands them over.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use ostrakon_assoc::keys::{Keys, Text, build_numbers};
 use ostrakon_assoc::{Error, Result};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+
+use crate::arrays::Items;
 
 /// One list of keys: what the user calls it, and where its items are.
 pub(super) struct Source<'py> {
@@ -15,14 +16,14 @@ pub(super) struct Source<'py> {
 
 enum Kind<'py> {
     /// NumPy `U`, as code points.
-    Utf32(PyReadonlyArray2<'py, u32>),
+    Utf32(Items<'py, u32>),
     /// NumPy `S`.
-    Fixed(PyReadonlyArray2<'py, u8>),
+    Fixed(Items<'py, u8>),
     /// Arrow's large strings.
-    Buffer(PyReadonlyArray1<'py, u8>, PyReadonlyArray1<'py, i64>),
+    Buffer(Items<'py, u8>, Items<'py, i64>),
     /// A Python list, copied while the lock is held.
     List(Text),
-    Numbers(PyReadonlyArray1<'py, i64>),
+    Numbers(Items<'py, i64>),
 }
 
 /// A source without anything of Python's, for threads.
@@ -49,8 +50,8 @@ impl<'py> FromPyObject<'_, 'py> for Source<'py> {
         let kind: String = object.get_item(1)?.extract()?;
         let data = object.get_item(2)?;
         let kind = match kind.as_str() {
-            "utf32" => Kind::Utf32(data.extract()?),
-            "fixed" => Kind::Fixed(data.extract()?),
+            "utf32" => Kind::Utf32(Items::of_cells(data.as_borrowed())?),
+            "fixed" => Kind::Fixed(Items::of_cells(data.as_borrowed())?),
             "buffer" => Kind::Buffer(data.extract()?, object.get_item(3)?.extract()?),
             "list" => Kind::List(text_of_list(&argument, data.cast::<PyList>()?)?),
             "numbers" => Kind::Numbers(data.extract()?),
@@ -65,14 +66,14 @@ impl<'py> FromPyObject<'_, 'py> for Source<'py> {
 }
 
 impl Source<'_> {
-    pub(super) fn plain(&self) -> PyResult<Plain<'_>> {
-        Ok(match &self.kind {
-            Kind::Utf32(array) => Plain::Utf32(array.as_slice()?, array.as_array().ncols()),
-            Kind::Fixed(array) => Plain::Fixed(array.as_slice()?, array.as_array().ncols()),
-            Kind::Buffer(bytes, offsets) => Plain::Buffer(bytes.as_slice()?, offsets.as_slice()?),
+    pub(super) fn plain(&self) -> Plain<'_> {
+        match &self.kind {
+            Kind::Utf32(array) => Plain::Utf32(array.as_slice(), array.width),
+            Kind::Fixed(array) => Plain::Fixed(array.as_slice(), array.width),
+            Kind::Buffer(bytes, offsets) => Plain::Buffer(bytes.as_slice(), offsets.as_slice()),
             Kind::List(text) => Plain::List(text),
-            Kind::Numbers(numbers) => Plain::Numbers(numbers.as_slice()?),
-        })
+            Kind::Numbers(numbers) => Plain::Numbers(numbers.as_slice()),
+        }
     }
 }
 

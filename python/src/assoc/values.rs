@@ -1,19 +1,19 @@
 //! Matrices as Python hands them over: `(starts, columns, values, width)`.
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
 use ostrakon_assoc::csr::{Condensed, Value, View};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::source::to_python;
+use crate::arrays::{Close, Item, Items};
 
 /// Values of one of the kinds that kernels know; NumPy kinds are turned into these in Python.
 pub(super) enum Values<'py> {
-    Float(PyReadonlyArray1<'py, f64>),
-    Int(PyReadonlyArray1<'py, i64>),
-    Bool(PyReadonlyArray1<'py, bool>),
-    Position(PyReadonlyArray1<'py, u32>),
+    Float(Items<'py, f64>),
+    Int(Items<'py, i64>),
+    Bool(Items<'py, bool>),
+    Position(Items<'py, u32>),
 }
 
 impl<'py> FromPyObject<'_, 'py> for Values<'py> {
@@ -39,8 +39,8 @@ impl<'py> FromPyObject<'_, 'py> for Values<'py> {
 /// A matrix of Python's.
 #[derive(FromPyObject)]
 pub(super) struct Matrix<'py>(
-    PyReadonlyArray1<'py, u32>,
-    PyReadonlyArray1<'py, u32>,
+    Items<'py, u32>,
+    Items<'py, u32>,
     pub(super) Values<'py>,
     usize,
 );
@@ -48,7 +48,7 @@ pub(super) struct Matrix<'py>(
 impl Matrix<'_> {
     /// The matrix with these values, which were taken out of it.
     pub(super) fn view<'a, T>(&'a self, values: &'a [T]) -> PyResult<View<'a, T>> {
-        View::new(self.0.as_slice()?, self.1.as_slice()?, values, self.3)
+        View::new(self.0.as_slice(), self.1.as_slice(), values, self.3)
             .map_err(|error| to_python("matrix", &error))
     }
 }
@@ -58,19 +58,19 @@ macro_rules! with_values {
     ($values:expr, $slice:ident => $run:expr) => {
         match $values {
             $crate::assoc::values::Values::Float(array) => {
-                let $slice = array.as_slice()?;
+                let $slice = array.as_slice();
                 $run
             }
             $crate::assoc::values::Values::Int(array) => {
-                let $slice = array.as_slice()?;
+                let $slice = array.as_slice();
                 $run
             }
             $crate::assoc::values::Values::Bool(array) => {
-                let $slice = array.as_slice()?;
+                let $slice = array.as_slice();
                 $run
             }
             $crate::assoc::values::Values::Position(array) => {
-                let $slice = array.as_slice()?;
+                let $slice = array.as_slice();
                 $run
             }
         }
@@ -85,14 +85,14 @@ macro_rules! with_numbers {
                 $crate::assoc::values::Values::Float(left),
                 $crate::assoc::values::Values::Float(right),
             ) => {
-                let ($one, $two) = (left.as_slice()?, right.as_slice()?);
+                let ($one, $two) = (left.as_slice(), right.as_slice());
                 $run
             }
             (
                 $crate::assoc::values::Values::Int(left),
                 $crate::assoc::values::Values::Int(right),
             ) => {
-                let ($one, $two) = (left.as_slice()?, right.as_slice()?);
+                let ($one, $two) = (left.as_slice(), right.as_slice());
                 $run
             }
             _ => {
@@ -107,18 +107,18 @@ macro_rules! with_numbers {
 pub(super) use {with_numbers, with_values};
 
 /// `(starts, columns, values, rows left or None, columns left or None)`.
-pub(super) fn condensed<T: Value + numpy::Element>(
+pub(super) fn condensed<T: Value + Item>(
     py: Python<'_>,
     result: ostrakon_assoc::Result<Condensed<T>>,
 ) -> PyResult<Bound<'_, PyTuple>> {
     let result = result.map_err(|error| to_python("result", &error))?;
     let (starts, columns, values) = result.matrix.into_parts();
     (
-        starts.into_pyarray(py),
-        columns.into_pyarray(py),
-        values.into_pyarray(py),
-        result.rows.map(|rows| rows.into_pyarray(py)),
-        result.columns.map(|columns| columns.into_pyarray(py)),
+        starts.into_closed(py),
+        columns.into_closed(py),
+        values.into_closed(py),
+        result.rows.map(|rows| rows.into_closed(py)),
+        result.columns.map(|columns| columns.into_closed(py)),
     )
         .into_pyobject(py)
 }

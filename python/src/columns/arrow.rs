@@ -90,11 +90,11 @@ fn chunk(name: &str, array: &ArrayRef, before: usize) -> Result<Chunk> {
         DataType::UInt64 => integers::<UInt64Type>(array),
         DataType::Float32 => {
             let numbers = array.as_primitive::<Float32Type>().values();
-            return floats(name, numbers.iter().copied(), before);
+            floats(name, numbers, before)?
         }
         DataType::Float64 => {
             let numbers = array.as_primitive::<Float64Type>().values();
-            return floats(name, numbers.iter().copied(), before);
+            floats(name, numbers, before)?
         }
         other => {
             return Err(Error::invalid(format!(
@@ -125,26 +125,40 @@ fn integers<T: ArrowPrimitiveType>(array: &ArrayRef) -> Chunk
 where
     T::Native: itoa::Integer,
 {
-    of_integers(array.as_primitive::<T>().values().iter().copied())
+    let numbers = array.as_primitive::<T>().values();
+    let mut collector = Collector::with_capacity(numbers.len(), numbers.len() * 8);
+    push_integers(numbers.iter().copied(), &mut collector);
+    collector.finish()
 }
 
 /// Integers in decimal.
-pub(super) fn of_integers<I: itoa::Integer>(numbers: impl ExactSizeIterator<Item = I>) -> Chunk {
-    let mut collector = Collector::with_capacity(numbers.len(), numbers.len() * 8);
+pub(super) fn push_integers<I: itoa::Integer>(
+    numbers: impl Iterator<Item = I>,
+    collector: &mut Collector,
+) {
     let mut buffer = itoa::Buffer::new();
     for number in numbers {
         collector.push(buffer.format(number).as_bytes());
     }
-    collector.finish()
 }
 
-/// Floating-point numbers as the shortest text that reads back as the same number.
-pub(super) fn floats<F: Into<f64> + std::fmt::Debug + Copy>(
+fn floats<F: Into<f64> + std::fmt::Debug + Copy>(
     name: &str,
-    numbers: impl ExactSizeIterator<Item = F>,
+    numbers: &[F],
     before: usize,
 ) -> Result<Chunk> {
     let mut collector = Collector::with_capacity(numbers.len(), numbers.len() * 10);
+    push_floats(name, numbers.iter().copied(), before, &mut collector)?;
+    Ok(collector.finish())
+}
+
+/// Floating-point numbers as the shortest text that reads back as the same number.
+pub(super) fn push_floats<F: Into<f64> + std::fmt::Debug + Copy>(
+    name: &str,
+    numbers: impl Iterator<Item = F>,
+    before: usize,
+    collector: &mut Collector,
+) -> Result<()> {
     for (at, number) in numbers.enumerate() {
         if number.into().is_nan() {
             return Err(missing(name, before + at));
@@ -153,5 +167,5 @@ pub(super) fn floats<F: Into<f64> + std::fmt::Debug + Copy>(
         let _ = write!(collector.data, "{number:?}");
         collector.end();
     }
-    Ok(collector.finish())
+    Ok(())
 }

@@ -1,135 +1,107 @@
-//! NumPy arrays, read through their array interface (version 3): the stable interface of Python has no
-//! buffers before 3.11, and linking NumPy's own would tie the wheel to its versions.
-//!
-//! <https://numpy.org/doc/stable/reference/arrays.interface.html>
+//! NumPy arrays of one dimension, in blocks: a block is copied while the interpreter's lock is held and
+//! turned into bytes without it, so that nobody writes to what is read.
 
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use ostrakon_cell::Error;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use super::arrow;
-use super::column::{Chunk, Collector, Column};
+use super::column::{Collector, Column};
+use crate::arrays::{append_bytes, untyped};
 use crate::errors::IntoPython;
+
+/// Bytes copied at once.
+const BLOCK_BYTES: usize = 4 << 20;
 
 /// A one-dimensional array of the machine's byte order.
 struct Array<'py> {
+    array: Bound<'py, PyUntypedArray>,
+    form: Form,
+    len: usize,
+}
+
+/// What an item is.
+#[derive(Clone, Copy)]
+struct Form {
     kind: char,
     item_bytes: usize,
-    unit: String,
-    address: usize,
-    stride: isize,
-    len: usize,
-    /// Keeps the memory alive.
-    owner: Bound<'py, PyAny>,
 }
 
 impl<'py> Array<'py> {
     /// The array, or `None` when the object is none; `Err` when its form is not one we read.
     fn of(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
-        // Arrays of strings of variable width have no such interface.
-        let Ok(interface) = object.getattr("__array_interface__") else {
+        let Some(array) = untyped(object)? else {
             return Ok(None);
         };
-        let interface = interface.cast_into::<PyDict>()?;
-        let get = |key: &str| -> PyResult<Bound<'py, PyAny>> {
-            interface
-                .get_item(key)?
-                .ok_or_else(|| pyo3::exceptions::PyTypeError::new_err(format!("no {key}")))
-        };
-        let shape: Vec<usize> = get("shape")?.extract()?;
-        let &[len] = shape.as_slice() else {
+        let &[len] = array.shape() else {
             return Err(Error::invalid(format!(
                 "`{name}` is an array of {} dimensions and takes one: use ravel()",
-                shape.len()
+                array.ndim()
             ))
             .with("argument", name))
             .into_python();
         };
-        let type_string: String = get("typestr")?.extract()?;
-        let mut characters = type_string.chars();
-        let order = characters.next().unwrap_or('|');
-        let kind = characters.next().unwrap_or('V');
-        let rest = characters.as_str();
-        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (bytes, unit) = rest.split_at(digits);
-        let native = if cfg!(target_endian = "little") {
-            '<'
-        } else {
-            '>'
-        };
+        if array.get_type().name()? == "MaskedArray" {
+            return Err(Error::invalid(format!(
+                "`{name}` is a masked array: pass compressed() or filled(), so that it is said what \
+                 becomes of masked items; nothing was written"
+            ))
+            .with("argument", name))
+            .into_python();
+        }
+        let dtype = array.dtype();
+        let kind = char::from(dtype.kind());
         // Strings of variable width and objects are read as what they hold.
         if !matches!(kind, 'S' | 'U' | 'b' | 'i' | 'u' | 'f' | 'c' | 'M') {
             return Ok(None);
         }
-        if order != '|' && order != native {
-            let dtype = object
-                .getattr("dtype")?
-                .call_method1("newbyteorder", ("=",))?;
+        if dtype.is_native_byteorder() == Some(false) {
+            let dtype = dtype.call_method1("newbyteorder", ("=",))?;
             return Self::of(name, &object.call_method1("astype", (dtype,))?);
         }
-        // Text is counted in characters of four bytes.
-        let item_bytes = bytes.parse().unwrap_or(0) * if kind == 'U' { 4 } else { 1 };
-        let (address, _): (usize, bool) = get("data")?.extract()?;
-        let strides = interface.get_item("strides")?.filter(|s| !s.is_none());
-        let stride = match strides {
-            None => item_bytes as isize,
-            Some(strides) => strides.extract::<(isize,)>()?.0,
-        };
+        let item_bytes = dtype.itemsize();
         Ok(Some(Self {
-            kind,
-            item_bytes,
-            unit: unit.trim_matches(['[', ']']).to_owned(),
-            address,
-            stride,
+            array,
+            form: Form { kind, item_bytes },
             len,
-            owner: object.clone(),
         }))
     }
 
-    fn view(&self) -> View {
-        View {
-            address: self.address,
-            stride: self.stride,
-            item_bytes: self.item_bytes,
-            len: self.len,
-        }
-    }
-}
-
-/// Where the items lie. The array that owns them must be held while this is used, and nobody may
-/// write to it meanwhile, as for every function that works without the interpreter's lock.
-#[derive(Clone, Copy)]
-struct View {
-    address: usize,
-    stride: isize,
-    item_bytes: usize,
-    len: usize,
-}
-
-impl View {
-    fn item(&self, at: usize) -> &[u8] {
-        let offset = self.stride * at as isize;
-        let address = self.address.wrapping_add_signed(offset) as *const u8;
-        #[expect(unsafe_code, reason = "the interface gives the address of the items")]
-        // SAFETY: `at` is below the length, so that the item lies in the array's memory, which its
-        // owner keeps alive; items are plain bytes.
-        unsafe {
-            std::slice::from_raw_parts(address, self.item_bytes)
-        }
-    }
-
-    fn items(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        (0..self.len).map(|at| self.item(at))
-    }
-
-    fn numbers<const N: usize, T>(
+    /// Gives `visit` the items in blocks: the first item's position, and their bytes.
+    fn each_block(
         &self,
-        read: impl Fn([u8; N]) -> T,
-    ) -> impl ExactSizeIterator<Item = T> {
-        // The size was checked by the caller's choice of type.
-        self.items()
-            .map(move |item| read(item.try_into().unwrap_or([0; N])))
+        name: &str,
+        mut visit: impl FnMut(usize, &[u8]) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let py = self.array.py();
+        let width = self.form.item_bytes;
+        let count = (BLOCK_BYTES / width.max(1)).max(1);
+        let mut block = Vec::with_capacity(count.min(self.len) * width);
+        for from in (0..self.len).step_by(count) {
+            let to = (from + count).min(self.len);
+            block.clear();
+            if append_bytes(&self.array, (from, to), width, &mut block).is_none() {
+                return Err(Error::invalid(format!(
+                    "`{name}` got another shape or type while it was read: give each thread an array \
+                     of its own; nothing was written"
+                ))
+                .with("argument", name))
+                .into_python();
+            }
+            py.detach(|| visit(from, &block)).into_python()?;
+            py.check_signals()?;
+        }
+        Ok(())
     }
+}
+
+/// The numbers in a block.
+fn numbers<const N: usize, T>(
+    block: &[u8],
+    read: impl Fn([u8; N]) -> T,
+) -> impl ExactSizeIterator<Item = T> {
+    let (items, _) = block.as_chunks::<N>();
+    items.iter().map(move |item| read(*item))
 }
 
 /// An array as a column; `None` when the object is no array, or one of Python objects.
@@ -140,61 +112,72 @@ pub(super) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<C
     if array.len == 0 {
         return Ok(None);
     }
-    let (kind, view) = (array.kind, array.view());
-    let chunk = object
-        .py()
-        .detach(|| chunk(name, kind, view))
-        .into_python()?;
-    drop(array.owner);
-    Ok(Some(Column::of_chunks(vec![chunk])))
+    let (form, len) = (array.form, array.len);
+    // Text has four bytes a character.
+    let item_bytes = match form.kind {
+        'U' => form.item_bytes / 4,
+        'b' => 5,
+        'f' => 10,
+        _ => form.item_bytes,
+    };
+    let mut collector = Collector::with_capacity(len, len * item_bytes);
+    if form.item_bytes == 0 {
+        (0..len).for_each(|_| collector.end());
+    }
+    array.each_block(name, |from, block| {
+        push(name, form, (from, block), &mut collector)
+    })?;
+    Ok(Some(Column::of_chunks(vec![collector.finish()])))
 }
 
-fn chunk(name: &str, kind: char, view: View) -> Result<Chunk, Error> {
-    Ok(match (kind, view.item_bytes) {
-        ('S', _) => {
-            let mut collector = Collector::with_capacity(view.len, view.len * view.item_bytes);
-            for item in view.items() {
-                let end = item
-                    .iter()
-                    .rposition(|byte| *byte != 0)
-                    .map_or(0, |at| at + 1);
-                collector.push(item.get(..end).unwrap_or_default());
+/// Appends the items of a block.
+fn push(
+    name: &str,
+    form: Form,
+    (from, block): (usize, &[u8]),
+    out: &mut Collector,
+) -> Result<(), Error> {
+    match (form.kind, form.item_bytes) {
+        ('S' | 'U', 0) => {}
+        ('S', width) => {
+            for item in block.chunks_exact(width) {
+                let last = item.iter().rposition(|byte| *byte != 0);
+                out.push(item.get(..last.map_or(0, |at| at + 1)).unwrap_or_default());
             }
-            collector.finish()
         }
-        ('U', _) => return text(name, view),
-        ('b', 1) => {
-            let mut collector = Collector::with_capacity(view.len, view.len * 5);
-            for item in view.items() {
-                collector.push(arrow::truth(item != [0]));
-            }
-            collector.finish()
-        }
-        ('i', 1) => arrow::of_integers(view.numbers(i8::from_ne_bytes)),
-        ('i', 2) => arrow::of_integers(view.numbers(i16::from_ne_bytes)),
-        ('i', 4) => arrow::of_integers(view.numbers(i32::from_ne_bytes)),
-        ('i', 8) => arrow::of_integers(view.numbers(i64::from_ne_bytes)),
-        ('u', 1) => arrow::of_integers(view.numbers(u8::from_ne_bytes)),
-        ('u', 2) => arrow::of_integers(view.numbers(u16::from_ne_bytes)),
-        ('u', 4) => arrow::of_integers(view.numbers(u32::from_ne_bytes)),
-        ('u', 8) => arrow::of_integers(view.numbers(u64::from_ne_bytes)),
-        ('f', 4) => return arrow::floats(name, view.numbers(f32::from_ne_bytes), 0),
-        ('f', 8) => return arrow::floats(name, view.numbers(f64::from_ne_bytes), 0),
-        _ => {
+        ('U', width) => push_text(name, (from, block), width, out)?,
+        ('b', 1) => block
+            .iter()
+            .for_each(|byte| out.push(arrow::truth(*byte != 0))),
+        ('i', 1) => arrow::push_integers(numbers(block, i8::from_ne_bytes), out),
+        ('i', 2) => arrow::push_integers(numbers(block, i16::from_ne_bytes), out),
+        ('i', 4) => arrow::push_integers(numbers(block, i32::from_ne_bytes), out),
+        ('i', 8) => arrow::push_integers(numbers(block, i64::from_ne_bytes), out),
+        ('u', 1) => arrow::push_integers(numbers(block, u8::from_ne_bytes), out),
+        ('u', 2) => arrow::push_integers(numbers(block, u16::from_ne_bytes), out),
+        ('u', 4) => arrow::push_integers(numbers(block, u32::from_ne_bytes), out),
+        ('u', 8) => arrow::push_integers(numbers(block, u64::from_ne_bytes), out),
+        ('f', 4) => arrow::push_floats(name, numbers(block, f32::from_ne_bytes), from, out)?,
+        ('f', 8) => arrow::push_floats(name, numbers(block, f64::from_ne_bytes), from, out)?,
+        (kind, bytes) => {
             return Err(Error::invalid(format!(
-                "`{name}` is a NumPy array of kind {kind}{}, which has no form as bytes: convert \
-                 it to str, bytes or a number",
-                view.item_bytes
+                "`{name}` is a NumPy array of kind {kind}{bytes}, which has no form as bytes: convert \
+                 it to str, bytes or a number"
             ))
             .with("argument", name));
         }
-    })
+    }
+    Ok(())
 }
 
 /// Fixed-width text, four bytes a character, filled with zeros at the end.
-fn text(name: &str, view: View) -> Result<Chunk, Error> {
-    let mut collector = Collector::with_capacity(view.len, view.len * view.item_bytes / 4);
-    for (at, item) in view.items().enumerate() {
+fn push_text(
+    name: &str,
+    (from, block): (usize, &[u8]),
+    width: usize,
+    out: &mut Collector,
+) -> Result<(), Error> {
+    for (at, item) in block.chunks_exact(width).enumerate() {
         let (characters, _) = item.as_chunks::<4>();
         let end = characters
             .iter()
@@ -203,18 +186,18 @@ fn text(name: &str, view: View) -> Result<Chunk, Error> {
         for character in characters.iter().take(end) {
             let code = u32::from_ne_bytes(*character);
             if code < 0x80 {
-                collector.data.push(code as u8);
+                out.data.push(code as u8);
             } else if let Some(character) = char::from_u32(code) {
                 let mut buffer = [0; 4];
                 let bytes = character.encode_utf8(&mut buffer).as_bytes();
-                collector.data.extend_from_slice(bytes);
+                out.data.extend_from_slice(bytes);
             } else {
-                return Err(no_text(name, at));
+                return Err(no_text(name, from + at));
             }
         }
-        collector.end();
+        out.end();
     }
-    Ok(collector.finish())
+    Ok(())
 }
 
 pub(super) fn no_text(name: &str, at: usize) -> Error {
@@ -230,26 +213,31 @@ pub(super) fn stamps(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<i64>>> {
     let Some(array) = Array::of("timestamp", object)? else {
         return Ok(None);
     };
-    let view = array.view();
-    let convert = |scale: fn(i64) -> i64| -> PyResult<Option<Vec<i64>>> {
-        let stamps: Vec<i64> = view.numbers(i64::from_ne_bytes).collect();
-        // NaT is the smallest number.
-        if array.kind == 'M'
-            && let Some(at) = stamps.iter().position(|stamp| *stamp == i64::MIN)
-        {
-            return Err(super::stamps::missing(at)).into_python();
-        }
-        Ok(Some(stamps.into_iter().map(scale).collect()))
-    };
-    match (array.kind, array.item_bytes, array.unit.as_str()) {
-        ('i', 8, _) | ('M', 8, "ms") => convert(|stamp| stamp),
-        ('M', 8, "s") => convert(|stamp| stamp.saturating_mul(1000)),
-        ('M', 8, "us") => convert(|stamp| stamp.div_euclid(1000)),
-        ('M', 8, "ns") => convert(|stamp| stamp.div_euclid(1_000_000)),
+    let Form { kind, item_bytes } = array.form;
+    // As in `<M8[ms]`.
+    let form: String = array.array.dtype().getattr("str")?.extract()?;
+    let unit = form.split(['[', ']']).nth(1).unwrap_or_default();
+    let scale: fn(i64) -> i64 = match (kind, item_bytes, unit) {
+        ('i', 8, _) | ('M', 8, "ms") => |stamp| stamp,
+        ('M', 8, "s") => |stamp| stamp.saturating_mul(1000),
+        ('M', 8, "us") => |stamp| stamp.div_euclid(1000),
+        ('M', 8, "ns") => |stamp| stamp.div_euclid(1_000_000),
         ('i' | 'u' | 'M', _, _) => {
-            let wider = if array.kind == 'M' { "M8[ms]" } else { "i8" };
-            stamps(&object.call_method1("astype", (wider,))?)
+            let wider = if kind == 'M' { "M8[ms]" } else { "i8" };
+            return stamps(&object.call_method1("astype", (wider,))?);
         }
-        _ => Ok(None),
-    }
+        _ => return Ok(None),
+    };
+    let mut stamps = Vec::with_capacity(array.len);
+    array.each_block("timestamp", |_, block| {
+        for stamp in numbers(block, i64::from_ne_bytes) {
+            // NaT is the smallest number.
+            if kind == 'M' && stamp == i64::MIN {
+                return Err(super::stamps::missing(stamps.len()));
+            }
+            stamps.push(scale(stamp));
+        }
+        Ok(())
+    })?;
+    Ok(Some(stamps))
 }

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
 use ostrakon_cell::Error;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyFrozenSet, PyInt, PyMapping, PySet, PyString};
 
 use super::column::{Collector, Column};
 use super::stamps::{Stamps, of_arrow};
@@ -43,6 +43,9 @@ pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> 
     } else {
         object.clone()
     };
+    if let Some(refusal) = no_column(name, &object)? {
+        return Err(refusal).into_python();
+    }
     let Ok(items) = object.try_iter() else {
         return Err(wrong(name, &object)).into_python();
     };
@@ -71,11 +74,41 @@ fn import(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<capsule::Imp
     })
 }
 
+/// Why an object that can be iterated is no column: its items have no order, or are not all there is of
+/// it, or can be counted by using them up alone.
+fn no_column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Error>> {
+    let advice = if object.cast::<PyMapping>().is_ok() {
+        "write its keys as one column and its values as another, or use put_dict"
+    } else if object.is_instance_of::<PySet>() || object.is_instance_of::<PyFrozenSet>() {
+        "its items have no order: sort them into a list"
+    } else if object.hasattr("__next__")? {
+        "it can be read once only: make a list of it"
+    } else {
+        return Ok(None);
+    };
+    let class = class_of(object);
+    Ok(Some(
+        Error::invalid(format!(
+            "`{name}` is a {class}, which is no column: {advice}; nothing was written"
+        ))
+        .with("argument", name),
+    ))
+}
+
+fn class_of(object: &Bound<'_, PyAny>) -> String {
+    let class = object.get_type().name();
+    class.map_or_else(|_| "?".to_owned(), |class| class.to_string())
+}
+
 fn wrong(name: &str, object: &Bound<'_, PyAny>) -> Error {
-    let class = object.get_type();
-    let class = class
-        .name()
-        .map_or_else(|_| "?".to_owned(), |class| class.to_string());
+    if object.is_none() {
+        return Error::invalid(format!(
+            "`{name}` is None, which has no form as bytes: leave the argument out, or pass b\"\" for \
+             an empty one; nothing was written"
+        ))
+        .with("argument", name);
+    }
+    let class = class_of(object);
     Error::invalid(format!(
         "`{name}` takes str, bytes or numbers, one for all or a column of them (a list, a NumPy \
          array, anything with Arrow's interface), not {class}"
@@ -85,6 +118,26 @@ fn wrong(name: &str, object: &Bound<'_, PyAny>) -> Error {
 
 /// Appends a single value; `false` when it is none.
 fn append(name: &str, item: &Bound<'_, PyAny>, at: usize, out: &mut Collector) -> PyResult<bool> {
+    if append_python(name, item, at, out)? {
+        return Ok(true);
+    }
+    // A NumPy scalar is none of Python's numbers; an array of one dimension is no scalar.
+    if item.hasattr("dtype")? && item.hasattr("item")? && item.hasattr("ndim")? {
+        if item.getattr("ndim")?.extract::<usize>()? > 0 {
+            return Ok(false);
+        }
+        return append_python(name, &item.call_method0("item")?, at, out);
+    }
+    Ok(false)
+}
+
+/// Appends a value of Python's own types; `false` when it is none.
+fn append_python(
+    name: &str,
+    item: &Bound<'_, PyAny>,
+    at: usize,
+    out: &mut Collector,
+) -> PyResult<bool> {
     if let Ok(text) = item.cast::<PyString>() {
         match text.to_str() {
             Ok(text) => out.push(text.as_bytes()),
@@ -102,12 +155,6 @@ fn append(name: &str, item: &Bound<'_, PyAny>, at: usize, out: &mut Collector) -
             return Err(arrow::missing(name, at)).into_python();
         }
         out.push(format!("{number:?}").as_bytes());
-    } else if item.hasattr("__array_interface__")? && item.hasattr("item")? {
-        // A NumPy scalar is none of Python's numbers; an array of one dimension is no scalar.
-        if item.getattr("ndim")?.extract::<usize>()? > 0 {
-            return Ok(false);
-        }
-        return append(name, &item.call_method0("item")?, at, out);
     } else {
         return Ok(false);
     }
