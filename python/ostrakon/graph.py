@@ -22,7 +22,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ostrakon import _native
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.assoc.items import split_delimited
+from ostrakon.errors import InvalidArgumentError, NotFoundError
+from ostrakon.ranges import Range
+from ostrakon.table import _auths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from ostrakon.assoc import Assoc
     from ostrakon.ranges import Bytes
     from ostrakon.store import Store
+    from ostrakon.table import Table
 
 __all__ = [
     "Bfs",
@@ -236,6 +240,9 @@ def bfs(
 ) -> Bfs:
     """Searches breadth first, `steps` steps from the vertices `start`.
 
+    `start` is a vertex, a list or array of them, or a delimiter string (`"a,b,"`). One that the
+    graph does not have raises `NotFoundError`. Whether it is the end of an edge is looked up in the
+    transposed table (`transpose`, or the name with a T behind it) and not checked without one.
     With the degree table `degrees` a step goes on from vertices with a degree within the limits.
     `revisit` goes on again from vertices reached again, as D4M does. The edges of all steps
     (`union`) or of the last are added to `result`, or returned with `collect`.
@@ -255,7 +262,10 @@ def bfs(
         "revisit": revisit,
         "outputs": (result, result_transpose, collect),
     }
+    if isinstance(start, str):
+        start = split_delimited(start)
     context = _context(auths, visibility, memory_bytes, None)
+    _check_vertices(store, (form, table, transpose), start, auths)
     found = _native.graph_search(store._native, context, start, search)
     vertices = _keys(found.pop("vertices"))
     last = np.frombuffer(found.pop("last"), np.uint32)
@@ -265,6 +275,58 @@ def bfs(
         vertices=vertices,
         **_outcome(found),
     )
+
+
+def _check_vertices(
+    store: Store, graph: tuple[str, str, str | None], vertices: Any, auths: Any
+) -> None:
+    """Raises for vertices that are at neither end of an edge, if that can be looked up."""
+    form, name, transpose = graph
+    if name not in store:
+        return  # The search says so.
+    table = store.table(name)
+    transpose = transpose or f"{name}T"
+    turned = store.table(transpose) if transpose in store else None
+    if form != "single" and turned is None:
+        return
+
+    def rows(where: Table, names: list[bytes]) -> set[bytes]:
+        found = where.scan(names, auths=auths, fields=["row"], text=False)
+        return {row for batch in found for (row,) in batch.tuples()}
+
+    left = {key if isinstance(key, bytes) else str(key).encode() for key in _listed(vertices)}
+    if form == "single":
+        # A row of degrees, or of an edge.
+        left -= rows(table, sorted(left))
+        left = {
+            key
+            for key in left
+            if not table.scan(Range.prefix(key + b"|"), auths=auths, limit=1).count()
+        }
+    elif form == "incidence" and turned is not None:
+        for prefix in (b"Out|", b"In|"):
+            found = rows(turned, sorted(prefix + key for key in left))
+            left -= {row[len(prefix) :] for row in found}
+    elif turned is not None:
+        left -= rows(table, sorted(left))
+        left -= rows(turned, sorted(left)) if left else set()
+    if left:
+        named = ", ".join(key.decode(errors="replace") for key in sorted(left)[:5])
+        raise NotFoundError(
+            f"`start`: the graph {name!r} has no vertex {named}: no edge begins or ends there that "
+            "may be seen",
+            {"argument": "start", "table": name},
+        )
+
+
+def _listed(vertices: Any) -> list[Any]:
+    if isinstance(vertices, (str, bytes, int, float)):
+        return [vertices]
+    for method in ("tolist", "to_pylist", "to_list"):
+        if hasattr(vertices, method):
+            listed = getattr(vertices, method)()
+            return listed if isinstance(listed, list) else [listed]
+    return list(vertices)
 
 
 def table_mult(
@@ -520,10 +582,8 @@ def _context(
     memory_bytes: int | None,
     threads: int | None,
 ) -> dict[str, Any]:
-    if isinstance(auths, (str, bytes)):
-        auths = [auths]
     return {
-        "auths": None if auths is None else list(auths),
+        "auths": _auths(auths),
         "visibility": visibility,
         "memory_bytes": memory_bytes,
         "threads": threads,

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from ostrakon._native import write_sorted_file as _write
-from ostrakon.writer import columns_of
+from ostrakon.writer import columns_of, entries_of
 
 __all__ = ["write_sorted_file", "write_sorted_frame"]
 
@@ -44,7 +44,7 @@ def write_sorted_file(
     """
     return _write(
         path,
-        columns_of(
+        entries_of(
             row=row,
             qualifier=qualifier,
             value=value,

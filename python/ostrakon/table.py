@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from ostrakon.iterators import SCOPES, IteratorSetting
 from ostrakon.progress import Progress
 from ostrakon.ranges import Bytes, native_ranges
 from ostrakon.scan import FIELDS, Scan
-from ostrakon.writer import Writer, columns_of
+from ostrakon.writer import Writer, columns_of, entries_of
 
 __all__ = ["ImportReport", "Table", "Tablet"]
 
@@ -38,12 +39,28 @@ class ImportReport(NamedTuple):
     files_left: int
 
 
+_BETWEEN_NAMES = ",;|& \t\n"
+
+
 def _auths(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
     if auths is None:
         return None
     if isinstance(auths, (str, bytes)):
-        return [auths]
+        return [_one_name(auths)]
     return list(auths)
+
+
+def _one_name(name: Bytes) -> Bytes:
+    """One authorization, which is no list of them and no expression."""
+    text = name.decode(errors="replace") if isinstance(name, bytes) else name
+    if any(sign in text for sign in _BETWEEN_NAMES):
+        names = [part.strip() for part in re.split("[,;|&\\s]+", text) if part.strip()]
+        raise InvalidArgumentError(
+            f"`auths` is one text, {text!r}: give a list of names, {names!r}, or [{text!r}] if one "
+            "name is spelled so",
+            {"argument": "auths"},
+        )
+    return name
 
 
 def _column(column: Bytes | Sequence[Bytes]) -> tuple[Bytes, Bytes | None]:
@@ -55,6 +72,19 @@ def _column(column: Bytes | Sequence[Bytes]) -> tuple[Bytes, Bytes | None]:
         f"`columns` takes families and pairs (family, qualifier), not {column!r}",
         {"argument": "columns"},
     )
+
+
+def _several(columns: Any) -> Any:
+    if isinstance(columns, (str, bytes)):
+        return [columns]
+    pair = isinstance(columns, tuple) and len(columns) == 2
+    if pair and all(isinstance(part, (str, bytes)) for part in columns):
+        raise InvalidArgumentError(
+            f"`columns` is {columns!r}, a family and a qualifier or two families: write "
+            f"[{columns!r}] for one column, {list(columns)!r} for two families",
+            {"argument": "columns"},
+        )
+    return columns
 
 
 class Table:
@@ -163,7 +193,7 @@ class Table:
         first. Without `timestamp` entries get the present time.
         """
         return self._native.bulk_import(
-            columns_of(
+            entries_of(
                 row=row,
                 qualifier=qualifier,
                 value=value,
@@ -244,8 +274,7 @@ class Table:
                     {"argument": "fields"},
                 )
         made, rows = native_ranges(ranges)
-        if isinstance(columns, (str, bytes)):
-            columns = [columns]
+        columns = _several(columns)
         argument = {
             "ranges": made,
             "rows": rows,

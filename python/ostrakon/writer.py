@@ -37,6 +37,18 @@ def columns_of(
     return {**columns, "frame": frame, "names": names, "delete": delete}
 
 
+def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
+    """The same for columns of a call; `None` stands for nothing but a timestamp."""
+    for name, column in given.items():
+        if column is None and name != "timestamp":
+            raise InvalidArgumentError(
+                f'`{name}` is None, which has no form as bytes: leave it out, or give b"" for an '
+                "empty one; nothing was written",
+                {"argument": name},
+            )
+    return columns_of(delete=delete, **given)
+
+
 def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> dict[str, Any]:
     """A dictionary of dictionaries as columns."""
     rows: list[Any] = []
@@ -52,7 +64,7 @@ def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> d
         rows.extend([row] * len(cells))
         qualifiers.extend(cells.keys())
         values.extend(cells.values())
-    return columns_of(row=rows, qualifier=qualifiers, value=values, **given)
+    return entries_of(row=rows, qualifier=qualifiers, value=values, **given)
 
 
 class Writer:
@@ -96,7 +108,7 @@ class Writer:
         2
         """
         return self._put(
-            columns_of(
+            entries_of(
                 row=row,
                 qualifier=qualifier,
                 value=value,
@@ -164,7 +176,7 @@ class Writer:
     ) -> int:
         """Deletes columns of rows: writes a delete marker each; returns their number."""
         return self._put(
-            columns_of(
+            entries_of(
                 row=row,
                 qualifier=qualifier,
                 family=family,

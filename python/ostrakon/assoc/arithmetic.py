@@ -10,6 +10,7 @@ import numpy as np
 
 from ostrakon._native import assoc_elementwise, assoc_join, assoc_match
 from ostrakon.assoc.base import Parts, common_numbers, is_number
+from ostrakon.assoc.exact import absolute, computed, largest, scaled
 from ostrakon.assoc.items import read_items, resolve
 from ostrakon.assoc.keys import Keys, TextKeys, meet, unite
 from ostrakon.assoc.machine import MISSING, Array, inverse_map
@@ -146,7 +147,7 @@ class Arithmetic(Parts):
         return self._scaled(-1, np.multiply)
 
     def __abs__(self) -> Assoc:
-        return self._with_numbers(np.abs(self._numbers("abs()").values))
+        return self._with_numbers(absolute(self._numbers("abs()").values))
 
     def __and__(self, other: Any) -> Assoc:
         """1 where both have an entry."""
@@ -280,7 +281,13 @@ class Arithmetic(Parts):
             )
         left, right = common_numbers(self._numbers(sign), other._numbers(sign))
         aligned = Aligned(cast("Assoc", self), other, over_union)
-        result = aligned.numbers(left, right, operation, over_union)
+        one, two = largest(left.values), largest(right.values)
+        result = computed(
+            lambda left, right, drop: aligned.numbers(left, right, operation, over_union, drop),
+            left,
+            right,
+            one * two if operation == "multiply" else one + two,
+        )
         return self._condensed(aligned.row, aligned.col, None, left.values, result)
 
     def _pattern(self, other: Assoc, over_union: bool) -> Assoc:
@@ -321,9 +328,9 @@ class Arithmetic(Parts):
         return self._condensed(aligned.row, aligned.col, None, left.values, result)
 
     def _scaled(self, number: Any, function: np.ufunc) -> Assoc:
-        if np.isnan(number):
+        if number != number:  # noqa: PLR0124 - NaN, of any type and size
             raise ValueError("a number that is NaN")
-        values = function(self._numbers("a product with a number").values, number)
+        values = scaled(self._numbers("a product with a number").values, number, function)
         kind = np.int64 if values.dtype.kind in "iub" else np.float64
         return self._with_numbers(values.astype(kind))
 

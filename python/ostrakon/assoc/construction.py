@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ostrakon._native import assoc_concatenate, assoc_filter, assoc_fold, assoc_group
+from ostrakon.assoc.exact import LARGEST, largest, wrapped
 from ostrakon.assoc.items import Items, read_items, resolve
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.assoc.machine import Array, threads
-from ostrakon.assoc.matrix import Matrix, empty_matrix, matrix_of, restored
+from ostrakon.assoc.matrix import Condensed, Matrix, empty_matrix, matrix_of, restored
 from ostrakon.errors import InvalidArgumentError
 
 Parts = tuple[Keys, Keys, "TextKeys | None", Matrix]
@@ -61,6 +62,7 @@ def read_triples(row: Any, col: Any, val: Any, missing: str) -> tuple[Items, Ite
         if items.array is not None and items.array.dtype.kind == "b":
             raise TypeError(f"{items.name}: booleans are values, not keys")
     count = max(items.count for items in lists)
+    check_parts(val, lists[2].count, (lists[0].count, lists[1].count))
     if any(items.count not in (1, count) for items in lists) and not any(
         items.count == 0 for items in lists[:2]
     ):
@@ -78,6 +80,18 @@ def read_triples(row: Any, col: Any, val: Any, missing: str) -> tuple[Items, Ite
     if all(items.valid is None for items in lists):
         return lists
     return _without_gaps(lists, count, missing)
+
+
+def check_parts(val: Any, count: int, places: tuple[int, int]) -> None:
+    """Raises when a text was cut into several values of one place: all but one would be lost."""
+    if count > 1 and places == (1, 1) and isinstance(val, (str, bytes, bytearray)):
+        end = val[-1:] if isinstance(val, str) else val[-1:].decode()
+        raise InvalidArgumentError(
+            f"val: the text ends in {end!r}, which makes it a list of {count} values, but there is "
+            "one place: for one value that ends so give a list of it, [text]; for several values "
+            "of one place a list of them",
+            {"argument": "val"},
+        )
 
 
 def _without_gaps(
@@ -156,13 +170,36 @@ def fold(
     if collision not in ("min", "max", "sum", "prod", "first", "last"):
         return _fold_groups(row, col, dictionary, triples, collision, separator)
     kernel = values.view(np.int64) if stamped else values
-    starts, columns, folded, left_rows, left_cols = assoc_fold(
-        rows, cols, kernel, shape, collision, not stamped, threads()
+    starts, columns, folded, left_rows, left_cols = _folded(
+        rows, cols, kernel, shape, collision, not stamped
     )
     row = row if left_rows is None else row.take(left_rows)
     col = col if left_cols is None else col.take(left_cols)
     folded = restored(folded, values) if stamped else folded
     return _settled(row, col, dictionary, matrix_of(starts, columns, folded, len(col)))
+
+
+def _folded(
+    rows: Array,
+    cols: Array,
+    values: Array,
+    shape: tuple[int, int],
+    collision: str,
+    drop_null: bool,
+) -> Condensed:
+    """Triples folded by a kernel; sums and products that 64 bits do not hold as floats."""
+
+    def run(values: Array, drop: bool) -> Condensed:
+        return assoc_fold(rows, cols, values, shape, collision, drop, threads())
+
+    most = largest(values)
+    fits = most * len(values) <= LARGEST if collision == "sum" else most <= 1
+    if collision not in ("sum", "prod") or fits:
+        return run(values, drop_null)
+    floats = values.astype(np.float64)
+    if wrapped(run(values, False)[2], run(floats, False)[2]):
+        return run(floats, drop_null)
+    return run(values, drop_null)
 
 
 def _fold_groups(

@@ -219,6 +219,22 @@ class Assoc(
             "`(2 <= A) and (A <= 9)`: write `(2 <= A) <= 9`. For emptiness use len(A)"
         )
 
+    def __contains__(self, item: object) -> bool:
+        """Whether there is a row of this key; for `(row, col)` or `(row, col, value)`, such an
+        entry.
+
+        >>> from ostrakon import Assoc
+        >>> A = Assoc("a,", "x,", 7)
+        >>> "a" in A, "x" in A, ("a", "x") in A, ("a", "x", 8) in A
+        (True, False, True, False)
+        """
+        if not isinstance(item, tuple):
+            return self._row.find(item) is not None
+        if len(item) not in (2, 3):
+            raise TypeError(f"a row key, (row, col) or (row, col, value), not {item!r}")
+        there = self.get(*item[:2])
+        return there is not None and (len(item) == 2 or bool(there == item[2]))
+
     def find(self, order: str = "row") -> tuple[Array, Array, Array]:
         """Rows, columns and values of all entries, as arrays of one length.
 

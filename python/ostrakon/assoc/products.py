@@ -16,6 +16,7 @@ from ostrakon._native import (
 )
 from ostrakon.assoc.base import Parts, common_numbers, is_number
 from ostrakon.assoc.engines import ADDITIONS, ENGINES, MULTIPLICATIONS, Engine
+from ostrakon.assoc.exact import computed, largest
 from ostrakon.assoc.keys import TextKeys, inner_map
 from ostrakon.assoc.machine import Array
 from ostrakon.assoc.matrix import Matrix, matrix_of, python_list
@@ -107,7 +108,15 @@ class Products(Parts):
         left, right = common_numbers(self._numbers("@"), other._numbers("@"))
         inner = inner_map(self._col, other._row)
         _foresee(left, inner, right, _ENTRY_BYTES, limit_bytes, argument)
-        result = engine.multiply(left, inner, right, add, multiply)
+        one, two = largest(left.values), largest(right.values)
+        met = max(len(left.columns), 1) if add == "plus" else 1
+        result = computed(
+            lambda left, right, _: engine.multiply(left, inner, right, add, multiply),
+            left,
+            right,
+            # The larger of what one meeting gives; a sum has as many as there are entries at most.
+            max(one * two if multiply == "times" else one + two, 1) * met,
+        )
         return self._condensed(self._row, other._col, None, left.values, result)
 
     def semiring_prod(

@@ -9,6 +9,7 @@ import numpy as np
 
 from ostrakon._native import assoc_transpose
 from ostrakon.assoc.base import Parts
+from ostrakon.assoc.exact import added, total
 from ostrakon.assoc.keys import Keys, NumberKeys, TextKeys, inner_map, python_value
 from ostrakon.assoc.machine import MISSING, Array
 from ostrakon.assoc.matrix import Matrix, matrix_of, restored
@@ -190,19 +191,22 @@ class Reductions(Parts):
         val: TextKeys | None = None,
     ) -> Any:
         if axis is None:
-            return python_value(function.reduce(matrix.values)) if len(matrix.values) else empty
+            if not len(matrix.values):
+                return empty
+            adding = function is np.add
+            return python_value(total(matrix.values) if adding else function.reduce(matrix.values))
         if not len(matrix.values):
             return self
         one = NumberKeys(_ONE.copy())
         if _axis(axis) == 1:
-            sums = function.reduceat(matrix.values, matrix.starts[:-1].astype(np.int64))
+            sums = _runs(function, matrix.values, matrix.starts)
             starts = np.arange(len(self._row) + 1, dtype=np.uint32)
             columns = np.zeros(len(self._row), np.uint32)
             reduced = matrix_of(starts, columns, sums, 1)
             return self._make(self._row, one, val, reduced)._cleaned()
         starts, _, values = assoc_transpose(matrix.kernel())
         values = restored(values, matrix.values)
-        sums = function.reduceat(values, starts[:-1].astype(np.int64))
+        sums = _runs(function, values, starts)
         columns = np.arange(len(self._col), dtype=np.uint32)
         whole = np.array([0, len(columns)], np.uint32)
         reduced = matrix_of(whole, columns, sums, len(columns))
@@ -216,6 +220,11 @@ class Reductions(Parts):
         if np.asarray(values != 0).all():
             return cast("Assoc", self)
         return self._filtered(values != 0)
+
+
+def _runs(function: np.ufunc, values: Array, starts: Array) -> Array:
+    firsts = starts[:-1].astype(np.int64)
+    return added(values, firsts) if function is np.add else function.reduceat(values, firsts)
 
 
 def _axis(axis: int) -> int:

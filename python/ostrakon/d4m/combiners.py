@@ -30,7 +30,7 @@ COMBINERS: dict[str, tuple[int, str]] = {
 """Kinds of combiners. Those without `decimal` take whole numbers alone."""
 
 _WHOLE = frozenset({"sum", "min", "max"})
-_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
+_WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,40}")
 
 
 def _encode(text: str) -> str:
@@ -152,12 +152,16 @@ def refuse_other_values(
     combined = [(kind, keys) for kind, keys in listed(table, family).items() if kind in _WHOLE]
     for column, value in zip(columns, values, strict=True):
         for kind, keys in combined:
-            if (keys == ":" or _key(column) in keys) and not _WHOLE_NUMBER.fullmatch(_key(value)):
+            if (keys == ":" or _key(column) in keys) and not _is_whole(_key(value)):
                 raise InvalidArgumentError(
-                    f"val: {value!r} is no whole number, and the column {column!r} is combined by "
-                    f"{kind!r}; nothing was written",
+                    f"val: {value!r} is no whole number of 64 bits, and the column {column!r} is "
+                    f"combined by {kind!r}; nothing was written",
                     {"argument": "val"},
                 )
+
+
+def _is_whole(text: str) -> bool:
+    return bool(_WHOLE_NUMBER.fullmatch(text)) and -(2**63) <= int(text) < 2**63
 
 
 def combines_whole_numbers(table: Table, family: str) -> bool:

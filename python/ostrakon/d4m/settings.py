@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.table import _auths
 
 Bytes = str | bytes
 
@@ -49,8 +50,8 @@ class Settings:
             )
         if self.put_bytes < 1:
             raise InvalidArgumentError("`put_bytes` is below 1", {"argument": "put_bytes"})
-        if self.auths is not None and not isinstance(self.auths, (str, bytes)):
-            object.__setattr__(self, "auths", tuple(self.auths))
+        if self.auths is not None:
+            object.__setattr__(self, "auths", tuple(_auths(self.auths) or ()))
 
     @property
     def memory(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ostrakon._native import NativeColumn
 from ostrakon.assoc import Assoc
-from ostrakon.assoc.construction import number_text, texts_of_numbers
+from ostrakon.assoc.construction import check_parts, number_text, texts_of_numbers
 from ostrakon.assoc.items import split_delimited
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.errors import InvalidArgumentError
@@ -201,6 +201,7 @@ def of_triples(row: Any, col: Any, val: Any, labels: Labels, timestamp: Any) -> 
     """Lists as they come; places may repeat, and each triple is written."""
     parts = {"row": part("row", row), "col": part("col", col), "val": part("val", val)}
     counts = {name: count_of(given) for name, given in parts.items()}
+    check_parts(val, counts["val"] or 1, (counts["row"] or 1, counts["col"] or 1))
     lengths = {name: count for name, count in counts.items() if count is not None}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {count}" for name, count in lengths.items())

@@ -370,7 +370,9 @@ def test_values_that_a_combiner_cannot_add_are_refused(db: DB) -> None:
     T = db["T"]
     T.add_col_combiner("n,", "sum")
     for wrong in ("x", 1.5, "1.0", "", True):
-        with pytest.raises(InvalidArgumentError, match="is no whole number, and the column 'n'"):
+        with pytest.raises(
+            InvalidArgumentError, match="is no whole number of 64 bits, and the column 'n'"
+        ):
             T.put_triple("r,s,", "free,n,", ["anything", wrong] if wrong else [1, wrong])
         if wrong:
             with pytest.raises(InvalidArgumentError, match="combined by 'sum'"):
