@@ -118,9 +118,9 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
 class Store:
     """An open store: a directory of tables. Made by `ostrakon.open`, used as a context manager.
 
-    One process writes a store at a time; its threads share it. A process that was forked opens the
-    store anew. Every call lets other Python
-    threads run while the store works.
+    One process writes a store at a time; its threads share it, and every call lets other Python
+    threads run while the store works. It lives until it is closed, or as long as one of its tables,
+    scans or writers. A process that was forked opens a store of its own.
     """
 
     __slots__ = ("_gates", "_native", "_path")

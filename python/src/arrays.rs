@@ -117,32 +117,41 @@ impl Item for bool {
     }
 }
 
-/// The items of an array, readable without the lock: a copy, or memory that nobody can write to.
-pub(crate) struct Items<'py, T> {
-    memory: Memory<'py, T>,
+/// The items of an array, readable without the lock and on any thread: a copy, or memory that nobody can
+/// write to.
+pub(crate) struct Items<T> {
+    memory: Memory<T>,
     /// Items in a row of a table of cells; 1 in a list.
     pub(crate) width: usize,
 }
 
-enum Memory<'py, T> {
+enum Memory<T> {
     Closed {
         items: *const T,
         len: usize,
         /// Keeps the memory alive.
-        _owner: Bound<'py, PyUntypedArray>,
+        _owner: Py<PyUntypedArray>,
     },
     Copy(Vec<T>),
 }
 
-impl<'py, T: Item> Items<'py, T> {
+#[expect(unsafe_code, reason = "a pointer into memory that is held")]
+// SAFETY: The memory is not written to, and the owner may be let go of by any thread.
+unsafe impl<T: Item + Send> Send for Items<T> {}
+
+#[expect(unsafe_code, reason = "a pointer into memory that is held")]
+// SAFETY: as above.
+unsafe impl<T: Item + Sync> Sync for Items<T> {}
+
+impl<T: Item> Items<T> {
     /// The cells of an array of two dimensions, one row after the other.
-    pub(crate) fn of_cells(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+    pub(crate) fn of_cells(object: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         let array = object.cast::<PyArray<T, Ix2>>()?;
         let width = array.shape().last().copied().unwrap_or(0);
         Self::read(array.as_untyped(), width)
     }
 
-    fn read(array: &Bound<'py, PyUntypedArray>, width: usize) -> PyResult<Self> {
+    fn read(array: &Bound<'_, PyUntypedArray>, width: usize) -> PyResult<Self> {
         let len = array.len();
         if len == 0 {
             let memory = Memory::Copy(Vec::new());
@@ -160,7 +169,7 @@ impl<'py, T: Item> Items<'py, T> {
             Memory::Closed {
                 items,
                 len,
-                _owner: array.clone(),
+                _owner: array.clone().unbind(),
             }
         } else {
             #[expect(unsafe_code, reason = "items of an array are reached by pointer")]
@@ -184,7 +193,7 @@ impl<'py, T: Item> Items<'py, T> {
     }
 }
 
-impl<'py, T: Item> FromPyObject<'_, 'py> for Items<'py, T> {
+impl<'py, T: Item> FromPyObject<'_, 'py> for Items<T> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {

@@ -12,6 +12,7 @@ mod capsule;
 mod columns;
 mod errors;
 mod graph;
+mod signals;
 mod tables;
 
 use pyo3::prelude::*;

@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
+use super::running::run;
 use super::source::{Built, Plain, Source, to_python};
 use crate::arrays::{Close, Items};
 
@@ -125,7 +126,7 @@ impl NativeKeys {
 
     /// The keys at positions that ascend strictly.
     #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
-    fn take(&self, py: Python<'_>, positions: Items<'_, u32>) -> PyResult<Self> {
+    fn take(&self, py: Python<'_>, positions: Items<u32>) -> PyResult<Self> {
         let (keys, positions) = (&self.keys, positions.as_slice());
         let taken = py.detach(|| keys.take(positions));
         taken
@@ -241,24 +242,31 @@ const THREAD_ITEMS: usize = 1 << 13;
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_keys<'py>(
     py: Python<'py>,
-    sources: Vec<Source<'py>>,
+    sources: Vec<Source>,
     threads: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let plain: Vec<_> = sources.iter().map(Source::plain).collect();
-    let built = py.detach(|| build_all(&plain, threads));
+    let items = sources.iter().map(|source| source.plain().len()).sum();
+    let (arguments, sources): (Vec<_>, Vec<_>) = sources
+        .into_iter()
+        .map(|source| (source.argument.clone(), source))
+        .unzip();
+    let built = run(py, items, move || {
+        let plain: Vec<_> = sources.iter().map(Source::plain).collect();
+        build_all(&plain, threads)
+    })?;
     built
         .into_iter()
-        .zip(&sources)
-        .map(|(built, source)| {
-            match built.map_err(|error| to_python(&source.argument, &error))? {
+        .zip(&arguments)
+        .map(
+            |(built, argument)| match built.map_err(|error| to_python(argument, &error))? {
                 Built::Keys(keys, inverse) => {
                     (NativeKeys::new(keys), inverse.into_closed(py)).into_pyobject(py)
                 }
                 Built::Numbers(numbers, inverse) => {
                     (numbers.into_closed(py), inverse.into_closed(py)).into_pyobject(py)
                 }
-            }
-        })
+            },
+        )
         .collect()
 }
 
@@ -293,10 +301,10 @@ fn build_all(sources: &[Plain<'_>], threads: usize) -> Vec<Result<Built>> {
 pub(super) fn assoc_join<'py>(
     py: Python<'py>,
     left: &NativeKeys,
-    left_at: Items<'py, u32>,
+    left_at: Items<u32>,
     separator: &str,
     right: &NativeKeys,
-    right_at: Items<'py, u32>,
+    right_at: Items<u32>,
 ) -> PyResult<(NativeKeys, Positions<'py>)> {
     let (one, two) = (left_at.as_slice(), right_at.as_slice());
     let (left, right) = (&left.keys, &right.keys);
@@ -313,8 +321,8 @@ pub(super) fn assoc_join<'py>(
 pub(super) fn assoc_concatenate<'py>(
     py: Python<'py>,
     keys: &NativeKeys,
-    positions: Items<'py, u32>,
-    starts: Items<'py, u32>,
+    positions: Items<u32>,
+    starts: Items<u32>,
     separator: &str,
 ) -> PyResult<(NativeKeys, Positions<'py>)> {
     let (positions, starts) = (positions.as_slice(), starts.as_slice());

@@ -9,8 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::positions::{FourPositions, Map, Positions, four, slice};
+use super::running::run;
 use super::source::to_python;
-use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+use super::values::{Made, Matrix, Values, condensed, made, with_numbers, with_values};
 use crate::arrays::{Close, Items};
 
 /// Triples to a condensed matrix.
@@ -22,9 +23,9 @@ use crate::arrays::{Close, Items};
 )]
 pub(super) fn assoc_fold<'py>(
     py: Python<'py>,
-    rows: Items<'py, u32>,
-    columns: Items<'py, u32>,
-    values: Values<'py>,
+    rows: Items<u32>,
+    columns: Items<u32>,
+    values: Values,
     shape: (usize, usize),
     collision: &str,
     drop_null: bool,
@@ -39,17 +40,18 @@ pub(super) fn assoc_fold<'py>(
         "last" => Collision::Last,
         other => return Err(unknown("collision function", other)),
     };
-    let triples = Triples {
-        rows: rows.as_slice(),
-        columns: columns.as_slice(),
-        shape,
-    };
-    with_values!(&values, values => {
-        let folded = py.detach(|| {
+    let folded = run(py, rows.as_slice().len(), move || {
+        let triples = Triples {
+            rows: rows.as_slice(),
+            columns: columns.as_slice(),
+            shape,
+        };
+        with_values!(&values, values => {
             Csr::from_triples_keeping(&triples, values, collision, drop_null, threads)
-        });
-        condensed(py, folded)
-    })
+                .map(Made::from)
+        })
+    })?;
+    made(py, folded)
 }
 
 /// Triples by place: `(starts, columns, groups, order)`.
@@ -57,19 +59,20 @@ pub(super) fn assoc_fold<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_group<'py>(
     py: Python<'py>,
-    rows: Items<'py, u32>,
-    columns: Items<'py, u32>,
+    rows: Items<u32>,
+    columns: Items<u32>,
     shape: (usize, usize),
     threads: usize,
 ) -> PyResult<FourPositions<'py>> {
-    let triples = Triples {
-        rows: rows.as_slice(),
-        columns: columns.as_slice(),
-        shape,
-    };
-    let grouped = py
-        .detach(|| group(&triples, threads))
-        .map_err(|error| to_python("triples", &error))?;
+    let grouped = run(py, rows.as_slice().len(), move || {
+        let triples = Triples {
+            rows: rows.as_slice(),
+            columns: columns.as_slice(),
+            shape,
+        };
+        group(&triples, threads)
+    })?;
+    let grouped = grouped.map_err(|error| to_python("triples", &error))?;
     let lists = [
         grouped.starts,
         grouped.columns,
@@ -81,9 +84,9 @@ pub(super) fn assoc_group<'py>(
 
 /// A matrix with the maps of its rows and columns into the common shape.
 #[derive(FromPyObject)]
-pub(super) struct Mapped<'py>(Matrix<'py>, Map<'py>, Map<'py>);
+pub(super) struct Mapped(Matrix, Map, Map);
 
-impl Mapped<'_> {
+impl Mapped {
     fn align<'a, T>(&'a self, values: &'a [T]) -> PyResult<Aligned<'a, T>> {
         Aligned::new(self.0.view(values)?, slice(&self.1), slice(&self.2))
             .map_err(|error| to_python("map", &error))
@@ -95,8 +98,8 @@ impl Mapped<'_> {
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_elementwise<'py>(
     py: Python<'py>,
-    left: Mapped<'py>,
-    right: Mapped<'py>,
+    left: Mapped,
+    right: Mapped,
     shape: (usize, usize),
     operation: &str,
     over_union: bool,
@@ -113,17 +116,18 @@ pub(super) fn assoc_elementwise<'py>(
         "pair" => Elementwise::Pair,
         other => return Err(unknown("elementwise operation", other)),
     };
-    with_numbers!(&left.0.2, &right.0.2, one, two => {
-        let (one, two) = (left.align(one)?, right.align(two)?);
-        let met = py.detach(|| {
-            if over_union {
+    let met = run(py, left.0.len() + right.0.len(), move || {
+        with_numbers!(&left.0.2, &right.0.2, one, two => {
+            let (one, two) = (left.align(one)?, right.align(two)?);
+            let met = if over_union {
                 union(&one, &two, shape, operation, drop_null)
             } else {
                 intersection(&one, &two, shape, operation, drop_null)
-            }
-        });
-        condensed(py, met)
-    })
+            };
+            Ok(met.map(Made::from))
+        })
+    })?;
+    made(py, met?)
 }
 
 /// Places of the union or intersection and the entries there: `(starts, columns, left, right)`.
@@ -131,8 +135,8 @@ pub(super) fn assoc_elementwise<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_match<'py>(
     py: Python<'py>,
-    left: Mapped<'py>,
-    right: Mapped<'py>,
+    left: Mapped,
+    right: Mapped,
     shape: (usize, usize),
     over_union: bool,
 ) -> PyResult<FourPositions<'py>> {
@@ -157,9 +161,9 @@ pub(super) fn assoc_match<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_select<'py>(
     py: Python<'py>,
-    matrix: Matrix<'py>,
-    rows: Map<'py>,
-    columns: Map<'py>,
+    matrix: Matrix,
+    rows: Map,
+    columns: Map,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let (rows, columns) = (slice(&rows), slice(&columns));
     with_values!(&matrix.2, values => {
@@ -173,8 +177,8 @@ pub(super) fn assoc_select<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_filter<'py>(
     py: Python<'py>,
-    matrix: Matrix<'py>,
-    marks: Items<'py, bool>,
+    matrix: Matrix,
+    marks: Items<bool>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let marks = marks.as_slice();
     with_values!(&matrix.2, values => {
@@ -188,7 +192,7 @@ pub(super) fn assoc_filter<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_transpose<'py>(
     py: Python<'py>,
-    matrix: Matrix<'py>,
+    matrix: Matrix,
 ) -> PyResult<Bound<'py, PyTuple>> {
     with_values!(&matrix.2, values => {
         let view = matrix.view(values)?;
@@ -201,10 +205,7 @@ pub(super) fn assoc_transpose<'py>(
 /// Row of each entry.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
-pub(super) fn assoc_rows<'py>(
-    py: Python<'py>,
-    starts: Items<'py, u32>,
-) -> PyResult<Positions<'py>> {
+pub(super) fn assoc_rows<'py>(py: Python<'py>, starts: Items<u32>) -> PyResult<Positions<'py>> {
     Ok(row_numbers(starts.as_slice()).into_closed(py))
 }
 

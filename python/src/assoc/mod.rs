@@ -5,6 +5,7 @@ mod keys;
 mod matrix;
 mod positions;
 mod product;
+mod running;
 mod source;
 mod values;
 

@@ -11,8 +11,9 @@ use pyo3::types::PyTuple;
 use super::keys::{NativeKeys, dictionary};
 use super::matrix::unknown;
 use super::positions::{FourPositions, Map, Positions, four, slice};
+use super::running::run;
 use super::source::to_python;
-use super::values::{Matrix, Values, condensed, with_numbers, with_values};
+use super::values::{Made, Matrix, Values, made, with_numbers, with_values};
 use crate::arrays::Close;
 
 /// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
@@ -20,9 +21,9 @@ use crate::arrays::Close;
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
     add: &str,
     multiply: &str,
     threads: usize,
@@ -44,11 +45,14 @@ pub(super) fn assoc_product<'py>(
         "pair" => Multiply::Pair,
         other => return Err(unknown("multiplication", other)),
     };
-    let inner = slice(&inner);
-    with_numbers!(&left.2, &right.2, one, two => {
-        let (one, two) = (left.view(one)?, right.view(two)?);
-        condensed(py, py.detach(|| product(&one, inner, &two, (add, multiply), threads)))
-    })
+    let product = run(py, left.len() + right.len(), move || {
+        with_numbers!(&left.2, &right.2, one, two => {
+            let (one, two) = (left.view(one)?, right.view(two)?);
+            let product = product(&one, slice(&inner), &two, (add, multiply), threads);
+            Ok(product.map(Made::from))
+        })
+    })?;
+    made(py, product?)
 }
 
 /// Before a product: `(multiplications, most entries, least entries)`.
@@ -56,9 +60,9 @@ pub(super) fn assoc_product<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product_size<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
 ) -> PyResult<(u64, u64, u64)> {
     let inner = slice(&inner);
     let size = with_values!(&left.2, one => with_values!(&right.2, two => {
@@ -74,9 +78,9 @@ pub(super) fn assoc_product_size<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product_entries<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
     most: u64,
 ) -> PyResult<u64> {
     let inner = slice(&inner);
@@ -92,17 +96,18 @@ pub(super) fn assoc_product_entries<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_expand<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
     most: u64,
 ) -> PyResult<FourPositions<'py>> {
-    let inner = slice(&inner);
-    let pairs = with_values!(&left.2, one => with_values!(&right.2, two => {
-        let (one, two) = (left.view(one)?, right.view(two)?);
-        py.detach(|| expand(&one, inner, &two, most))
-    }))
-    .map_err(|error| to_python("product", &error))?;
+    let pairs = run(py, left.len() + right.len(), move || {
+        with_values!(&left.2, one => with_values!(&right.2, two => {
+            let (one, two) = (left.view(one)?, right.view(two)?);
+            PyResult::Ok(expand(&one, slice(&inner), &two, most))
+        }))
+    })?;
+    let pairs = pairs?.map_err(|error| to_python("product", &error))?;
     let lists = [pairs.rows, pairs.columns, pairs.left, pairs.right];
     Ok(four(py, lists))
 }
@@ -114,9 +119,9 @@ pub(super) fn assoc_expand<'py>(
 #[expect(clippy::too_many_arguments, reason = "called from one place")]
 pub(super) fn assoc_cat<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
     keys: &NativeKeys,
     right_values: Option<&NativeKeys>,
     pair_delimiter: &str,
@@ -146,9 +151,9 @@ pub(super) fn assoc_cat<'py>(
 #[expect(clippy::too_many_arguments, reason = "the same as assoc_cat")]
 pub(super) fn assoc_cat_bytes<'py>(
     py: Python<'py>,
-    left: Matrix<'py>,
-    inner: Map<'py>,
-    right: Matrix<'py>,
+    left: Matrix,
+    inner: Map,
+    right: Matrix,
     keys: &NativeKeys,
     right_values: Option<&NativeKeys>,
     pair_delimiter: &str,
@@ -161,7 +166,7 @@ pub(super) fn assoc_cat_bytes<'py>(
         .map_err(|error| to_python("product", &error))
 }
 
-fn positions<'a>(matrix: &'a Matrix<'_>) -> PyResult<View<'a, u32>> {
+fn positions<'a>(matrix: &'a Matrix) -> PyResult<View<'a, u32>> {
     let Values::Position(values) = &matrix.2 else {
         return Err(PyTypeError::new_err(
             "values: positions in a dictionary are needed",

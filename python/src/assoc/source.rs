@@ -9,21 +9,21 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use crate::arrays::Items;
 
 /// One list of keys: what the user calls it, and where its items are.
-pub(super) struct Source<'py> {
+pub(super) struct Source {
     pub(super) argument: String,
-    kind: Kind<'py>,
+    kind: Kind,
 }
 
-enum Kind<'py> {
+enum Kind {
     /// NumPy `U`, as code points.
-    Utf32(Items<'py, u32>),
+    Utf32(Items<u32>),
     /// NumPy `S`.
-    Fixed(Items<'py, u8>),
+    Fixed(Items<u8>),
     /// Arrow's large strings.
-    Buffer(Items<'py, u8>, Items<'py, i64>),
+    Buffer(Items<u8>, Items<i64>),
     /// A Python list, copied while the lock is held.
     List(Text),
-    Numbers(Items<'py, i64>),
+    Numbers(Items<i64>),
 }
 
 /// A source without anything of Python's, for threads.
@@ -41,7 +41,7 @@ pub(super) enum Built {
     Numbers(Vec<i64>, Vec<u32>),
 }
 
-impl<'py> FromPyObject<'_, 'py> for Source<'py> {
+impl<'py> FromPyObject<'_, 'py> for Source {
     type Error = PyErr;
 
     /// Reads `(argument, kind, array[, offsets])`.
@@ -65,7 +65,7 @@ impl<'py> FromPyObject<'_, 'py> for Source<'py> {
     }
 }
 
-impl Source<'_> {
+impl Source {
     pub(super) fn plain(&self) -> Plain<'_> {
         match &self.kind {
             Kind::Utf32(array) => Plain::Utf32(array.as_slice(), array.width),
@@ -104,9 +104,15 @@ impl Plain<'_> {
     }
 }
 
+/// Items of a list that are read between two looks for signals.
+const LOOK_ITEMS: usize = 1 << 16;
+
 fn text_of_list(argument: &str, list: &Bound<'_, PyList>) -> PyResult<Text> {
     let mut text = Text::with_capacity(list.len(), 8 * list.len());
     for (position, item) in list.iter().enumerate() {
+        if position % LOOK_ITEMS == 0 {
+            list.py().check_signals()?;
+        }
         if let Ok(string) = item.cast::<PyString>() {
             let string = string.to_str().map_err(|_| {
                 PyValueError::new_err(format!(

@@ -9,14 +9,14 @@ use super::source::to_python;
 use crate::arrays::{Close, Item, Items};
 
 /// Values of one of the kinds that kernels know; NumPy kinds are turned into these in Python.
-pub(super) enum Values<'py> {
-    Float(Items<'py, f64>),
-    Int(Items<'py, i64>),
-    Bool(Items<'py, bool>),
-    Position(Items<'py, u32>),
+pub(super) enum Values {
+    Float(Items<f64>),
+    Int(Items<i64>),
+    Bool(Items<bool>),
+    Position(Items<u32>),
 }
 
-impl<'py> FromPyObject<'_, 'py> for Values<'py> {
+impl<'py> FromPyObject<'_, 'py> for Values {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -38,14 +38,14 @@ impl<'py> FromPyObject<'_, 'py> for Values<'py> {
 
 /// A matrix of Python's.
 #[derive(FromPyObject)]
-pub(super) struct Matrix<'py>(
-    Items<'py, u32>,
-    Items<'py, u32>,
-    pub(super) Values<'py>,
-    usize,
-);
+pub(super) struct Matrix(Items<u32>, Items<u32>, pub(super) Values, usize);
 
-impl Matrix<'_> {
+impl Matrix {
+    /// Places with an entry.
+    pub(super) fn len(&self) -> usize {
+        self.1.as_slice().len()
+    }
+
     /// The matrix with these values, which were taken out of it.
     pub(super) fn view<'a, T>(&'a self, values: &'a [T]) -> PyResult<View<'a, T>> {
         View::new(self.0.as_slice(), self.1.as_slice(), values, self.3)
@@ -105,6 +105,39 @@ macro_rules! with_numbers {
 }
 
 pub(super) use {with_numbers, with_values};
+
+/// What a kernel made, of whichever kind of values.
+pub(super) enum Made {
+    Float(Condensed<f64>),
+    Int(Condensed<i64>),
+    Bool(Condensed<bool>),
+    Position(Condensed<u32>),
+}
+
+macro_rules! made {
+    ($($kind:ident of $item:ty),*) => {$(
+        impl From<Condensed<$item>> for Made {
+            fn from(made: Condensed<$item>) -> Self {
+                Self::$kind(made)
+            }
+        }
+    )*};
+}
+
+made!(Float of f64, Int of i64, Bool of bool, Position of u32);
+
+/// The same as [`condensed`].
+pub(super) fn made(
+    py: Python<'_>,
+    result: ostrakon_assoc::Result<Made>,
+) -> PyResult<Bound<'_, PyTuple>> {
+    match result.map_err(|error| to_python("result", &error))? {
+        Made::Float(made) => condensed(py, Ok(made)),
+        Made::Int(made) => condensed(py, Ok(made)),
+        Made::Bool(made) => condensed(py, Ok(made)),
+        Made::Position(made) => condensed(py, Ok(made)),
+    }
+}
 
 /// `(starts, columns, values, rows left or None, columns left or None)`.
 pub(super) fn condensed<T: Value + Item>(

@@ -14,6 +14,9 @@ use super::{arrow, numpy};
 use crate::capsule;
 use crate::errors::IntoPython;
 
+/// Items that are read between two looks for signals.
+const LOOK_ITEMS: usize = 1 << 16;
+
 /// Reads the argument `name`: one value for all entries, or a column of an entry each (Arrow, NumPy,
 /// a list).
 pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> {
@@ -51,6 +54,9 @@ pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> 
     };
     let mut collector = Collector::with_capacity(object.len().unwrap_or(0), 0);
     for (at, item) in items.enumerate() {
+        if at % LOOK_ITEMS == 0 {
+            object.py().check_signals()?;
+        }
         let item = item?;
         if item.is_none() {
             return Err(arrow::missing(name, at)).into_python();

@@ -18,7 +18,7 @@ use ostrakon_cell::{Batch, Error, Result, Scan, Slot, Span};
 use pyo3::PyErr;
 
 use super::gate::Gate;
-use super::signals::Signals;
+use crate::signals::Signals;
 
 /// The columns a scan can hand out, in their order.
 pub(super) const FIELDS: [&str; 6] = [

@@ -1,12 +1,13 @@
 //! Bulk import: columns, sorted here unless they are, become table files in one step, or a file that
 //! a table takes over later.
 
-use std::cmp::Ordering;
+use std::cmp;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{Batch, BulkWriter, Result, Table};
+use ostrakon_cell::{Batch, BulkWriter, Error, ErrorKind, Result, Table};
 use ostrakon_store::sorted_file::{BulkFileWriter, WriterOptions};
 
 use crate::columns::Entries;
@@ -15,32 +16,50 @@ use crate::columns::Entries;
 const BATCH_ENTRIES: usize = 1 << 14;
 
 /// Imports the entries as one atomic change; returns their number.
-pub(super) fn import(table: &Arc<dyn Table>, entries: &Entries) -> Result<u64> {
-    write(entries, || table.bulk_writer())
+pub(super) fn import(
+    table: &Arc<dyn Table>,
+    entries: &Entries,
+    stopped: &AtomicBool,
+) -> Result<u64> {
+    write(entries, stopped, || table.bulk_writer())
 }
 
 /// Writes the entries to a sorted file, without a store; returns their number.
-pub(super) fn write_file(path: &Path, entries: &Entries) -> Result<u64> {
-    write(entries, || {
+pub(super) fn write_file(path: &Path, entries: &Entries, stopped: &AtomicBool) -> Result<u64> {
+    write(entries, stopped, || {
         let file = BulkFileWriter::create(path, WriterOptions::default())?;
         Ok(Box::new(file))
     })
 }
 
-fn write(entries: &Entries, open: impl FnOnce() -> Result<Box<dyn BulkWriter>>) -> Result<u64> {
+fn write(
+    entries: &Entries,
+    stopped: &AtomicBool,
+    open: impl FnOnce() -> Result<Box<dyn BulkWriter>>,
+) -> Result<u64> {
+    // What is not finished is not imported.
+    let go_on = || match stopped.load(Ordering::Relaxed) {
+        true => Err(Error::new(
+            ErrorKind::Cancelled,
+            "the import was interrupted by a signal; nothing was imported",
+        )),
+        false => Ok(()),
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_millis() as i64);
     let key = |at: usize| entries.entry(at, now).key;
-    let sorted = (1..entries.len()).all(|at| key(at - 1).cmp(&key(at)) == Ordering::Less);
+    let sorted = (1..entries.len()).all(|at| key(at - 1).cmp(&key(at)) == cmp::Ordering::Less);
     let order = if sorted {
         Vec::new()
     } else {
         sorted_positions(entries, now)
     };
+    go_on()?;
     let mut bulk = open()?;
     let mut batch = Batch::new();
     for begin in (0..entries.len()).step_by(BATCH_ENTRIES) {
         let end = (begin + BATCH_ENTRIES).min(entries.len());
+        go_on()?;
         batch.clear();
         for place in begin..end {
             let at = order.get(place).map_or(place, |(_, at)| *at);
@@ -49,6 +68,7 @@ fn write(entries: &Entries, open: impl FnOnce() -> Result<Box<dyn BulkWriter>>) 
         }
         bulk.append(&batch)?;
     }
+    go_on()?;
     bulk.finish()
 }
 

@@ -1,31 +1,99 @@
-//! Whether a store is open, for what outlives it: tables and scans in somebody's hand.
+//! A store in use: what its tables, scans and writers share, so that it lives as long as one of them.
 
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ostrakon_cell::{Error, ErrorKind, Result};
+use ostrakon_cell::{Error, ErrorKind, Result, Source};
+use ostrakon_store::Store;
+use parking_lot::RwLock;
+use pyo3::prelude::*;
 
-/// Open until the store is closed.
-#[derive(Clone, Default)]
-pub(super) struct Gate(Arc<AtomicBool>);
+/// Open until the store is closed, or nobody has it any more.
+#[derive(Clone)]
+pub(super) struct Gate(Arc<Shared>);
+
+struct Shared {
+    shut: AtomicBool,
+    /// The process that opened the store.
+    process: u32,
+    /// `None` once it is closed.
+    open: RwLock<Option<Open>>,
+}
+
+/// A store that is open, and what its user gets of it: all, or what a reader may do.
+pub(super) struct Open {
+    pub(super) store: Arc<Store>,
+    pub(super) source: Arc<dyn Source>,
+}
 
 impl Gate {
-    pub(super) fn shut(&self) {
-        self.0.store(true, Ordering::Release);
+    pub(super) fn new(open: Open) -> Self {
+        Self(Arc::new(Shared {
+            shut: AtomicBool::new(false),
+            process: process::id(),
+            open: RwLock::new(Some(open)),
+        }))
     }
 
     /// # Errors
-    /// [`Closed`](ErrorKind::Closed) once the store is.
+    /// [`Closed`](ErrorKind::Closed) once the store is, and as [`Self::check_process`].
     pub(super) fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Acquire) {
+        self.check_process()?;
+        if self.0.shut.load(Ordering::Acquire) {
             return Err(closed());
         }
         Ok(())
     }
+
+    /// Before any lock is taken: in a child that was forked another thread may have it for ever.
+    ///
+    /// # Errors
+    /// [`Unsupported`](ErrorKind::Unsupported) in a child of the process that opened the store.
+    pub(super) fn check_process(&self) -> Result<()> {
+        if self.0.process == process::id() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Unsupported,
+            "the store was opened before the process was forked, and only the parent may use it: open \
+             a store in the child",
+        ))
+    }
+
+    /// Gives the open store to `with`.
+    ///
+    /// # Errors
+    /// Those of [`Self::check`].
+    pub(super) fn open<T>(&self, with: impl FnOnce(&Open) -> T) -> Result<T> {
+        self.check()?;
+        self.0.open.read().as_ref().map(with).ok_or_else(closed)
+    }
+
+    /// Whether the store is closed.
+    pub(super) fn is_shut(&self) -> bool {
+        self.0.shut.load(Ordering::Acquire)
+    }
+
+    /// Shuts the store for everybody; what is there is to be closed.
+    pub(super) fn shut(&self) -> Option<Open> {
+        self.0.shut.store(true, Ordering::Release);
+        self.0.open.write().take()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut open = self.open.get_mut().take();
+        if open.is_some() {
+            // Closing may flush: others go on meanwhile. At the interpreter's end there is nobody.
+            let _ = Python::try_attach(|py| py.detach(|| drop(open.take())));
+        }
+    }
 }
 
 /// What a closed store answers.
-pub(super) fn closed() -> Error {
+fn closed() -> Error {
     Error::new(
         ErrorKind::Closed,
         "the store is closed: open it again with ostrakon.open",

@@ -9,7 +9,6 @@ mod labels;
 mod plain;
 mod register;
 mod scan;
-mod signals;
 mod store;
 mod table;
 mod writer;

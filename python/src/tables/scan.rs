@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyString, PyTuple};
 
 use super::batches::{Reader, Shape};
+use super::gate::Gate;
 use super::plain::PythonColumn;
 use crate::capsule;
 use crate::errors::IntoPython;
@@ -22,13 +23,15 @@ pub(crate) struct NativeScan {
     /// `None` once it was handed over.
     reader: Mutex<Option<Reader>>,
     shape: Shape,
+    gate: Gate,
 }
 
 impl NativeScan {
-    pub(super) fn new(reader: Reader, shape: Shape) -> Self {
+    pub(super) fn new(reader: Reader, shape: Shape, gate: Gate) -> Self {
         Self {
             reader: Mutex::new(Some(reader)),
             shape,
+            gate,
         }
     }
 
@@ -38,6 +41,7 @@ impl NativeScan {
         py: Python<'_>,
         work: impl FnOnce(&mut Reader) -> Result<T> + Send,
     ) -> PyResult<T> {
+        self.gate.check_process().into_python()?;
         let (outcome, raised) = py.detach(|| match self.reader.lock().as_mut() {
             Some(reader) => {
                 let outcome = work(reader);
@@ -96,6 +100,7 @@ impl NativeScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol lets a producer pass over the consumer's wish.
         let _ = requested_schema;
+        self.gate.check_process().into_python()?;
         let reader = self.reader.lock().take().ok_or_else(|| {
             Error::new(
                 ErrorKind::Closed,

@@ -11,14 +11,14 @@ use ostrakon_cell::{
 };
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
-use parking_lot::RwLock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::arguments::{Text, all_bytes, authorizations, set_of};
-use super::gate::{Gate, closed};
+use super::gate::{Gate, Open};
 use super::table::NativeTable;
 use crate::errors::IntoPython;
+use crate::signals::run;
 
 /// A problem: table, tablet, activity, kind, message, way out, how often, whether writes are refused.
 type Found = (
@@ -38,43 +38,20 @@ type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
 /// A store; `ostrakon.Store` is what people use.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeStore {
-    /// `None` once it is closed.
-    store: RwLock<Option<Open>>,
     /// What its user may see; `None` for everything a scan asks for.
     held: Option<Authorizations>,
     gate: Gate,
 }
 
-/// A store that is open, and what its user gets of it: all, or what a reader may do.
-struct Open {
-    store: Arc<Store>,
-    source: Arc<dyn Source>,
-}
-
 impl NativeStore {
     /// The tables, as the user may work with them.
     pub(crate) fn open_store(&self) -> Result<Arc<dyn Source>> {
-        let open = self.store.read();
-        open.as_ref()
-            .map(|open| open.source.clone())
-            .ok_or_else(closed)
+        self.gate.open(|open| open.source.clone())
     }
 
     /// What a reader may see who asks for these, or for all that are held.
     pub(crate) fn authorizations(&self, asked: Option<Vec<Text>>) -> PyResult<Authorizations> {
         authorizations(asked, self.held.as_ref())
-    }
-}
-
-impl Drop for NativeStore {
-    fn drop(&mut self) {
-        let store = self.store.write().take();
-        self.gate.shut();
-        if store.is_some() {
-            let mut store = Some(store);
-            // Closing may flush: others go on meanwhile. At the interpreter's end there is nobody.
-            let _ = Python::try_attach(|py| py.detach(|| drop(store.take())));
-        }
     }
 }
 
@@ -126,36 +103,33 @@ impl NativeStore {
             Some(held) => Arc::new(ReaderSource::new(store.clone(), held.clone())),
         };
         Ok(Self {
-            store: RwLock::new(Some(Open { store, source })),
             held,
-            gate: Gate::default(),
+            gate: Gate::new(Open { store, source }),
         })
     }
 
     /// Closes the store; closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| match self.store.write().take() {
-            Some(open) => {
-                self.gate.shut();
-                open.store.close()
-            }
-            None => Ok(()),
-        })
-        .into_python()
+        if self.gate.is_shut() {
+            return Ok(());
+        }
+        self.gate.check_process().into_python()?;
+        py.detach(|| self.gate.shut().map_or(Ok(()), |open| open.store.close()))
+            .into_python()
     }
 
     /// Whether the store is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.store.read().is_none()
+        self.gate.is_shut()
     }
 
     /// The instance id, chosen when the store was made.
     #[getter]
     fn instance_id(&self) -> PyResult<String> {
-        let open = self.store.read();
-        let open = open.as_ref().ok_or_else(closed).into_python()?;
-        Ok(open.store.instance_id().to_owned())
+        self.gate
+            .open(|open| open.store.instance_id().to_owned())
+            .into_python()
     }
 
     /// All tables: name, id, whether on-line, source of timestamps.
@@ -230,8 +204,12 @@ impl NativeStore {
             set_properties: properties,
             ..CloneOptions::default()
         };
-        py.detach(|| self.open_store()?.clone_table(name, to, &options))
-            .into_python()
+        let (store, name, to) = (
+            self.open_store().into_python()?,
+            name.to_owned(),
+            to.to_owned(),
+        );
+        run(py, || {}, move || store.clone_table(&name, &to, &options))?.into_python()
     }
 
     /// Takes a table off-line or brings it back.
@@ -242,8 +220,8 @@ impl NativeStore {
 
     /// Copies the store to a new directory.
     fn checkpoint(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
-        py.detach(|| self.open_store()?.checkpoint(&directory))
-            .into_python()
+        let store = self.open_store().into_python()?;
+        run(py, || {}, move || store.checkpoint(&directory))?.into_python()
     }
 
     /// What fails now, of one table or of all.
@@ -271,8 +249,8 @@ impl NativeStore {
 
     /// Puts a table file back; returns its name, its length and the tables that read it.
     fn restore_file(&self, py: Python<'_>, file: PathBuf) -> PyResult<(String, u64, Vec<String>)> {
-        let restored = py.detach(|| self.open_store()?.restore_file(&file));
-        let restored = restored.into_python()?;
+        let store = self.open_store().into_python()?;
+        let restored = run(py, || {}, move || store.restore_file(&file))?.into_python()?;
         Ok((restored.file, restored.bytes, restored.tables))
     }
 

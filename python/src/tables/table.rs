@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ostrakon_cell::{
@@ -19,10 +20,10 @@ use super::arguments::{
 use super::batches::{FIELDS, Reader, Shape};
 use super::gate::Gate;
 use super::scan::NativeScan;
-use super::signals::{self, LOOK, Signals};
 use super::writer::{Columns, NativeWriter};
 use crate::columns::column;
 use crate::errors::IntoPython;
+use crate::signals::{LOOK, Signals, run};
 
 /// A table; `ostrakon.Table` is what people use.
 #[pyclass(frozen, module = "ostrakon._native")]
@@ -100,10 +101,11 @@ impl NativeTable {
             durability: durability_of(durability)?,
             ..BatchWriterConfig::default()
         };
-        Ok(NativeWriter::new(BatchWriter::new(
-            self.table.clone(),
-            config,
-        )))
+        let table = self.open_table().into_python()?.clone();
+        Ok(NativeWriter::new(
+            BatchWriter::new(table, config),
+            self.gate.clone(),
+        ))
     }
 
     /// Starts a scan.
@@ -177,14 +179,22 @@ impl NativeTable {
                 Signals::new(interrupt),
             ),
             shape,
+            self.gate.clone(),
         ))
     }
 
     /// Imports columns as one atomic change; returns the number of entries.
     fn bulk_import(&self, py: Python<'_>, columns: Columns<'_>) -> PyResult<u64> {
         let entries = columns.entries(py)?;
-        py.detach(|| super::bulk::import(self.open_table()?, &entries))
-            .into_python()
+        let table = self.open_table().into_python()?.clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        run(
+            py,
+            || stop.store(true, Ordering::Relaxed),
+            move || super::bulk::import(&table, &entries, &stopped),
+        )?
+        .into_python()
     }
 
     /// Imports the sorted files of a directory: files, entries, bytes, empty, copied and left files.
@@ -213,9 +223,13 @@ impl NativeTable {
             verify,
             allow_empty,
         };
-        let report = py
-            .detach(|| self.open_table()?.import_directory(&directory, &options))
-            .into_python()?;
+        let table = self.open_table().into_python()?.clone();
+        let report = run(
+            py,
+            || {},
+            move || table.import_directory(&directory, &options),
+        )?
+        .into_python()?;
         Ok((
             report.files,
             report.entries,
@@ -262,30 +276,38 @@ impl NativeTable {
     /// Adds split points.
     fn add_splits(&self, py: Python<'_>, rows: Vec<Text>) -> PyResult<()> {
         let rows = all_bytes(rows);
-        py.detach(|| self.open_table()?.add_splits(&rows))
-            .into_python()
+        let table = self.open_table().into_python()?.clone();
+        run(py, || {}, move || table.add_splits(&rows))?.into_python()
     }
 
     /// Merges the tablets between two rows.
     fn merge(&self, py: Python<'_>, start: Option<Text>, end: Option<Text>) -> PyResult<()> {
         let (start, end) = (start.map(Text::into_bytes), end.map(Text::into_bytes));
-        py.detach(|| self.open_table()?.merge(start.as_deref(), end.as_deref()))
-            .into_python()
+        let table = self.open_table().into_python()?.clone();
+        run(
+            py,
+            || {},
+            move || table.merge(start.as_deref(), end.as_deref()),
+        )?
+        .into_python()
     }
 
     /// Deletes the rows after `start` up to `end`.
     fn delete_rows(&self, py: Python<'_>, start: Option<Text>, end: Option<Text>) -> PyResult<()> {
         let (start, end) = (start.map(Text::into_bytes), end.map(Text::into_bytes));
-        py.detach(|| {
-            self.open_table()?
-                .delete_rows(start.as_deref(), end.as_deref())
-        })
+        let table = self.open_table().into_python()?.clone();
+        run(
+            py,
+            || {},
+            move || table.delete_rows(start.as_deref(), end.as_deref()),
+        )?
         .into_python()
     }
 
     /// Writes what is in memory to files.
     fn flush(&self, py: Python<'_>, wait: bool) -> PyResult<()> {
-        py.detach(|| self.open_table()?.flush(wait)).into_python()
+        let table = self.open_table().into_python()?.clone();
+        run(py, || {}, move || table.flush(wait))?.into_python()
     }
 
     /// Merges the files of each tablet into one.
@@ -304,9 +326,10 @@ impl NativeTable {
             wait,
             ..CompactOptions::default()
         };
-        let table = self.open_table().into_python()?;
+        let table = self.open_table().into_python()?.clone();
+        let compacted = table.clone();
         let stop = || drop(table.cancel_compaction());
-        signals::run(py, stop, || table.compact(&options))
+        run(py, stop, move || compacted.compact(&options))?.into_python()
     }
 
     /// Cancels compactions that were asked for.
@@ -324,6 +347,12 @@ pub(super) fn write_sorted_file(
     columns: Columns<'_>,
 ) -> PyResult<u64> {
     let entries = columns.entries(py)?;
-    py.detach(|| super::bulk::write_file(&path, &entries))
-        .into_python()
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    run(
+        py,
+        || stop.store(true, Ordering::Relaxed),
+        move || super::bulk::write_file(&path, &entries, &stopped),
+    )?
+    .into_python()
 }

@@ -6,6 +6,7 @@ use ostrakon_cell::{BatchWriter, Error, ErrorKind, Result};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
+use super::gate::Gate;
 use crate::columns::{Column, Entries, column, columns_of_frame, stamps};
 use crate::errors::IntoPython;
 
@@ -86,16 +87,20 @@ impl Columns<'_> {
 pub(crate) struct NativeWriter {
     /// `None` once it is closed.
     writer: Mutex<Option<BatchWriter>>,
+    /// Keeps the store alive.
+    gate: Gate,
 }
 
 impl NativeWriter {
-    pub(super) fn new(writer: BatchWriter) -> Self {
+    pub(super) fn new(writer: BatchWriter, gate: Gate) -> Self {
         Self {
             writer: Mutex::new(Some(writer)),
+            gate,
         }
     }
 
     fn with_writer<T>(&self, work: impl FnOnce(&mut BatchWriter) -> Result<T>) -> Result<T> {
+        self.gate.check_process()?;
         match self.writer.lock().as_mut() {
             Some(writer) => work(writer),
             None => Err(Error::new(
@@ -143,6 +148,7 @@ impl NativeWriter {
 
     /// Flushes and ends the writer; closing it again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.gate.check_process().into_python()?;
         py.detach(|| match self.writer.lock().take() {
             Some(writer) => writer.close(),
             None => Ok(()),
@@ -152,12 +158,16 @@ impl NativeWriter {
 
     /// Ends the writer and drops what it collected and has not submitted.
     fn abandon(&self, py: Python<'_>) {
-        py.detach(|| drop(self.writer.lock().take()));
+        if self.gate.check_process().is_ok() {
+            py.detach(|| drop(self.writer.lock().take()));
+        }
     }
 
     /// Whether the writer is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.writer.lock().is_none()
+        self.writer
+            .try_lock()
+            .is_some_and(|writer| writer.is_none())
     }
 }

@@ -1,0 +1,166 @@
+"""How long a store lives, who may use it, and what Ctrl-C ends."""
+
+import contextlib
+import gc
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import ostrakon
+from ostrakon import Assoc
+
+
+def test_a_table_keeps_its_store(tmp_path):
+    table = ostrakon.open(tmp_path / "s").create_table("t")
+    gc.collect()
+    assert table.put(["a", "b"], "x", "v") == 2
+    scan = table.scan()
+    writer = table.writer()
+    del table
+    gc.collect()
+    assert scan.count() == 2
+    writer.put("c", "x", "v")
+    writer.close()
+    batches = iter(scan)
+    del scan, writer
+    gc.collect()
+    assert sum(len(batch) for batch in batches) == 3
+    del batches
+    gc.collect()
+    # Nobody has it any more, so that another may open it.
+    with ostrakon.open(tmp_path / "s") as store:
+        assert store.table("t").scan().count() == 3
+
+
+def test_a_stream_keeps_its_store():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = ostrakon.open().create_table("t")
+    table.put(["a", "b"], "x", "v")
+    reader = pyarrow.RecordBatchReader.from_stream(table.scan())
+    del table
+    gc.collect()
+    assert reader.read_all().num_rows == 2
+
+
+def test_a_closed_store_is_closed_for_its_tables():
+    store = ostrakon.open()
+    table = store.create_table("t")
+    store.close()
+    store.close()
+    assert store.closed
+    for work in (table.flush, lambda: table.put("a"), table.scan().count, store.tables):
+        with pytest.raises(ostrakon.errors.ClosedError):
+            work()
+
+
+def test_a_child_that_was_forked_uses_stores_of_its_own():
+    program = """
+        import gc, os, ostrakon
+
+        store = ostrakon.open()
+        table = store.create_table("t")
+        table.put("a", "x", "v")
+        writer = table.writer()
+        running = iter(table.scan())
+        next(running)
+        child = os.fork()
+        if child == 0:
+            works = (
+                store.tables, store.close, table.flush, table.compact, table.scan().count,
+                lambda: table.put("b"), lambda: writer.put("b"), writer.flush, writer.close,
+                lambda: next(running), lambda: table.bulk_import("b"),
+            )
+            for work in works:
+                try:
+                    work()
+                except ostrakon.errors.UnsupportedError as error:
+                    assert "forked" in str(error)
+                else:
+                    os._exit(3)
+            del store, table, writer, running, works, work
+            gc.collect()
+            with ostrakon.open() as store:
+                own = store.create_table("u")
+                own.put([str(n) for n in range(1000)], "x", "v")
+                own.compact()
+                assert own.scan(ordered=False).count() == 1000
+            raise SystemExit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        writer.put("b")
+        writer.close()
+        assert table.scan().count() == 2
+        store.close()
+    """
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+class Pressed(BaseException):
+    """What Ctrl-C raises here."""
+
+
+def pressed_during(work):
+    """Whether a signal that comes while `work` runs ends it."""
+
+    def raise_it(*_):
+        raise Pressed
+
+    before = signal.signal(signal.SIGUSR1, raise_it)
+    main = threading.main_thread().ident
+    begun = threading.Event()
+
+    def press():
+        begun.wait()
+        time.sleep(0.02)
+        signal.pthread_kill(main, signal.SIGUSR1)
+
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    try:
+        begun.set()
+        work()
+        pressing.join()
+    except Pressed:
+        return True
+    finally:
+        pressing.join()
+        signal.signal(signal.SIGUSR1, before)
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_ends_long_work():
+    # Work that is over before the signal comes is made longer.
+    for count in (1 << 18, 1 << 20, 1 << 22):
+        keys = np.random.default_rng(1).integers(0, 1 << 60, count).astype("U")
+        ended = []
+
+        def build(keys=keys, ended=ended):
+            ended.append(Assoc(keys, keys, 1))
+
+        try:
+            interrupted = pressed_during(build)
+        except Pressed:
+            interrupted = True
+        if interrupted:
+            assert not ended
+            return
+    pytest.fail("the signal never came in time")
+
+
+def test_an_interrupted_import_leaves_the_table_whole():
+    count = 1 << 17
+    rows = np.random.default_rng(1).integers(0, 1 << 60, count).astype("U")
+    with ostrakon.open() as store:
+        table = store.create_table("t")
+        with contextlib.suppress(Pressed):
+            pressed_during(lambda: table.bulk_import(rows, "x", "v"))
+        assert table.scan().count() in (0, len(set(rows)))
+        assert table.put("after", "y", "z") == 1
