@@ -200,7 +200,6 @@ const WITHOUT_EFFECT: &[&str] = &[
     "table.compaction.configurer",
     "table.compaction.dispatcher",
     "table.compaction.input.drop.cache",
-    "table.compaction.major.everything.idle",
     "table.compaction.major.output.drop.cache",
     "table.compaction.minor.idle",
     "table.compaction.minor.logs.threshold",
@@ -803,6 +802,7 @@ mod tests {
         match kind {
             Kind::Bytes => "77K",
             Kind::Count => "77",
+            Kind::Time => "77s",
             Kind::Fraction => "0.77",
             Kind::Boolean if default == "true" => "false",
             Kind::Boolean => "true",

@@ -172,6 +172,7 @@ impl NativeStore {
             splits: all_bytes(splits),
             properties,
             without_default_iterators: !versioning,
+            without_default_constraint: false,
             offline: false,
         };
         py.detach(|| self.open_store()?.create_table(name, &options))

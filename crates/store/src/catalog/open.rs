@@ -282,7 +282,10 @@ impl Catalog {
             uncertain: AtomicBool::new(false),
         };
         if format < CATALOG_FORMAT {
-            let _ = catalog.transaction(|change| change.upgrade())?;
+            let _ = catalog.transaction(|change| {
+                change.upgrade()?;
+                Ok(())
+            })?;
         }
         Ok(catalog)
     }

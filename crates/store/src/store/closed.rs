@@ -157,7 +157,7 @@ mod tests {
                 *byte ^= 0x10;
             }
             assert_eq!(Closed::decode(&changed), None, "byte {at}");
-            assert_eq!(Closed::decode(whole.get(..at).unwrap()), None);
+            assert_eq!(Closed::decode(&whole[..at]), None);
         }
         vfs.replace(&path(dir), &[whole.as_slice(), b"x"].concat())
             .unwrap();
