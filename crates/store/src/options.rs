@@ -103,6 +103,12 @@ impl StoreOptions {
         self.memory_budget_bytes * 6 / 10
     }
 
+    /// Bytes of the largest batch that may be written, and so of the largest value: as many as memtables may hold.
+    #[must_use]
+    pub fn batch_bytes(&self) -> u64 {
+        self.memtable_bytes()
+    }
+
     /// Bytes of one memtable after which it is flushed: several fit, so that writing goes on
     /// meanwhile.
     #[must_use]

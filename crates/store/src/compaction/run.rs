@@ -14,6 +14,9 @@ const LIMIT: BatchLimit = BatchLimit {
     bytes: 256 << 10,
 };
 
+/// A batch that holds more memory, after a large value, is not used again, nor is another one read beside it.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// Appends everything `source` gives in `range` to `writer`; returns the number of entries.
 ///
 /// # Errors
@@ -29,6 +32,9 @@ pub fn rewrite(
     let mut entries = 0;
     loop {
         cancel.check()?;
+        if batch.memory() > KEPT_BYTES {
+            batch = Batch::new();
+        }
         batch.clear();
         let more = source.next_batch(&mut batch, LIMIT)?;
         if !batch.is_empty() {
@@ -63,18 +69,29 @@ pub fn rewrite_on_two_threads(
         for mut batch in to_write {
             writer.append(&batch, 0..batch.len())?;
             entries += batch.len() as u64;
+            if batch.memory() > KEPT_BYTES {
+                batch = Batch::new();
+            }
             batch.clear();
-            let _ = emptied.try_send(batch);
+            // The reader has left when this fails.
+            let _ = emptied.send(batch);
         }
         StoreResult::Ok(entries)
     };
     let read = move || {
+        // Batches that the writer has.
+        let mut sent = 0;
         loop {
             cancel.check()?;
-            let mut batch = to_fill.try_recv().unwrap_or_default();
+            let batch = to_fill.try_recv().inspect(|_| sent -= 1);
+            let mut batch = batch.unwrap_or_default();
             let more = source.next_batch(&mut batch, LIMIT)?;
-            // Nobody takes batches any more after writing failed.
-            let taken = batch.is_empty() || filled.send(batch).is_ok();
+            let is_large = batch.memory() > KEPT_BYTES;
+            // Sending fails after writing failed.
+            let taken = batch.is_empty() || filled.send(batch).inspect(|()| sent += 1).is_ok();
+            while is_large && sent > 0 && to_fill.recv().is_ok() {
+                sent -= 1;
+            }
             if !more || !taken {
                 return StoreResult::Ok(());
             }

@@ -19,7 +19,9 @@ pub struct MemtableIterator {
     snapshot: MemtableSnapshot,
     /// Heads of the runs that are not exhausted, as a binary min-heap.
     heap: Vec<Head>,
+    /// Taken off the heap, and handed out up to `given`: a batch may be full before all of them are.
     picked: Vec<(u32, u32)>,
+    given: usize,
 }
 
 /// The next update of one run.
@@ -43,6 +45,7 @@ impl MemtableIterator {
             snapshot,
             heap: Vec::new(),
             picked: Vec::with_capacity(PICK),
+            given: 0,
         }
     }
 
@@ -86,6 +89,24 @@ impl MemtableIterator {
         Ok(())
     }
 
+    /// Picks up to `most` of the entries that come next; whether there was one.
+    fn pick(&mut self, most: usize) -> StoreResult<bool> {
+        let mut picked = std::mem::take(&mut self.picked);
+        picked.clear();
+        while picked.len() < most.min(PICK) {
+            let Some(place) = self.pop()? else { break };
+            picked.push(place);
+        }
+        let mut touched = 0;
+        for &(run, at) in &picked {
+            touched ^= self.run(run).touch(at as usize);
+        }
+        std::hint::black_box(touched);
+        self.picked = picked;
+        self.given = 0;
+        Ok(!self.picked.is_empty())
+    }
+
     /// Takes the smallest head off; returns its run and position.
     fn pop(&mut self) -> StoreResult<Option<(u32, u32)>> {
         let Some(&top) = self.heap.first() else {
@@ -113,6 +134,8 @@ impl MemtableIterator {
 impl SortedKeyValueIterator for MemtableIterator {
     fn seek(&mut self, range: &Range, _columns: &ColumnSelection) -> StoreResult<()> {
         self.heap.clear();
+        self.picked.clear();
+        self.given = 0;
         for (index, run) in self.snapshot.runs().iter().enumerate() {
             let before_start = |key: KeyRef<'_>| range.before_start(key);
             let not_after_end = |key: KeyRef<'_>| !range.after_end(key);
@@ -141,30 +164,23 @@ impl SortedKeyValueIterator for MemtableIterator {
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
-        while !out.is_full(limit) {
-            let want = PICK.min(limit.entries - out.len());
-            let mut picked = std::mem::take(&mut self.picked);
-            picked.clear();
-            while picked.len() < want {
-                let Some(place) = self.pop()? else { break };
-                picked.push(place);
-            }
-            let mut touched = 0;
-            for &(run, at) in &picked {
-                touched ^= self.run(run).touch(at as usize);
-            }
-            std::hint::black_box(touched);
-            for &(run, at) in &picked {
+        loop {
+            while let Some(&(run, at)) = self.picked.get(self.given) {
+                // Before each entry: a few large values fill a batch.
+                if out.is_full(limit) {
+                    return Ok(true);
+                }
                 let (key, value) = self.run(run).entry(at as usize)?;
                 out.push(key, value)?;
+                self.given += 1;
             }
-            let exhausted = picked.len() < want;
-            self.picked = picked;
-            if exhausted {
+            if out.is_full(limit) {
+                return Ok(true);
+            }
+            if !self.pick(limit.entries - out.len())? {
                 return Ok(false);
             }
         }
-        Ok(true)
     }
 
     fn deep_copy(&self) -> BoxedIterator {

@@ -149,6 +149,7 @@ impl TableCore {
             ticket.settle(Ok(()));
             return Ok(ticket);
         }
+        self.check_size(&batch)?;
         self.admit()?;
         let timestamp = self.time.stamp(&*self.context.clock, &mut batch);
         let prefix = self.row_prefix(&batch);
@@ -206,6 +207,21 @@ impl TableCore {
         let refused = screened.1.iter().map(|one| one.mutations).sum();
         self.context.metrics.constraint_violations.add(refused);
         Ok(screened)
+    }
+
+    /// Refuses a batch that memory for writes could not hold beside others.
+    fn check_size(&self, batch: &MutationBatch) -> StoreResult<()> {
+        let most = self.context.options.batch_bytes();
+        if batch.byte_len() as u64 <= most {
+            return Ok(());
+        }
+        let text = format!(
+            "the batch has {} bytes and the memory budget of the store takes {most} at a time: write less \
+             at once, cut the value into parts, or open the store with a larger budget",
+            batch.byte_len()
+        );
+        let table = self.status().name;
+        Err(Error::invalid(text).with("table", &table))
     }
 
     /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has

@@ -2,11 +2,12 @@
 #![cfg(target_os = "linux")]
 
 use std::io::Write;
+use std::mem::ManuallyDrop;
 use std::process::Command;
 
 use ostrakon_cell::{
     Batch, BatchLimit, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability,
-    Range, ScanOptions, Source, TableOptions,
+    ErrorKind, MutationBatch, Range, ScanOptions, Source, TableOptions,
 };
 use ostrakon_store::{Store, StoreOptions};
 
@@ -170,6 +171,131 @@ fn opens_a_thousand_scans_in_a_process_of_its_own() {
     }
     let most = status("VmRSS:");
     writeln!(std::io::stdout(), "{REPORT} {before} {most}").unwrap();
+}
+
+const VALUES_CHILD: &str = "memory::handles_large_values_in_a_process_of_its_own";
+const STAGE: &str = "OSTRAKON_TEST_STAGE";
+const VALUES_BUDGET: u64 = 64 << 20;
+const LARGE: u64 = 10 << 20;
+const LARGE_VALUES: u64 = 20;
+
+/// A flush took every large value of a memtable into one batch, once for each of its threads.
+#[test]
+fn large_values_take_little_more_than_the_budget() {
+    let directory = tempfile::tempdir().unwrap();
+    let taken = |stage: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", VALUES_CHILD, "--ignored", "--nocapture"])
+            .env(CHILD_DIR, directory.path())
+            .env(STAGE, stage)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let report = text.split_once(REPORT).unwrap().1;
+        let mut words = report.split_whitespace().map(|word| word.parse().unwrap());
+        let before: u64 = words.next().unwrap();
+        let most: u64 = words.next().unwrap();
+        (stage.to_owned(), most - before)
+    };
+    for (stage, taken) in [taken("write"), taken("replay")] {
+        let allowed = VALUES_BUDGET + 10 * LARGE;
+        assert!(taken <= allowed, "{stage}: {taken} bytes");
+    }
+    // Merging needs the value at hand of each file.
+    let (_, taken) = taken("compact");
+    let allowed = VALUES_BUDGET + (LARGE_VALUES + 12) * LARGE;
+    assert!(taken <= allowed, "compact: {taken} bytes");
+}
+
+#[test]
+#[ignore = "run by large_values_take_little_more_than_the_budget"]
+fn handles_large_values_in_a_process_of_its_own() {
+    let (Some(directory), Ok(stage)) = (std::env::var_os(CHILD_DIR), std::env::var(STAGE)) else {
+        return;
+    };
+    let before = status("VmRSS:");
+    let options = StoreOptions {
+        memory_budget_bytes: VALUES_BUDGET,
+        ..StoreOptions::default()
+    };
+    // Never closed: the next process replays the log.
+    let store = ManuallyDrop::new(Store::open(directory, options).unwrap());
+    if stage == "write" {
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let table = store.table("t").unwrap();
+        let mut word = 1_u64;
+        for at in 0..LARGE_VALUES {
+            // Random, so that compression hides nothing.
+            let mut value = Vec::with_capacity(LARGE as usize);
+            while (value.len() as u64) < LARGE {
+                word ^= word << 13;
+                word ^= word >> 7;
+                word ^= word << 17;
+                value.extend_from_slice(&word.to_le_bytes());
+            }
+            let update = ColumnUpdate {
+                family: b"f",
+                qualifier: b"q",
+                value: Some(&value),
+                ..ColumnUpdate::default()
+            };
+            let mut batch = MutationBatch::new();
+            batch
+                .put(&(at * 7 % LARGE_VALUES).to_be_bytes(), update)
+                .unwrap();
+            table.submit(batch, None).unwrap().wait().unwrap();
+        }
+    }
+    let table = store.table("t").unwrap();
+    if stage == "compact" {
+        table.compact(&CompactOptions::default()).unwrap();
+        let mut batch = Batch::new();
+        let mut scan = table
+            .scan(&[Range::all()], &ScanOptions::default())
+            .unwrap();
+        let mut entries = 0;
+        loop {
+            let more = scan.next_batch(&mut batch).unwrap();
+            entries += batch.len();
+            if !more {
+                break;
+            }
+        }
+        assert_eq!(entries as u64, LARGE_VALUES);
+    }
+    let most = status("VmHWM:");
+    writeln!(std::io::stdout(), "{REPORT} {before} {most}").unwrap();
+}
+
+#[test]
+fn a_batch_that_memory_cannot_hold_is_refused_by_name() {
+    let options = StoreOptions {
+        memory_budget_bytes: 1 << 20,
+        ..StoreOptions::default()
+    };
+    let most = options.batch_bytes() as usize;
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), options).unwrap();
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    let write = |bytes: usize| {
+        let mut batch = MutationBatch::new();
+        let update = ColumnUpdate {
+            value: Some(&vec![1; bytes]),
+            ..ColumnUpdate::default()
+        };
+        batch.put(b"r", update).unwrap();
+        table.submit(batch, None)?.wait()
+    };
+    let error = write(most).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    let text = error.to_string();
+    assert!(
+        text.contains("memory budget") && text.contains(&most.to_string()),
+        "{text}"
+    );
+    write(most - 100).unwrap();
+    table.flush(true).unwrap();
 }
 
 /// A line of the process's own status, in bytes.
