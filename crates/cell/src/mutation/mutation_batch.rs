@@ -101,6 +101,19 @@ impl MutationBatch {
         self.bytes.len()
     }
 
+    /// Bytes of the buffer, in use or not.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Moves the encoded bytes to a buffer of just their size, and gives the old one away.
+    #[must_use]
+    pub fn shrink(&mut self) -> Vec<u8> {
+        let exact = self.bytes.as_slice().to_vec();
+        std::mem::replace(&mut self.bytes, exact)
+    }
+
     /// The encoded bytes.
     #[must_use]
     pub fn encoded(&self) -> &[u8] {

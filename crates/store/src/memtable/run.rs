@@ -8,6 +8,9 @@ use ostrakon_cell::{KeyRef, MutationBatch, UpdateRef, mutation::read_update};
 use super::buffers::BufferPool;
 use crate::error::{Error, ErrorKind, StoreResult};
 
+/// What a buffer may have to spare in any case.
+const SPARE_BYTES: usize = 1 << 10;
+
 /// A batch in memory.
 pub struct Chunk {
     batch: MutationBatch,
@@ -103,14 +106,23 @@ impl RowPrefix {
 
 impl Chunk {
     /// Wraps a batch; `timestamp` is for the updates without one. In the end its buffer goes to
-    /// `buffers`.
+    /// `buffers`, or at once if it is mostly empty: writers fill buffers of a megabyte, and those that
+    /// wait for every write send them with a few bytes each.
     #[must_use]
-    pub fn new(batch: MutationBatch, timestamp: i64, buffers: Arc<BufferPool>) -> Self {
+    pub fn new(mut batch: MutationBatch, timestamp: i64, buffers: Arc<BufferPool>) -> Self {
+        if batch.capacity() > 2 * batch.byte_len() + SPARE_BYTES {
+            buffers.put(batch.shrink());
+        }
         Self {
             batch,
             timestamp,
             buffers,
         }
+    }
+
+    /// Memory held, in bytes: all of the buffer.
+    fn memory(&self) -> usize {
+        self.batch.capacity() + size_of::<Self>()
     }
 
     /// The encoded batch.
@@ -180,7 +192,7 @@ impl Run {
             marks.push(mark(row_mark, 0, offset));
         }
         marks.sort_unstable();
-        let bytes = chunk.batch.byte_len();
+        let bytes = chunk.memory() + size_of::<Self>();
         let mut run = Self {
             marks,
             chunks: vec![chunk],
@@ -293,12 +305,6 @@ impl Run {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
-    }
-
-    /// Encoded bytes of its batches.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// Memory held, in bytes.

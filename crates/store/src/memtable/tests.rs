@@ -267,3 +267,24 @@ fn a_large_memtable_keeps_its_prefix_and_its_order() {
     let some = read(&memtable, &Range::rows("same/000005"..="same/000006"), 10);
     assert_eq!(some.len(), 4);
 }
+
+#[test]
+fn a_mostly_empty_buffer_is_not_kept() {
+    let buffers = Arc::new(BufferPool::new(4 << 20));
+    let run = |bytes: usize, value: usize| {
+        let mut batch = MutationBatch::with_buffer(Vec::with_capacity(bytes));
+        let update = ColumnUpdate {
+            value: Some(&vec![1; value]),
+            ..ColumnUpdate::default()
+        };
+        batch.put(b"r", update).unwrap();
+        let chunk = Arc::new(Chunk::new(batch, 1, buffers.clone()));
+        Run::of_chunk(chunk, RowPrefix::default())
+    };
+    // The buffer is the pool's again, and what is counted is what is held.
+    let small = run(1 << 20, 100);
+    assert!(small.memory() < 1 << 10, "{}", small.memory());
+    assert!(buffers.take(1 << 20).capacity() >= 1 << 20);
+    let large = run(1 << 20, 900 << 10);
+    assert!(large.memory() >= 1 << 20, "{}", large.memory());
+}
