@@ -45,15 +45,17 @@ pub use error::{Error, ErrorKind, Result};
 pub use iterator::{
     BoxedIterator, EntryAdapter, EntryIterator, Interrupt, IteratorClass, IteratorEnvironment,
     IteratorOptions, IteratorRegistry, IteratorScope, IteratorSetting, SortedKeyValueIterator,
+    TableConfiguration,
 };
 pub use key::{Escaped, Key, KeyPart, KeyRef, MAX_KEY_BYTES, MAX_VALUE_BYTES};
 pub use mutation::{ColumnUpdate, Mutation, MutationBatch, MutationRef, UpdateRef};
 pub use range::{Range, following_prefix};
 pub use source::{
-    Activity, BatchWriter, BatchWriterConfig, BulkWriter, Capabilities, Capability, CloneOptions,
-    CompactOptions, Condition, ConditionalMutation, ConditionalStatus, ImportDirectoryOptions,
-    ImportReport, ImportTransfer, NamespaceInfo, PendingWrite, Problem, Properties, PropertyChange,
-    PropertyEffect, PropertyInfo, PropertyLevel, PropertyOwner, ReaderSource, Scan, ScanOptions,
-    Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, TimeType, VersionedProperties,
+    Activity, BatchWriter, BatchWriterConfig, BulkWriter, CallContext, Capabilities, Capability,
+    ClassInfo, ClassKind, CloneOptions, CompactOptions, Condition, ConditionalMutation,
+    ConditionalStatus, ImportDirectoryOptions, ImportReport, ImportTransfer, NamespaceInfo,
+    PendingWrite, Principal, Problem, Properties, PropertyChange, PropertyEffect, PropertyInfo,
+    PropertyLevel, PropertyOwner, ReaderSource, Scan, ScanOptions, Scanner, Source, Table,
+    TableInfo, TableOptions, TabletInfo, TabletLocation, TimeType, VersionedProperties,
 };
 pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

@@ -577,7 +577,9 @@ fn unknown(name: &str) -> Error {
     error.with("property", name)
 }
 
-fn default_of(name: &str) -> Option<&'static str> {
+/// The default of a property that has one.
+#[must_use]
+pub fn default_of(name: &str) -> Option<&'static str> {
     KNOWN
         .iter()
         .find(|(known, _, _)| *known == name)

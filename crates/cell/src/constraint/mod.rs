@@ -13,4 +13,4 @@ mod tests;
 
 pub use contract::{Constraint, ConstraintEnvironment};
 pub use registry::ConstraintRegistry;
-pub use set::ConstraintSet;
+pub use set::{ConstraintSet, Screened};

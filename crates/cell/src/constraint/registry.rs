@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Constraint;
 use crate::classes::Classes;
+use crate::source::ClassInfo;
 use crate::{Error, ErrorKind, Result};
 
 /// The constraints a store can run.
@@ -39,6 +40,17 @@ impl ConstraintRegistry {
                 ),
             )
             .with("class", class)
+        })
+    }
+
+    /// What is known of the class of that name, if there is one.
+    #[must_use]
+    pub fn describe(&self, class: &str) -> Option<ClassInfo> {
+        let found = self.classes.get(class)?;
+        Some(ClassInfo {
+            name: found.names().first().copied().unwrap_or(class).to_owned(),
+            description: found.describe().to_owned(),
+            scans_only: false,
         })
     }
 

@@ -13,6 +13,17 @@ const PREFIX: &str = "table.constraint.";
 /// Code of every mutation while a constraint's class is not known, as in Accumulo.
 const UNKNOWN_CLASS: i16 = -1;
 
+/// What constraints left of a batch.
+#[derive(Debug, Default)]
+pub struct Screened {
+    /// The batch without the mutations that were refused.
+    pub kept: MutationBatch,
+    /// What was refused: one for each constraint and code.
+    pub rejections: Vec<Rejection>,
+    /// The places of the refused mutations in the batch, ascending.
+    pub refused: Vec<u32>,
+}
+
 /// The constraints of a table, by the names of their properties.
 #[derive(Clone, Default)]
 pub struct ConstraintSet(Vec<(String, Option<Arc<dyn Constraint>>)>);
@@ -59,11 +70,7 @@ impl ConstraintSet {
     /// [`Rejection`] for each constraint and code. Costs a call a constraint when the batch as a
     /// whole shows that all is well, and copies nothing unless something is refused.
     #[must_use]
-    pub fn screen(
-        &self,
-        environment: &ConstraintEnvironment,
-        batch: MutationBatch,
-    ) -> (MutationBatch, Vec<Rejection>) {
+    pub fn screen(&self, environment: &ConstraintEnvironment, batch: MutationBatch) -> Screened {
         let asked: Vec<_> = self
             .0
             .iter()
@@ -74,7 +81,10 @@ impl ConstraintSet {
             })
             .collect();
         if asked.is_empty() {
-            return (batch, Vec::new());
+            return Screened {
+                kept: batch,
+                ..Screened::default()
+            };
         }
         let mut rejections = Vec::new();
         let mut refused: Vec<bool> = Vec::with_capacity(batch.mutations());
@@ -91,16 +101,26 @@ impl ConstraintSet {
             refused.push(!sound);
         }
         if rejections.is_empty() {
-            return (batch, rejections);
+            return Screened {
+                kept: batch,
+                ..Screened::default()
+            };
         }
         let mut kept = MutationBatch::new();
-        for (mutation, refused) in batch.each_mutation().zip(refused) {
-            // There was room in a larger batch.
-            if !refused && kept.push_ref(&mutation).is_err() {
+        let mut places = Vec::new();
+        for ((place, mutation), refused) in (0..).zip(batch.each_mutation()).zip(refused) {
+            if refused {
+                places.push(place);
+            } else if kept.push_ref(&mutation).is_err() {
+                // There was room in a larger batch.
                 break;
             }
         }
-        (kept, rejections)
+        Screened {
+            kept,
+            rejections,
+            refused: places,
+        }
     }
 }
 

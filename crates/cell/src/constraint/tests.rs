@@ -86,8 +86,13 @@ fn violating_mutations_are_left_out_and_counted_by_code() {
         &registry,
     );
     let rows = [("a", 2), ("x1", 1), ("b", 3), ("x2", 4), ("c", 1)];
-    let (kept, rejections) = set.screen(&environment(), batch(&rows));
+    let Screened {
+        kept,
+        rejections,
+        refused,
+    } = set.screen(&environment(), batch(&rows));
     assert_eq!(kept, batch(&[("a", 2), ("c", 1)]));
+    assert_eq!(refused, [1, 2, 3]);
     let found: Vec<_> = rejections
         .iter()
         .map(|one| (one.code, one.mutations, one.description.as_str()))
@@ -102,7 +107,11 @@ fn a_batch_that_passes_as_a_whole_is_not_looked_at() {
     let (picky, registry) = registry();
     let set =
         ConstraintSet::from_properties(&properties(&[("table.constraint.1", "Picky")]), &registry);
-    assert!(set.screen(&environment(), batch(&[("x", 1)])).1.is_empty());
+    assert!(
+        set.screen(&environment(), batch(&[("x", 1)]))
+            .rejections
+            .is_empty()
+    );
     assert_eq!(picky.asked.load(Ordering::Relaxed), 0);
 }
 
@@ -120,7 +129,9 @@ fn an_unknown_class_is_refused_when_set_and_refuses_everything_when_loaded() {
 
     let stored = properties(&[("table.constraint.1", "org.example.Gone")]);
     let set = ConstraintSet::from_properties(&stored, &registry);
-    let (kept, rejections) = set.screen(&environment(), batch(&[("a", 1), ("b", 1)]));
+    let Screened {
+        kept, rejections, ..
+    } = set.screen(&environment(), batch(&[("a", 1), ("b", 1)]));
     assert!(kept.is_empty());
     assert_eq!((rejections[0].code, rejections[0].mutations), (-1, 2));
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Interrupt, IteratorScope};
+use crate::source::Properties;
 use crate::{Authorizations, Batch, BatchLimit, ColumnSelection, Range, Result};
 
 /// An iterator on the heap, as the stack holds it.
@@ -69,6 +70,34 @@ impl<I: SortedKeyValueIterator + ?Sized> SortedKeyValueIterator for Box<I> {
     }
 }
 
+/// The properties in force of a table, by name.
+#[derive(Debug, Clone)]
+pub struct TableConfiguration {
+    set: Arc<Properties>,
+    default: fn(&str) -> Option<&'static str>,
+}
+
+impl TableConfiguration {
+    /// What is set, at whatever level, over defaults.
+    #[must_use]
+    pub fn new(set: Arc<Properties>, default: fn(&str) -> Option<&'static str>) -> Self {
+        Self { set, default }
+    }
+
+    /// The value of a property; `None` if it is not set and has no default.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let set = self.set.get(name).map(String::as_str);
+        set.or_else(|| (self.default)(name))
+    }
+}
+
+impl Default for TableConfiguration {
+    fn default() -> Self {
+        Self::new(Arc::default(), |_| None)
+    }
+}
+
 /// What an iterator may know of where it runs.
 #[derive(Debug, Clone)]
 pub struct IteratorEnvironment {
@@ -85,6 +114,10 @@ pub struct IteratorEnvironment {
     pub now_millis: i64,
     /// The table's name, for messages.
     pub table: Arc<str>,
+    /// The table's id; empty where the source did not say.
+    pub table_id: Arc<str>,
+    /// The properties in force of the table.
+    pub configuration: TableConfiguration,
     /// Set when the iterator should stop.
     pub interrupt: Interrupt,
 }
@@ -100,6 +133,8 @@ impl IteratorEnvironment {
             authorizations: Arc::new(Authorizations::default()),
             now_millis: 0,
             table: "".into(),
+            table_id: "".into(),
+            configuration: TableConfiguration::default(),
             interrupt: Interrupt::default(),
         }
     }

@@ -12,7 +12,9 @@ mod registry;
 mod setting;
 
 pub use adapter::{EntryAdapter, EntryIterator};
-pub use contract::{BoxedIterator, IteratorEnvironment, SortedKeyValueIterator};
+pub use contract::{
+    BoxedIterator, IteratorEnvironment, SortedKeyValueIterator, TableConfiguration,
+};
 pub use interrupt::{Interrupt, Interruption};
 pub use registry::{IteratorClass, IteratorRegistry};
 pub use setting::{IteratorOptions, IteratorScope, IteratorSetting};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{BoxedIterator, IteratorEnvironment, IteratorOptions, IteratorScope, IteratorSetting};
 use crate::classes::Classes;
+use crate::source::ClassInfo;
 use crate::{Error, ErrorKind, Result};
 
 /// Makes iterators of one class.
@@ -86,13 +87,24 @@ impl IteratorRegistry {
         })
     }
 
+    /// What is known of the class of that name, if there is one.
+    #[must_use]
+    pub fn describe(&self, class: &str) -> Option<ClassInfo> {
+        let found = self.classes.get(class)?;
+        Some(ClassInfo {
+            name: found.names().first().copied().unwrap_or(class).to_owned(),
+            description: found.describe().to_owned(),
+            scans_only: found.scans_only(),
+        })
+    }
+
     /// The short names of all classes, sorted.
     #[must_use]
     pub fn short_names(&self) -> Vec<&str> {
         self.classes.short_names()
     }
 
-    /// Stacks iterators on `source`, lowest priority first.
+    /// Stacks iterators on `source` in [their order](IteratorSetting::order).
     ///
     /// # Errors
     /// Unknown classes and wrong options.
@@ -103,7 +115,7 @@ impl IteratorRegistry {
         environment: &IteratorEnvironment,
     ) -> Result<BoxedIterator> {
         let mut ordered: Vec<&IteratorSetting> = settings.iter().collect();
-        ordered.sort_by_key(|setting| setting.priority);
+        ordered.sort_by(|a, b| (a.priority, &a.name).cmp(&(b.priority, &b.name)));
         ordered.into_iter().try_fold(source, |source, setting| {
             let class = self.get(&setting.class)?;
             check_scope(&**class, environment.scope)

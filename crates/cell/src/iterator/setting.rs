@@ -115,11 +115,10 @@ impl IteratorSetting {
         properties
     }
 
-    /// The stack of `scope` among table properties, by ascending priority.
+    /// The stack of `scope` among table properties, [in order](Self::order).
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a property is malformed or two
-    /// iterators share a priority.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a property is malformed.
     pub fn from_properties(
         properties: &BTreeMap<String, String>,
         scope: IteratorScope,
@@ -165,18 +164,53 @@ impl IteratorSetting {
             }
         }
         let mut stack: Vec<Self> = settings.into_values().collect();
-        stack.sort_by_key(|setting| setting.priority);
-        if let Some(pair) = stack
-            .windows(2)
-            .find(|pair| pair[0].priority == pair[1].priority)
-        {
-            return Err(
-                Error::invalid("two iterators of one scope share a priority")
-                    .with("scope", scope.as_str())
-                    .with("iterators", format!("{}, {}", pair[0].name, pair[1].name)),
-            );
-        }
+        Self::order(&mut stack);
         Ok(stack)
+    }
+
+    /// Puts a stack in the order in which it runs: by priority, and by name where priorities are equal.
+    pub fn order(stack: &mut [Self]) {
+        stack.sort_by(|a, b| (a.priority, &a.name).cmp(&(b.priority, &b.name)));
+    }
+
+    /// The names of two iterators of an ordered stack that share a priority, if any do. Nothing but their names says
+    /// which runs first, so that somebody should be told.
+    #[must_use]
+    pub fn equal_priorities(stack: &[Self]) -> Option<(&str, &str)> {
+        stack.windows(2).find_map(|pair| match pair {
+            [a, b] if a.priority == b.priority => Some((a.name.as_str(), b.name.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The stack of a table with what one scan or compaction brings. Options go by name: every iterator of a name
+    /// has the options of all settings of that name, and `options` over them. Names that no iterator has are passed
+    /// over, as in Accumulo.
+    #[must_use]
+    pub fn merged(
+        table: &[Self],
+        brought: &[Self],
+        options: &BTreeMap<String, IteratorOptions>,
+    ) -> Vec<Self> {
+        let mut stack: Vec<Self> = table.iter().chain(brought).cloned().collect();
+        let mut by_name: BTreeMap<String, IteratorOptions> = BTreeMap::new();
+        for setting in &stack {
+            let of_name = by_name.entry(setting.name.clone()).or_default();
+            of_name.extend(setting.options.clone());
+        }
+        for (name, more) in options {
+            by_name
+                .entry(name.clone())
+                .or_default()
+                .extend(more.clone());
+        }
+        for setting in &mut stack {
+            if let Some(of_name) = by_name.get(&setting.name) {
+                setting.options.clone_from(of_name);
+            }
+        }
+        Self::order(&mut stack);
+        stack
     }
 }
 
@@ -198,7 +232,39 @@ mod tests {
     }
 
     #[test]
-    fn malformed_and_clashing_settings_are_refused() {
+    fn iterators_of_one_priority_run_by_name() {
+        let of = |priority, name: &str| IteratorSetting::new(priority, name, "X");
+        let mut stack = [of(7, "b"), of(7, "a"), of(3, "c")];
+        IteratorSetting::order(&mut stack);
+        assert_eq!(stack, [of(3, "c"), of(7, "a"), of(7, "b")]);
+        assert_eq!(IteratorSetting::equal_priorities(&stack), Some(("a", "b")));
+        assert_eq!(IteratorSetting::equal_priorities(&stack[..2]), None);
+    }
+
+    #[test]
+    fn options_are_merged_by_name() {
+        let table = [IteratorSetting::new(20, "vers", "V")
+            .with("max", "1")
+            .with("a", "t")];
+        let brought = [
+            IteratorSetting::new(30, "vers", "V").with("max", "2"),
+            IteratorSetting::new(5, "grep", "G"),
+        ];
+        let more = [("vers".to_owned(), [("b".to_owned(), "s".to_owned())].into())];
+        let merged = IteratorSetting::merged(&table, &brought, &more.into());
+        let names: Vec<_> = merged
+            .iter()
+            .map(|one| (one.priority, one.name.as_str()))
+            .collect();
+        assert_eq!(names, [(5, "grep"), (20, "vers"), (30, "vers")]);
+        let all = [("a", "t"), ("b", "s"), ("max", "2")].map(|(a, b)| (a.into(), b.into()));
+        assert_eq!(merged[1].options, all.clone().into());
+        assert_eq!(merged[2].options, all.into());
+        assert!(merged[0].options.is_empty());
+    }
+
+    #[test]
+    fn malformed_settings_are_refused() {
         let bad = |pairs: &[(&str, &str)]| {
             let properties = pairs
                 .iter()
@@ -212,7 +278,7 @@ mod tests {
             ("table.iterator.scan.a", "1,X"),
             ("table.iterator.scan.a.option.b", "1")
         ]));
-        assert!(bad(&[
+        assert!(!bad(&[
             ("table.iterator.scan.a", "1,X"),
             ("table.iterator.scan.b", "1,Y")
         ]));

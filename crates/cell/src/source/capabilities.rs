@@ -44,11 +44,17 @@ pub enum Capability {
     PropertyLevels,
     /// Creating, renaming and deleting namespaces.
     Namespaces,
+    /// Telling which classes it can run.
+    ClassLookup,
+    /// Calls on behalf of a principal, with a deadline.
+    CallContext,
+    /// Scans of samples.
+    Sampling,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::IsolatedScan,
         Self::ConditionalWrite,
         Self::ScanIterators,
@@ -67,6 +73,9 @@ impl Capability {
         Self::OwnProperties,
         Self::PropertyLevels,
         Self::Namespaces,
+        Self::ClassLookup,
+        Self::CallContext,
+        Self::Sampling,
     ];
 }
 

@@ -164,6 +164,12 @@ impl Collector {
             Some(timeout) => pending.wait_at_most(timeout),
         };
         let outcome = outcome.inspect_err(|error| self.failed = Some(error.duplicate()))?;
+        if let Some(extent) = outcome.failed.first() {
+            let failed = Error::new(extent.kind, extent.message.clone())
+                .with("tablets", outcome.failed.len());
+            self.failed = Some(failed.duplicate());
+            return Err(failed);
+        }
         self.broken = false;
         for rejection in outcome.rejections {
             sum_up(&mut self.refused, &rejection);

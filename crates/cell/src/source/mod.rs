@@ -9,6 +9,7 @@ mod batch_writer;
 mod capabilities;
 mod collector;
 mod conditional;
+mod context;
 mod options;
 mod properties;
 mod reader;
@@ -19,6 +20,7 @@ mod traits;
 pub use batch_writer::{BatchWriter, BatchWriterConfig};
 pub use capabilities::{Capabilities, Capability};
 pub use conditional::{Condition, ConditionalMutation, ConditionalStatus};
+pub use context::{CallContext, Principal};
 pub use options::{
     CloneOptions, CompactOptions, ImportDirectoryOptions, ImportTransfer, LocalityGroups,
     ScanOptions, TableOptions, TimeType, check_row_range,
@@ -29,8 +31,9 @@ pub use properties::{
 };
 pub use reader::ReaderSource;
 pub use report::{
-    Activity, CheckProblem, CheckReport, ImportReport, NamespaceInfo, Problem, Progress, Rejection,
-    RestoredFile, TableInfo, TabletInfo, TabletRows, WriteOutcome,
+    Activity, CheckProblem, CheckReport, ClassInfo, ClassKind, FailedExtent, ImportReport,
+    NamespaceInfo, Problem, Progress, Rejection, RestoredFile, TableInfo, TabletInfo,
+    TabletLocation, TabletRows, WriteOutcome,
 };
 pub use scanner::Scanner;
 pub use traits::{BulkWriter, PendingWrite, Scan, Source, Table, Tick};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Properties;
 use crate::{
-    Authorizations, BatchLimit, ColumnSelection, Error, Interrupt, IteratorSetting, Key, Range,
-    Result,
+    Authorizations, BatchLimit, ColumnSelection, Error, Interrupt, IteratorOptions,
+    IteratorSetting, Key, Range, Result,
 };
 
 /// Families by locality group.
@@ -154,6 +154,11 @@ pub struct ScanOptions {
     pub authorizations: Authorizations,
     /// Iterators of this scan, besides the table's.
     pub iterators: Vec<IteratorSetting>,
+    /// Options for iterators by their names, over those that the table or the scan gives them; see
+    /// [`IteratorSetting::merged`].
+    pub iterator_options: BTreeMap<String, IteratorOptions>,
+    /// Reads the sample that the table keeps by this class and these options, in place of everything. Default: no.
+    pub sampler: Option<(String, BTreeMap<String, String>)>,
     /// Size of the batches handed out.
     pub batch: BatchLimit,
     /// Never shows half a row, even when a remote scan resumes. Embedded scans are isolated anyway
@@ -188,6 +193,8 @@ impl Default for ScanOptions {
             columns: ColumnSelection::all(),
             authorizations: Authorizations::default(),
             iterators: Vec::new(),
+            iterator_options: BTreeMap::new(),
+            sampler: None,
             batch: BatchLimit::default(),
             isolated: false,
             ordered: true,

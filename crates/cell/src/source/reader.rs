@@ -5,13 +5,17 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::{
-    BulkWriter, Capabilities, CloneOptions, CompactOptions, ConditionalMutation, ConditionalStatus,
-    NamespaceInfo, PendingWrite, Properties, PropertyChange, PropertyInfo, PropertyOwner, Scan,
-    ScanOptions, Source, Table, TableInfo, TableOptions, TabletInfo, Tick, VersionedProperties,
+    BulkWriter, CallContext, Capabilities, ClassInfo, ClassKind, CloneOptions, CompactOptions,
+    ConditionalMutation, ConditionalStatus, NamespaceInfo, PendingWrite, Principal, Properties,
+    PropertyChange, PropertyInfo, PropertyOwner, Scan, ScanOptions, Source, Table, TableInfo,
+    TableOptions, TabletInfo, TabletLocation, Tick, VersionedProperties,
 };
 use crate::{
     Authorizations, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
 };
+
+/// The principal of readers that were not named: there are no users yet.
+const ROOT: &str = "root";
 
 /// What administrators alone may do.
 const ADMINISTRATION: [Capability; 8] = [
@@ -40,6 +44,7 @@ const ADMINISTRATION: [Capability; 8] = [
 pub struct ReaderSource {
     source: Arc<dyn Source>,
     held: Arc<Authorizations>,
+    name: Arc<str>,
 }
 
 impl ReaderSource {
@@ -49,6 +54,24 @@ impl ReaderSource {
         Self {
             source,
             held: Arc::new(held),
+            name: ROOT.into(),
+        }
+    }
+
+    /// `source` for a reader who is this principal.
+    #[must_use]
+    pub fn for_principal(source: Arc<dyn Source>, principal: Principal) -> Self {
+        Self {
+            source,
+            held: Arc::new(principal.authorizations),
+            name: principal.name.into(),
+        }
+    }
+
+    fn principal(&self) -> Principal {
+        Principal {
+            name: self.name.to_string(),
+            authorizations: Authorizations::clone(&self.held),
         }
     }
 }
@@ -79,9 +102,18 @@ impl Source for ReaderSource {
     }
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        let table = self.source.table(name)?;
+        let context = CallContext {
+            principal: Some(self.principal()),
+            ..CallContext::default()
+        };
         Ok(Arc::new(ReaderTable {
-            table: self.source.table(name)?,
-            held: self.held.clone(),
+            // Where a source knows no callers, its constraints know none either.
+            table: match table.within(&context) {
+                Err(error) if error.kind() == ErrorKind::Unsupported => table,
+                within => within?,
+            },
+            source: self.clone(),
         }))
     }
 
@@ -91,6 +123,10 @@ impl Source for ReaderSource {
 
     fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
         self.source.namespaces()
+    }
+
+    fn find_class(&self, kind: ClassKind, class: &str) -> Result<Option<ClassInfo>> {
+        self.source.find_class(kind, class)
     }
 
     fn create_namespace(&self, _: &str) -> Result<()> {
@@ -130,12 +166,12 @@ impl Source for ReaderSource {
 /// A table of a [`ReaderSource`].
 struct ReaderTable {
     table: Arc<dyn Table>,
-    held: Arc<Authorizations>,
+    source: ReaderSource,
 }
 
 impl ReaderTable {
     fn check(&self, asked: &Authorizations) -> Result<()> {
-        if asked.iter().all(|name| self.held.contains(name)) {
+        if asked.iter().all(|name| self.source.held.contains(name)) {
             return Ok(());
         }
         Err(Error::new(
@@ -156,6 +192,22 @@ impl Table for ReaderTable {
 
     fn capabilities(&self) -> Capabilities {
         of_a_reader(self.table.capabilities())
+    }
+
+    /// A principal with more authorizations than this reader holds is refused.
+    fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
+        let principal = context.principal.clone();
+        let principal = principal.unwrap_or_else(|| self.source.principal());
+        self.check(&principal.authorizations)?;
+        let context = CallContext {
+            principal: Some(principal.clone()),
+            ..context.clone()
+        };
+        let source = ReaderSource::for_principal(self.source.source.clone(), principal);
+        Ok(Arc::new(Self {
+            table: self.table.within(&context)?,
+            source,
+        }))
     }
 
     fn submit(
@@ -212,6 +264,10 @@ impl Table for ReaderTable {
 
     fn tablets(&self) -> Result<Vec<TabletInfo>> {
         Err(refused("tablets"))
+    }
+
+    fn locate(&self, _: &[u8]) -> Result<TabletLocation> {
+        Err(refused("locate"))
     }
 
     fn add_splits(&self, _: &[Vec<u8>]) -> Result<()> {

@@ -62,11 +62,60 @@ pub struct Rejection {
     pub mutations: u64,
 }
 
+/// Rows whose share of a batch was not applied, for a reason that is none of the mutations'. A source that applies a
+/// batch as a whole never has any: it fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedExtent {
+    /// The rows of the tablet, as the source knew them.
+    pub rows: TabletRows,
+    /// The mutations of the batch that were applied there: the first so many.
+    pub applied: u64,
+    /// The kind of the cause.
+    pub kind: ErrorKind,
+    /// The cause.
+    pub message: String,
+}
+
 /// The outcome of a submitted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteOutcome {
-    /// Empty when everything was applied.
+    /// What constraints refused, summed up; empty when everything was applied.
     pub rejections: Vec<Rejection>,
+    /// The mutations that constraints refused, by their places in the batch, ascending.
+    pub refused: Vec<u32>,
+    /// Where mutations were not applied for another reason.
+    pub failed: Vec<FailedExtent>,
+}
+
+/// Where a row is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TabletLocation {
+    /// The rows of its tablet.
+    pub rows: TabletRows,
+    /// Where the tablet is served: `local`, or `host:port`.
+    pub location: String,
+    /// Grows whenever the rows of any tablet of the table change, as long as the source is open.
+    pub layout: u64,
+}
+
+/// What a class is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClassKind {
+    /// Iterators.
+    Iterator,
+    /// Constraints.
+    Constraint,
+}
+
+/// A class that a source can run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassInfo {
+    /// Its full name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// Whether it runs in scans alone.
+    pub scans_only: bool,
 }
 
 /// What was imported from a directory.

@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::{
-    Capabilities, CheckReport, CloneOptions, CompactOptions, ConditionalMutation,
-    ConditionalStatus, ImportDirectoryOptions, ImportReport, NamespaceInfo, Problem, Progress,
-    Properties, PropertyChange, PropertyInfo, PropertyOwner, RestoredFile, ScanOptions, TableInfo,
-    TableOptions, TabletInfo, VersionedProperties, WriteOutcome,
+    CallContext, Capabilities, CheckReport, ClassInfo, ClassKind, CloneOptions, CompactOptions,
+    ConditionalMutation, ConditionalStatus, ImportDirectoryOptions, ImportReport, NamespaceInfo,
+    Problem, Progress, Properties, PropertyChange, PropertyInfo, PropertyOwner, RestoredFile,
+    ScanOptions, TableInfo, TableOptions, TabletInfo, TabletLocation, VersionedProperties,
+    WriteOutcome,
 };
 use crate::{
     Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
@@ -135,6 +136,15 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::PropertyLevels))
     }
 
+    /// What is known of a class by its full name or the last part of it; `None` if the source cannot run it.
+    ///
+    /// # Errors
+    /// The source has no [`ClassLookup`](Capability::ClassLookup), or cannot be reached.
+    fn find_class(&self, kind: ClassKind, class: &str) -> Result<Option<ClassInfo>> {
+        let _ = (kind, class);
+        Err(unsupported(Capability::ClassLookup))
+    }
+
     /// Writes a copy of the whole store to a new directory while it runs.
     ///
     /// # Errors
@@ -184,6 +194,15 @@ pub trait Table: Send + Sync {
     /// What the source can do with it.
     fn capabilities(&self) -> Capabilities;
 
+    /// A handle to the same table whose calls are made within `context`, in place of that of this handle.
+    ///
+    /// # Errors
+    /// The source has no [`CallContext`](Capability::CallContext).
+    fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
+        let _ = context;
+        Err(unsupported(Capability::CallContext))
+    }
+
     /// Hands a batch over. When this returns the batch is under way, not yet applied; several may
     /// be, and they are applied in order of submission as far as they touch the same row.
     /// `durability` overrides the table's.
@@ -231,7 +250,8 @@ pub trait Table: Send + Sync {
     /// order.
     ///
     /// # Errors
-    /// Unknown iterators, wrong options, a table that is closed or off-line.
+    /// Unknown iterators, wrong options, a table that is closed or off-line;
+    /// [`SampleNotPresent`](ErrorKind::SampleNotPresent) for a sample that the table does not keep.
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>>;
 
     /// The properties in force, defaults included.
@@ -286,6 +306,15 @@ pub trait Table: Send + Sync {
     /// # Errors
     /// When the source cannot be reached.
     fn tablets(&self) -> Result<Vec<TabletInfo>>;
+
+    /// The tablet that a row is in, without looking at the others.
+    ///
+    /// # Errors
+    /// The source has no [`Tablets`](Capability::Tablets), or cannot be reached.
+    fn locate(&self, row: &[u8]) -> Result<TabletLocation> {
+        let _ = row;
+        Err(unsupported(Capability::Tablets))
+    }
 
     /// Adds split points; those that exist are passed over.
     ///

@@ -80,7 +80,7 @@ impl SerialScan {
         scan.set_ranges(ranges);
         // Wrong iterators are refused now, not when the first tablet is read; the table's own were looked at when they
         // were set.
-        if !scan.options.iterators.is_empty() {
+        if !scan.options.iterators.is_empty() || !scan.options.iterator_options.is_empty() {
             scan.stacker
                 .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
         }
@@ -100,6 +100,7 @@ impl SerialScan {
             interrupt: Interrupt::watching(limits.clone()),
             look_ahead_bytes: Some(share.bytes()),
             answers_early: options.answer_within.is_some(),
+            iterator_options: options.iterator_options.clone(),
             ..source.stacker()
         };
         Ok(Self {
@@ -373,6 +374,7 @@ impl SerialScan {
                 interrupt: self.stacker.interrupt.clone(),
                 look_ahead_bytes: Some(self.share.bytes()),
                 answers_early: self.stacker.answers_early,
+                iterator_options: std::mem::take(&mut self.stacker.iterator_options),
                 ..self.source.stacker()
             };
             self.labels = self.stacker.label_filter(&self.authorizations);

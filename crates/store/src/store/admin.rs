@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::source::{CheckReport, Progress, RestoredFile};
 use ostrakon_cell::{
-    Capabilities, CloneOptions, NamespaceInfo, Problem, Properties, PropertyChange, PropertyOwner,
-    Source, Table, TableInfo, TableOptions, VersionedProperties,
+    Capabilities, ClassInfo, ClassKind, CloneOptions, NamespaceInfo, Problem, Properties,
+    PropertyChange, PropertyOwner, Source, Table, TableInfo, TableOptions, VersionedProperties,
 };
 use parking_lot::{Mutex, MutexGuard};
 
@@ -25,7 +25,7 @@ use crate::catalog::{
 use crate::constraint::DEFAULT_CONSTRAINT;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::default_iterators;
-use crate::table::{TableCore, TableHandle};
+use crate::table::{Caller, TableCore, TableHandle, capabilities};
 use crate::tablet::TableVersion;
 
 /// The lock under which administration is decided, around how often names and states changed.
@@ -188,7 +188,7 @@ fn state(online: bool) -> TableState {
 
 impl Source for Store {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        capabilities()
     }
 
     fn tables(&self) -> StoreResult<Vec<TableInfo>> {
@@ -339,7 +339,7 @@ impl Source for Store {
 
     fn table(&self, name: &str) -> StoreResult<Arc<dyn Table>> {
         self.context.health.check_open()?;
-        Ok(Arc::new(TableHandle(self.core(name)?)))
+        Ok(Arc::new(TableHandle(self.core(name)?, Caller::default())))
     }
 
     fn set_online(&self, name: &str, online: bool) -> StoreResult<()> {
@@ -368,6 +368,14 @@ impl Source for Store {
 
     fn namespaces(&self) -> StoreResult<Vec<NamespaceInfo>> {
         self.list_namespaces()
+    }
+
+    fn find_class(&self, kind: ClassKind, class: &str) -> StoreResult<Option<ClassInfo>> {
+        self.context.health.check_open()?;
+        Ok(match kind {
+            ClassKind::Iterator => self.context.iterators.describe(class),
+            ClassKind::Constraint => self.context.constraints.describe(class),
+        })
     }
 
     fn create_namespace(&self, name: &str) -> StoreResult<()> {

@@ -8,21 +8,27 @@ use std::time::Duration;
 
 use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
-    Authorizations, BulkWriter, Capabilities, CompactOptions, ConditionalMutation,
-    ConditionalStatus, Durability, ImportDirectoryOptions, ImportReport, MutationBatch,
-    PendingWrite, Problem, Properties, PropertyChange, PropertyInfo, Range, Scan, ScanOptions,
-    Table, TabletInfo, VersionedProperties,
+    Authorizations, BulkWriter, CallContext, Capabilities, Capability, CompactOptions,
+    ConditionalMutation, ConditionalStatus, Durability, ImportDirectoryOptions, ImportReport,
+    MutationBatch, PendingWrite, Problem, Properties, PropertyChange, PropertyInfo, Range, Scan,
+    ScanOptions, Table, TabletInfo, TabletLocation, VersionedProperties,
 };
 
 use super::bulk::BulkImport;
+use super::caller::Caller;
 use super::core::TableCore;
 use crate::catalog::Fence;
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::effective;
 use crate::read::{Snapshot, start_scan};
 
 /// A handle to a table of an open store.
-pub(crate) struct TableHandle(pub(crate) Arc<TableCore>);
+pub(crate) struct TableHandle(pub(crate) Arc<TableCore>, pub(crate) Caller);
+
+/// What a store can do: no samples are kept.
+pub(crate) fn capabilities() -> Capabilities {
+    Capabilities::all().without(Capability::Sampling)
+}
 
 impl Table for TableHandle {
     fn name(&self) -> String {
@@ -34,7 +40,12 @@ impl Table for TableHandle {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        capabilities()
+    }
+
+    fn within(&self, context: &CallContext) -> StoreResult<Arc<dyn Table>> {
+        let caller = Caller::new(context, &self.0.context);
+        Ok(Arc::new(Self(self.0.clone(), caller)))
     }
 
     fn submit(
@@ -42,7 +53,7 @@ impl Table for TableHandle {
         batch: MutationBatch,
         durability: Option<Durability>,
     ) -> StoreResult<Box<dyn PendingWrite>> {
-        self.0.submit_batch(batch, durability)
+        self.1.told(self.0.submit_batch(batch, durability, &self.1))
     }
 
     fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
@@ -59,13 +70,38 @@ impl Table for TableHandle {
         authorizations: &Authorizations,
         durability: Option<Durability>,
     ) -> StoreResult<Vec<ConditionalStatus>> {
+        self.1.told(self.1.check())?;
         self.0.check_online()?;
-        self.0.write_if(&mutations, authorizations, durability)
+        let written = self
+            .0
+            .write_if(&mutations, authorizations, durability, &self.1);
+        self.1.told(written)
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> StoreResult<Box<dyn Scan>> {
+        self.1.told(self.1.check())?;
         self.0.check_online()?;
-        start_scan(self.0.clone(), ranges, options)
+        if let Some((class, _)) = &options.sampler {
+            return Err(Error::new(
+                ErrorKind::SampleNotPresent,
+                "the table keeps no sample: scan without a sampler",
+            )
+            .with("table", self.name())
+            .with("class", class));
+        }
+        let started = match self.1.deadline() {
+            None => start_scan(self.0.clone(), ranges, options),
+            Some(deadline) => {
+                let left = deadline.left();
+                let timeout = options.timeout.map_or(left, |timeout| timeout.min(left));
+                let options = ScanOptions {
+                    timeout: Some(timeout),
+                    ..options.clone()
+                };
+                start_scan(self.0.clone(), ranges, &options)
+            }
+        };
+        self.1.told(started)
     }
 
     fn properties(&self) -> StoreResult<Properties> {
@@ -94,6 +130,7 @@ impl Table for TableHandle {
         version: Option<u64>,
         changes: &[PropertyChange],
     ) -> StoreResult<u64> {
+        self.1.told(self.1.check())?;
         self.0.set_properties(version, changes)
     }
 
@@ -129,6 +166,23 @@ impl Table for TableHandle {
             })
         });
         tablets.collect()
+    }
+
+    fn locate(&self, row: &[u8]) -> StoreResult<TabletLocation> {
+        self.0.check_open()?;
+        let data = self.0.data.read();
+        let (layout, version) = (data.version.clone(), data.layout_version);
+        drop(data);
+        let tablet = layout.tablets().get(layout.position(row)).ok_or_else(|| {
+            // Between its deletion and this call.
+            Error::no_table("the table was deleted").with("table", self.name())
+        })?;
+        let extent = &tablet.extent;
+        Ok(TabletLocation {
+            rows: (extent.after.clone(), extent.through.clone()),
+            location: "local".to_owned(),
+            layout: version,
+        })
     }
 
     fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
@@ -172,6 +226,7 @@ impl Table for TableHandle {
     }
 
     fn flush(&self, wait: bool) -> StoreResult<()> {
+        self.1.told(self.1.check())?;
         self.0.writable()?;
         if wait || !self.0.context.options.background {
             self.0.flush_memtables()?;
@@ -184,6 +239,7 @@ impl Table for TableHandle {
     }
 
     fn compact(&self, options: &CompactOptions) -> StoreResult<()> {
+        self.1.told(self.1.check())?;
         check_row_range(options.start.as_deref(), options.end.as_deref())?;
         self.0.writable()?;
         // Wrong iterators are refused before anything is done.

@@ -20,6 +20,7 @@ use ostrakon_cell::{
 };
 use parking_lot::MutexGuard;
 
+use super::caller::Caller;
 use super::core::TableCore;
 use super::write::Submitted;
 use crate::error::{Error, StoreResult};
@@ -39,6 +40,7 @@ impl TableCore {
         mutations: &[ConditionalMutation],
         authorizations: &Authorizations,
         durability: Option<Durability>,
+        caller: &Caller,
     ) -> StoreResult<Vec<ConditionalStatus>> {
         self.writable()?;
         let mut list = List {
@@ -46,6 +48,7 @@ impl TableCore {
             mutations,
             answers: mutations.iter().map(|_| None).collect(),
             durability,
+            caller,
             commits: 0,
         };
         let mut open = list.refuse_by_label(authorizations);
@@ -95,6 +98,7 @@ struct List<'a> {
     mutations: &'a [ConditionalMutation],
     answers: Vec<Option<ConditionalStatus>>,
     durability: Option<Durability>,
+    caller: &'a Caller,
     /// Batches that were committed.
     commits: usize,
 }
@@ -141,9 +145,9 @@ impl List<'_> {
             let answer = if checker.hold(row, &one.conditions)? {
                 let mut alone = MutationBatch::new();
                 alone.push(&one.mutation)?;
-                let (kept, rejections) = self.table.screen(&config, alone)?;
-                if rejections.is_empty() {
-                    for mutation in kept.each_mutation() {
+                let screened = self.table.screen(&config, alone, self.caller)?;
+                if screened.rejections.is_empty() {
+                    for mutation in screened.kept.each_mutation() {
                         batch.push_ref(&mutation)?;
                     }
                     written.insert(row);
@@ -161,7 +165,9 @@ impl List<'_> {
             let durability = self.durability.unwrap_or(config.durability);
             let submitted = Submitted::new(self.table);
             self.table.writable()?;
-            let ticket = self.table.commit_batch(submitted, batch, durability)?;
+            let ticket = self
+                .table
+                .commit_batch(submitted, batch, durability, self.caller)?;
             ticket.wait()?;
             self.commits += 1;
         }

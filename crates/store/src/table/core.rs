@@ -1,6 +1,6 @@
 //! A table's state.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -33,6 +33,8 @@ const ROW_LOCKS: usize = 256;
 pub(crate) struct TableCore {
     pub(super) context: Arc<StoreContext>,
     pub(super) id: TableId,
+    /// The same as text, for iterators.
+    id_text: Arc<str>,
     pub(super) status: RwLock<TableStatus>,
     /// Whether the table is on-line; `false` too once the store was closed. Follows `status`, for those who ask often.
     pub(super) readable: AtomicBool,
@@ -90,6 +92,8 @@ pub(crate) struct TableStatus {
 /// What a scan reads.
 pub(super) struct TableData {
     pub(super) version: Arc<TableVersion>,
+    /// Grows whenever the rows of a tablet change.
+    pub(super) layout_version: u64,
     pub(super) active: Arc<Memtable>,
     /// Oldest first.
     pub(super) frozen: Vec<Arc<Memtable>>,
@@ -127,6 +131,7 @@ impl TableCore {
             listed: AtomicBool::new(false),
             context,
             id: record.id,
+            id_text: record.id.to_string().into(),
             status: RwLock::new(TableStatus {
                 name: record.name.as_str().into(),
                 state: record.state,
@@ -139,6 +144,7 @@ impl TableCore {
             readable: AtomicBool::new(record.state == TableState::Online),
             data: RwLock::new(TableData {
                 version: Arc::new(version),
+                layout_version: 1,
                 active: Arc::new(Memtable::new(age)),
                 frozen: Vec::new(),
                 deleted: false,
@@ -411,6 +417,8 @@ impl TableCore {
             config: status.config.clone(),
             registry: self.context.iterators.clone(),
             table: status.name.clone(),
+            table_id: self.id_text.clone(),
+            iterator_options: BTreeMap::new(),
             now_millis: self.context.clock.now_millis(),
             answers_early: false,
             steps: None,

@@ -205,10 +205,14 @@ impl TableCore {
                     context.files.file(&record)
                 })
                 .map_err(|error| error.with("table", self.id))?;
-            Ok((value, next))
+            let is_removed = changes.iter().any(|change| change.files.is_none());
+            Ok((value, next, is_removed))
         })?;
-        let (value, next) = committed.value;
+        let (value, next, is_removed) = committed.value;
         let mut data = self.data.write();
+        if is_removed || next.tablets().len() != data.version.tablets().len() {
+            data.layout_version += 1;
+        }
         let old = std::mem::replace(&mut data.version, Arc::new(next));
         publish(&mut data);
         drop(data);

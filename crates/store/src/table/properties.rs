@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{ConstraintRegistry, ConstraintSet, Properties, PropertyChange};
+use ostrakon_cell::{
+    ConstraintRegistry, ConstraintSet, IteratorScope, IteratorSetting, Properties, PropertyChange,
+};
 
 use super::core::TableCore;
 use crate::catalog::PropertiesRecord;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::properties::TableConfig;
 
 /// `own` with changes, each checked by `check` for itself, and a new version.
 ///
@@ -47,6 +50,28 @@ pub(crate) fn refuse_version(now: u64, wanted: Option<u64>) -> StoreResult<()> {
     }
 }
 
+/// Says which iterators share a priority that did not before.
+fn warn_of_equal_priorities(table: &str, new: &TableConfig, old: &TableConfig) {
+    for scope in IteratorScope::ALL {
+        let equal = |config: &TableConfig| {
+            let stack = config.iterators(scope).unwrap_or_default().to_vec();
+            let pair = IteratorSetting::equal_priorities(&stack);
+            pair.map(|(first, second)| format!("{first}, {second}"))
+        };
+        let now = equal(new);
+        if let Some(iterators) = &now
+            && now != equal(old)
+        {
+            tracing::warn!(
+                table,
+                scope = scope.as_str(),
+                iterators,
+                "iterators of one priority run in the order of their names"
+            );
+        }
+    }
+}
+
 impl TableCore {
     /// Changes the table's own properties, if they have this version. Answers the new one.
     pub(super) fn set_properties(
@@ -76,6 +101,7 @@ impl TableCore {
         let config = context.table_config(&inherited.merged(status.namespace, &properties));
         // What is wrong already may stay wrong: a table is repaired one property after the other.
         config.check_no_worse_than(&status.config)?;
+        warn_of_equal_priorities(&status.name, &config, &status.config);
         let version = own.version;
         let _ = context
             .catalog

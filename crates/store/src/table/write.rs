@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ostrakon_cell::source::{Rejection, WriteOutcome};
+use ostrakon_cell::constraint::Screened;
+use ostrakon_cell::source::WriteOutcome;
 use ostrakon_cell::{ConstraintEnvironment, Durability, MutationBatch, PendingWrite};
 
+use super::caller::{Caller, Deadline};
 use super::core::TableCore;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
@@ -96,22 +98,24 @@ impl Commit for LoggedCommit {
 /// A submitted batch.
 struct Pending {
     ticket: Ticket,
-    rejections: Vec<Rejection>,
+    outcome: WriteOutcome,
+    deadline: Option<Deadline>,
 }
 
 impl PendingWrite for Pending {
     fn wait(self: Box<Self>) -> StoreResult<WriteOutcome> {
-        self.ticket.wait()?;
-        Ok(WriteOutcome {
-            rejections: self.rejections,
-        })
+        match &self.deadline {
+            None => self.ticket.wait()?,
+            Some(deadline) => self.ticket.wait_at_most(deadline.left())?,
+        }
+        Ok(self.outcome)
     }
 
     fn wait_at_most(self: Box<Self>, timeout: Duration) -> StoreResult<WriteOutcome> {
+        let left = self.deadline.as_ref().map(Deadline::left);
+        let timeout = left.map_or(timeout, |left| left.min(timeout));
         self.ticket.wait_at_most(timeout)?;
-        Ok(WriteOutcome {
-            rejections: self.rejections,
-        })
+        Ok(self.outcome)
     }
 
     fn is_done(&self) -> bool {
@@ -125,15 +129,25 @@ impl TableCore {
         self: &Arc<Self>,
         batch: MutationBatch,
         durability: Option<Durability>,
+        caller: &Caller,
     ) -> StoreResult<Box<dyn PendingWrite>> {
         let submitted = Submitted::new(self);
+        caller.check()?;
         self.writable()?;
         self.check_labels(&batch)?;
         let config = self.config();
-        let (batch, rejections) = self.screen(&config, batch)?;
+        let screened = self.screen(&config, batch, caller)?;
         let durability = durability.unwrap_or(config.durability);
-        let ticket = self.commit_batch(submitted, batch, durability)?;
-        Ok(Box::new(Pending { ticket, rejections }))
+        let ticket = self.commit_batch(submitted, screened.kept, durability, caller)?;
+        Ok(Box::new(Pending {
+            ticket,
+            outcome: WriteOutcome {
+                rejections: screened.rejections,
+                refused: screened.refused,
+                failed: Vec::new(),
+            },
+            deadline: caller.deadline().cloned(),
+        }))
     }
 
     /// Stamps and sorts a batch that was checked, and hands it to the log. It counts as submitted
@@ -143,6 +157,7 @@ impl TableCore {
         submitted: Submitted,
         mut batch: MutationBatch,
         durability: Durability,
+        caller: &Caller,
     ) -> StoreResult<Ticket> {
         let ticket = Ticket::default();
         if batch.is_empty() {
@@ -150,7 +165,7 @@ impl TableCore {
             return Ok(ticket);
         }
         self.check_size(&batch)?;
-        self.admit()?;
+        self.admit(caller)?;
         let timestamp = self.time.stamp(&*self.context.clock, &mut batch);
         let prefix = self.row_prefix(&batch);
         let chunk = Arc::new(Chunk::new(batch, timestamp, self.context.buffers.clone()));
@@ -185,13 +200,18 @@ impl TableCore {
         &self,
         config: &TableConfig,
         batch: MutationBatch,
-    ) -> StoreResult<(MutationBatch, Vec<Rejection>)> {
+        caller: &Caller,
+    ) -> StoreResult<Screened> {
         if config.constraints.is_empty() {
-            return Ok((batch, Vec::new()));
+            return Ok(Screened {
+                kept: batch,
+                ..Screened::default()
+            });
         }
         let environment = ConstraintEnvironment {
             table: self.status.read().name.clone(),
-            ..ConstraintEnvironment::default()
+            user: caller.user.clone(),
+            authorizations: caller.authorizations.clone(),
         };
         // Constraints are code of others. They change nothing here, so nothing is left half-done.
         let screen = AssertUnwindSafe(|| config.constraints.screen(&environment, batch));
@@ -204,8 +224,8 @@ impl TableCore {
             )
             .with("table", &environment.table)
         })?;
-        let refused = screened.1.iter().map(|one| one.mutations).sum();
-        self.context.metrics.constraint_violations.add(refused);
+        let violations = screened.rejections.iter().map(|one| one.mutations).sum();
+        self.context.metrics.constraint_violations.add(violations);
         Ok(screened)
     }
 
@@ -226,7 +246,7 @@ impl TableCore {
 
     /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has
     /// made some.
-    fn admit(self: &Arc<Self>) -> StoreResult<()> {
+    fn admit(self: &Arc<Self>, caller: &Caller) -> StoreResult<()> {
         let context = &self.context;
         self.check_share()?;
         let delayed = context.pressure.delay(&*context.clock).as_nanos() as u64;
@@ -237,6 +257,7 @@ impl TableCore {
         while context.pressure.is_full() {
             let begun = context.clock.monotonic_nanos();
             context.health.check_writable()?;
+            caller.check()?;
             // A table that went off-line meanwhile is not waited for.
             self.check_online()?;
             self.check_share()?;

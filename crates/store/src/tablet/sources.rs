@@ -1,10 +1,11 @@
 //! The iterators under a tablet's scan or compaction, put together.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, BoxedIterator, Interrupt, IteratorEnvironment, IteratorRegistry, IteratorScope,
-    IteratorSetting,
+    Authorizations, BoxedIterator, Interrupt, IteratorEnvironment, IteratorOptions,
+    IteratorRegistry, IteratorScope, IteratorSetting, TableConfiguration,
 };
 use parking_lot::Mutex;
 
@@ -14,7 +15,7 @@ use crate::compaction::Cancel;
 use crate::error::StoreResult;
 use crate::iterator::{LastRow, SystemOptions, system_stack};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
-use crate::properties::{BloomFunctor, TableConfig};
+use crate::properties::{BloomFunctor, TableConfig, default_of};
 use crate::sorted_file::{FilterFunctor, FilterOptions, LabelFilter, LocalityGroup, WriterOptions};
 use crate::version::{TabletFile, TabletView};
 
@@ -27,6 +28,10 @@ pub struct Stacker {
     pub registry: Arc<IteratorRegistry>,
     /// The table's name, for messages.
     pub table: Arc<str>,
+    /// The table's id.
+    pub table_id: Arc<str>,
+    /// Options that a scan gives iterators by their names.
+    pub iterator_options: BTreeMap<String, IteratorOptions>,
     /// Milliseconds since 1970, the same for all iterators of a stack.
     pub now_millis: i64,
     /// Whether scans have promised to answer before they have filled a batch.
@@ -117,6 +122,8 @@ impl Stacker {
         IteratorEnvironment {
             now_millis: self.now_millis,
             table: self.table.clone(),
+            table_id: self.table_id.clone(),
+            configuration: TableConfiguration::new(self.config.set.clone(), default_of),
             interrupt: self.interrupt.clone(),
             ..IteratorEnvironment::new(scope)
         }
@@ -133,11 +140,10 @@ impl Stacker {
             .config
             .iterators(environment.scope)
             .map_err(|error| error.with("table", &self.table))?;
-        if extra.is_empty() {
+        if extra.is_empty() && self.iterator_options.is_empty() {
             return self.registry.stack(system, own, &environment);
         }
-        let mut settings = own.to_vec();
-        settings.extend_from_slice(extra);
+        let settings = IteratorSetting::merged(own, extra, &self.iterator_options);
         self.registry.stack(system, &settings, &environment)
     }
 }

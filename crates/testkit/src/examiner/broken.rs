@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ostrakon_cell::source::{CheckProblem, CheckReport, Progress, WriteOutcome};
 use ostrakon_cell::{
-    Authorizations, Batch, BulkWriter, Capabilities, CloneOptions, Column, ColumnSelection,
-    ColumnUpdate, CompactOptions, ConditionalMutation, ConditionalStatus, Durability, Entry,
-    EntryRef, Error, ErrorKind, Interrupt, IteratorSetting, Key, KeyPart, Mutation, MutationBatch,
-    NamespaceInfo, PendingWrite, Properties, PropertyEffect, PropertyInfo, PropertyLevel,
-    PropertyOwner, Range, Result, Scan, ScanOptions, Source, Table, TableInfo, TableOptions,
-    TabletInfo, TimeType, VersionedProperties, VisibilityExpression,
+    Authorizations, Batch, BulkWriter, CallContext, Capabilities, Capability, ClassInfo, ClassKind,
+    CloneOptions, Column, ColumnSelection, ColumnUpdate, CompactOptions, ConditionalMutation,
+    ConditionalStatus, Durability, Entry, EntryRef, Error, ErrorKind, Interrupt, IteratorSetting,
+    Key, KeyPart, Mutation, MutationBatch, NamespaceInfo, PendingWrite, Properties, PropertyEffect,
+    PropertyInfo, PropertyLevel, PropertyOwner, Range, Result, Scan, ScanOptions, Source, Table,
+    TableInfo, TableOptions, TabletInfo, TabletLocation, TimeType, VersionedProperties,
+    VisibilityExpression,
 };
 use parking_lot::Mutex;
 
@@ -95,6 +96,15 @@ faults! {
     InheritsNothing: "O6";
     EverythingHasAnEffect: "O7";
     RefusesHalfAGroup: "O8";
+    RefusesEqualPriorities: "I5";
+    IgnoresScanOptions: "I6";
+    KnowsEveryClass: "I7";
+    IgnoresSamplers: "N6";
+    CountsRefusedOnly: "Q4";
+    ForgetsPrincipals: "X1";
+    ForgetsDeadlines: "X2";
+    LocatesTheFirst: "P5";
+    LayoutStandsStill: "P5";
     NamespaceIdsAreNames: "G1";
     TakesTheReservedName: "G2";
     DeletesFullNamespaces: "G3";
@@ -186,7 +196,7 @@ fn applied(properties: &Properties) -> Vec<(String, Option<String>)> {
 
 impl Source for BrokenSource {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        Capabilities::all().without(Capability::Sampling)
     }
 
     fn tables(&self) -> Result<Vec<TableInfo>> {
@@ -271,6 +281,16 @@ impl Source for BrokenSource {
             }
         }
         Ok(listed)
+    }
+
+    fn find_class(&self, kind: ClassKind, class: &str) -> Result<Option<ClassInfo>> {
+        let found = self.inner.find_class(kind, class)?;
+        if self.is(Fault::KnowsEveryClass) && found.is_none() {
+            return self
+                .inner
+                .find_class(ClassKind::Iterator, "VersioningIterator");
+        }
+        Ok(found)
     }
 
     fn create_namespace(&self, name: &str) -> Result<()> {
@@ -448,6 +468,8 @@ impl BrokenTable {
                 );
             }
             Fault::IgnoresScanIterators => options.iterators.clear(),
+            Fault::IgnoresScanOptions => options.iterator_options.clear(),
+            Fault::IgnoresSamplers => options.sampler = None,
             _ => {}
         }
         options
@@ -490,11 +512,11 @@ fn encode(mutation: &[Update]) -> Result<Mutation> {
     Ok(encoded)
 }
 
-struct Done;
+struct Done(WriteOutcome);
 
 impl PendingWrite for Done {
     fn wait(self: Box<Self>) -> Result<WriteOutcome> {
-        Ok(WriteOutcome::default())
+        Ok(self.0)
     }
 
     fn is_done(&self) -> bool {
@@ -515,7 +537,31 @@ impl Table for BrokenTable {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::all()
+        Capabilities::all().without(Capability::Sampling)
+    }
+
+    fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
+        let mut context = context.clone();
+        match self.source.fault {
+            Fault::ForgetsPrincipals => context.principal = None,
+            Fault::ForgetsDeadlines => context.timeout = None,
+            _ => {}
+        }
+        Ok(Arc::new(Self {
+            inner: self.inner.within(&context)?,
+            source: self.source.clone(),
+            logical: self.logical,
+        }))
+    }
+
+    fn locate(&self, row: &[u8]) -> Result<TabletLocation> {
+        let mut found = self.inner.locate(row)?;
+        match self.source.fault {
+            Fault::LocatesTheFirst => found = self.inner.locate(b"")?,
+            Fault::LayoutStandsStill => found.layout = 1,
+            _ => {}
+        }
+        Ok(found)
     }
 
     fn submit(
@@ -530,7 +576,7 @@ impl Table for BrokenTable {
             _ => false,
         };
         if lost {
-            return Ok(Box::new(Done));
+            return Ok(Box::new(Done(WriteOutcome::default())));
         }
         let mutations = self.twist(&batch);
         let mut whole = MutationBatch::new();
@@ -547,11 +593,16 @@ impl Table for BrokenTable {
         }
         let outcome = self.inner.submit(whole, durability);
         if self.is(Fault::SwallowsErrors) && outcome.is_err() {
-            return Ok(Box::new(Done));
+            return Ok(Box::new(Done(WriteOutcome::default())));
         }
         if self.is(Fault::RefusesSilently) {
             outcome?.wait()?;
-            return Ok(Box::new(Done));
+            return Ok(Box::new(Done(WriteOutcome::default())));
+        }
+        if self.is(Fault::CountsRefusedOnly) {
+            let mut outcome = outcome?.wait()?;
+            outcome.refused.clear();
+            return Ok(Box::new(Done(outcome)));
         }
         outcome
     }
@@ -646,6 +697,14 @@ impl Table for BrokenTable {
         let enabled = |(name, _): &(String, _)| name == "table.groups.enabled";
         if self.is(Fault::RefusesHalfAGroup) && changes.iter().any(enabled) && changes.len() == 1 {
             return Err(Error::invalid("a group without families"));
+        }
+        let is_of_20 = |(_, value): &&(String, Option<String>)| {
+            value
+                .as_deref()
+                .is_some_and(|value| value.starts_with("20,"))
+        };
+        if self.is(Fault::RefusesEqualPriorities) && changes.iter().filter(is_of_20).count() > 1 {
+            return Err(Error::invalid("equal priorities"));
         }
         self.inner.change_properties(version, &changes)
     }

@@ -1,15 +1,17 @@
 //! All scenarios, numbered. A number is never given again.
 
 use ostrakon_cell::Capability::{
-    self, BulkImport, Check as CanCheck, Checkpoint, Clone as CanClone, Compaction,
-    ConditionalWrite, Constraints, IsolatedScan, Namespaces, Offline, OwnProperties,
-    PropertyLevels, ScanIterators, ScanLimits, ScanResume, Tablets, WriteDurability,
+    self, BulkImport, CallContext as CanCallContext, Check as CanCheck, Checkpoint, ClassLookup,
+    Clone as CanClone, Compaction, ConditionalWrite, Constraints, IsolatedScan, Namespaces,
+    Offline, OwnProperties, PropertyLevels, ScanIterators, ScanLimits, ScanResume, Tablets,
+    WriteDurability,
 };
 
 use super::bench::{Bench, Check};
 use super::scenarios::{
-    atomicity, bulk, columns, conditional, constraints, copies, iterators, labels, maintenance,
-    namespaces, properties, ranges, scans, tables, tablets, timestamps, versions, writing,
+    atomicity, bulk, columns, conditional, constraints, contexts, copies, iterators, labels,
+    maintenance, namespaces, properties, ranges, scans, tables, tablets, timestamps, versions,
+    writing,
 };
 
 /// One thing every source must do, if it can.
@@ -95,6 +97,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("O1", "properties are set and removed", &[], properties::properties_are_set_and_removed),
     scenario("O2", "wrong properties change nothing", &[], properties::wrong_properties_change_nothing),
     scenario("O3", "durability changes live", &[], properties::durability_changes_live),
+    scenario("I5", "iterators of one priority run by name", &[], iterators::equal_priorities_run_by_name),
+    scenario("I6", "a scan may bring options", &[ScanIterators], iterators::a_scan_may_bring_options),
+    scenario("I7", "classes are looked up", &[ClassLookup], iterators::classes_are_looked_up),
+    scenario("N6", "samples that are not kept are refused", &[], scans::samples_not_kept_are_refused),
+    scenario("P5", "rows are located", &[Tablets], tablets::rows_are_located),
+    scenario("Q4", "refused mutations are told by their places", &[Constraints], constraints::refused_mutations_are_told),
+    scenario("X1", "constraints know the principal", &[CanCallContext, Constraints], contexts::constraints_know_the_principal),
+    scenario("X2", "calls end with their time", &[CanCallContext], contexts::calls_end_with_their_time),
     scenario("O4", "own properties are told from inherited ones", &[OwnProperties], properties::own_properties_are_told_apart),
     scenario("O5", "of two changes of one version one succeeds", &[OwnProperties], properties::one_of_two_changes_succeeds),
     scenario("O6", "tables inherit properties", &[OwnProperties, PropertyLevels, Namespaces], properties::tables_inherit_properties),

@@ -1,12 +1,14 @@
 //! The judge as a source of tables.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
-    Authorizations, Batch, Capabilities, Capability, CloneOptions, Entry, EntryRef, Error,
-    MutationBatch, NamespaceInfo, PropertyChange, PropertyOwner, Result, ScanOptions, Source,
-    Table, TableInfo, TableOptions, VersionedProperties,
+    Authorizations, Batch, CallContext, Capabilities, Capability, ClassInfo, ClassKind,
+    CloneOptions, Entry, EntryRef, Error, MutationBatch, NamespaceInfo, PropertyChange,
+    PropertyOwner, Result, ScanOptions, Source, Table, TableInfo, TableOptions,
+    VersionedProperties,
 };
 use parking_lot::Mutex;
 
@@ -268,6 +270,7 @@ impl Source for MapSource {
             own,
             set,
             splits: options.splits.iter().cloned().collect(),
+            layout: 1,
             content: Arc::default(),
         });
         Ok(())
@@ -315,6 +318,8 @@ impl Source for MapSource {
         let id = id.ok_or_else(|| no_such_table(name))?;
         Ok(Arc::new(MapTable {
             id,
+            context: CallContext::default(),
+            begun: Instant::now(),
             state: self.state.clone(),
             registry: self.registry.clone(),
         }))
@@ -327,6 +332,13 @@ impl Source for MapSource {
 
     fn namespaces(&self) -> Result<Vec<NamespaceInfo>> {
         Ok(self.state.lock().list_namespaces())
+    }
+
+    fn find_class(&self, kind: ClassKind, class: &str) -> Result<Option<ClassInfo>> {
+        Ok(match kind {
+            ClassKind::Iterator => self.registry.describe(class),
+            ClassKind::Constraint => plain_constraints::describe(class),
+        })
     }
 
     fn create_namespace(&self, name: &str) -> Result<()> {
@@ -362,6 +374,7 @@ pub(super) fn capabilities() -> Capabilities {
         .without(Capability::NativeIterators)
         .without(Capability::Checkpoint)
         .without(Capability::Check)
+        .without(Capability::Sampling)
 }
 
 /// Refuses what cannot be a split point.

@@ -9,10 +9,10 @@ use ostrakon_cell::iterator::{
 };
 use ostrakon_cell::source::{WriteOutcome, check_row_range};
 use ostrakon_cell::{
-    Authorizations, Batch, BulkWriter, Capabilities, ColumnSelection, CompactOptions, Condition,
-    ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
+    Authorizations, Batch, BulkWriter, CallContext, Capabilities, ColumnSelection, CompactOptions,
+    Condition, ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
     MutationBatch, PendingWrite, Properties, PropertyChange, PropertyInfo, Range, Result, Scan,
-    ScanOptions, Table, TabletInfo, VersionedProperties, VisibilityExpression,
+    ScanOptions, Table, TabletInfo, TabletLocation, VersionedProperties, VisibilityExpression,
 };
 use parking_lot::Mutex;
 
@@ -25,6 +25,9 @@ use super::state::{State, TableState, deleted};
 #[derive(Clone)]
 pub(super) struct MapTable {
     pub(super) id: u64,
+    /// Within which calls are made, since when.
+    pub(super) context: CallContext,
+    pub(super) begun: Instant,
     pub(super) state: Arc<Mutex<State>>,
     pub(super) registry: Arc<IteratorRegistry>,
 }
@@ -42,6 +45,21 @@ impl MapTable {
             table.check_online()?;
             act(table)
         })
+    }
+
+    fn held(&self) -> Option<&Authorizations> {
+        let principal = self.context.principal.as_ref();
+        principal.map(|principal| &principal.authorizations)
+    }
+
+    fn check_time(&self) -> Result<()> {
+        match self.context.timeout {
+            Some(timeout) if self.begun.elapsed() >= timeout => {
+                let trace = self.context.trace.clone().unwrap_or_default();
+                Err(Error::new(ErrorKind::TimedOut, "the time is over").with("trace", trace))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn read(&self, ranges: &[Range], options: &ScanOptions) -> Result<Vec<Entry>> {
@@ -68,8 +86,8 @@ pub(super) fn read(
         default_label: default_label.cloned().unwrap_or_default().into_bytes(),
         columns: options.columns.clone(),
     };
-    let mut settings = IteratorSetting::from_properties(&table.set, IteratorScope::Scan)?;
-    settings.extend(options.iterators.iter().cloned());
+    let own = IteratorSetting::from_properties(&table.set, IteratorScope::Scan)?;
+    let settings = IteratorSetting::merged(&own, &options.iterators, &options.iterator_options);
     let environment = IteratorEnvironment {
         authorizations,
         now_millis,
@@ -99,15 +117,24 @@ impl Table for MapTable {
         capabilities()
     }
 
+    fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
+        Ok(Arc::new(Self {
+            context: context.clone(),
+            begun: Instant::now(),
+            ..self.clone()
+        }))
+    }
+
     fn submit(&self, batch: MutationBatch, _: Option<Durability>) -> Result<Box<dyn PendingWrite>> {
+        self.check_time()?;
         let mut state = self.state.lock();
         state
             .tables
             .get(&self.id)
             .ok_or_else(deleted)?
             .check_online()?;
-        let rejections = state.write(self.id, &batch)?;
-        Ok(Box::new(Applied(WriteOutcome { rejections })))
+        let outcome = state.write(self.id, &batch, self.held())?;
+        Ok(Box::new(Applied(outcome)))
     }
 
     fn write_conditionally(
@@ -146,7 +173,8 @@ impl Table for MapTable {
             if answer == ConditionalStatus::Accepted {
                 let mut batch = MutationBatch::new();
                 batch.push(&one.mutation)?;
-                if !state.write(self.id, &batch)?.is_empty() {
+                let written = state.write(self.id, &batch, self.held())?;
+                if !written.rejections.is_empty() {
                     answer = ConditionalStatus::Violated;
                 }
             }
@@ -156,6 +184,10 @@ impl Table for MapTable {
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
+        self.check_time()?;
+        if options.sampler.is_some() {
+            return Err(Error::new(ErrorKind::SampleNotPresent, "no samples"));
+        }
         Ok(Box::new(MapScan {
             table: self.clone(),
             found: self.read(ranges, options)?.into_iter(),
@@ -227,12 +259,25 @@ impl Table for MapTable {
         })
     }
 
+    fn locate(&self, row: &[u8]) -> Result<TabletLocation> {
+        self.with(|table| {
+            let before = table.splits.iter().rfind(|end| end.as_slice() < row);
+            let end = table.splits.iter().find(|end| end.as_slice() >= row);
+            Ok(TabletLocation {
+                rows: (before.cloned(), end.cloned()),
+                location: String::from("local"),
+                layout: table.layout,
+            })
+        })
+    }
+
     fn add_splits(&self, rows: &[Vec<u8>]) -> Result<()> {
         for row in rows {
             check_split(row)?;
         }
         self.online(|table| {
             table.splits.extend(rows.iter().cloned());
+            table.layout += 1;
             Ok(())
         })
     }
@@ -242,6 +287,7 @@ impl Table for MapTable {
         // A tablet ends in its split point, so a point inside the open interval has tablets of the
         // range on both sides.
         self.online(|table| {
+            table.layout += 1;
             table.splits.retain(|row| {
                 start.is_some_and(|start| row.as_slice() <= start)
                     || end.is_some_and(|end| row.as_slice() >= end)

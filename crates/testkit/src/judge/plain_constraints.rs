@@ -1,8 +1,12 @@
 //! The judge's own constraints: a few rules written down plainly.
 
+use ostrakon_cell::constraint::Screened;
 use ostrakon_cell::mutation::MutationRef;
 use ostrakon_cell::source::Rejection;
-use ostrakon_cell::{Error, ErrorKind, MutationBatch, Properties, Result};
+use ostrakon_cell::{
+    Authorizations, ClassInfo, Error, ErrorKind, MutationBatch, Properties, Result,
+    VisibilityExpression,
+};
 
 /// Whether a mutation is refused, and the code if it is.
 type Rule = fn(&MutationRef<'_>) -> bool;
@@ -24,6 +28,8 @@ const RULES: &[(&str, i16, &str, Rule)] = &[
         let odd = |part: &[u8]| !part.iter().all(u8::is_ascii_alphanumeric);
         mutation.updates().any(|update| odd(update.qualifier))
     }),
+    // Decided where the writer is known.
+    ("VisibilityConstraint", 2, "a label of others", |_| false),
 ];
 
 /// The property every new table has.
@@ -43,6 +49,15 @@ fn classes(set: &Properties) -> impl Iterator<Item = &String> {
         .map(|(_, class)| class)
 }
 
+pub(super) fn describe(class: &str) -> Option<ClassInfo> {
+    let (name, _, description, _) = rules_of(class).next()?;
+    Some(ClassInfo {
+        name: (*name).to_owned(),
+        description: (*description).to_owned(),
+        scans_only: false,
+    })
+}
+
 pub(super) fn check(set: &Properties) -> Result<()> {
     match classes(set).find(|class| rules_of(class).next().is_none()) {
         None => Ok(()),
@@ -52,14 +67,32 @@ pub(super) fn check(set: &Properties) -> Result<()> {
     }
 }
 
-/// What is left of a batch, and what was refused.
-pub(super) fn screen(set: &Properties, batch: &MutationBatch) -> (MutationBatch, Vec<Rejection>) {
-    let mut kept = MutationBatch::new();
-    let mut rejections: Vec<Rejection> = Vec::new();
-    for mutation in batch.each_mutation() {
+/// What is left of a batch, and what was refused. `held` is what a writer may see who is somebody.
+pub(super) fn screen(
+    set: &Properties,
+    batch: &MutationBatch,
+    held: Option<&Authorizations>,
+) -> Screened {
+    let mut screened = Screened::default();
+    let Screened {
+        kept,
+        rejections,
+        refused,
+    } = &mut screened;
+    let may_not_see = |label: &[u8]| {
+        let expression = VisibilityExpression::parse(label);
+        held.is_some_and(|held| !expression.is_ok_and(|label| label.evaluate(held)))
+    };
+    for (place, mutation) in (0..).zip(batch.each_mutation()) {
         let mut sound = true;
         for class in classes(set) {
-            for (_, code, description, _) in rules_of(class).filter(|rule| (rule.3)(&mutation)) {
+            let breaks = |rule: &(&str, i16, &str, Rule)| match (rule.0, rule.1) {
+                ("VisibilityConstraint", 2) => mutation
+                    .updates()
+                    .any(|update| may_not_see(update.visibility)),
+                _ => (rule.3)(&mutation),
+            };
+            for (_, code, description, _) in rules_of(class).filter(|rule| breaks(rule)) {
                 sound = false;
                 let known = rejections
                     .iter_mut()
@@ -78,7 +111,9 @@ pub(super) fn screen(set: &Properties, batch: &MutationBatch) -> (MutationBatch,
         if sound {
             // There was room in a larger batch.
             let _ = kept.push_ref(&mutation);
+        } else {
+            refused.push(place);
         }
     }
-    (kept, rejections)
+    screened
 }

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use ostrakon_cell::source::Rejection;
+use ostrakon_cell::source::WriteOutcome;
 use ostrakon_cell::{
-    Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result, VersionedProperties,
+    Authorizations, Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result,
+    VersionedProperties,
 };
 
 use super::content::{Content, Stored};
@@ -49,6 +50,8 @@ pub(super) struct TableState {
     /// What is set for it at any level; defaults are not in it.
     pub(super) set: Properties,
     pub(super) splits: BTreeSet<Vec<u8>>,
+    /// How often the splits changed.
+    pub(super) layout: u64,
     /// Shared with running scans, which keep what they began with.
     pub(super) content: Arc<Content>,
 }
@@ -116,12 +119,23 @@ impl State {
     /// Writes what constraints leave of a batch: all of it gets one timestamp where the writer gave
     /// none, and the next one where it puts what was deleted at that timestamp before. Says what was
     /// refused.
-    pub(super) fn write(&mut self, id: u64, batch: &MutationBatch) -> Result<Vec<Rejection>> {
+    pub(super) fn write(
+        &mut self,
+        id: u64,
+        batch: &MutationBatch,
+        held: Option<&Authorizations>,
+    ) -> Result<WriteOutcome> {
         let now = self.now_millis;
         let table = self.tables.get_mut(&id).ok_or_else(deleted)?;
-        let (batch, rejections) = plain_constraints::screen(&table.set, batch);
+        let screened = plain_constraints::screen(&table.set, batch, held);
+        let batch = screened.kept;
+        let outcome = WriteOutcome {
+            rejections: screened.rejections,
+            refused: screened.refused,
+            failed: Vec::new(),
+        };
         if batch.is_empty() {
-            return Ok(rejections);
+            return Ok(outcome);
         }
         let is_set_here = batch
             .updates()
@@ -151,7 +165,7 @@ impl State {
             self.sequence += 1;
             content.insert((key, Reverse(self.sequence)), stored);
         }
-        Ok(rejections)
+        Ok(outcome)
     }
 
     /// Adds finished entries: a bulk import.

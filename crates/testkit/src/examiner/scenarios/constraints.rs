@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{
     BatchWriter, BatchWriterConfig, Capability, Condition, ConditionalMutation, ConditionalStatus,
-    ErrorKind, Mutation, MutationBatch, Table,
+    ErrorKind, Mutation, MutationBatch, Table, TableOptions,
 };
 
 use crate::examiner::bench::{
@@ -139,4 +139,33 @@ pub(in crate::examiner) fn unknown_constraints_are_refused_at_once(bench: &Bench
         before,
         "the properties after a refusal",
     )
+}
+
+pub(in crate::examiner) fn refused_mutations_are_told(bench: &Bench<'_>) -> Check {
+    let table = bench.table_with(&TableOptions {
+        properties: [(
+            "table.constraint.2".to_owned(),
+            "NoDeleteConstraint".to_owned(),
+        )]
+        .into(),
+        ..TableOptions::default()
+    })?;
+    let mut batch = MutationBatch::new();
+    for row in 0..6 {
+        let mut mutation = Mutation::new(row.to_string());
+        if [1, 4].contains(&row) {
+            mutation.delete("f", "q")?;
+        } else {
+            mutation.put("f", "q", row.to_string())?;
+        }
+        batch.push(&mutation)?;
+    }
+    let outcome = table.submit(batch, None)?.wait()?;
+    expect_equal(
+        outcome.refused,
+        vec![1, 4],
+        "the places of refused mutations",
+    )?;
+    expect_equal(outcome.failed.len(), 0, "tablets that failed")?;
+    expect_values(&read_all(&table)?, &["0", "2", "3", "5"], "the others")
 }

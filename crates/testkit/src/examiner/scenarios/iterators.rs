@@ -1,7 +1,7 @@
 //! I: iterators, given with a scan or set on the table.
 
 use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
-use ostrakon_cell::{CompactOptions, ErrorKind, Range, ScanOptions, TableOptions};
+use ostrakon_cell::{ClassKind, CompactOptions, ErrorKind, Range, ScanOptions, TableOptions};
 
 use crate::examiner::bench::{
     Bench, Check, ensure, entry, expect_equal, expect_refused, expect_values, read_all, read_with,
@@ -158,4 +158,83 @@ pub(in crate::examiner) fn sums_stay_right_through_files(bench: &Bench<'_>) -> C
         expect_values(&read_all(&table)?, &[&total.to_string()], "settled")?;
     }
     Ok(())
+}
+
+pub(in crate::examiner) fn equal_priorities_run_by_name(bench: &Bench<'_>) -> Check {
+    let table = bench.table_of_all_versions()?;
+    write(
+        &table,
+        &[entry("r", "f:q", 1, "1"), entry("r", "f:q", 2, "2")],
+    )?;
+    // The newest version alone, or the sum of both: what runs first decides.
+    let versions = "20,VersioningIterator".to_owned();
+    let sum = "20,SummingCombiner".to_owned();
+    let set = |name: &str, value: &str| {
+        (
+            format!("table.iterator.scan.{name}"),
+            Some(value.to_owned()),
+        )
+    };
+    let options = |name: &str| {
+        [
+            set(&format!("{name}.opt.all"), "true"),
+            set(&format!("{name}.opt.type"), "STRING"),
+        ]
+    };
+    let mut changes = options("a").to_vec();
+    changes.extend([set("a", &sum), set("b", &versions)]);
+    table.modify_properties(&changes)?;
+    expect_values(&read_all(&table)?, &["3"], "the sum first")?;
+    let mut changes: Vec<_> = changes.into_iter().map(|(name, _)| (name, None)).collect();
+    changes.extend(options("b"));
+    changes.extend([set("a", &versions), set("b", &sum)]);
+    table.modify_properties(&changes)?;
+    expect_values(&read_all(&table)?, &["2"], "the newest version first")
+}
+
+pub(in crate::examiner) fn a_scan_may_bring_options(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    let three = [1, 2, 3].map(|at| entry("r", "f:q", at, &at.to_string()));
+    write(&table, &three)?;
+    let read = |name: &str, value: &str| {
+        let given = [("maxVersions".to_owned(), value.to_owned())].into();
+        let options = ScanOptions {
+            iterator_options: [(name.to_owned(), given)].into(),
+            ..ScanOptions::default()
+        };
+        read_with(&table, &[Range::all()], &options)
+    };
+    expect_values(
+        &read("vers", "2")?,
+        &["3", "2"],
+        "an option for the table's iterator",
+    )?;
+    expect_values(&read("other", "2")?, &["3"], "an option for none")?;
+    expect_values(&read_all(&table)?, &["3"], "the next scan")?;
+    ensure(read("vers", "many").is_err(), || {
+        "a wrong option was accepted".to_owned()
+    })
+}
+
+pub(in crate::examiner) fn classes_are_looked_up(bench: &Bench<'_>) -> Check {
+    let source = &bench.source;
+    let long = "org.apache.accumulo.core.iterators.user.VersioningIterator";
+    for class in [long, "VersioningIterator"] {
+        let found = source.find_class(ClassKind::Iterator, class)?;
+        let name = found.map(|found| found.name);
+        ensure(
+            name.as_deref()
+                .is_some_and(|name| name.ends_with("VersioningIterator")),
+            || format!("{class} is {name:?}"),
+        )?;
+    }
+    let constraint = source.find_class(ClassKind::Constraint, "NoDeleteConstraint")?;
+    ensure(constraint.is_some(), || "no constraint is known".to_owned())?;
+    for kind in [ClassKind::Iterator, ClassKind::Constraint] {
+        let none = source.find_class(kind, "org.example.NoSuchClass")?;
+        expect_equal(none, None, "a class that nobody has")?;
+    }
+    // A class is looked up among those of its kind.
+    let other = source.find_class(ClassKind::Constraint, long)?;
+    expect_equal(other, None, "an iterator among constraints")
 }

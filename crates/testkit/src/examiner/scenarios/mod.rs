@@ -5,6 +5,7 @@ pub(super) mod bulk;
 pub(super) mod columns;
 pub(super) mod conditional;
 pub(super) mod constraints;
+pub(super) mod contexts;
 pub(super) mod copies;
 pub(super) mod iterators;
 pub(super) mod labels;

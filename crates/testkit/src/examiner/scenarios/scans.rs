@@ -254,3 +254,23 @@ pub(in crate::examiner) fn a_scan_sees_one_snapshot(bench: &Bench<'_>) -> Check 
     let after = read_all(&table)?;
     expect_equal(after.len(), 5_000 - 1_667 + 1_666, "entries afterwards")
 }
+
+pub(in crate::examiner) fn samples_not_kept_are_refused(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    write(&table, &[entry("r", "f:q", 1, "v")])?;
+    let class = "org.apache.accumulo.core.client.sample.RowSampler";
+    let options = ScanOptions {
+        sampler: Some((
+            class.to_owned(),
+            [("modulus".to_owned(), "7".to_owned())].into(),
+        )),
+        ..ScanOptions::default()
+    };
+    // Everything in place of a sample would be a wrong answer.
+    expect_refused(
+        table.scan(&[Range::all()], &options).map(drop),
+        &[ErrorKind::SampleNotPresent],
+        "a scan of a sample of a table without one",
+    )
+    .map(drop)
+}

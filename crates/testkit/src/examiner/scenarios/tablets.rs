@@ -172,3 +172,35 @@ pub(in crate::examiner) fn row_ranges_are_deleted(bench: &Bench<'_>) -> Check {
     table.delete_rows(None, None)?;
     left("", "everything")
 }
+
+pub(in crate::examiner) fn rows_are_located(bench: &Bench<'_>) -> Check {
+    let table = bench.table_with(&TableOptions {
+        splits: vec![b"g".to_vec(), b"p".to_vec()],
+        ..TableOptions::default()
+    })?;
+    let some = |row: &str| Some(row.as_bytes().to_vec());
+    let cases = [
+        ("", (None, some("g"))),
+        ("g", (None, some("g"))),
+        ("g\0", (some("g"), some("p"))),
+        ("m", (some("g"), some("p"))),
+        ("p", (some("g"), some("p"))),
+        ("z", (some("p"), None)),
+    ];
+    let before = table.locate(b"m")?.layout;
+    for (row, rows) in cases {
+        let found = table.locate(row.as_bytes())?;
+        expect_equal(found.rows, rows, &format!("the tablet of {row:?}"))?;
+        expect_equal(found.layout, before, "the layout while nothing changes")?;
+    }
+    table.add_splits(&[b"j".to_vec()])?;
+    let split = table.locate(b"m")?;
+    expect_equal(split.rows, (some("j"), some("p")), "after a split")?;
+    table.merge(Some(b"g"), Some(b"p"))?;
+    let merged = table.locate(b"m")?;
+    expect_equal(merged.rows, (some("g"), some("p")), "after a merge")?;
+    ensure(
+        before < split.layout && split.layout < merged.layout,
+        || format!("layouts {before}, {}, {}", split.layout, merged.layout),
+    )
+}

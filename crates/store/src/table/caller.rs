@@ -1,0 +1,76 @@
+//! On whose behalf and until when calls through a handle are made.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_cell::{Authorizations, CallContext};
+
+use super::context::StoreContext;
+use crate::clock::Clock;
+use crate::error::{Error, ErrorKind, StoreResult};
+
+/// A [`CallContext`] as a handle keeps it. By default whoever has the store open, without a limit.
+#[derive(Clone, Default)]
+pub(crate) struct Caller {
+    /// Who calls, for constraints.
+    pub(super) user: Option<Arc<str>>,
+    /// What it may see, for constraints.
+    pub(super) authorizations: Option<Arc<Authorizations>>,
+    /// When its time is over, by the store's clock.
+    deadline: Option<Deadline>,
+    trace: Option<Arc<str>>,
+}
+
+/// A moment of a clock.
+#[derive(Clone)]
+pub(super) struct Deadline {
+    clock: Arc<dyn Clock>,
+    nanos: u64,
+}
+
+impl Deadline {
+    /// What is left until then.
+    pub(super) fn left(&self) -> Duration {
+        Duration::from_nanos(self.nanos.saturating_sub(self.clock.monotonic_nanos()))
+    }
+}
+
+impl Caller {
+    pub(super) fn new(context: &CallContext, store: &StoreContext) -> Self {
+        let principal = context.principal.as_ref();
+        Self {
+            user: principal.map(|principal| principal.name.as_str().into()),
+            authorizations: principal.map(|one| Arc::new(one.authorizations.clone())),
+            deadline: context.timeout.map(|timeout| {
+                let clock = store.clock.clone();
+                let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+                let nanos = clock.monotonic_nanos().saturating_add(timeout);
+                Deadline { clock, nanos }
+            }),
+            trace: context.trace.as_deref().map(Into::into),
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<&Deadline> {
+        self.deadline.as_ref()
+    }
+
+    /// An error once the caller's time is over.
+    pub(super) fn check(&self) -> StoreResult<()> {
+        match &self.deadline {
+            Some(deadline) if deadline.left().is_zero() => Err(Error::new(
+                ErrorKind::TimedOut,
+                "the time that the caller has for its calls is over; nothing was done",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what the caller calls its work to an error.
+    pub(super) fn told<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
+        match &self.trace {
+            None => outcome,
+            Some(trace) => outcome.map_err(|error| error.with("trace", trace)),
+        }
+    }
+}
