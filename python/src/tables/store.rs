@@ -172,8 +172,7 @@ impl NativeStore {
             splits: all_bytes(splits),
             properties,
             without_default_iterators: !versioning,
-            without_default_constraint: false,
-            offline: false,
+            ..TableOptions::default()
         };
         py.detach(|| self.open_store()?.create_table(name, &options))
             .into_python()
