@@ -23,9 +23,10 @@ import numpy as np
 
 from ostrakon import _native
 from ostrakon.assoc.items import split_delimited
+from ostrakon.display import keys_shown, table_html
 from ostrakon.errors import InvalidArgumentError, NotFoundError
 from ostrakon.ranges import Range
-from ostrakon.table import _auths
+from ostrakon.scan import auths_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +85,7 @@ class Part:
     values: str = "numbers"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Matrix:
     """A sparse matrix with sorted row and column keys."""
 
@@ -116,8 +117,29 @@ class Matrix:
 
         return Assoc.from_scipy(self.to_scipy(), self.rows, self.columns)
 
+    def __repr__(self) -> str:
+        return (
+            f"<ostrakon.graph.Matrix of {len(self):,} entries, {len(self.rows):,} rows by "
+            f"{len(self.columns):,} columns>"
+        )
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        entries = self._first(_SHOWN)
+        return table_html(("row", "column", "value"), entries, repr(self))
+
+    def _first(self, count: int) -> list[tuple[Key, Key, float]]:
+        count = min(count, len(self))
+        rows = np.searchsorted(self.offsets, np.arange(count), "right") - 1
+        columns, values = self.indices[:count].tolist(), self.values[:count].tolist()
+        entries = zip(rows.tolist(), columns, values, strict=True)
+        return [(self.rows[row], self.columns[column], value) for row, column, value in entries]
+
+
+# Lines of a result that a notebook shows.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """What an algorithm did; `matrix` is there when no result table was named."""
 
@@ -128,8 +150,27 @@ class Outcome:
     counts: dict[str, int] = field(default_factory=dict)
     matrix: Matrix | None = None
 
+    def _said(self) -> list[str]:
+        """What a subclass has found, in words."""
+        return []
 
-@dataclass(frozen=True)
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """The first lines of what was found, and their heads."""
+        return ("row", "column", "value"), [] if self.matrix is None else self.matrix._first(_SHOWN)
+
+    def __repr__(self) -> str:
+        said = [*self._said(), *(f"{name} {count:,}" for name, count in self.counts.items())]
+        if self.matrix is not None:
+            said.append(repr(self.matrix))
+        said.append(f"{self.entries_read:,} entries read, {self.entries_written:,} written")
+        return f"<ostrakon.graph.{type(self).__name__}: {', '.join(said)}>"
+
+    def _repr_html_(self) -> str:
+        heads, lines = self._lines()
+        return table_html(heads if lines else (), lines, repr(self))
+
+
+@dataclass(frozen=True, repr=False)
 class Bfs(Outcome):
     """What a search found: sorted vertices and the step in which each was reached first."""
 
@@ -141,16 +182,31 @@ class Bfs(Outcome):
         """The steps by vertex."""
         return dict(zip(self.vertices, self.steps.tolist(), strict=True))
 
+    def _said(self) -> list[str]:
+        steps = int(self.steps.max()) if len(self.steps) else 0
+        return [f"{len(self.vertices):,} vertices in {steps:,} steps"]
 
-@dataclass(frozen=True)
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        lines = zip(self.vertices[:_SHOWN], self.steps[:_SHOWN].tolist(), strict=True)
+        return ("vertex", "step"), list(lines)
+
+
+@dataclass(frozen=True, repr=False)
 class Components(Outcome):
     """Connected components: sorted vertices, for each the smallest vertex of its component."""
 
     vertices: list[Key] = field(default_factory=list)
     representatives: list[Key] = field(default_factory=list)
 
+    def _said(self) -> list[str]:
+        return [f"{len(self.vertices):,} vertices"]
 
-@dataclass(frozen=True)
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        lines = zip(self.vertices[:_SHOWN], self.representatives[:_SHOWN], strict=True)
+        return ("vertex", "component"), list(lines)
+
+
+@dataclass(frozen=True, repr=False)
 class Ranks(Outcome):
     """Ranks of sorted vertices, which add up to 1."""
 
@@ -158,8 +214,21 @@ class Ranks(Outcome):
     ranks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     converged: bool = True
 
+    def _said(self) -> list[str]:
+        top = keys_shown([self.vertices[at] for at in self._order()])
+        said = f"{len(self.vertices):,} vertices, the first {top}"
+        return [said if self.converged else f"{said}, not converged"]
 
-@dataclass(frozen=True)
+    def _order(self) -> list[int]:
+        order: list[int] = np.argsort(-self.ranks, kind="stable")[:_SHOWN].tolist()
+        return order
+
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        lines = [(self.vertices[at], float(self.ranks[at])) for at in self._order()]
+        return ("vertex", "rank"), lines
+
+
+@dataclass(frozen=True, repr=False)
 class Factors(Outcome):
     """Non-negative factors: W (documents x topics), H (topics x words), the error of each round."""
 
@@ -168,6 +237,12 @@ class Factors(Outcome):
     w: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     h: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     errors: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    def _said(self) -> list[str]:
+        error = f", error {self.errors[-1]:.3g}" if len(self.errors) else ""
+        topics = self.w.shape[1]
+        said = f"{len(self.documents):,} documents, {topics:,} topics, {len(self.words):,} words"
+        return [said + error]
 
 
 def kronecker(
@@ -583,7 +658,7 @@ def _context(
     threads: int | None,
 ) -> dict[str, Any]:
     return {
-        "auths": _auths(auths),
+        "auths": auths_of(auths),
         "visibility": visibility,
         "memory_bytes": memory_bytes,
         "threads": threads,

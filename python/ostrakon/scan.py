@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeBatch as Batch
 from ostrakon._native import NativeScan, NativeTable
+from ostrakon.display import counted, entries_html, shortened
+from ostrakon.errors import Error, InvalidArgumentError
+from ostrakon.explain import explained
 from ostrakon.extras import load
+from ostrakon.iterators import IteratorSetting
+from ostrakon.ranges import Bytes, native_ranges
 
 if TYPE_CHECKING:
     import pandas
@@ -33,26 +38,58 @@ class Entry(NamedTuple):
 class Scan:
     """What `Table.scan` answers: a description of a scan, run each time it is read.
 
-    It has Arrow's stream interface, so that `pyarrow.table(scan)`, `polars.DataFrame(scan)` and
-    others take it without a copy of what it hands out.
+    `rows`, `columns`, `auths`, `limit` and `iterators` give a scan that asks for less or otherwise;
+    the scan itself never changes. It has Arrow's stream interface, so that `pyarrow.table(scan)`,
+    `polars.DataFrame(scan)` and others take it without a copy of what it hands out.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
     ...     table = store.create_table("graph")
-    ...     _ = table.put(["alice", "bob"], "knows", ["bob", "carl"], timestamp=1)
-    ...     scan = table.scan("alice")
-    ...     list(scan.entries())
-    [Entry(row='alice', family='', qualifier='knows', visibility='', timestamp=1, value='bob')]
+    ...     _ = table.put(["alice", "alice", "bob"], ["age", "knows", "knows"], 7, timestamp=1)
+    ...     knows = table.scan().columns(("", "knows"))
+    ...     knows.rows("alice").head()
+    ...     knows.count(), knows.limit(1).count()
+    [Entry(row='alice', family='', qualifier='knows', visibility='', timestamp=1, value='7')]
+    (2, 1)
     """
 
-    __slots__ = ("_argument", "_table")
+    __slots__ = ("_argument", "_ranges", "_table")
 
-    def __init__(self, table: NativeTable, argument: dict[str, Any]) -> None:
+    def __init__(self, table: NativeTable, argument: dict[str, Any], ranges: Any = None) -> None:
         self._table = table
         self._argument = argument
+        # As the caller gave them, for `explain`.
+        self._ranges = ranges
 
     def _start(self, **changes: Any) -> NativeScan:
         return self._table.scan({**self._argument, **changes})
+
+    def _with(self, **changes: Any) -> Scan:
+        return Scan(self._table, {**self._argument, **changes}, self._ranges)
+
+    def rows(self, *rows: Any) -> Scan:
+        """These rows instead: rows, pairs (first, last), `Range` objects, or one list or array."""
+        given = rows[0] if len(rows) == 1 else list(rows)
+        made, listed = native_ranges(given)
+        return Scan(self._table, {**self._argument, "ranges": made, "rows": listed}, given)
+
+    def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan:
+        """These columns instead: each a family, or a pair (family, qualifier)."""
+        given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
+        return self._with(columns=[column_of(column) for column in given])
+
+    def auths(self, *names: Bytes) -> Scan:
+        """As one who holds these authorizations instead; without a name, none."""
+        given: Any = names[0] if len(names) == 1 else names
+        return self._with(auths=auths_of(given))
+
+    def limit(self, entries: int | None) -> Scan:
+        """At most so many entries; `None` for all."""
+        return self._with(limit=limit_of(entries))
+
+    def iterators(self, *settings: IteratorSetting) -> Scan:
+        """Through these iterators instead, beside those of the table."""
+        return self._with(iterators=[setting.native() for setting in settings])
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -79,6 +116,11 @@ class Scan:
         while (batch := scan.next_batch()) is not None:
             yield from map(Entry._make, batch.tuples())
 
+    def head(self, entries: int = 5) -> list[Entry]:
+        """The first entries as Python objects."""
+        most = self._argument["limit"]
+        return list(self.limit(entries if most is None else min(most, entries)).entries())
+
     def count(self) -> int:
         """The number of entries."""
         return self._start(fields=["row"]).count()
@@ -98,5 +140,90 @@ class Scan:
         frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
         return frame
 
+    def explain(self) -> str:
+        """What the scan will do, for people; nothing is read.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("graph", splits=["b", "m"])
+        ...     print(table.scan(("a", "c"), columns=["edge"], limit=10).explain())
+        scan of 'graph'
+          rows: 'a' to 'c'
+          columns: family 'edge'
+          auths: what the store was opened with
+          iterators: those of the table
+          order: by key, at most 10 entries
+          reads: 2 of 3 tablets, 0 of 0 entries in files, and what is in memory
+        """
+        return explained(self._table, self._argument, self._ranges)
+
     def __repr__(self) -> str:
-        return f"<ostrakon.Scan of {self._table.name!r}: {', '.join(self.fields)}>"
+        name, argument = self._table.name, self._argument
+        said = []
+        if argument["ranges"] is not None:
+            said.append(counted(len(argument["ranges"]), "range"))
+        elif argument["rows"] is not None:
+            said.append("some rows")
+        if argument["columns"]:
+            said.append(counted(len(argument["columns"]), "column"))
+        if argument["auths"] is not None:
+            said.append(f"auths {shortened(argument['auths'])}")
+        if argument["limit"] is not None:
+            said.append(f"at most {argument['limit']:,} entries")
+        return f"<ostrakon.Scan of {name!r}: {', '.join(said) or 'everything'}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            return entries_html(repr(self), self.limit(_SHOWN + 1).head(_SHOWN + 1), _SHOWN)
+        except Error as error:
+            return entries_html(f"{self!r}: {error}", [], _SHOWN)
+
+
+# Entries that a notebook shows.
+_SHOWN = 10
+
+
+def limit_of(limit: int | None) -> int | None:
+    """A number of entries, or an error."""
+    if limit is not None and limit < 0:
+        raise InvalidArgumentError("`limit` is negative", {"argument": "limit"})
+    return limit
+
+
+_BETWEEN_NAMES = ",;|& \t\n"
+
+
+def auths_of(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
+    """Authorizations as the native part takes them."""
+    if auths is None:
+        return None
+    if isinstance(auths, (str, bytes)):
+        return [_one_name(auths)]
+    return list(auths)
+
+
+def _one_name(name: Bytes) -> Bytes:
+    """One authorization, which is no list of them and no expression."""
+    text = name.decode(errors="replace") if isinstance(name, bytes) else name
+    names = [text]
+    for sign in _BETWEEN_NAMES:
+        names = [part for one in names for part in one.split(sign) if part]
+    if names != [text]:
+        raise InvalidArgumentError(
+            f"`auths` is one text, {text!r}: give a list of names, {names!r}, or [{text!r}] if one "
+            "name is spelled so",
+            {"argument": "auths"},
+        )
+    return name
+
+
+def column_of(column: Any) -> tuple[Bytes, Bytes | None]:
+    """A family, or a family and a qualifier."""
+    if isinstance(column, (str, bytes)):
+        return column, None
+    if isinstance(column, (tuple, list)) and len(column) == 2:
+        return column[0], column[1]
+    raise InvalidArgumentError(
+        f"`columns` takes families and pairs (family, qualifier), not {column!r}",
+        {"argument": "columns"},
+    )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from ostrakon._native import NativeStore
+from ostrakon.display import counted, shortened, table_html
+from ostrakon.errors import InvalidArgumentError
 from ostrakon.progress import Progress, told
 from ostrakon.ranges import Bytes
-from ostrakon.table import Table, _auths
+from ostrakon.scan import auths_of
+from ostrakon.table import Table
 
 __all__ = [
     "CheckReport",
@@ -99,12 +103,12 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     >>> with ostrakon.open() as store:
     ...     table = store.create_table("graph")
     ...     _ = table.put("alice", "bob", 1)
-    ...     store.tables()
-    ['graph']
+    ...     store.tables(), store["graph"].count()
+    (['graph'], 1)
     """
     native = NativeStore(
         path,
-        auths=_auths(auths),
+        auths=auths_of(auths),
         create=create,
         read_only=read_only,
         allow_damage=allow_damage,
@@ -159,8 +163,17 @@ class Store:
         return [TableInfo(*info) for info in self._native.tables()]
 
     def table(self, name: str) -> Table:
-        """A table there is; `NotFoundError` otherwise."""
+        """A table there is; `NotFoundError` otherwise. `store[name]` is the same."""
         return Table(self._native.table(name))
+
+    def __getitem__(self, name: str) -> Table:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(
+                f"a store is asked for a table by its name, not by {shortened(name)}; pairs of "
+                "tables are for ostrakon.DB",
+                {"argument": "name"},
+            )
+        return self.table(name)
 
     def create_table(
         self,
@@ -184,9 +197,15 @@ class Store:
         self._native.create_table(name, list(splits), values, time_type, versioning)
         return self.table(name)
 
+    def drop(self, *names: str) -> None:
+        """Deletes tables and everything in them."""
+        for name in names:
+            self._native.delete_table(name)
+
     def delete_table(self, name: str) -> None:
-        """Deletes a table and everything in it."""
-        self._native.delete_table(name)
+        """The older name of `drop`."""
+        older("delete_table", "drop")
+        self.drop(name)
 
     def rename_table(self, name: str, to: str) -> None:
         """Gives a table another name."""
@@ -262,3 +281,19 @@ class Store:
     def __repr__(self) -> str:
         where = "in memory" if self._path is None else f"in {str(self._path)!r}"
         return f"<ostrakon.Store {where}, {'closed' if self.closed else 'open'}>"
+
+    def _repr_html_(self) -> str:
+        infos = [] if self.closed else self.table_infos()
+        lines = [(info.name, info.online, info.time_type) for info in infos[:_SHOWN]]
+        more = f", {len(infos) - _SHOWN:,} more" if len(infos) > _SHOWN else ""
+        note = f"{self!r}: {counted(len(infos), 'table')}{more}"
+        return table_html(("table", "on-line", "timestamps"), lines, note)
+
+
+# Tables that a notebook shows.
+_SHOWN = 30
+
+
+def older(name: str, present: str) -> None:
+    """Warns the caller of a method under its older name."""
+    warnings.warn(f"`{name}` is now `{present}`", DeprecationWarning, stacklevel=3)

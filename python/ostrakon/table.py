@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeTable
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.iterators import SCOPES, IteratorSetting
 from ostrakon.progress import Progress
 from ostrakon.ranges import Bytes, native_ranges
-from ostrakon.scan import FIELDS, Scan
+from ostrakon.scan import FIELDS, Entry, Scan, auths_of, column_of, limit_of
 from ostrakon.writer import Writer, columns_of, entries_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 __all__ = ["ImportReport", "Table", "Tablet"]
 
@@ -37,41 +41,6 @@ class ImportReport(NamedTuple):
     empty_files: int
     copied_files: int
     files_left: int
-
-
-_BETWEEN_NAMES = ",;|& \t\n"
-
-
-def _auths(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
-    if auths is None:
-        return None
-    if isinstance(auths, (str, bytes)):
-        return [_one_name(auths)]
-    return list(auths)
-
-
-def _one_name(name: Bytes) -> Bytes:
-    """One authorization, which is no list of them and no expression."""
-    text = name.decode(errors="replace") if isinstance(name, bytes) else name
-    if any(sign in text for sign in _BETWEEN_NAMES):
-        names = [part.strip() for part in re.split("[,;|&\\s]+", text) if part.strip()]
-        raise InvalidArgumentError(
-            f"`auths` is one text, {text!r}: give a list of names, {names!r}, or [{text!r}] if one "
-            "name is spelled so",
-            {"argument": "auths"},
-        )
-    return name
-
-
-def _column(column: Bytes | Sequence[Bytes]) -> tuple[Bytes, Bytes | None]:
-    if isinstance(column, (str, bytes)):
-        return column, None
-    if isinstance(column, (tuple, list)) and len(column) == 2:
-        return column[0], column[1]
-    raise InvalidArgumentError(
-        f"`columns` takes families and pairs (family, qualifier), not {column!r}",
-        {"argument": "columns"},
-    )
 
 
 def _several(columns: Any) -> Any:
@@ -262,8 +231,6 @@ class Table:
         ['Ulm']
         ['a@b.c', 'Ulm']
         """
-        if limit is not None and limit < 0:
-            raise InvalidArgumentError("`limit` is negative", {"argument": "limit"})
         if batch_entries < 1:
             raise InvalidArgumentError("`batch_entries` is below 1", {"argument": "batch_entries"})
         fields = list(fields)
@@ -278,17 +245,45 @@ class Table:
         argument = {
             "ranges": made,
             "rows": rows,
-            "columns": [_column(column) for column in columns],
-            "auths": _auths(auths),
+            "columns": [column_of(column) for column in columns],
+            "auths": auths_of(auths),
             "iterators": [setting.native() for setting in iterators],
             "fields": fields,
             "text": text,
             "ordered": ordered,
-            "limit": limit,
+            "limit": limit_of(limit),
             "batch_entries": batch_entries,
             "timeout": timeout,
         }
-        return Scan(self._native, argument)
+        return Scan(self._native, argument, ranges)
+
+    def head(self, entries: int = 5) -> list[Entry]:
+        """The first entries as Python objects; `scan().head()` in short, as the four below.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("t")
+        ...     _ = table.put(["a", "b"], "q", ["v", "w"], timestamp=1)
+        ...     table.count(), table.head(1)
+        (2, [Entry(row='a', family='', qualifier='q', visibility='', timestamp=1, value='v')])
+        """
+        return self.scan().head(entries)
+
+    def count(self) -> int:
+        """The number of entries."""
+        return self.scan().count()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All entries as a pyarrow table."""
+        return self.scan().to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All entries as a pandas frame; needs pyarrow too."""
+        return self.scan().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All entries as a polars frame."""
+        return self.scan().to_polars()
 
     def properties(self) -> dict[str, str]:
         """The properties in force, defaults included, under Accumulo's names."""
@@ -357,3 +352,6 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<ostrakon.Table {self.name!r}>"
+
+    def _repr_html_(self) -> str:
+        return self.scan()._repr_html_()

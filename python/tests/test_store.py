@@ -62,7 +62,7 @@ def test_tables_come_and_go(store: ostrakon.Store) -> None:
     assert list(store) == ["b", "c"]
     assert len(store) == 2
     assert [info.time_type for info in store.table_infos()] == ["millis", "millis"]
-    store.delete_table("c")
+    store.drop("c")
     with pytest.raises(errors.NotFoundError):
         table.scan().count()
     with pytest.raises(errors.NotFoundError, match="did you mean b") as caught:

@@ -7,9 +7,13 @@ import sys
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from ostrakon.assoc.base import Parts
+from ostrakon.display import shortened
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
+
+# Characters of a key or value that are shown.
+_LONGEST = 200
 
 # Entries that `repr` shows, from both ends of a longer list.
 _SHOWN = 60
@@ -135,4 +139,4 @@ def triple_line(row: Any, col: Any, value: Any) -> str:
 
 def _key(value: Any) -> str:
     # NumPy timestamps print with their class otherwise.
-    return repr(value) if isinstance(value, (str, int, float, bool)) else str(value)
+    return shortened(value, _LONGEST) if isinstance(value, (str, int, float, bool)) else str(value)

@@ -39,7 +39,7 @@ def computed(
     floats = run(_as_floats(left), _as_floats(right), False)
     whole = run(left, right, False)
     same = all(
-        (one is None and two is None) or np.array_equal(one, two)
+        one is two or (one is not None and two is not None and np.array_equal(one, two))
         for one, two in ((whole[at], floats[at]) for at in (0, 1, 3, 4))
     )
     if same and not wrapped(whole[2], floats[2]):
@@ -76,4 +76,5 @@ def scaled(values: Array, number: Any, function: np.ufunc) -> Array:
 
 def absolute(values: Array) -> Array:
     """Values without their sign."""
-    return np.abs(values.astype(np.float64) if largest(values) > LARGEST else values)
+    result: Array = np.abs(values.astype(np.float64) if largest(values) > LARGEST else values)
+    return result

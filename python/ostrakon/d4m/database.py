@@ -11,7 +11,7 @@ from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable
 from ostrakon.errors import InvalidArgumentError
-from ostrakon.store import Store
+from ostrakon.store import Store, older
 from ostrakon.store import open as open_store
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class DB:
     >>> with DB() as db:
     ...     T = db["Tadj", "TadjT"]
     ...     T.put_triple("alice,bob,", "bob,carl,", [1, 2])
-    ...     db.ls(), T[:, "carl,"].triples()
+    ...     db.tables(), T[:, "carl,"].triples()
     2
     (['Tadj', 'TadjT'], [('bob', 'carl', 2)])
     """
@@ -74,23 +74,31 @@ class DB:
         table = self.store.create_table(name, exist_ok=True)
         return AssocTable(self.store, table, settings or self.settings)
 
-    def ls(self) -> list[str]:
-        """The names of all tables."""
+    def tables(self) -> list[str]:
+        """The names of all tables, sorted."""
         return self.store.tables()
+
+    def ls(self) -> list[str]:
+        """The same as `tables`, by D4M's name."""
+        return self.tables()
 
     def __contains__(self, name: object) -> bool:
         return name in self.store
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.ls())
+        return iter(self.tables())
 
     def __len__(self) -> int:
         return len(self.store)
 
-    def delete(self, *names: str) -> None:
+    def drop(self, *names: str) -> None:
         """Deletes tables and everything in them."""
-        for name in names:
-            self.store.delete_table(name)
+        self.store.drop(*names)
+
+    def delete(self, *names: str) -> None:
+        """The older name of `drop`."""
+        older("delete", "drop")
+        self.drop(*names)
 
     def records(self, prefix: str = "Tedge", *, separator: str = "|") -> Records:
         """Records in the D4M 2.0 schema: see `Records`."""

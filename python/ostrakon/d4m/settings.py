@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ostrakon.errors import InvalidArgumentError
-from ostrakon.table import _auths
+from ostrakon.scan import auths_of
 
 Bytes = str | bytes
 
@@ -51,7 +51,7 @@ class Settings:
         if self.put_bytes < 1:
             raise InvalidArgumentError("`put_bytes` is below 1", {"argument": "put_bytes"})
         if self.auths is not None:
-            object.__setattr__(self, "auths", tuple(_auths(self.auths) or ()))
+            object.__setattr__(self, "auths", tuple(auths_of(self.auths) or ()))
 
     @property
     def memory(self) -> int:

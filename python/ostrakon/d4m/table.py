@@ -191,7 +191,7 @@ class AssocTable(Binding):
 
     def drop(self) -> None:
         """Deletes the table."""
-        self._store.delete_table(self.name)
+        self._store.drop(self.name)
 
     # Combiners.
 

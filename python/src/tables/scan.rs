@@ -129,6 +129,11 @@ impl NativeBatch {
         self.batch.num_rows()
     }
 
+    fn __repr__(&self) -> String {
+        let (entries, fields) = (self.batch.num_rows(), self.fields().join(", "));
+        format!("<ostrakon.Batch of {entries} entries: {fields}>")
+    }
+
     /// The names of the columns.
     #[getter]
     fn fields(&self) -> Vec<String> {

@@ -322,7 +322,7 @@ def test_databases(tmp_path: Any) -> None:
         db["T", "Tt"].deleteForce()
         assert db.ls() == []
         db["gone"]
-        db.delete("gone")
+        db.drop("gone")
     assert not store.closed
     store.close()
 

@@ -1,0 +1,71 @@
+"""Tables, scans and results for the eye: short texts, HTML for notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+# Characters of one part that are shown.
+_LONGEST = 60
+
+
+def shortened(value: Any, longest: int = _LONGEST) -> str:
+    """`repr`, cut where it is long.
+
+    >>> shortened("a" * 100, 10)
+    "'aaaaaaaa…"
+    """
+    if isinstance(value, (str, bytes)) and len(value) > longest:
+        return repr(value[:longest])[: longest - 1] + "…"
+    text = repr(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "range"), counted(2000, "range")
+    ('1 range', '2,000 ranges')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def keys_shown(keys: Sequence[Any], most: int = 3) -> str:
+    """The first keys and how many more there are.
+
+    >>> keys_shown(["a", "b", "c", "d"], 2)
+    "'a', 'b', … 2 more"
+    """
+    shown = [shortened(key, 20) for key in keys[:most]]
+    if len(keys) > most:
+        shown.append(f"… {len(keys) - most:,} more")
+    return ", ".join(shown)
+
+
+def table_html(head: Iterable[Any], lines: Iterable[Iterable[Any]], note: str) -> str:
+    """A table with a line of text below."""
+
+    def cells(tag: str, line: Iterable[Any]) -> str:
+        return "".join(f"<{tag}>{html.escape(_cell(cell))}</{tag}>" for cell in line)
+
+    body = "".join(f"<tr>{cells('td', line)}</tr>" for line in lines)
+    return (
+        f"<table><thead><tr>{cells('th', head)}</tr></thead><tbody>{body}</tbody></table>"
+        f"<p>{html.escape(note)}</p>"
+    )
+
+
+def entries_html(title: str, entries: Sequence[Any], most: int) -> str:
+    """The first entries of a scan, and whether there are more."""
+    if not entries:
+        return f"<p>{html.escape(title)}</p>"
+    more = ", and more" if len(entries) > most else ""
+    note = f"{title}: {min(len(entries), most)} entries shown{more}"
+    return table_html(entries[0]._fields, entries[:most], note)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST else value[: _LONGEST - 1] + "…"
+    return shortened(value)
