@@ -84,7 +84,7 @@ def _tablets(table: NativeTable, argument: dict[str, Any]) -> str:
         return f"unknown ({error})"
     ranges = argument["ranges"]
     if argument["rows"] is not None:
-        return f"those of {len(tablets):,} tablets that have such rows, and what is in memory"
+        return f"those of {len(tablets):,} tablets that have such rows"
     read = [
         tablet
         for tablet in tablets
@@ -93,8 +93,7 @@ def _tablets(table: NativeTable, argument: dict[str, Any]) -> str:
     entries = sum(tablet[3] for tablet in read)
     of = sum(tablet[3] for tablet in tablets)
     return (
-        f"{len(read):,} of {len(tablets):,} tablets, {entries:,} of {of:,} entries in files, and "
-        "what is in memory"
+        f"{len(read):,} of {len(tablets):,} tablets, which hold about {entries:,} of {of:,} entries"
     )
 
 

@@ -153,7 +153,7 @@ class Scan:
           auths: what the store was opened with
           iterators: those of the table
           order: by key, at most 10 entries
-          reads: 2 of 3 tablets, 0 of 0 entries in files, and what is in memory
+          reads: 2 of 3 tablets, which hold about 0 of 0 entries
         """
         return explained(self._table, self._argument, self._ranges)
 

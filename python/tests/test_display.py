@@ -106,7 +106,11 @@ def test_a_scan_says_what_it_will_do():
         table.put(["a", "c", "e"], "q", "v")
         table.flush()
         for scan, said in {
-            table.scan(): ["rows: all", "columns: all", "3 of 3 tablets, 3 of 3 entries"],
+            table.scan(): [
+                "rows: all",
+                "columns: all",
+                "3 of 3 tablets, which hold about 3 of 3 entries",
+            ],
             table.scan("c"): ["rows: 'c'", "1 of 3 tablets"],
             table.scan(Range("b", "d", False, True)): ["after 'b' to 'd'", "1 of 3"],
             table.scan(["a", "b", "c", "d"]): ["rows: 'a', 'b', 'c', … 1 more"],

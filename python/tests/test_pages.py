@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,18 +21,15 @@ def test_the_example_of_the_readme_runs() -> None:
 def test_the_examples_of_the_guide_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/guide/python.md").read_text()
-    first, *others = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    names: dict[str, object] = {}
-    exec(first, names)
-    import ostrakon
-
-    with ostrakon.open("graph.db") as db:
-        names.update(edges=db.table("edges"), pairs=[("carl", "dora")], names=["alice", "bob"])
-        assert len(others) == 2
-        for code in others:
-            exec(code, names)
-        edges = db.table("edges")
-        assert edges.scan().count() == 4
-        # Each line of the page is a scan that can be read.
-        for line in others[1].splitlines():
-            assert eval(line.split("#")[0], names).count() <= 4
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for code in blocks:
+        exec(code, names)
+    with names["db"]:
+        assert names["edges"].count() == 5
+        # Each line of the page that makes a scan makes one that can be read.
+        scans = [line for line in blocks[2].splitlines() if line.startswith("edges.scan(")]
+        assert len(scans) == 9
+        counts = [eval(line.split("  #")[0], names).count() for line in scans]
+        assert counts == [5, 2, 5, 2, 3, 1, 5, 5, 2]
