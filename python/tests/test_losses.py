@@ -39,6 +39,15 @@ def test_what_is_no_column_is_refused_by_name(table, argument, kind):
     assert table.scan().count() == 0
 
 
+@pytest.mark.parametrize("kind", ["dict", "set", "frozenset"])
+def test_what_is_no_list_makes_no_array(kind):
+    for at, name in enumerate(("row", "col", "val")):
+        arguments = ["r", "c", 1]
+        arguments[at] = NO_COLUMNS[kind]()
+        with pytest.raises(InvalidArgumentError, match=f"{name}: a {kind} is no list"):
+            Assoc(*arguments)
+
+
 def test_views_of_a_dictionary_are_columns(table):
     cells = {"lat": 1, "lon": 2}
     assert table.put("k", cells.keys(), cells.values()) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ def read_triples(row: Any, col: Any, val: Any, missing: str) -> tuple[Items, Ite
     """The three lists, with single items repeated by meaning and gaps dealt with."""
     if missing not in ("error", "drop"):
         raise InvalidArgumentError(f"missing: 'error' or 'drop', not {missing!r}")
+    for name, given in ("row", row), ("col", col), ("val", val):
+        _check_list(name, given)
     lists = (read_items("row", row), read_items("col", col), read_items("val", val))
     for items in lists[:2]:
         if items.array is not None and items.array.dtype.kind == "b":
@@ -80,6 +82,21 @@ def read_triples(row: Any, col: Any, val: Any, missing: str) -> tuple[Items, Ite
     if all(items.valid is None for items in lists):
         return lists
     return _without_gaps(lists, count, missing)
+
+
+def _check_list(name: str, given: Any) -> None:
+    """Raises for what can be iterated and is no list: half of a dictionary would be lost, and the
+    items of a set have no order."""
+    if isinstance(given, (Mapping, set, frozenset)):
+        way_out = (
+            "give its keys and its values as two lists, or use Assoc.from_dict"
+            if isinstance(given, Mapping)
+            else "sort it into a list"
+        )
+        raise InvalidArgumentError(
+            f"{name}: a {type(given).__name__} is no list of keys or values: {way_out}",
+            {"argument": name},
+        )
 
 
 def check_parts(val: Any, count: int, places: tuple[int, int]) -> None:
