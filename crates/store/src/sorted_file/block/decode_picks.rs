@@ -9,6 +9,14 @@ use super::lane::{BytesLane, RESTART_INTERVAL};
 /// Entries that are neighbours this often, on average, are decoded run by run.
 const RUN_MIN: usize = 16;
 
+/// Whether going over everything from the first pick to the last is cheaper than entering at a restart for each.
+fn are_dense(picks: &[u32]) -> bool {
+    match (picks.first(), picks.last()) {
+        (Some(first), Some(last)) => (last - first) as usize / RESTART_INTERVAL <= picks.len(),
+        _ => false,
+    }
+}
+
 impl Block {
     /// Appends the entries at the positions `picks`, which rise. On an error the batch holds no further entry, but its
     /// arena may have grown.
@@ -93,8 +101,7 @@ impl Block {
         scratch.forget_row();
         let prefix = layout.row_prefix.len;
         let suffixes = layout.suffixes.of(raw)?;
-        // All rows between are gone over, unless they are many more.
-        let walks = (last - first) / RESTART_INTERVAL <= picks.len();
+        let walks = are_dense(picks);
         if walks {
             unpack(layout.row_lens, raw, first, last + 1, &mut scratch.lens)?;
             unpack(layout.shared, raw, first, last + 1, &mut scratch.shared)?;
@@ -153,13 +160,38 @@ impl Block {
         set: impl Fn(&mut Slot, Span),
     ) -> Option<()> {
         let raw = self.raw();
-        let slots = scratch.slots.iter_mut().zip(picks);
-        let BytesLane::Dictionary { count, ids, .. } = lane else {
-            for (slot, &at) in slots {
-                set(slot, put(arena, lane.get(raw, at as usize)?));
+        let (&first, &last) = (picks.first()?, picks.last()?);
+        let (first, last) = (first as usize, last as usize);
+        let (count, ids) = match lane {
+            BytesLane::Dictionary { count, ids, .. } => (count, ids),
+            // Lengths are added up from the first pick to the last.
+            BytesLane::Plain {
+                lens,
+                starts: Some(_),
+                ..
+            } if are_dense(picks) => {
+                unpack(*lens, raw, first, last + 1, &mut scratch.lens)?;
+                let data = lane.data(raw)?;
+                let (mut at, mut start) = (first, lane.locate(raw, first)?.0);
+                for (slot, &pick) in scratch.slots.iter_mut().zip(picks) {
+                    let between = scratch.lens.get(at - first..pick as usize - first)?;
+                    for len in between {
+                        start += *len as usize;
+                    }
+                    at = pick as usize;
+                    let len = *scratch.lens.get(at - first)? as usize;
+                    set(slot, put(arena, data.get(start..start.checked_add(len)?)?));
+                }
+                return Some(());
             }
-            return Some(());
+            BytesLane::Plain { .. } => {
+                for (slot, &at) in scratch.slots.iter_mut().zip(picks) {
+                    set(slot, put(arena, lane.get(raw, at as usize)?));
+                }
+                return Some(());
+            }
         };
+        let slots = scratch.slots.iter_mut().zip(picks);
         let absent = Span {
             start: ABSENT,
             len: 0,
