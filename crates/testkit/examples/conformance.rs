@@ -118,6 +118,8 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             .faults
             .iter()
             .for_each(|fault| println!("\nknown fault: {fault}"));
+        let unsteady = played.unsteady.iter();
+        unsteady.for_each(|name| println!("\nthe cluster gave two answers to {name}"));
         differences += played.agreeing.len();
         played
             .agreeing

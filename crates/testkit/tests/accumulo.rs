@@ -35,6 +35,9 @@ fn accumulo_answers_as_a_store_does() {
     for fault in &played.faults {
         eprintln!("known fault: {fault}");
     }
+    for name in &played.unsteady {
+        eprintln!("the cluster gave two answers to {name}");
+    }
     let shown: Vec<String> = played.differences.iter().map(ToString::to_string).collect();
     assert!(shown.is_empty(), "{}", shown.join("\n"));
     assert!(
