@@ -103,10 +103,11 @@ impl StoreOptions {
         self.memory_budget_bytes * 6 / 10
     }
 
-    /// Bytes of the largest batch that may be written, and so of the largest value: as many as memtables may hold.
+    /// Bytes of the largest batch that may be written, and so of the largest value: as many as memtables may hold, and
+    /// 16 MiB in any case.
     #[must_use]
     pub fn batch_bytes(&self) -> u64 {
-        self.memtable_bytes()
+        self.memtable_bytes().max(16 << 20)
     }
 
     /// Bytes of one memtable after which it is flushed: several fit, so that writing goes on

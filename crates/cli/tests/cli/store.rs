@@ -260,7 +260,7 @@ fn damage_largest_file(store: &std::path::Path) -> String {
             let size = file.metadata().unwrap().len();
             if kind.is_dir() {
                 folders.push(path);
-            } else if path.parent() != Some(store) && size > largest.0 {
+            } else if path.extension().is_some_and(|end| end == "sorted") && size > largest.0 {
                 largest = (size, path);
             }
         }

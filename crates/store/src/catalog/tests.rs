@@ -678,7 +678,8 @@ fn catalogs_of_older_formats_are_read_and_upgraded() {
         assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
         fill_newer(&fixture);
         fill_newer(&fresh);
-        assert_eq!(all_of_it(&fixture), all_of_it(&fresh));
+        let expected = all_of_it(&fresh).replace(&identity, "identity: 0");
+        assert_eq!(all_of_it(&fixture), expected);
     }
 }
 

@@ -98,7 +98,7 @@ impl FaultyVfs {
     ///
     /// # Errors
     /// There is no such file.
-    pub fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
+    pub fn overwrite(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
         let mut state = self.state.lock();
         let id = state.file_id(Operation::Write, path)?;
         if let Some(file) = state.files.get_mut(&id) {

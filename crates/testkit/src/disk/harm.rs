@@ -81,11 +81,11 @@ impl Harm {
                 if others == bytes {
                     return Ok(Vec::new());
                 }
-                disk.replace(file, &others)?;
+                disk.overwrite(file, &others)?;
                 if self == Self::Replaced {
                     return Ok(vec![file.clone()]);
                 }
-                disk.replace(other, &bytes)?;
+                disk.overwrite(other, &bytes)?;
                 return Ok(vec![file.clone(), other.clone()]);
             }
             _ => {}
@@ -94,7 +94,7 @@ impl Harm {
         if harmed == bytes {
             return Ok(Vec::new());
         }
-        disk.replace(file, &harmed)?;
+        disk.overwrite(file, &harmed)?;
         Ok(vec![file.clone()])
     }
 
@@ -145,7 +145,7 @@ pub fn copy_of(disk: &FaultyVfs, directory: &Path) -> StoreResult<FaultyVfs> {
             vfs.create_dir_durably(parent)?;
         }
         drop(vfs.create(&file)?);
-        copy.replace(&file, &disk.content(&file)?)?;
+        copy.overwrite(&file, &disk.content(&file)?)?;
         if let Some(parent) = file.parent() {
             vfs.sync_dir(parent)?;
         }
