@@ -257,7 +257,7 @@ fn unknown_properties_get_a_suggestion_and_change_nothing() {
     );
     assert!(change("table.durability", "maybe").is_err());
     assert!(change("table.iterator.scan.x", "5,NoSuchIterator").is_err());
-    assert!(change("table.iterator.scan.x", "20,VersioningIterator").is_err());
+    assert!(change("table.iterator.scan.x", "0,VersioningIterator").is_err());
     assert_eq!(table.properties().unwrap()["table.file.max"], "15");
     change("table.custom.mine", "1").unwrap();
     assert_eq!(table.properties().unwrap()["table.file.max"], "7");

@@ -88,12 +88,11 @@ pub(in crate::examiner) fn unknown_classes_are_refused_at_once(bench: &Bench<'_>
         only_invalid,
         "a malformed option",
     )?;
-    let clash = IteratorSetting::new(20, "clash", "VersioningIterator");
-    expect_refused(
-        set(clash.to_properties(&[IteratorScope::Scan])),
-        only_invalid,
-        "a priority that is taken",
-    )?;
+    let no_priority = [(
+        "table.iterator.scan.x".to_owned(),
+        "0,VersioningIterator".to_owned(),
+    )];
+    expect_refused(set(no_priority.into()), only_invalid, "a priority of 0")?;
     expect_equal(table.properties()?, before, "the properties after refusals")?;
     let options = TableOptions {
         properties: unknown.to_properties(&[IteratorScope::Minc]),
