@@ -239,7 +239,6 @@ const THREAD_ITEMS: usize = 1 << 13;
 
 /// Builds a dictionary of each source: `(keys or numbers, positions)` for each, side by side.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_keys<'py>(
     py: Python<'py>,
     sources: Vec<Source>,

@@ -16,7 +16,6 @@ use crate::arrays::{Close, Items};
 
 /// Triples to a condensed matrix.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 #[expect(
     clippy::too_many_arguments,
     reason = "called by keyword from one place"
@@ -56,7 +55,6 @@ pub(super) fn assoc_fold<'py>(
 
 /// Triples by place: `(starts, columns, groups, order)`.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_group<'py>(
     py: Python<'py>,
     rows: Items<u32>,
@@ -95,7 +93,6 @@ impl Mapped {
 
 /// Numbers place by place, over the union or the intersection of places.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_elementwise<'py>(
     py: Python<'py>,
     left: Mapped,

@@ -18,7 +18,7 @@ pub(super) type FourPositions<'py> = (
 /// A map from positions to positions; `None` leaves them as they are.
 pub(super) type Map = Option<Items<u32>>;
 
-pub(super) fn slice<'a>(map: &'a Map) -> Option<&'a [u32]> {
+pub(super) fn slice(map: &Map) -> Option<&[u32]> {
     map.as_ref().map(Items::as_slice)
 }
 

@@ -18,7 +18,6 @@ use crate::arrays::Close;
 
 /// The product over a named semiring. `inner` gives the row of the right matrix for each column of the left.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_product<'py>(
     py: Python<'py>,
     left: Matrix,
@@ -93,7 +92,6 @@ pub(super) fn assoc_product_entries<'py>(
 
 /// Every product on its own: `(rows, columns, left entries, right entries)`.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]
 pub(super) fn assoc_expand<'py>(
     py: Python<'py>,
     left: Matrix,
