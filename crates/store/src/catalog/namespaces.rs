@@ -120,38 +120,6 @@ impl CatalogTransaction<'_> {
         Ok(())
     }
 
-    /// Brings a catalog of an older format up to this one: every redb table is there, and every table has its
-    /// namespace. The commit raises the format number.
-    pub(super) fn upgrade(&mut self) -> StoreResult<()> {
-        if view::format(&self.meta, self.failing)? >= CATALOG_FORMAT {
-            return Ok(());
-        }
-        for definition in EVERY_TABLE {
-            if !self.is_open(definition) {
-                let opened = self.transaction.open_table(definition);
-                opened.map_err(|e| self.failing.error(e))?;
-            }
-        }
-        let mut known: BTreeMap<String, NamespaceId> = self
-            .namespaces()?
-            .into_iter()
-            .map(|one| (one.name, one.id))
-            .collect();
-        for table in self.tables()? {
-            let name = namespace_of(&table.name);
-            let namespace = match known.get(name) {
-                Some(id) => *id,
-                None => {
-                    let id = self.create_namespace(name, table.created_millis)?;
-                    known.insert(name.to_owned(), id);
-                    id
-                }
-            };
-            self.put_table(&TableRecord { namespace, ..table })?;
-        }
-        Ok(())
-    }
-
     fn tables_of(&self, id: NamespaceId) -> StoreResult<Vec<TableRecord>> {
         let mut tables = self.tables()?;
         tables.retain(|table| table.namespace == id);
@@ -181,6 +149,38 @@ impl CatalogTransaction<'_> {
             .map_err(|e| self.failing.error(e))?;
         Ok(())
     }
+}
+
+/// Brings a catalog of an older format up to this one: every redb table is there, and every table has its
+/// namespace. The commit raises the format number.
+pub(super) fn upgrade(catalog: &mut CatalogTransaction<'_>) -> StoreResult<()> {
+    if view::format(&catalog.meta, catalog.failing)? >= CATALOG_FORMAT {
+        return Ok(());
+    }
+    for definition in EVERY_TABLE {
+        if !catalog.is_open(definition) {
+            let opened = catalog.transaction.open_table(definition);
+            opened.map_err(|e| catalog.failing.error(e))?;
+        }
+    }
+    let mut known: BTreeMap<String, NamespaceId> = catalog
+        .namespaces()?
+        .into_iter()
+        .map(|one| (one.name, one.id))
+        .collect();
+    for table in catalog.tables()? {
+        let name = namespace_of(&table.name);
+        let namespace = match known.get(name) {
+            Some(id) => *id,
+            None => {
+                let id = catalog.create_namespace(name, table.created_millis)?;
+                known.insert(name.to_owned(), id);
+                id
+            }
+        };
+        catalog.put_table(&TableRecord { namespace, ..table })?;
+    }
+    Ok(())
 }
 
 fn is_always_there(id: NamespaceId) -> bool {

@@ -12,6 +12,7 @@ use super::copies::Copies;
 use super::format::{
     self, CATALOG_FORMAT, CATALOG_FORMAT_OLDEST, FORMAT_KEY, LOG_KEY, STORE_KEY, StoreRecord,
 };
+use super::namespaces;
 use super::records::FileId;
 use super::transaction::{self, CatalogTransaction, Committed};
 use super::view::{self, CatalogView};
@@ -282,10 +283,7 @@ impl Catalog {
             uncertain: AtomicBool::new(false),
         };
         if format < CATALOG_FORMAT {
-            let _ = catalog.transaction(|change| {
-                change.upgrade()?;
-                Ok(())
-            })?;
+            let _ = catalog.transaction(namespaces::upgrade)?;
         }
         Ok(catalog)
     }
