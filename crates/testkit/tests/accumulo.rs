@@ -11,6 +11,7 @@ fn scripts() -> std::path::PathBuf {
 }
 
 #[test]
+#[ignore = "starts a real Accumulo and takes a minute, or many on a busy machine"]
 fn accumulo_answers_as_a_store_does() {
     if let Some(notice) = skipped() {
         eprintln!("{notice}");
