@@ -12,8 +12,8 @@ pub struct WriterOptions {
     /// Uncompressed bytes of a block, which small entries do not exceed; default 32 KiB. Larger blocks compress better and make
     /// look-ups of single rows dearer. From 1 KiB to 16 MiB; values outside are taken as the nearer end.
     pub block_bytes: usize,
-    /// Bytes of an index after which it is cut into partitions, which are read one at a time; default 32 KiB, about a
-    /// thousand blocks. From 64 bytes to 16 MiB.
+    /// Bytes of an index after which it is cut into partitions, which are read one at a time; default 64 KiB, about
+    /// two thousand blocks. From 64 bytes to 16 MiB.
     pub index_partition_bytes: usize,
     /// Default LZ4. Flushes use `None`.
     pub compression: Compression,
@@ -32,7 +32,7 @@ impl Default for WriterOptions {
     fn default() -> Self {
         Self {
             block_bytes: 32 << 10,
-            index_partition_bytes: 32 << 10,
+            index_partition_bytes: 64 << 10,
             compression: Compression::Lz4,
             filter: Some(FilterOptions::default()),
             locality_groups: Vec::new(),
