@@ -157,13 +157,13 @@ impl Store {
         if context.catalog.is_uncertain() {
             return;
         }
-        let noted =
-            background::closed_log(context, &self.wal_dir()).and_then(|closed| {
-                match closed == self.closed {
-                    true => Ok(()),
-                    false => closed.write(&*context.vfs, &context.dir),
-                }
-            });
+        // Where the lock was lost, another process may have the store, and say itself how it was closed.
+        let held = self.lock.check();
+        let log = held.and_then(|()| background::closed_log(context, &self.wal_dir()));
+        let noted = log.and_then(|closed| match closed == self.closed {
+            true => Ok(()),
+            false => closed.write(&*context.vfs, &context.dir),
+        });
         // The writes are safe without it, and a disk may be full: the next opening takes it for a crash.
         if let Err(error) = noted {
             tracing::warn!(%error, "it could not be noted that the store was closed in order");

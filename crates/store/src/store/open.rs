@@ -85,7 +85,8 @@ pub struct Store {
     pub(super) log: Mutex<Option<LogThread>>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     pub(super) stop: Arc<AtomicBool>,
-    _lock: Arc<dyn FileLock>,
+    /// Keeps other processes away while it lives.
+    pub(super) lock: Arc<dyn FileLock>,
 }
 
 /// The tables by name. Administration changes it, and what a table says of its name and state, under the lock for
@@ -269,7 +270,7 @@ impl Store {
             closed,
             outside: outside.unwrap_or_else(|| context.vfs.clone()),
             context,
-            _lock: lock,
+            lock,
         };
         if store.context.options.read_only {
             store.context.health.open_read_only();
