@@ -241,8 +241,9 @@ impl TableCore {
     }
 }
 
-/// The tablets that share in a file of which only the first and the last row are known, by end row. Where
-/// several do, sizes are dealt out evenly by tablet.
+/// The tablets that share in a file of which only the first and the last row are known, by end row.
+/// Where several do, sizes are dealt out evenly
+/// by tablet.
 pub(super) fn shares(
     file: &FileRecord,
     version: &TableVersion,

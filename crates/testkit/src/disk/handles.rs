@@ -270,6 +270,13 @@ impl FileLock for Lock {
     fn path(&self) -> &Path {
         &self.0.path
     }
+
+    /// A process that was killed with the disk's power has no lock any more, and must not write.
+    fn check(&self) -> StoreResult<()> {
+        let mut state = self.0.state.lock();
+        let file = state.of_handle(&self.0.path, self.0.id, self.0.generation);
+        file.map(drop)
+    }
 }
 
 impl Drop for Lock {
