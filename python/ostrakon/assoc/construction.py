@@ -209,9 +209,10 @@ def _folded(
     def run(values: Array, drop: bool) -> Condensed:
         return assoc_fold(rows, cols, values, shape, collision, drop, threads())
 
+    if collision not in ("sum", "prod"):
+        return run(values, drop_null)
     most = largest(values)
-    fits = most * len(values) <= LARGEST if collision == "sum" else most <= 1
-    if collision not in ("sum", "prod") or fits:
+    if most <= 1 or (collision == "sum" and most * len(values) <= LARGEST):
         return run(values, drop_null)
     floats = values.astype(np.float64)
     if wrapped(run(values, False)[2], run(floats, False)[2]):

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::signals;
 
 /// Items from which on a kernel may take longer than somebody who presses Ctrl-C likes to wait.
-const LONG: usize = 1 << 18;
+const LONG: usize = 1 << 20;
 
 /// Runs a kernel without the interpreter's lock. One that has many items runs on a thread of its own, so that
 /// Ctrl-C is heard at once; the kernel then goes on to its end, and what it makes is dropped.
