@@ -14,6 +14,8 @@ const PYTHON_FLOORS: &[(&str, u8)] = &[
     ("graph", 2),
     ("tables", 2),
     ("columns", 1),
+    ("signals", 1),
+    ("arrays", 0),
     ("capsule", 0),
     ("errors", 0),
 ];
