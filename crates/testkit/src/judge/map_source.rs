@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
-    Authorizations, Batch, CallContext, Capabilities, Capability, ClassInfo, ClassKind,
-    CloneOptions, Entry, EntryRef, Error, MutationBatch, NamespaceInfo, PropertyChange,
-    PropertyOwner, Result, ScanOptions, Source, Table, TableInfo, TableOptions,
-    VersionedProperties,
+    Batch, CallContext, Capabilities, Capability, ClassInfo, ClassKind, CloneOptions, Entry,
+    EntryRef, Error, MutationBatch, NamespaceInfo, PropertyChange, PropertyOwner, Result,
+    ScanOptions, Source, Table, TableInfo, TableOptions, VersionedProperties,
 };
 use parking_lot::Mutex;
 
@@ -151,7 +150,7 @@ impl MapSource {
     }
 
     /// Compares what a scan of a whole table found, by a reader that may see everything, with what
-    /// the table holds. Where the contract leaves open whether an entry shows, the answer found is
+    /// the table holds. `options` are those of the scan. Where the contract leaves open whether an entry shows, the answer found is
     /// taken over. Returns whether something was taken over.
     ///
     /// # Errors
@@ -160,7 +159,7 @@ impl MapSource {
         &self,
         table: &str,
         found: &[Entry],
-        authorizations: &Authorizations,
+        options: &ScanOptions,
     ) -> std::result::Result<bool, String> {
         let mut state = self.state.lock();
         let (now_millis, place) = (state.now_millis, state.sequence);
@@ -172,10 +171,7 @@ impl MapSource {
             now_millis,
             place,
             registry: &self.registry,
-            options: ScanOptions {
-                authorizations: authorizations.clone(),
-                ..ScanOptions::default()
-            },
+            options: options.clone(),
         };
         reconciling.run(table, found)
     }

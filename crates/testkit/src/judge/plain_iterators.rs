@@ -202,10 +202,12 @@ impl IteratorClass for Grep {
             .map(|term| term.as_bytes().to_vec())
             .unwrap_or_default();
         let reduce = move |mut versions: Vec<Entry>| {
+            let holds = |part: &[u8]| {
+                term.is_empty() || part.windows(term.len()).any(|found| found == term)
+            };
             versions.retain(|Entry { key, value }| {
-                [&key.row, &key.family, &key.qualifier, value]
-                    .iter()
-                    .any(|part| part.windows(term.len().max(1)).any(|found| found == term))
+                let parts = [&key.row, &key.family, &key.qualifier, value];
+                parts.into_iter().any(|part| holds(part))
             });
             Ok(versions)
         };

@@ -77,6 +77,7 @@ impl Harness for ModelHarness {
     }
 
     fn crash(&mut self, _: Crash) -> Result<()> {
+        self.0.reopen_times();
         Ok(())
     }
 

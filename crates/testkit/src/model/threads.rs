@@ -197,7 +197,7 @@ impl Writer {
             let found = read(source, table, std::slice::from_ref(&rows), &options)
                 .map_err(|error| format!("{error:?}"))?;
             self.model
-                .reconcile(&Operation::name_of(table), &found, &options.authorizations)
+                .reconcile(&Operation::name_of(table), &found, &options)
                 .map_err(|what| format!("thread {}, table {table}: {what}", self.prefix))?;
         }
         Ok(())
