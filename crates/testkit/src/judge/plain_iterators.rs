@@ -179,14 +179,19 @@ impl IteratorClass for Grep {
     }
 
     fn describe(&self) -> &'static str {
-        "Keeps entries with a term: the only option known here."
+        "Keeps entries with a term, or without (negate): the only options known here."
     }
 
     fn validate(&self, options: &IteratorOptions) -> Result<()> {
-        if options.len() == 1 && options.contains_key("term") {
+        let known = options
+            .keys()
+            .all(|name| name == "term" || name == "negate");
+        if known && options.contains_key("term") {
             Ok(())
         } else {
-            Err(Error::invalid("the model takes the option term only"))
+            Err(Error::invalid(
+                "the model takes the options term and negate only",
+            ))
         }
     }
 
@@ -201,13 +206,12 @@ impl IteratorClass for Grep {
             .get("term")
             .map(|term| term.as_bytes().to_vec())
             .unwrap_or_default();
+        let negate = options.get("negate").is_some_and(|negate| negate == "true");
         let reduce = move |mut versions: Vec<Entry>| {
-            let holds = |part: &[u8]| {
-                term.is_empty() || part.windows(term.len()).any(|found| found == term)
-            };
             versions.retain(|Entry { key, value }| {
-                let parts = [&key.row, &key.family, &key.qualifier, value];
-                parts.into_iter().any(|part| holds(part))
+                let mut parts = [&key.row, &key.family, &key.qualifier, value].into_iter();
+                negate
+                    != parts.any(|part| part.windows(term.len().max(1)).any(|found| found == term))
             });
             Ok(versions)
         };

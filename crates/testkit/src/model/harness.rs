@@ -81,7 +81,12 @@ impl Harness for ModelHarness {
         Ok(())
     }
 
-    fn disturb(&mut self, _: Option<Trouble>) {}
+    fn disturb(&mut self, trouble: Option<Trouble>) {
+        // A source is opened again after trouble as after a crash.
+        if trouble.is_none() {
+            self.0.reopen_times();
+        }
+    }
 
     fn import(&mut self, table: &str, files: &[Batch]) -> Result<u64> {
         self.0.import_files(table, files)

@@ -557,10 +557,11 @@ pub(super) fn read_probe(
 pub(super) fn same_content(source: &dyn Source, model: &MapSource, table: u8) -> Outcome {
     // The table's own filter lets everything pass: what it hides is left open too, and shows once a scan gives the
     // filter another term.
-    let everything = IteratorOptions::from([("term".to_owned(), String::new())]);
+    let everything = [("term", "nothing has this"), ("negate", "true")];
+    let everything = everything.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let options = ScanOptions {
         authorizations: all_authorizations(),
-        iterator_options: BTreeMap::from([("grep".to_owned(), everything)]),
+        iterator_options: BTreeMap::from([("grep".to_owned(), IteratorOptions::from(everything))]),
         ..ScanOptions::default()
     };
     let found = read(source, table, &[Range::all()], &options);

@@ -17,9 +17,6 @@ use crate::harness::{DIRECTORY, open, tiny};
 const BATCH_ROWS: usize = 40;
 const BATCHES: usize = 6;
 
-/// What goes unnoticed: a table file does not know its number.
-const NOT_YET: [(&str, Harm); 2] = [("/files/", Harm::Swapped), ("/files/", Harm::Replaced)];
-
 type Rows = BTreeMap<String, String>;
 
 fn options() -> StoreOptions {
@@ -244,9 +241,6 @@ fn harmed_pieces_are_named_and_harm_nothing_else() {
         for kind in ["/files/", "/wal/", "catalog", "LOCK"] {
             let mut struck = 0;
             for harm in Harm::ALL {
-                if NOT_YET.contains(&(kind, harm)) {
-                    continue;
-                }
                 for _ in 0..rounds_wanted(3) {
                     struck += u64::from(strike(&sample, kind, harm, &mut random));
                 }
