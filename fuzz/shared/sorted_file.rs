@@ -32,7 +32,14 @@ impl Forge {
         let start = begin_frame(&mut self.0);
         self.0.extend_from_slice(payload);
         let bytes = payload.len();
-        end_frame(&mut self.0, start, BlockCodec::None, bytes, offset, IDENTITY);
+        end_frame(
+            &mut self.0,
+            start,
+            BlockCodec::None,
+            bytes,
+            offset,
+            IDENTITY,
+        );
         let bytes = self.0.len() as u64 - offset;
         PartPlace { offset, bytes }
     }

@@ -439,11 +439,15 @@ impl Generator {
     fn compact(&mut self, at: usize) {
         let name = self.name(at);
         let mut line = format!("compact {name}");
-        if self.explicit && self.random.one_in(3) {
+        let borders = self.explicit && self.random.one_in(3);
+        if borders {
             line += &self.borders();
         }
         if self.explicit && self.random.one_in(6) {
             line += " flush=no";
+        } else if borders {
+            // Accumulo flushes the tablets in between alone.
+            self.line(format!("flush {name}"));
         }
         self.line(line);
         if self.explicit && self.random.one_in(4) {
