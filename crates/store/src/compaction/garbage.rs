@@ -4,8 +4,8 @@
 //! Every rule ends by itself, without a memory of what was tried:
 //!
 //! * Bytes that no tablet reads, and files that are one too many, are gone after a rewrite.
-//! * Delete markers count unless the tablet's only file was written by a compaction: what such a file still holds was
-//!   left by the table's iterators.
+//! * Delete markers count where compactions may drop them, but for those in the tablet's oldest file if a compaction
+//!   wrote it: what such a file still holds was left by the table's iterators.
 //! * An entry counts as aged off only if it was younger than the time to live when a compaction wrote its file. So a
 //!   file is rewritten when half of the span of its timestamps has passed since, and at most once for each halving.
 
@@ -37,6 +37,8 @@ pub struct RewriteRules {
     pub idle_millis: i64,
     /// Compactions drop entries that are older than this, if they do.
     pub ttl_millis: Option<i64>,
+    /// Whether compactions keep delete markers.
+    pub keeps_markers: bool,
 }
 
 /// Why a tablet is rewritten.
@@ -67,6 +69,16 @@ pub fn next_rewrite(
         .min_by_key(|(at, _)| *at)
 }
 
+/// Markers that a compaction of all files, newest first, may drop. Those that a compaction left in the oldest file are
+/// likely to stay: counted, they would have the tablet rewritten after every flush.
+fn droppable_markers(files: &[FileFacts]) -> u64 {
+    let newer = match files.split_last() {
+        Some((oldest, newer)) if oldest.is_compacted => newer,
+        _ => files,
+    };
+    newer.iter().map(|file| file.deletes).sum()
+}
+
 /// Whether the tablet's files are the outcome of a compaction of all of them.
 fn is_complete(files: &[FileFacts]) -> bool {
     matches!(files, [only] if only.is_compacted)
@@ -83,10 +95,10 @@ fn is_half_garbage(files: &[FileFacts], rules: RewriteRules, now_millis: i64) ->
         .map(|file| file.bytes as f64 * aged_share(file, rules, now_millis))
         .sum();
     // A marker is garbage, and so is the entry that it hides.
-    let deleted = if is_complete(files) {
+    let deleted = if rules.keeps_markers {
         0.0
     } else {
-        let share = 2.0 * sum(|file| file.deletes) / sum(|file| file.entries).max(1.0);
+        let share = 2.0 * droppable_markers(files) as f64 / sum(|file| file.entries).max(1.0);
         bytes * share.min(1.0)
     };
     2.0 * (unread + (aged + deleted).min(bytes)) >= bytes + unread
@@ -171,6 +183,7 @@ mod tests {
     const RULES: RewriteRules = RewriteRules {
         idle_millis: HOUR,
         ttl_millis: None,
+        keeps_markers: false,
     };
 
     fn aging(ttl_millis: i64) -> RewriteRules {
@@ -222,6 +235,18 @@ mod tests {
             ..with(100)
         };
         assert_eq!(next_rewrite(&[only], RULES, NOW + 100 * HOUR), None);
+        // Also when something small was flushed since.
+        let small = FileFacts {
+            bytes: 10,
+            entries: 1,
+            ..flushed()
+        };
+        assert_eq!(next_rewrite(&[small, only], RULES, NOW), later);
+        let keeping = RewriteRules {
+            keeps_markers: true,
+            ..RULES
+        };
+        assert_eq!(next_rewrite(&[with(100)], keeping, NOW), later);
     }
 
     #[test]

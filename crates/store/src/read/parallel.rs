@@ -34,6 +34,8 @@ pub(super) struct ParallelScan {
     workers: Option<Workers>,
     decided: bool,
     failed: Option<Error>,
+    /// What was left unread when it failed, if anybody may ask.
+    left: Option<Vec<Range>>,
 }
 
 /// What a thread takes at once: some of the ranges.
@@ -129,6 +131,7 @@ impl ParallelScan {
             workers: None,
             decided: false,
             failed: None,
+            left: None,
         }
     }
 
@@ -334,6 +337,7 @@ impl Scan for ParallelScan {
             return Err(error.duplicate());
         }
         self.read(out).inspect_err(|error| {
+            self.left = self.unread().ok();
             // Dropping the workers stops them.
             self.workers = None;
             self.failed = Some(error.duplicate());
@@ -342,6 +346,7 @@ impl Scan for ParallelScan {
 
     fn restart(&mut self, ranges: &[Range]) -> StoreResult<()> {
         self.workers = None;
+        self.left = None;
         self.decided = false;
         let restarted = self.serial.restart(ranges);
         self.failed = restarted.as_ref().err().map(Error::duplicate);
@@ -350,6 +355,9 @@ impl Scan for ParallelScan {
 
     fn unread(&self) -> StoreResult<Vec<Range>> {
         check_resumable(self.serial.options())?;
+        if let Some(left) = &self.left {
+            return Ok(left.clone());
+        }
         let Some(workers) = &self.workers else {
             return self.serial.unread();
         };

@@ -63,6 +63,8 @@ pub(crate) struct SerialScan {
     warm: Warm,
     /// The last key given out since the ranges were set, of a scan that may go back to it.
     given: Option<Key>,
+    /// The first of its ranges.
+    first: usize,
     late: Option<LateError>,
     failed: Option<Error>,
 }
@@ -127,6 +129,7 @@ impl SerialScan {
             beyond: Batch::new(),
             warm: Warm::default(),
             given: None,
+            first: 0,
             late: None,
             failed: None,
         })
@@ -147,6 +150,7 @@ impl SerialScan {
             }
         }
         self.range = 0;
+        self.first = 0;
         self.tablet = None;
         self.warm.through = 0;
         self.given = None;
@@ -195,6 +199,7 @@ impl SerialScan {
         }
         self.ranges = ranges.clone();
         self.range = piece.start;
+        self.first = piece.start;
         self.last = piece.end;
         self.loaded = None;
         self.tablet = None;
@@ -311,7 +316,9 @@ impl SerialScan {
         match self.read_guarded(out) {
             Err(error) if is_of_entries(&error) => settle(self, error, out),
             Ok(_) if self.late.is_some() && self.is_over() && !self.is_full(out) => {
-                Err(self.late.take().map_or_else(panicked, |late| late.error))
+                // It stays, for what is left unread.
+                let late = self.late.as_ref();
+                Err(late.map_or_else(panicked, |late| late.error.duplicate()))
             }
             read => read,
         }
@@ -370,6 +377,9 @@ impl SerialScan {
         if self.source.epoch() != self.snapshot.epoch {
             self.stacks.clear();
             self.warm = Warm::default();
+            // Before the properties are read: if they change in between, its epoch is an old one, and the next restart
+            // reads them again.
+            self.snapshot = Arc::new(self.source.snapshot());
             self.stacker = Stacker {
                 interrupt: self.stacker.interrupt.clone(),
                 look_ahead_bytes: Some(self.share.bytes()),
@@ -378,7 +388,6 @@ impl SerialScan {
                 ..self.source.stacker()
             };
             self.labels = self.stacker.label_filter(&self.authorizations);
-            self.snapshot = Arc::new(self.source.snapshot());
         }
         self.set_ranges(ranges);
         Ok(())
@@ -386,7 +395,7 @@ impl SerialScan {
 
     /// The ranges as far as nothing of them was given out.
     pub(super) fn left(&self) -> Vec<Range> {
-        self.left_from(0)
+        self.left_from(self.first)
     }
 
     fn left_from(&self, first: usize) -> Vec<Range> {
@@ -459,13 +468,9 @@ impl Scan for SerialScan {
 
     fn unread(&self) -> StoreResult<Vec<Range>> {
         check_resumable(&self.options)?;
-        // What is still to be given out lies in ranges that may be read already.
-        let first = if self.beyond.is_empty() {
-            self.range
-        } else {
-            0
-        };
-        let left = self.left_from(first);
+        // What is still to be given out, or was dropped when the scan failed, lies in ranges that may be read already.
+        let is_behind = self.beyond.is_empty() && self.failed.is_none() && self.late.is_none();
+        let left = self.left_from(if is_behind { self.range } else { self.first });
         Ok(match &self.late {
             None => left,
             // Without the row in front of which the scan stops.

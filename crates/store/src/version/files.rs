@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 
@@ -48,6 +48,8 @@ impl Drop for HeldGarbage {
 pub struct TableFile {
     record: FileRecord,
     reader: Arc<SortedFile>,
+    /// Oldest and newest timestamp, once somebody asked.
+    times: OnceLock<(i64, i64)>,
     obsolete: AtomicBool,
     garbage: Arc<Mutex<Vec<FileId>>>,
 }
@@ -57,6 +59,16 @@ impl TableFile {
     #[must_use]
     pub fn record(&self) -> &FileRecord {
         &self.record
+    }
+
+    /// Oldest and newest timestamp, read once; `None` while the file cannot be read.
+    #[must_use]
+    pub fn times(&self) -> Option<(i64, i64)> {
+        if let Some(times) = self.times.get() {
+            return Some(*times);
+        }
+        let summary = self.reader.summary().ok()?;
+        Some(*self.times.get_or_init(|| (summary.oldest, summary.newest)))
     }
 
     /// The file's reader.
@@ -135,6 +147,7 @@ impl FileRegistry {
         let file = Arc::new(TableFile {
             record: record.clone(),
             reader,
+            times: OnceLock::new(),
             obsolete: AtomicBool::new(false),
             garbage: self.garbage.clone(),
         });

@@ -418,7 +418,7 @@ fn closing_stops_a_flush_whose_iterator_does_not_end() {
     let begun = Instant::now();
     store.close().unwrap();
     assert!(
-        begun.elapsed() < Duration::from_secs(30),
+        begun.elapsed() < Duration::from_secs(120),
         "{:?}",
         begun.elapsed()
     );
@@ -440,7 +440,7 @@ fn closing_leaves_an_iterator_behind_that_never_looks() {
     let begun = Instant::now();
     let error = store.close().unwrap_err();
     assert!(
-        begun.elapsed() < Duration::from_secs(30),
+        begun.elapsed() < Duration::from_secs(120),
         "{:?}",
         begun.elapsed()
     );
@@ -496,7 +496,7 @@ fn compactions_end_when_they_are_cancelled_or_their_table_goes() {
             }
             let error = compaction.join().unwrap().unwrap_err();
             assert!(
-                begun.elapsed() < Duration::from_secs(30),
+                begun.elapsed() < Duration::from_secs(120),
                 "{end}, polls: {polls}, {:?}",
                 begun.elapsed()
             );

@@ -80,6 +80,7 @@ impl SortedKeyValueIterator for Running {
                 out.retain_from(first, |batch, at| batch.row(at) == self.how.row);
             }
             "fail" if met => return Err(Error::new(ErrorKind::Io, "told to fail")),
+            "refuse" if met => return Err(Error::invalid("told to refuse")),
             "panic" if met => panic!("told to panic"),
             "poll" if met => loop {
                 self.how.interrupt.check()?;
@@ -389,6 +390,74 @@ fn what_a_scan_has_not_read_can_be_read_by_another() {
         scan.unread().unwrap_err().kind(),
         ErrorKind::InvalidArgument
     );
+}
+
+/// What was read before an error came, and not given out, is left.
+#[test]
+fn a_scan_that_failed_can_be_taken_up_by_another() {
+    let (_store, table) = table(false);
+    let single: Vec<Range> = (0..ROWS).step_by(4).map(|at| Range::row(row(at))).collect();
+    let wide = vec![Range::rows(row(100)..row(3_100)), Range::rows(row(4_000)..)];
+    for does in ["fail", "refuse"] {
+        for (ordered, confined) in [(true, false), (true, true), (false, false), (false, true)] {
+            for (ranges, entries) in [(&single, 1_000), (&single, 7), (&wide, 1_000), (&wide, 33)] {
+                let what = format!("{does} {ordered} {confined} {} {entries}", ranges.len());
+                let faulty = IteratorSetting::new(50, "faulty", "test.Faulty")
+                    .with("does", does)
+                    .with("row", row(6_800));
+                let resumable = ScanOptions {
+                    resumable: true,
+                    ordered,
+                    confined,
+                    threads: 2,
+                    batch: BatchLimit {
+                        entries,
+                        bytes: 1 << 20,
+                    },
+                    ..ScanOptions::default()
+                };
+                let options = ScanOptions {
+                    iterators: vec![faulty],
+                    ..resumable.clone()
+                };
+                let mut batch = Batch::new();
+                let mut read = |scan: &mut dyn Scan| {
+                    let mut rows: Vec<Vec<u8>> = Vec::new();
+                    loop {
+                        match scan.next_batch(&mut batch) {
+                            Ok(true) => {
+                                rows.extend(batch.iter().map(|entry| entry.key.row.to_vec()))
+                            }
+                            Ok(false) => return (rows, Ok(())),
+                            Err(error) => return (rows, Err(error)),
+                        }
+                    }
+                };
+                let mut scan = table.scan(ranges, &options).unwrap();
+                let (given, outcome) = read(&mut *scan);
+                outcome.unwrap_err();
+                let mut distinct = given.clone();
+                distinct.sort_unstable();
+                distinct.dedup();
+                assert_eq!(distinct.len(), given.len(), "{what}: given twice");
+                let left = scan.unread().unwrap();
+                let mut rest = table.scan(&left, &resumable).unwrap();
+                let (more, outcome) = read(&mut *rest);
+                outcome.unwrap();
+                if ordered {
+                    let again = more
+                        .iter()
+                        .filter(|row| distinct.binary_search(row).is_ok());
+                    assert_eq!(again.count(), 0, "{what}");
+                }
+                distinct.extend(more);
+                distinct.sort_unstable();
+                distinct.dedup();
+                let all = if ranges.len() > 2 { ROWS / 4 } else { 7_000 };
+                assert_eq!(distinct.len(), all, "{what}");
+            }
+        }
+    }
 }
 
 /// Unordered scans share the store's threads; one that finds none reads alone, and none waits for another.

@@ -75,10 +75,8 @@ impl TableCore {
                 plan.next_millis = plan.next_millis.min(now.saturating_add(AGAIN_MILLIS));
                 continue;
             }
-            if cause == RewriteCause::Idle {
-                // If it is written to, or another has it, there is time.
-                plan.next_millis = plan.next_millis.min(now.saturating_add(AGAIN_MILLIS));
-            }
+            // If it fails, is written to, or another has it. Success changes the version, which makes a new plan.
+            plan.next_millis = plan.next_millis.min(now.saturating_add(AGAIN_MILLIS));
             return Some((tablet, cause));
         }
         None
@@ -123,6 +121,7 @@ impl TableCore {
         let rules = RewriteRules {
             idle_millis: config.idle_millis,
             ttl_millis: time_to_live(iterators),
+            keeps_markers: config.deletes_fail,
         };
         let shared = SharedFiles::of(version);
         let mut facts = Vec::new();
@@ -132,8 +131,7 @@ impl TableCore {
             facts.extend(files.map(|file| {
                 let mut facts = shared.facts(file, &tablet.extent);
                 if rules.ttl_millis.is_some() {
-                    let summary = file.file.reader().summary().ok();
-                    facts.times = summary.map(|summary| (summary.oldest, summary.newest));
+                    facts.times = file.file.times();
                 }
                 facts
             }));
