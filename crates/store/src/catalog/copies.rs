@@ -29,6 +29,8 @@ pub(super) struct Copies<'a> {
 struct Sound {
     /// How many commits are in it.
     commits: u64,
+    /// Whose it is.
+    instance: String,
 }
 
 /// The copy to open.
@@ -173,6 +175,13 @@ impl<'a> Copies<'a> {
             })
         };
         match (first, mirror) {
+            (Ok(first), Ok(mirror)) if first.instance != mirror.instance => Err(Error::new(
+                ErrorKind::Corruption,
+                "the catalog and its mirror belong to different stores: delete the one that is not this store's, and it \
+                 is made anew from the other",
+            )
+            .with("file", self.first.display())
+            .with("mirror", self.mirror.display())),
             (Ok(first), Ok(mirror)) if first.commits < mirror.commits => from_mirror(
                 "its last commit is damaged, or was cut off by a loss of power".to_owned(),
             ),
@@ -203,6 +212,11 @@ impl<'a> Copies<'a> {
         let is_open = pair.is_some();
         let mut problems = Vec::new();
         match (first, mirror) {
+            (Ok(first), Ok(mirror)) if first.instance != mirror.instance => problems.push((
+                self.mirror.clone(),
+                "the mirror belongs to another store than the catalog: delete the one that is not this store's"
+                    .to_owned(),
+            )),
             (Ok(first), Ok(mirror)) if first.commits < mirror.commits => {
                 problems.push((
                     self.first.clone(),
@@ -271,6 +285,7 @@ impl<'a> Copies<'a> {
         match open::read_meta(&database, &failing) {
             Ok(meta) => Ok(Ok(Sound {
                 commits: meta.commits,
+                instance: meta.store.instance,
             })),
             // Its checksum is right: no damage, and not ours to replace.
             Err(error) if error.kind() == ErrorKind::NewerFormat => Err(error),

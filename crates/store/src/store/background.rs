@@ -460,6 +460,10 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
         last,
         last_bytes,
         commits: context.catalog.view()?.commits()?,
+        sum: match last == segment {
+            true => context.log_sum.load(Ordering::SeqCst),
+            false => 0,
+        },
     })
 }
 

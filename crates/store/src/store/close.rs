@@ -147,6 +147,7 @@ impl Store {
             WalWriter::create(vfs, &dir, current + 1, context.log_origin, end)?;
             context.segment.store(current + 1, Ordering::SeqCst);
             context.log_end.store(0, Ordering::SeqCst);
+            context.log_sum.store(0, Ordering::SeqCst);
         }
         background::delete_old_segments(context)
     }

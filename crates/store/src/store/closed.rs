@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! closed  := magic:8 version:u32 store:u64 segment:u64 bytes:u64 last:u64 last_bytes:u64 commits:u64
-//!            checksum:u32                            CRC-32C of the 60 bytes before
+//!            sum:u32 checksum:u32                    CRC-32C of the 64 bytes before
 //! ```
 //!
-//! All integers are little-endian. `store` is that of the log's segments. `segment` is the newest segment of the log and
-//! `bytes` its length; `last` is the newest one that holds a record, 0 for none, and `last_bytes` its length; `commits`
-//! counts the commits of the catalog. All of that was on the disk when the file was written.
+//! All integers are little-endian. `store` is that of the log's segments. `segment` is the newest segment of the
+//! log and `bytes` its length; `last` is the newest one that holds a record, 0 for none, and `last_bytes` its
+//! length; `commits` counts the commits of the catalog, `sum` is the checksum of the newest segment's last
+//! record, 0 if it has none. All of that was on the disk when the file was written.
 //!
 //! It is written over itself when a store is closed, and stays as it is while the store is open. So it says nothing of
 //! what came later, and what it says stays true: where log and catalog are as it says, the store was closed in order and
-//! not changed since. A file that is missing, damaged or of another store says nothing.
+//! not changed since. A file that is missing or damaged says nothing. One of another store, or that counts more commits
+//! than the catalog has, has the opening refused.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ const FILE_NAME: &str = "closed";
 const MAGIC: [u8; 8] = *b"OSTKCLO\n";
 const VERSION: u32 = 1;
 /// Length of the file.
-const BYTES: usize = 64;
+const BYTES: usize = 68;
 
 /// Where a store stood when it was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,6 +44,8 @@ pub(super) struct Closed {
     pub(super) last_bytes: u64,
     /// Commits of the catalog.
     pub(super) commits: u64,
+    /// Checksum of the last record of the newest segment; 0 without one.
+    pub(super) sum: u32,
 }
 
 impl Closed {
@@ -83,6 +87,7 @@ impl Closed {
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.extend_from_slice(&self.sum.to_le_bytes());
         let sum = checksum(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
         bytes
@@ -102,6 +107,7 @@ impl Closed {
                 last: fields.u64()?,
                 last_bytes: fields.u64()?,
                 commits: fields.u64()?,
+                sum: fields.u32()?,
             })
         };
         let closed = if is_ours { read() } else { None };
@@ -129,6 +135,7 @@ mod tests {
         last: 5,
         last_bytes: 6,
         commits: 7,
+        sum: 0x0809_0a0b,
     };
 
     #[test]
@@ -137,6 +144,7 @@ mod tests {
         for number in [1_u64, 0x0203, 4, 5, 6, 7] {
             expected.extend_from_slice(&number.to_le_bytes());
         }
+        expected.extend_from_slice(b"\x0b\x0a\x09\x08");
         let bytes = CLOSED.encode();
         assert_eq!(bytes.len(), BYTES);
         assert_eq!(bytes.split_last_chunk::<4>().unwrap().0, expected);

@@ -55,6 +55,7 @@ fn run(context: &StoreContext, mut writer: WalWriter) -> StoreResult<SegmentEnd>
         context
             .log_end
             .store(writer.segment_bytes(), Ordering::SeqCst);
+        context.log_sum.store(writer.end().sum, Ordering::SeqCst);
     }
     Ok(writer.end())
 }

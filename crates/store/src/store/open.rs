@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -193,6 +193,9 @@ impl Store {
                 vfs.sync_dir(&dir)?;
             }
         }
+        if !(options.read_only && options.allow_damage) {
+            check_belongs(&catalog, &closed, &dir)?;
+        }
         catalog.guard_with(&lock);
         let metrics = Arc::new(Metrics::default());
         let sizes = CacheOptions {
@@ -234,6 +237,7 @@ impl Store {
             running: crate::table::Running::default(),
             segment: AtomicU64::new(0),
             log_end: AtomicU64::new(0),
+            log_sum: AtomicU32::new(0),
             gapless_from: AtomicU64::new(0),
             oldest_segment: AtomicU64::new(0),
             old_log_first: AtomicBool::new(false),
@@ -429,6 +433,31 @@ fn open_catalog(
         return Ok(catalog);
     }
     Catalog::open(vfs, dir, CATALOG_CACHE_BYTES)
+}
+
+/// Refuses a catalog that is not the one with which the store was closed, or a later one: before anything is deleted
+/// that it does not know.
+fn check_belongs(catalog: &Catalog, closed: &Closed, dir: &Path) -> StoreResult<()> {
+    if closed.store == 0 {
+        return Ok(());
+    }
+    let (message, found) = if closed.store != catalog.identity().number() {
+        let message = "the catalog belongs to another store than the file `closed` beside it: put back the one that was \
+                       replaced, or delete `closed` if the catalog is this store's";
+        (message, catalog.identity().instance.clone())
+    } else {
+        let commits = catalog.view()?.commits()?;
+        if commits >= closed.commits {
+            return Ok(());
+        }
+        let message = "the catalog is older than the store: put its last files `catalog` and `catalog.mirror` back. \
+                       Those of a checkpoint do not fit, since they miss what was written later; `closed` may be \
+                       deleted if that is to be lost";
+        (message, format!("{commits} of {} changes", closed.commits))
+    };
+    Err(Error::new(ErrorKind::Corruption, message)
+        .with("directory", dir.display())
+        .with("found", found))
 }
 
 fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<TableCore>>> {

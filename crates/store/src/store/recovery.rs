@@ -126,15 +126,25 @@ pub(super) fn recover(
                 .map_err(|error| error.with("file", path.display()))?;
             replay.insert(context, batch, header.timestamp, header.sequence, number)?;
         }
-        match log.close(&reader) {
+        let is_as_closed = closed.store == known.store && closed.segment == number;
+        match log.close(&reader).cloned().or_else(|| {
+            let end = reader.end();
+            let is_other = closed.sum != 0 && end.bytes == closed.bytes && end.sum != closed.sum;
+            (is_as_closed && is_other).then(|| Damage {
+                path: path.clone(),
+                offset: 0,
+                message: "the log segment is not the one that was there when the store was closed"
+                    .to_owned(),
+                tables: Vec::new(),
+            })
+        }) {
             Some(damage) => {
                 in_gap = true;
                 recovered
                     .damages
-                    .push(refuse_unless_allowed(context, damage.clone())?);
+                    .push(refuse_unless_allowed(context, damage)?);
             }
             None if log.segments_left() == 0 && !read_only => {
-                let is_as_closed = closed.store == known.store && closed.segment == number;
                 recovered.open_end = match is_as_closed {
                     true => reader.open_end(closed.bytes),
                     false => None,
@@ -240,7 +250,7 @@ mod tests {
 
     use std::path::PathBuf;
 
-    use ostrakon_cell::{Mutation, MutationBatch, Source, TableOptions};
+    use ostrakon_cell::{Mutation, MutationBatch, Scanner, Source, TableOptions};
 
     use crate::catalog::Catalog;
     use crate::error::{ErrorKind, StoreResult};
@@ -324,6 +334,142 @@ mod tests {
         drop(open(&vfs).unwrap());
     }
 
+    /// The table file that a store has.
+    fn only_file(vfs: &Arc<dyn Vfs>) -> PathBuf {
+        let dir = Path::new(DIR).join("files");
+        let mut files = vfs.list(&dir).unwrap();
+        assert_eq!(files.len(), 1, "{files:?}");
+        dir.join(files.remove(0).name)
+    }
+
+    fn copy(from: &Arc<dyn Vfs>, to: &Arc<dyn Vfs>, name: &str) {
+        let path = Path::new(DIR).join(name);
+        let bytes = from.read_to_vec(&path, u64::MAX).unwrap();
+        to.replace(&path, &bytes).unwrap();
+    }
+
+    /// Files that the catalog does not know were deleted before it was seen that it is another store's.
+    #[test]
+    fn the_catalog_of_another_store_is_refused_and_nothing_deleted() {
+        let (vfs, other): (Arc<dyn Vfs>, Arc<dyn Vfs>) = (MemoryVfs::shared(), MemoryVfs::shared());
+        write(&vfs, "a");
+        let store = open(&vfs).unwrap();
+        store.table("t").unwrap().flush(true).unwrap();
+        drop(store);
+        let file = only_file(&vfs);
+        for row in ["a", "b", "c"] {
+            write(&other, row);
+            open(&other)
+                .unwrap()
+                .table("t")
+                .unwrap()
+                .flush(true)
+                .unwrap();
+        }
+        let kept: Vec<Vec<u8>> = ["catalog", "catalog.mirror"]
+            .iter()
+            .map(|name| {
+                vfs.read_to_vec(&Path::new(DIR).join(name), u64::MAX)
+                    .unwrap()
+            })
+            .collect();
+        for foreign in [
+            &["catalog"][..],
+            &["catalog.mirror"],
+            &["catalog", "catalog.mirror"],
+        ] {
+            for name in foreign {
+                copy(&other, &vfs, name);
+            }
+            let error = open(&vfs).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Corruption, "{foreign:?} {error}");
+            assert!(
+                error.to_string().contains("another store")
+                    || error.to_string().contains("different stores"),
+                "{error}"
+            );
+            assert!(vfs.exists(&file).unwrap(), "{foreign:?}");
+            for (name, bytes) in ["catalog", "catalog.mirror"].iter().zip(&kept) {
+                vfs.replace(&Path::new(DIR).join(name), bytes).unwrap();
+            }
+        }
+        assert_eq!(
+            Scanner::new(open(&vfs).unwrap().table("t").unwrap())
+                .entries()
+                .unwrap()
+                .len(),
+            1
+        );
+    }
+
+    /// As after somebody restored the catalog alone from a copy of the store.
+    #[test]
+    fn an_older_catalog_is_refused_and_nothing_deleted() {
+        let (vfs, old): (Arc<dyn Vfs>, Arc<dyn Vfs>) = (MemoryVfs::shared(), MemoryVfs::shared());
+        write(&vfs, "a");
+        old.create_dir_all(Path::new(DIR)).unwrap();
+        for name in ["catalog", "catalog.mirror"] {
+            copy(&vfs, &old, name);
+        }
+        open(&vfs).unwrap().table("t").unwrap().flush(true).unwrap();
+        let file = only_file(&vfs);
+        for name in ["catalog", "catalog.mirror"] {
+            copy(&old, &vfs, name);
+        }
+        let error = open(&vfs).unwrap_err();
+        assert!(
+            error.to_string().contains("older than the store"),
+            "{error}"
+        );
+        assert!(vfs.exists(&file).unwrap());
+        // Its loss can be accepted.
+        forget_closing(&vfs);
+        drop(open(&vfs).unwrap());
+    }
+
+    /// Two copies of a store that were both written to: a segment of the one lies in the other, as long as its own.
+    #[test]
+    fn a_segment_of_a_sister_store_is_told() {
+        let (vfs, sister): (Arc<dyn Vfs>, Arc<dyn Vfs>) =
+            (MemoryVfs::shared(), MemoryVfs::shared());
+        let store = open(&vfs).unwrap();
+        store.create_table("t", &TableOptions::default()).unwrap();
+        drop(store);
+        for inner in ["wal", "files"] {
+            sister.create_dir_all(&Path::new(DIR).join(inner)).unwrap();
+        }
+        let names = [
+            "catalog",
+            "catalog.mirror",
+            "closed",
+            "wal/0000000000000001.wal",
+        ];
+        for name in names {
+            copy(&vfs, &sister, name);
+        }
+        for (disk, value) in [(&vfs, "v"), (&sister, "w")] {
+            let store = open(disk).unwrap();
+            let mut mutation = Mutation::new("row");
+            mutation.put("f", "q", value).unwrap();
+            let mut batch = MutationBatch::new();
+            batch.push(&mutation).unwrap();
+            let table = store.table("t").unwrap();
+            table.submit(batch, None).unwrap().wait().unwrap();
+        }
+        let path = |disk: &Arc<dyn Vfs>| segments(disk).pop().unwrap().1;
+        assert_eq!(path(&vfs), path(&sister));
+        let length = |disk: &Arc<dyn Vfs>| disk.len(&path(disk)).unwrap();
+        assert_eq!(length(&vfs), length(&sister));
+        drop(open(&vfs).unwrap());
+        let bytes = sister.read_to_vec(&path(&sister), u64::MAX).unwrap();
+        vfs.replace(&path(&vfs), &bytes).unwrap();
+        let error = open(&vfs).unwrap_err();
+        assert!(
+            error.to_string().contains("not the one that was there"),
+            "{error}"
+        );
+    }
+
     #[test]
     fn a_segment_that_was_cut_after_closing_is_told() {
         let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
@@ -380,7 +526,7 @@ mod tests {
         assert_eq!(segments(&vfs).len(), 1);
         let rows = |vfs: &Arc<dyn Vfs>| {
             let store = open(vfs).unwrap();
-            let scan = ostrakon_cell::Scanner::new(store.table("t").unwrap());
+            let scan = Scanner::new(store.table("t").unwrap());
             scan.entries().unwrap().len()
         };
         assert_eq!(rows(&vfs), 3);

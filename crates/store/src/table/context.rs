@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -78,6 +78,8 @@ pub(crate) struct StoreContext {
     pub(crate) segment: AtomicU64,
     /// Bytes of that segment that were on the disk when the log ended; 0 before, and of a new one.
     pub(crate) log_end: AtomicU64,
+    /// Checksum of its last record then.
+    pub(crate) log_sum: AtomicU32,
     /// From this number on there are no gaps in the log.
     pub(crate) gapless_from: AtomicU64,
     /// Log segments below this were deleted.

@@ -426,7 +426,7 @@ fn a_scan_that_failed_can_be_taken_up_by_another() {
                     loop {
                         match scan.next_batch(&mut batch) {
                             Ok(true) => {
-                                rows.extend(batch.iter().map(|entry| entry.key.row.to_vec()))
+                                rows.extend(batch.iter().map(|entry| entry.key.row.to_vec()));
                             }
                             Ok(false) => return (rows, Ok(())),
                             Err(error) => return (rows, Err(error)),
