@@ -52,7 +52,8 @@ pub(crate) enum TableCommand {
     Status {
         /// The table; all of them without one
         table: Option<String>,
-        /// Flush what is in memory first: a command that opens the store has not tried it yet
+        /// Flush what is in memory and read from each tablet first: a command that just opened the store has not
+        /// tried that yet
         #[arg(long = "try")]
         tried: bool,
     },

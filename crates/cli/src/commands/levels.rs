@@ -22,11 +22,11 @@ pub(super) fn namespace(
             out.object(&json!({"namespace": name}), String::new)
         }
         NamespaceCommand::Delete { name } => {
-            source.delete_namespace(&name)?;
+            source.delete_namespace(plain(&name))?;
             out.object(&json!({"deleted": name}), String::new)
         }
         NamespaceCommand::Rename { from, to } => {
-            source.rename_namespace(&from, &to)?;
+            source.rename_namespace(plain(&from), &to)?;
             out.object(&json!({"namespace": to, "before": from}), String::new)
         }
         NamespaceCommand::List => {
@@ -89,8 +89,15 @@ pub(super) fn config(source: &dyn Source, command: LevelCommand, out: &mut Outpu
 fn owner(level: &Level) -> PropertyOwner<'_> {
     match level.namespace.as_deref() {
         None => PropertyOwner::System,
-        Some(DEFAULT) => PropertyOwner::Namespace(""),
-        Some(name) => PropertyOwner::Namespace(name),
+        Some(name) => PropertyOwner::Namespace(plain(name)),
+    }
+}
+
+/// The name of a namespace as the store has it.
+fn plain(shown: &str) -> &str {
+    match shown {
+        DEFAULT => "",
+        name => name,
     }
 }
 

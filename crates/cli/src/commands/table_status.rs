@@ -1,6 +1,6 @@
 //! `table status`: what fails, why, and what to do.
 
-use ostrakon_cell::{Problem, Source};
+use ostrakon_cell::{Batch, BatchLimit, Problem, Range, ScanOptions, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
@@ -26,8 +26,10 @@ pub(super) fn run(
     };
     if tried {
         for name in &names {
+            let table = source.table(name)?;
             // What fails is among the problems then.
-            let _ = source.table(name)?.flush(true);
+            let _ = table.flush(true);
+            read_each_tablet(&*table)?;
         }
     }
     let mut problems = source.problems()?;
@@ -58,6 +60,25 @@ pub(super) fn run(
     }
     let count = counted(problems.len() as u64, "problem", "problems");
     Err(Failure::outcome("something fails; other tables are not concerned").with("found", count))
+}
+
+/// Reads the first entry of each tablet, which opens all of its files. What fails is among the problems then.
+fn read_each_tablet(table: &dyn Table) -> Result<()> {
+    let options = ScanOptions {
+        batch: BatchLimit {
+            entries: 1,
+            bytes: usize::MAX,
+        },
+        ..ScanOptions::default()
+    };
+    let mut batch = Batch::new();
+    for tablet in table.tablets()? {
+        let range = Range::tablet(tablet.previous_end.as_deref(), tablet.end.as_deref());
+        let _ = table
+            .scan(&[range], &options)
+            .and_then(|mut scan| scan.next_batch(&mut batch));
+    }
+    Ok(())
 }
 
 fn text(problem: &Problem) -> String {

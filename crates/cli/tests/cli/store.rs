@@ -218,6 +218,27 @@ fn a_checkpoint_is_a_store_and_check_finds_what_is_damaged() {
     assert!(sound.contains(": 0 problems"), "{sound}");
 }
 
+#[test]
+fn a_missing_mirror_is_named_and_a_checkpoint_lies_outside() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "row", "f", "q", "value"]);
+    for inside in ["store/copy", "store/files/copy"] {
+        let err = folder.fails(2, &["checkpoint", &folder.text(inside)]);
+        assert!(err.contains("outside"), "{err}");
+    }
+    assert!(
+        folder
+            .ok(&["--read-only", "check"])
+            .contains(": 0 problems")
+    );
+    std::fs::remove_file(folder.path("store/catalog.mirror")).unwrap();
+    let ran = folder.run(&["--read-only", "check"]);
+    assert_eq!(ran.code, 1, "{} {}", ran.out, ran.err);
+    assert!(ran.out.contains("catalog.mirror"), "{}", ran.out);
+    folder.ok(&["table", "create", "another"]);
+    assert!(folder.path("store/catalog.mirror").exists());
+}
+
 /// A compaction that meets a damaged block is tried again five times a second. One line says it all.
 #[test]
 fn what_background_work_fails_of_is_said_once_a_command() {

@@ -333,6 +333,11 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
     let lost = file.file_name().to_string_lossy().into_owned();
     std::fs::remove_file(file.path()).unwrap();
     folder.fails(1, &["scan", "t"]);
+    // Nothing has met it in this command; with `--try` it does.
+    folder.ok(&["table", "status", "t"]);
+    let status = folder.run(&["table", "status", "t", "--try"]);
+    assert_eq!(status.code, 1, "{} {}", status.out, status.err);
+    assert!(status.out.contains("restore-file"), "{}", status.out);
     let err = folder.fails(
         2,
         &["table", "restore-file", &folder.text("copy/nosuch.sorted")],
@@ -356,6 +361,8 @@ fn properties_come_from_levels_and_namespaces_have_tables() {
         folder.ok(&["namespace", "list"]),
         "(default)\naccumulo\npeople\n"
     );
+    let err = folder.run(&["namespace", "delete", "(default)"]).err;
+    assert!(err.contains("always there"), "{err}");
     assert!(
         folder
             .fails(1, &["table", "create", "nowhere.a"])

@@ -14,6 +14,9 @@ use super::open::{self, FILE_NAME, MIRROR_NAME};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{RandomAccessFile, Vfs};
 
+/// From this format on a store has a mirror, whoever wrote it last.
+const MIRRORED_FROM: u32 = 3;
+
 /// What a copy is looked at with: it is read once and then forgotten, in bytes.
 const CACHE_BYTES: usize = 1 << 20;
 
@@ -31,6 +34,7 @@ struct Sound {
     commits: u64,
     /// Whose it is.
     instance: String,
+    format: u32,
 }
 
 /// The copy to open.
@@ -231,7 +235,10 @@ impl<'a> Copies<'a> {
             }
             (Ok(_), Ok(_)) => {}
             // A store that was made by an earlier version and not written since has no mirror yet.
-            (Ok(_), Err(error)) if error.kind() == ErrorKind::NotFound && !is_open => {}
+            (Ok(first), Err(error))
+                if error.kind() == ErrorKind::NotFound
+                    && !is_open
+                    && first.format < MIRRORED_FROM => {}
             (Ok(_), Err(error)) if is_refusal(&error) => {
                 problems.push((
                     self.mirror.clone(),
@@ -286,6 +293,7 @@ impl<'a> Copies<'a> {
             Ok(meta) => Ok(Ok(Sound {
                 commits: meta.commits,
                 instance: meta.store.instance,
+                format: meta.format,
             })),
             // Its checksum is right: no damage, and not ours to replace.
             Err(error) if error.kind() == ErrorKind::NewerFormat => Err(error),

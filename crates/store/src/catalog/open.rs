@@ -598,7 +598,7 @@ pub(super) fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
 /// What the table `meta` says.
 pub(super) struct Meta {
     pub(super) store: StoreRecord,
-    format: u32,
+    pub(super) format: u32,
     pub(super) commits: u64,
 }
 

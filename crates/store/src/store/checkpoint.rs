@@ -32,6 +32,12 @@ impl Store {
             )
             .with("directory", directory.display()));
         }
+        if self.is_on_our_disk() && is_within(directory, &self.context.dir) {
+            return Err(Error::invalid(
+                "a checkpoint cannot lie in the store that it is made of: choose a directory outside",
+            )
+            .with("directory", directory.display()));
+        }
         let partial = partial_of(directory)?;
         let parent = parent_of(directory);
         disk.create_dir_durably(parent)?;
@@ -96,7 +102,7 @@ impl Store {
     /// Gives a file a second name; `false` where that cannot be done: on another disk or file system, or on one
     /// without links.
     fn link(&self, from: &Path, to: &Path) -> StoreResult<bool> {
-        if !self.is_outside() {
+        if !self.is_on_our_disk() {
             return Ok(false);
         }
         match self.context.vfs.hard_link(from, to) {
@@ -109,9 +115,15 @@ impl Store {
     }
 
     /// Whether checkpoints go to the disk that the store is on.
-    fn is_outside(&self) -> bool {
+    fn is_on_our_disk(&self) -> bool {
         std::ptr::addr_eq(&raw const *self.outside, &raw const *self.context.vfs)
     }
+}
+
+/// Whether a path lies in a directory, by the names alone.
+fn is_within(path: &Path, directory: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute(path).starts_with(absolute(directory))
 }
 
 /// Where a checkpoint is built.
