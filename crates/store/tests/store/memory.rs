@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::process::Command;
 
 use ostrakon_cell::{
@@ -25,26 +26,29 @@ const REPORT: &str = "resident bytes before and at most:";
 #[test]
 fn resident_memory_stays_near_the_budget_while_writing_and_compacting() {
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", CHILD, "--ignored", "--nocapture"])
-        .env(CHILD_DIR, directory.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
-    let report = text.split_once(REPORT).unwrap().1;
-    let bytes: Vec<u64> = report
-        .split_whitespace()
-        .take(2)
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let (before, most) = (bytes[0], bytes[1]);
-    let taken = most - before;
+    let taken = taken_by(CHILD, directory.path(), "");
     assert!(
         taken <= BUDGET + BUDGET / 4,
         "{taken} bytes for a budget of {BUDGET}"
     );
     assert!(taken >= BUDGET / 4, "{taken} bytes: was anything written?");
+}
+
+/// Runs one of the ignored tests in a process of its own; by how many bytes its resident memory grew.
+fn taken_by(child: &str, directory: &Path, stage: &str) -> u64 {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", child, "--ignored", "--nocapture"])
+        .env(CHILD_DIR, directory)
+        .env(STAGE, stage)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    let report = text.split_once(REPORT).unwrap().1;
+    let mut words = report.split_whitespace().map(|word| word.parse().unwrap());
+    let before: u64 = words.next().unwrap();
+    let most: u64 = words.next().unwrap();
+    most.saturating_sub(before)
 }
 
 #[test]
@@ -96,20 +100,7 @@ const SCANS_CHILD: &str = "memory::opens_a_thousand_scans_in_a_process_of_its_ow
 #[test]
 fn a_thousand_open_scans_stay_in_their_share_of_the_budget() {
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", SCANS_CHILD, "--ignored", "--nocapture"])
-        .env(CHILD_DIR, directory.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{text}");
-    let report = text.split_once(REPORT).unwrap().1;
-    let bytes: Vec<u64> = report
-        .split_whitespace()
-        .take(2)
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let taken = bytes[1].saturating_sub(bytes[0]);
+    let taken = taken_by(SCANS_CHILD, directory.path(), "");
     assert!(taken <= 128 << 20, "{taken} bytes for a thousand scans");
 }
 
@@ -183,26 +174,13 @@ const LARGE_VALUES: u64 = 20;
 #[test]
 fn large_values_take_little_more_than_the_budget() {
     let directory = tempfile::tempdir().unwrap();
-    let taken = |stage: &str| {
-        let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", VALUES_CHILD, "--ignored", "--nocapture"])
-            .env(CHILD_DIR, directory.path())
-            .env(STAGE, stage)
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        let report = text.split_once(REPORT).unwrap().1;
-        let mut words = report.split_whitespace().map(|word| word.parse().unwrap());
-        let before: u64 = words.next().unwrap();
-        let most: u64 = words.next().unwrap();
-        (stage.to_owned(), most - before)
-    };
-    for (stage, taken) in [taken("write"), taken("replay")] {
+    for stage in ["write", "replay"] {
+        let taken = taken_by(VALUES_CHILD, directory.path(), stage);
         let allowed = VALUES_BUDGET + 10 * LARGE;
         assert!(taken <= allowed, "{stage}: {taken} bytes");
     }
     // Merging needs the value at hand of each file.
-    let (_, taken) = taken("compact");
+    let taken = taken_by(VALUES_CHILD, directory.path(), "compact");
     let allowed = VALUES_BUDGET + (LARGE_VALUES + 12) * LARGE;
     assert!(taken <= allowed, "compact: {taken} bytes");
 }
