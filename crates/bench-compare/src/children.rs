@@ -29,6 +29,8 @@ pub(crate) struct Job {
 pub(crate) enum Step {
     /// Ingest into a pre-split table; leaves the files behind.
     Ingest,
+    /// Point reads of what `Ingest` left, by a process that has read nothing yet.
+    FirstReads,
     /// Reads what `Ingest` left.
     Read,
     /// Ingest into one tablet.

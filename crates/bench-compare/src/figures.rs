@@ -22,6 +22,7 @@ pub(crate) enum Work {
     IngestUnsplitSettled,
     Scan,
     ScanUnmerged,
+    LookUpFirst,
     LookUp,
     LookUpTogether,
     LookUpLarge,
@@ -177,6 +178,15 @@ pub(crate) const WORKS: &[Description] = &[
         "full scan over 8 unmerged files",
         Unit::MillionPerSecond,
         bound(5.0e6),
+    ),
+    line(
+        Work::LookUpFirst,
+        "random look-up, one thread, the first 10 s of a new process",
+        Unit::MillionPerSecond,
+        Target {
+            factors: &[(EngineKind::Rocksdb, 1.0)],
+            ..NONE
+        },
     ),
     line(
         Work::LookUp,

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Outcome<Figures> {
         let mut turn = engines.clone();
         turn.rotate_left(repetition % engines.len());
         let folder = |kind: EngineKind| scratch.path().join(kind.title().replace(' ', "-"));
-        for step in [Step::Ingest, Step::Read] {
+        for step in [Step::Ingest, Step::FirstReads, Step::Read] {
             for &engine in &turn {
                 run.step(repetition, step, engine, &folder(engine))?;
             }

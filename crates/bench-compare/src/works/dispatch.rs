@@ -1,6 +1,6 @@
 //! From a job to the work.
 
-use super::{ingest, machine, memory, read, replay, unmerged, visibility};
+use super::{first_reads, ingest, machine, memory, read, replay, unmerged, visibility};
 use crate::Outcome;
 use crate::children::{Job, Step};
 use crate::figures::Figure;
@@ -22,6 +22,7 @@ pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     match job.step {
         Step::Ingest => ingest::pre_split(job),
         Step::IngestUnsplit => ingest::unsplit(job),
+        Step::FirstReads => first_reads::run(job),
         Step::Read => read::run(job),
         Step::Unmerged => unmerged::run(job),
         Step::Visibility => visibility::run(job),

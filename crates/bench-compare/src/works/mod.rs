@@ -1,6 +1,7 @@
 //! The pieces of work, as a child carries them out.
 
 mod dispatch;
+mod first_reads;
 mod ingest;
 mod machine;
 mod measuring;

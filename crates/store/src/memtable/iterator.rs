@@ -144,7 +144,7 @@ impl SortedKeyValueIterator for MemtableIterator {
                 None => 0,
             };
             let end = match range.end() {
-                Some(end) => run.lower_bound(&end.row, not_after_end)?,
+                Some(end) => run.lower_bound_from(at, &end.row, not_after_end)?,
                 None => run.len(),
             };
             if at < end {

@@ -11,6 +11,7 @@ mod run;
 mod table;
 #[cfg(test)]
 mod tests;
+mod ties;
 
 pub use buffers::BufferPool;
 pub use iterator::MemtableIterator;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{KeyRef, MutationBatch, UpdateRef, mutation::read_update};
 
 use super::buffers::BufferPool;
+use super::ties::{TiedMarks, Ties};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// What a buffer may have to spare in any case.
@@ -37,7 +38,7 @@ const MAX_SHARED: usize = 64;
 
 /// Where one update stands: eight bytes of its row, then the complement of its chunk's number and
 /// the complement of its offset, so that among equal rows the newest comes first.
-type Mark = u128;
+pub(super) type Mark = u128;
 
 /// A sorted run of marks over some chunks.
 pub struct Run {
@@ -170,7 +171,7 @@ fn mark(row: u64, chunk: usize, offset: u32) -> Mark {
 }
 
 #[inline]
-fn mark_row(mark: Mark) -> u64 {
+pub(super) fn mark_row(mark: Mark) -> u64 {
     (mark >> 64) as u64
 }
 
@@ -225,7 +226,7 @@ impl Run {
         }
         // Stable sort finds the sorted runs and merges them.
         merged.marks.sort();
-        merged.sort_ties();
+        merged.merge_ties(runs);
         merged
     }
 
@@ -272,8 +273,41 @@ impl Run {
                 at += 1;
                 continue;
             }
-            let len = marks[at..].partition_point_linear(|&mark| mark_row(mark) == row);
+            let len = gallop(&marks, at, |mark| mark_row(mark) == row) - at;
             marks[at..at + len].sort_by(|&a, &b| self.cmp_keys(a, b).then(a.cmp(&b)));
+            at += len;
+        }
+        self.marks = marks;
+    }
+
+    /// [`sort_ties`](Self::sort_ties) for a merged run: in each of `runs`, oldest first, the marks with the same
+    /// eight bytes are in key order already, so they are merged and not sorted again.
+    fn merge_ties(&mut self, runs: &[Arc<Self>]) {
+        let mut inputs = Vec::with_capacity(runs.len());
+        let mut base = 0;
+        for run in runs {
+            inputs.push(TiedMarks {
+                marks: &run.marks,
+                base: u128::from(base as u32) << 32,
+            });
+            base += run.chunks.len();
+        }
+        let mut marks = std::mem::take(&mut self.marks);
+        let mut tied = Ties::default();
+        let mut at = 0;
+        while at + 1 < marks.len() {
+            let row = mark_row(marks[at]);
+            if mark_row(marks[at + 1]) != row {
+                at += 1;
+                continue;
+            }
+            for input in &mut inputs {
+                tied.add(input.take(row));
+            }
+            let merged = tied.merge(|mark| self.key_of(mark));
+            let len = merged.len();
+            marks[at..at + len].copy_from_slice(merged);
+            tied.clear();
             at += len;
         }
         self.marks = marks;
@@ -346,11 +380,21 @@ impl Run {
         row: &[u8],
         before: impl Fn(KeyRef<'_>) -> bool,
     ) -> StoreResult<usize> {
+        self.lower_bound_from(0, row, before)
+    }
+
+    /// [`lower_bound`](Self::lower_bound) at or after `from`, all updates before which are before the bound. Takes
+    /// time in the logarithm of the distance.
+    pub(super) fn lower_bound_from(
+        &self,
+        from: usize,
+        row: &[u8],
+        before: impl Fn(KeyRef<'_>) -> bool,
+    ) -> StoreResult<usize> {
         let row_mark = self.prefix.mark_of(row);
-        let mut low = self
-            .marks
-            .partition_point(|&mark| mark_row(mark) < row_mark);
-        let mut high = low + self.marks[low..].partition_point(|&mark| mark_row(mark) <= row_mark);
+        let mut low = gallop(&self.marks, from, |mark| mark_row(mark) < row_mark);
+        // Few updates have the same eight bytes, in most tables.
+        let mut high = gallop(&self.marks, low, |mark| mark_row(mark) <= row_mark);
         while low < high {
             let middle = usize::midpoint(low, high);
             if before(self.entry(middle)?.0) {
@@ -363,15 +407,18 @@ impl Run {
     }
 }
 
-/// `partition_point` for runs that are short nearly always.
-trait PartitionPointLinear<T> {
-    fn partition_point_linear(&self, pred: impl Fn(&T) -> bool) -> usize;
-}
-
-impl<T> PartitionPointLinear<T> for [T] {
-    fn partition_point_linear(&self, pred: impl Fn(&T) -> bool) -> usize {
-        self.iter()
-            .position(|item| !pred(item))
-            .unwrap_or(self.len())
+/// The first position from `from` on for whose mark `pred` does not hold, where it holds for none after that. Looks in
+/// steps that double, so that a near one is found soon.
+pub(super) fn gallop(marks: &[Mark], from: usize, pred: impl Fn(Mark) -> bool) -> usize {
+    let rest = &marks[from..];
+    let (mut low, mut step) = (0, 1);
+    while let Some(&mark) = rest.get(low + step - 1) {
+        if !pred(mark) {
+            break;
+        }
+        low += step;
+        step *= 2;
     }
+    let high = rest.len().min(low + step - 1);
+    from + low + rest[low..high].partition_point(|&mark| pred(mark))
 }

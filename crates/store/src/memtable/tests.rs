@@ -36,9 +36,14 @@ fn read(memtable: &Memtable, range: &Range, entries: usize) -> Vec<Entry> {
 /// A row and its updates: qualifier, timestamp, whether it deletes.
 type RowUpdates = (Vec<u8>, Vec<(u8, Option<i64>, bool)>);
 
-/// Batches of mutations of few short rows, so that ties and duplicates abound.
+/// Batches of mutations of few short rows, so that ties and duplicates abound: in the first bytes alone, which marks
+/// have, and in whole rows.
 fn batches() -> impl Strategy<Value = Vec<Vec<RowUpdates>>> {
-    let row = proptest::collection::vec(prop_oneof![Just(b'a'), Just(b'b'), any::<u8>()], 0..12);
+    let byte = prop_oneof![Just(b'a'), Just(b'b'), any::<u8>()];
+    let row = prop_oneof![
+        proptest::collection::vec(byte, 0..12),
+        "a{7,9}[ab]{0,2}".prop_map(String::into_bytes),
+    ];
     let update = (0_u8..4, proptest::option::of(-2_i64..3), any::<bool>());
     let mutation = (row, proptest::collection::vec(update, 1..4));
     proptest::collection::vec(proptest::collection::vec(mutation, 1..5), 1..40)
