@@ -31,7 +31,7 @@ pub fn spawn<T: Send + 'static>(
 ///
 /// # Errors
 /// When the thread cannot be started, or panicked.
-pub fn run_beside<A: Send, B>(
+pub fn run_with_helper<A: Send, B>(
     name: &str,
     beside: impl FnOnce() -> A + Send,
     work: impl FnOnce() -> B,

@@ -71,7 +71,7 @@ impl Tick for Timed {
     fn tick(&self) {
         // A writer that has the lock is at work and submits by itself.
         if let Ok(mut collector) = self.0.try_lock() {
-            collector.grow_older(TICKS);
+            collector.tick(TICKS);
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Collector {
     /// Why, unless it panicked.
     failed: Option<Error>,
     /// What constraints refused and nobody was told of yet.
-    untold: Vec<Rejection>,
+    unreported: Vec<Rejection>,
     /// What constraints refused in all.
     refused: Vec<Rejection>,
 }
@@ -48,7 +48,7 @@ impl Collector {
             known_labels: HashSet::new(),
             broken: false,
             failed: None,
-            untold: Vec::new(),
+            unreported: Vec::new(),
             refused: Vec::new(),
         }
     }
@@ -87,7 +87,7 @@ impl Collector {
     }
 
     /// Submits the batch when it has met `most` ticks. A failure waits for the writer's next call.
-    pub(super) fn grow_older(&mut self, most: u32) {
+    pub(super) fn tick(&mut self, most: u32) {
         if self.batch.is_empty() {
             return;
         }
@@ -173,7 +173,7 @@ impl Collector {
         self.broken = false;
         for rejection in outcome.rejections {
             sum_up(&mut self.refused, &rejection);
-            sum_up(&mut self.untold, &rejection);
+            sum_up(&mut self.unreported, &rejection);
         }
         Ok(())
     }
@@ -201,10 +201,10 @@ impl Collector {
     /// Says once what constraints refused.
     #[inline]
     fn tell(&mut self) -> Result<()> {
-        if self.untold.is_empty() {
+        if self.unreported.is_empty() {
             return Ok(());
         }
-        Err(rejected(&std::mem::take(&mut self.untold)))
+        Err(rejected(&std::mem::take(&mut self.unreported)))
     }
 
     /// A malformed label would hide its entry from everybody for ever: refuse it here.

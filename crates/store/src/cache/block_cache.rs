@@ -10,7 +10,7 @@ use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, Weighter};
 
 use super::ahead::AheadBudget;
-use super::seen::Seen;
+use super::ghost_list::GhostList;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
 use crate::sorted_file::{Block, Bloom, IndexPartition};
@@ -132,7 +132,7 @@ pub struct BlockCache {
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
-    seen: Seen,
+    seen: GhostList,
     /// What blocks and parts have for themselves.
     bytes: u64,
     /// What they have beside that, for now.
@@ -195,7 +195,7 @@ impl BlockCache {
                 DefaultLifecycle::default(),
             ),
             ahead: AheadBudget::new(options.bytes / 4),
-            seen: Seen::new(options.bytes),
+            seen: GhostList::new(options.bytes),
             bytes: options.bytes,
             lent: AtomicU64::new(0),
             room: Mutex::new(options.bytes),

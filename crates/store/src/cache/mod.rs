@@ -3,7 +3,7 @@
 
 mod ahead;
 mod block_cache;
-mod seen;
+mod ghost_list;
 
 pub(crate) use ahead::Reservation;
 pub use block_cache::{BlockCache, CacheOptions};

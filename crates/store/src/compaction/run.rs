@@ -97,6 +97,6 @@ pub fn rewrite_on_two_threads(
             }
         }
     };
-    let (written, read) = threads::run_beside("compact-write", write, read)?;
+    let (written, read) = threads::run_with_helper("compact-write", write, read)?;
     read.and(written)
 }

@@ -18,7 +18,7 @@ use super::warm::Warm;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::LastRow;
 use crate::sorted_file::LabelFilter;
-use crate::tablet::{Stacker, TableVersion, tablet_sources};
+use crate::tablet::{IteratorStackBuilder, TableVersion, tablet_sources};
 
 /// Places for stacks of tablets that a scan may come back to; a tablet has one of them, by its number.
 const KEPT_STACKS: usize = 64;
@@ -37,7 +37,7 @@ pub(crate) struct SerialScan {
     options: ScanOptions,
     authorizations: Arc<Authorizations>,
     snapshot: Arc<Snapshot>,
-    stacker: Stacker,
+    stacker: IteratorStackBuilder,
     limits: Arc<ScanLimits>,
     /// What its stacks may read ahead.
     share: ScanShare,
@@ -98,7 +98,7 @@ impl SerialScan {
     ) -> StoreResult<Self> {
         source.check_readable()?;
         let share = source.scan_memory().share();
-        let stacker = Stacker {
+        let stacker = IteratorStackBuilder {
             interrupt: Interrupt::watching(limits.clone()),
             look_ahead_bytes: Some(share.bytes()),
             answers_early: options.answer_within.is_some(),
@@ -380,7 +380,7 @@ impl SerialScan {
             // Before the properties are read: if they change in between, its epoch is an old one, and the next restart
             // reads them again.
             self.snapshot = Arc::new(self.source.snapshot());
-            self.stacker = Stacker {
+            self.stacker = IteratorStackBuilder {
                 interrupt: self.stacker.interrupt.clone(),
                 look_ahead_bytes: Some(self.share.bytes()),
                 answers_early: self.stacker.answers_early,

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::error::{Error, StoreResult};
 use crate::memtable::MemtableSnapshot;
 use crate::metrics::Metrics;
-use crate::tablet::{Stacker, TableVersion};
+use crate::tablet::{IteratorStackBuilder, TableVersion};
 
 /// A table that can be read.
 pub(crate) trait Readable: Send + Sync {
@@ -23,7 +23,7 @@ pub(crate) trait Readable: Send + Sync {
     fn epoch(&self) -> u64;
 
     /// Builds stacks as the table's properties say now.
-    fn stacker(&self) -> Stacker;
+    fn stacker(&self) -> IteratorStackBuilder;
 
     /// An error once the table is off-line or deleted, or its store closed. Running scans ask after each batch, so it
     /// is cheap while all is well.

@@ -101,16 +101,16 @@ struct Piece {
 
 #[derive(Debug)]
 enum Work {
-    Waiting(Errand),
+    Waiting(ReadRequest),
     Running,
-    Landed(Landed),
+    ReadResult(ReadResult),
     /// Nothing could be read, or nobody wants it.
     Nothing,
 }
 
 /// What it takes to read a piece.
 #[derive(Debug)]
-struct Errand {
+struct ReadRequest {
     file: Arc<SortedFile>,
     disk: Arc<dyn SequentialFile>,
     places: Vec<BlockPlace>,
@@ -119,7 +119,7 @@ struct Errand {
 }
 
 #[derive(Debug)]
-struct Landed {
+struct ReadResult {
     /// Bytes of each block, and the block or what is wrong with it.
     blocks: VecDeque<(usize, StoreResult<Block>)>,
     reservation: Reservation,
@@ -302,7 +302,7 @@ impl Ahead {
             if self.is_active() {
                 let other = piece.clone();
                 // Given back, it is done when the reader comes to it.
-                let _ = way.file.beside(Box::new(move || other.run()));
+                let _ = way.file.spawn_io(Box::new(move || other.run()));
             }
             self.pieces.push_back(piece);
         }
@@ -370,7 +370,7 @@ impl Ahead {
             first,
             blocks: places.len(),
             bytes,
-            work: Mutex::new(Work::Waiting(Errand {
+            work: Mutex::new(Work::Waiting(ReadRequest {
                 file: file.clone(),
                 disk,
                 places,
@@ -415,7 +415,7 @@ impl Piece {
         if !matches!(*work, Work::Waiting(_)) {
             return;
         }
-        let Work::Waiting(errand) = mem::replace(&mut *work, Work::Running) else {
+        let Work::Waiting(request) = mem::replace(&mut *work, Work::Running) else {
             return;
         };
         drop(work);
@@ -424,8 +424,8 @@ impl Piece {
             piece: self,
             outcome: Work::Nothing,
         };
-        if let Some(landed) = errand.run() {
-            landing.outcome = Work::Landed(landed);
+        if let Some(landed) = request.run() {
+            landing.outcome = Work::ReadResult(landed);
         }
     }
 
@@ -437,7 +437,7 @@ impl Piece {
             self.landed.wait(&mut work);
         }
         match mem::replace(&mut *work, Work::Nothing) {
-            Work::Landed(landed) => Ready {
+            Work::ReadResult(landed) => Ready {
                 first: self.first,
                 blocks: landed.blocks,
                 reservation: Some(landed.reservation),
@@ -471,9 +471,9 @@ impl Drop for Landing<'_> {
     }
 }
 
-impl Errand {
+impl ReadRequest {
     /// The blocks, or nothing if the disk fails: the reader asks it again for a single block, and tells.
-    fn run(mut self) -> Option<Landed> {
+    fn run(mut self) -> Option<ReadResult> {
         let (start, end) = (self.places.first()?, self.places.last()?);
         let offset = start.offset;
         let bytes = (end.offset - offset) as usize + end.bytes as usize;
@@ -497,7 +497,7 @@ impl Errand {
         self.disk.read(offset, bytes, &mut see).ok()?;
         file.metrics().block_bytes_read.add(bytes as u64);
         self.reservation.correct(memory);
-        Some(Landed {
+        Some(ReadResult {
             blocks,
             reservation: self.reservation,
         })

@@ -128,8 +128,8 @@ impl Vfs for Watched {
         }))
     }
 
-    fn beside(&self, job: Job) -> Result<(), Job> {
-        RealVfs.beside(job)
+    fn spawn_io(&self, job: Job) -> Result<(), Job> {
+        RealVfs.spawn_io(job)
     }
 
     fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>> {

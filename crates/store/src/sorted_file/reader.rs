@@ -106,8 +106,8 @@ impl SortedFile {
     }
 
     /// Has `job` done while the caller goes on, where the disk has threads for that.
-    pub(super) fn beside(&self, job: Job) -> Result<(), Job> {
-        self.vfs.beside(job)
+    pub(super) fn spawn_io(&self, job: Job) -> Result<(), Job> {
+        self.vfs.spawn_io(job)
     }
 
     /// The path given.
@@ -371,7 +371,7 @@ impl SortedFile {
         number: usize,
         fill: bool,
     ) -> StoreResult<Arc<IndexPartition>> {
-        let (Some(residents), Some(place)) = (index.residents(), index.place_of(number)) else {
+        let (Some(residents), Some(place)) = (index.cached(), index.place_of(number)) else {
             return match index.one() {
                 Some(one) => Ok(one.clone()),
                 None => Err(self.corrupt(DESCRIPTION, "an index is malformed")),

@@ -364,7 +364,7 @@ impl GroupStream {
         let fill = !reading.skip_cache_fill;
         if single {
             let (partition, number) = self.index.at(file, at, fill)?;
-            if let Some(block) = partition.residents().get(number) {
+            if let Some(block) = partition.cached().get(number) {
                 file.metrics().block_cache_hits.increment();
                 self.block = Some(block);
                 self.at = at;
@@ -413,7 +413,7 @@ impl GroupStream {
             !past_cache && (!long || file.cache().is_met_again(id, place.offset, block.memory()));
         let (partition, number) = self.index.at(file, at, fill)?;
         if kept {
-            block.settle(Home::new(partition.residents(), number));
+            block.settle(Home::new(partition.cached(), number));
         }
         let block = Arc::new(block);
         if kept {
@@ -425,7 +425,7 @@ impl GroupStream {
                 self.spare = gone;
             }
             // After that: what is here looks used to the cache as soon as somebody comes.
-            partition.residents().put(number, &block);
+            partition.cached().put(number, &block);
         }
         self.block = Some(block);
         Ok(())

@@ -163,7 +163,7 @@ impl SortedFile {
                 });
                 before_first && behind_last
             };
-            let of_root = index.residents().is_none()
+            let of_root = index.cached().is_none()
                 || block_at > 0
                 || separates(&|bound| index.compare_partition(partition_at, bound));
             if !of_root || !separates(&|bound| partition.compare(block_at, bound)) {

@@ -46,11 +46,11 @@ impl Warmer {
         self.blocks.clear();
         self.blocks.extend(rows.clone().map(|row| {
             let bound = Bound::before_row(row);
-            let partition = match index.residents() {
+            let partition = match index.cached() {
                 None => index.one()?.clone(),
                 Some(partitions) => partitions.peek(index.find_partition(bound)?)?,
             };
-            partition.residents().peek(partition.find(bound)?)
+            partition.cached().peek(partition.find(bound)?)
         }));
         let known = || {
             let all = self.blocks.iter().zip(rows.clone());

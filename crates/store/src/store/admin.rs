@@ -35,7 +35,7 @@ pub(super) type Administration = Mutex<u64>;
 const CLONE_ATTEMPTS: usize = 3;
 
 impl Store {
-    pub(super) fn core(&self, name: &str) -> StoreResult<Arc<TableCore>> {
+    pub(crate) fn core(&self, name: &str) -> StoreResult<Arc<TableCore>> {
         let tables = self.tables.read();
         tables.get(name).cloned().ok_or_else(|| {
             let message = match nearest(name, tables.keys()) {
@@ -171,7 +171,7 @@ impl Store {
             state,
             namespace,
             properties,
-            flushed_sequence: self.context.last_sequence(),
+            flushed_sequence: self.context.log.last_sequence(),
             created_millis: self.context.clock.now_millis(),
             ..NewTable::default()
         }

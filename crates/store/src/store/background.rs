@@ -11,7 +11,7 @@ use ostrakon_cell::Activity;
 use parking_lot::Mutex;
 
 use super::closed::Closed;
-use super::said::Said;
+use super::error_throttle::ErrorThrottle;
 use crate::catalog::TableId;
 use crate::clock::Clock;
 use crate::compaction::{caught, without_data};
@@ -44,7 +44,7 @@ pub(super) struct Pass {
     debts: Mutex<HashMap<TableId, u64>>,
     /// Whether the last look for tablets to rewrite found some.
     rewrites: AtomicBool,
-    said: Said,
+    said: ErrorThrottle,
     watch: Mutex<Watch>,
     /// Threads that flush, and that compact.
     crews: [Crew; 2],
@@ -139,7 +139,7 @@ pub(super) fn start(
         swept_nanos: AtomicU64::new(0),
         debts: Mutex::default(),
         rewrites: AtomicBool::new(false),
-        said: Said::default(),
+        said: ErrorThrottle::default(),
         watch: Mutex::default(),
         crews: [
             crew("flush", Activity::Flush, 1, flush, |context| {
@@ -161,13 +161,15 @@ pub(super) fn start(
         fill(context, &pass, at)?;
     }
     let (context, own) = (context.clone(), pass.clone());
-    let keeper = threads::spawn("keep", move || {
+    let maintainer = threads::spawn("maintenance", move || {
         while !own.stop.load(Ordering::SeqCst) {
-            own.attempt(&context, keep, |context| context.wakeups.keep.wait(IDLE));
+            own.attempt(&context, keep, |context| {
+                context.wakeups.maintenance.wait(IDLE);
+            });
             replace_stalled(&context, &own);
         }
     })?;
-    pass.threads.lock().push(keeper);
+    pass.threads.lock().push(maintainer);
     Ok(())
 }
 
@@ -225,7 +227,7 @@ fn replace_stalled(context: &Arc<StoreContext>, pass: &Arc<Pass>) {
 }
 
 /// Logs a failure that belongs to no table.
-fn tell(said: &Said, error: &Error, clock: &dyn Clock) {
+fn tell(said: &ErrorThrottle, error: &Error, clock: &dyn Clock) {
     let cause = without_data(error);
     match said.tell(error, clock.monotonic_nanos()) {
         None => tracing::debug!(error = ?cause, "background work failed again"),
@@ -252,7 +254,7 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
         taken_along += held;
         // A table that is written rarely must not keep old log segments.
         let kept = segment.map_or(0, |segment| {
-            context.segment.load(Ordering::SeqCst) - segment
+            context.log.segment.load(Ordering::SeqCst) - segment
         });
         let log_bytes = kept * context.options.segment_bytes();
         let is_old = log_bytes > 2 * context.options.memtable_bytes();
@@ -275,7 +277,7 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     let crowded = context.pressure.used().saturating_sub(taken_along) >= 2 * flush_bytes;
     let largest = largest.of_at_least(if crowded { 1 } else { flush_bytes });
     // In turn: of ten thousand tables with an old log each would go before one that is being filled.
-    let old_first = context.old_log_first.fetch_xor(true, Ordering::Relaxed);
+    let old_first = context.log.old_log_first.fetch_xor(true, Ordering::Relaxed);
     let oldest = oldest.of_at_least(1);
     let chosen = if old_first {
         oldest.or(largest)
@@ -313,7 +315,7 @@ pub(super) fn maintain(context: &StoreContext) -> StoreResult<bool> {
     if !worked {
         worked = rewrite(context, &AtomicBool::new(false))?;
     }
-    keep_tidy(context)?;
+    maintain_files(context)?;
     Ok(worked)
 }
 
@@ -377,10 +379,10 @@ fn compact(context: &StoreContext, pass: &Pass) -> StoreResult<bool> {
 
 /// Merges memtable runs, deletes what nobody needs of log and files, and lends memory that nobody writes to.
 fn keep(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
-    keep_tidy(context).map(|()| false)
+    maintain_files(context).map(|()| false)
 }
 
-fn keep_tidy(context: &StoreContext) -> StoreResult<()> {
+fn maintain_files(context: &StoreContext) -> StoreResult<()> {
     for table in context.attention.with_memory() {
         table.merge_runs();
     }
@@ -394,7 +396,7 @@ fn keep_tidy(context: &StoreContext) -> StoreResult<()> {
 /// Deletes log segments of which every batch is in files.
 pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
     // The current segment first: what is published later is in it or behind it.
-    let current = context.segment.load(Ordering::SeqCst);
+    let current = context.log.segment.load(Ordering::SeqCst);
     let oldest = context
         .attention
         .with_memory()
@@ -402,7 +404,7 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
         .filter_map(|table| table.unflushed().1)
         .min();
     let needed = oldest.unwrap_or(current).min(current);
-    if needed <= context.oldest_segment.load(Ordering::SeqCst) {
+    if needed <= context.log.oldest_segment.load(Ordering::SeqCst) {
         return Ok(());
     }
     let mut old = list_segments(&*context.vfs, &context.dir.join("wal"))?;
@@ -422,15 +424,19 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
             _ => {}
         }
     }
-    context.oldest_segment.fetch_max(needed, Ordering::SeqCst);
+    context
+        .log
+        .oldest_segment
+        .fetch_max(needed, Ordering::SeqCst);
     Ok(())
 }
 
 /// Where the log ends. Call when it is on the disk and nothing is added to it any more.
 pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<Closed> {
-    let segment = context.segment.load(Ordering::SeqCst);
+    let segment = context.log.segment.load(Ordering::SeqCst);
     let bytes = context
-        .log_end
+        .log
+        .end
         .load(Ordering::SeqCst)
         .max(SEGMENT_HEADER_BYTES as u64);
     let (mut last, mut last_bytes) = (segment, bytes);
@@ -446,7 +452,7 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
             None => 0,
         };
     }
-    let gapless = context.gapless_from.load(Ordering::SeqCst);
+    let gapless = context.log.gapless_from.load(Ordering::SeqCst);
     if context.catalog.view()?.wal_low_water()? < gapless {
         record_log(context, 0)?;
     }
@@ -461,7 +467,7 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
         last_bytes,
         commits: context.catalog.view()?.commits()?,
         sum: match last == segment {
-            true => context.log_sum.load(Ordering::SeqCst),
+            true => context.log.sum.load(Ordering::SeqCst),
             false => 0,
         },
     })
@@ -469,7 +475,7 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
 
 /// Has the catalog say which segments of the log are needed.
 fn record_log(context: &StoreContext, needed: u64) -> StoreResult<()> {
-    let first = needed.max(context.gapless_from.load(Ordering::SeqCst));
+    let first = needed.max(context.log.gapless_from.load(Ordering::SeqCst));
     // As when segments cannot be deleted: it is tried again and again.
     if context.catalog.view()?.wal_low_water()? >= first {
         return Ok(());

@@ -107,7 +107,7 @@ impl Store {
     fn verify_log(&self, report: &mut CheckReport) -> StoreResult<()> {
         let context = &self.context;
         // In this order: the current one is there, and what is deleted later was given up before.
-        let current = context.segment.load(Ordering::SeqCst);
+        let current = context.log.segment.load(Ordering::SeqCst);
         let mut known = known_log(context, &context.catalog.view()?, &self.closed)?;
         if current > known.last {
             (known.last, known.last_bytes) = (current, 0);

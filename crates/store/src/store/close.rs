@@ -5,8 +5,10 @@ use std::thread::JoinHandle;
 
 use super::background;
 use super::open::Store;
+use crate::commit::LogThread;
 use crate::error::{ErrorKind, StoreResult};
-use crate::table::{GRACE, LONGEST, LOOK, PATIENCE, Wakeup, Watch, Work, looks};
+use crate::runtime::Wakeup;
+use crate::table::{GRACE, LONGEST, LOOK, PATIENCE, Watch, Work, looks};
 use crate::wal::{SegmentEnd, WalWriter, list_segments};
 
 /// Memory of a table that is left to the log when the store closes: replaying it takes less than
@@ -36,7 +38,7 @@ impl Store {
         self.context.timer.close();
         self.context.commits.close();
         let log = self.log.lock().take();
-        let logged = log.map(super::log::LogThread::join);
+        let logged = log.map(LogThread::join);
         // Nothing new begins. What is being flushed is flushed to its end.
         self.stop.store(true, Ordering::SeqCst);
         self.context.wakeups.all();
@@ -111,7 +113,7 @@ impl Store {
             return Ok(());
         }
         let tables = context.attention.with_memory();
-        let current = context.segment.load(Ordering::SeqCst);
+        let current = context.log.segment.load(Ordering::SeqCst);
         let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
         let needed = oldest.unwrap_or(current).min(current);
         // As long as they are: a segment ends behind the group of commits that filled it.
@@ -144,10 +146,10 @@ impl Store {
                 context.vfs.open_random(&path)?.sync_data()?;
             }
             let (vfs, dir) = (&context.vfs, self.wal_dir());
-            WalWriter::create(vfs, &dir, current + 1, context.log_origin, end)?;
-            context.segment.store(current + 1, Ordering::SeqCst);
-            context.log_end.store(0, Ordering::SeqCst);
-            context.log_sum.store(0, Ordering::SeqCst);
+            WalWriter::create(vfs, &dir, current + 1, context.log.origin, end)?;
+            context.log.segment.store(current + 1, Ordering::SeqCst);
+            context.log.end.store(0, Ordering::SeqCst);
+            context.log.sum.store(0, Ordering::SeqCst);
         }
         background::delete_old_segments(context)
     }

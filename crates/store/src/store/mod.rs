@@ -6,13 +6,12 @@ mod check;
 mod checkpoint;
 mod close;
 mod closed;
+mod error_throttle;
 mod levels;
-mod log;
 mod names;
 mod open;
 mod problems;
 mod recovery;
 mod restore;
-mod said;
 
 pub use open::{Components, Store};

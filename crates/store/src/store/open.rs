@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,11 +13,12 @@ use parking_lot::{Mutex, RwLock};
 use super::admin::Administration;
 use super::background;
 use super::closed::Closed;
-use super::log::LogThread;
+
 use super::recovery::{Recovered, recover};
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
+use crate::commit::{LogShared, LogThread};
 use crate::compaction::{BySizeRatio, ChooseFiles};
 use crate::constraint::stock_constraints;
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -26,11 +27,12 @@ use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
 use crate::options::StoreOptions;
 use crate::read::{ScanMemory, ScanThreads};
-use crate::table::{Health, Inherited, StoreContext, TableCore};
+use crate::runtime::{Health, LogState, Pressure};
+use crate::table::{Inherited, StoreContext, TableCore};
 use crate::tablet::{FileRegistry, TableVersion};
 use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
-use crate::wal::{CommitGroup, Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
+use crate::wal::{Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
 
 /// Where the parts of a store stand in its directory.
 const LOCK_FILE: &str = "LOCK";
@@ -213,13 +215,13 @@ impl Store {
         };
         let inherited = Inherited::load(&catalog.view()?)?;
         let context = Arc::new(StoreContext {
-            log_origin,
+            log: Arc::new(LogState::new(log_origin)),
             timer: Timer::new(clock.clone()),
             scan_memory: ScanMemory::new(options.scan_bytes()),
             scan_threads: ScanThreads::new(options.scan_threads),
-            pressure: crate::table::Pressure::new(options.memtable_bytes(), borrower),
+            pressure: Arc::new(Pressure::new(options.memtable_bytes(), borrower)),
             buffers: Arc::new(BufferPool::new(options.flush_bytes() / 2)),
-            health: Health::new(&dir),
+            health: Arc::new(Health::new(&dir)),
             vfs,
             dir,
             options,
@@ -231,17 +233,10 @@ impl Store {
             constraints,
             inherited: RwLock::new(inherited),
             chooser,
-            commits: CommitGroup::default(),
-            wakeups: crate::table::Wakeups::default(),
+            commits: Arc::default(),
+            wakeups: Arc::default(),
             attention: crate::table::Attention::default(),
             running: crate::table::Running::default(),
-            segment: AtomicU64::new(0),
-            log_end: AtomicU64::new(0),
-            log_sum: AtomicU32::new(0),
-            gapless_from: AtomicU64::new(0),
-            oldest_segment: AtomicU64::new(0),
-            old_log_first: AtomicBool::new(false),
-            sequence: AtomicU64::new(0),
             requests: Mutex::new(Vec::new()),
         });
         let tables = load_tables(&context)?;
@@ -262,7 +257,10 @@ impl Store {
             gapless_from,
             damages,
         } = recover(&context, &context.dir.join(WAL_DIR), &tables, &closed)?;
-        context.gapless_from.store(gapless_from, Ordering::SeqCst);
+        context
+            .log
+            .gapless_from
+            .store(gapless_from, Ordering::SeqCst);
         context.pressure.lend(&*context.clock);
         let store = Self {
             administration: Administration::default(),
@@ -292,13 +290,13 @@ impl Store {
         open_end: Option<&OpenEnd>,
     ) -> StoreResult<()> {
         let context = &self.context;
-        let (vfs, dir, origin) = (&context.vfs, self.wal_dir(), context.log_origin);
+        let (vfs, dir, origin) = (&context.vfs, self.wal_dir(), context.log.origin);
         let writer = match open_end {
             Some(at) => WalWriter::resume(vfs, &dir, origin, at)?,
             None => WalWriter::create(vfs, &dir, next_segment, origin, end)?,
         };
-        context.segment.store(next_segment, Ordering::SeqCst);
-        *self.log.lock() = Some(LogThread::start(context.clone(), writer)?);
+        context.log.segment.store(next_segment, Ordering::SeqCst);
+        *self.log.lock() = Some(LogThread::start(log_shared(context), writer)?);
         background::delete_old_segments(context)?;
         if context.options.background {
             background::start(context, &self.threads, &self.stop)?;
@@ -342,7 +340,7 @@ impl Store {
             .values()
             .filter_map(|table| table.unflushed().1)
             .min();
-        let current = self.context.segment.load(Ordering::SeqCst);
+        let current = self.context.log.segment.load(Ordering::SeqCst);
         let kept = current - oldest.unwrap_or(current).min(current);
         metrics
             .wal_live_bytes
@@ -460,14 +458,25 @@ fn check_belongs(catalog: &Catalog, closed: &Closed, dir: &Path) -> StoreResult<
         .with("found", found))
 }
 
+fn log_shared(context: &StoreContext) -> LogShared {
+    LogShared {
+        commits: context.commits.clone(),
+        state: context.log.clone(),
+        health: context.health.clone(),
+        pressure: context.pressure.clone(),
+        wakeups: context.wakeups.clone(),
+        metrics: context.metrics.clone(),
+        clock: context.clock.clone(),
+        segment_bytes: context.options.segment_bytes(),
+    }
+}
+
 fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<TableCore>>> {
     let view = context.catalog.view()?;
     let mut tables = BTreeMap::new();
     for file in view.files()? {
         // Before any memtable is made: its age must be above those of all files.
-        context
-            .sequence
-            .fetch_max(file.ages.newest, Ordering::SeqCst);
+        context.log.advance_sequence(file.ages.newest);
     }
     for record in view.tables()? {
         let own = Arc::new(record.own.properties.clone());
@@ -476,9 +485,7 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
         let version = TableVersion::load(&view, record.id, &context.files)?;
         let core = TableCore::new(context.clone(), &record, config, version);
         tables.insert(record.name.clone(), core);
-        context
-            .sequence
-            .fetch_max(record.flushed_sequence, Ordering::SeqCst);
+        context.log.advance_sequence(record.flushed_sequence);
     }
     Ok(tables)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use ostrakon_cell::MutationBatch;
 
@@ -112,9 +111,7 @@ pub(super) fn recover(
                     replay.ended |= replay.flushed + 1 < header.sequence;
                 }
             }
-            context
-                .sequence
-                .fetch_max(header.sequence, Ordering::SeqCst);
+            context.log.advance_sequence(header.sequence);
             // Tables deleted since, and batches that are in files already, are passed over.
             let Some(replay) = by_id.get_mut(&TableId(header.table)) else {
                 continue;
@@ -173,9 +170,7 @@ pub(super) fn recover(
         damage.tables.clone_from(&ended);
     }
     recovered.end = log.end();
-    context
-        .sequence
-        .fetch_max(recovered.end.sequence, Ordering::SeqCst);
+    context.log.advance_sequence(recovered.end.sequence);
     if known.first == 0 {
         // Written by a version that left gaps.
         recovered.gapless_from = recovered.next_segment;

@@ -303,7 +303,7 @@ impl TableCore {
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
         let committed = self.edit(|change| change.delete_rows(self.id, &range), |_| ())?;
         self.context.files.retire(&committed.unreferenced);
-        self.context.wakeups.keep.wake();
+        self.context.wakeups.maintenance.wake();
         Ok(())
     }
 }

@@ -21,7 +21,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Memtable, RowPrefix, Run};
 use crate::properties::TableConfig;
 use crate::read::Snapshot;
-use crate::tablet::{Stacker, TableVersion};
+use crate::tablet::{IteratorStackBuilder, TableVersion};
 
 /// Stripes of row locks for conditional writes.
 const ROW_LOCKS: usize = 256;
@@ -121,7 +121,7 @@ impl TableCore {
         version: TableVersion,
     ) -> Arc<Self> {
         // Above the ages of all files, which were read before.
-        let age = context.next_sequence();
+        let age = context.log.next_sequence();
         let table = Arc::new(Self {
             failures: Failures::new(u64::from(record.id.0)),
             pressing: Mutex::default(),
@@ -395,7 +395,7 @@ impl TableCore {
         data.active.insert(run, sequence, segment)?;
         self.touch();
         if data.active.wants_merge() {
-            self.context.wakeups.keep.wake();
+            self.context.wakeups.maintenance.wake();
         }
         if data.active.memory() as u64 >= self.context.options.flush_bytes() {
             self.context.wakeups.flush.wake();
@@ -411,9 +411,9 @@ impl TableCore {
         active.merge_runs();
     }
 
-    pub(super) fn stacker(&self) -> Stacker {
+    pub(super) fn stacker(&self) -> IteratorStackBuilder {
         let status = self.status.read();
-        Stacker {
+        IteratorStackBuilder {
             config: status.config.clone(),
             registry: self.context.iterators.clone(),
             table: status.name.clone(),

@@ -44,7 +44,7 @@ impl TableCore {
         self.flush_wanted.store(false, Ordering::Release);
         if !data.active.is_empty() {
             // Its age is taken while nothing can be published, so that ages order what is published.
-            let age = self.context.next_sequence();
+            let age = self.context.log.next_sequence();
             let next = Arc::new(Memtable::following(&data.active, age));
             let full = std::mem::replace(&mut data.active, next);
             data.frozen.push(full);
@@ -58,10 +58,10 @@ impl TableCore {
         let ages = {
             let mut data = self.data.write();
             self.freeze_active(&mut data);
-            let places = (0..count).map(|_| AgeRange::at(self.context.next_sequence()));
+            let places = (0..count).map(|_| AgeRange::at(self.context.log.next_sequence()));
             let ages = places.collect();
             // The active one is empty here: a full one was frozen just now.
-            let age = self.context.next_sequence();
+            let age = self.context.log.next_sequence();
             data.active = Arc::new(Memtable::following(&data.active, age));
             ages
         };
@@ -151,7 +151,7 @@ impl TableCore {
             metrics.flushes_without_iterators.increment();
         }
         context.wakeups.compact.wake();
-        context.wakeups.keep.wake();
+        context.wakeups.maintenance.wake();
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl TableCore {
             .drain(..)
             .map(|memtable| memtable.memory())
             .sum::<usize>();
-        data.active = Arc::new(Memtable::new(self.context.next_sequence()));
+        data.active = Arc::new(Memtable::new(self.context.log.next_sequence()));
         drop(data);
         self.context.pressure.give(memory as u64);
         self.touch();

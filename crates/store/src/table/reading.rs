@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::error::{Error, StoreResult};
 use crate::metrics::Metrics;
 use crate::read::{Readable, ScanMemory, ScanThreads, Snapshot};
-use crate::tablet::Stacker;
+use crate::tablet::IteratorStackBuilder;
 
 impl Readable for TableCore {
     fn snapshot(&self) -> Snapshot {
@@ -19,7 +19,7 @@ impl Readable for TableCore {
         self.epoch.load(Ordering::Acquire)
     }
 
-    fn stacker(&self) -> Stacker {
+    fn stacker(&self) -> IteratorStackBuilder {
         Self::stacker(self)
     }
 

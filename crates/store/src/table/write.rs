@@ -11,33 +11,14 @@ use ostrakon_cell::{ConstraintEnvironment, Durability, MutationBatch, PendingWri
 
 use super::caller::{Caller, Deadline};
 use super::core::TableCore;
+use crate::catalog::TableId;
+use crate::commit::{CommitTarget, LoggedCommit, Ticket};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
 use crate::properties::TableConfig;
-use crate::wal::{Commit, Ticket};
 
 /// Bytes of batches that wait for the log before writers are held up.
 const QUEUE_BYTES: usize = 32 << 20;
-
-/// A batch on its way through the log.
-///
-/// However it ends, its writer is told and the memory it was let in with is given back, unless a
-/// memtable has taken both over: a commit that is dropped was not published.
-pub(crate) struct LoggedCommit {
-    /// The table.
-    pub(crate) table: Arc<TableCore>,
-    /// The batch.
-    pub(crate) chunk: Arc<Chunk>,
-    /// The batch, sorted.
-    pub(crate) run: Arc<Run>,
-    /// How sure it must be before the writer is told.
-    pub(crate) durability: Durability,
-    /// Where the writer waits.
-    ticket: Ticket,
-    /// Whether its memory was given back, or is a memtable's now.
-    given_back: bool,
-    _submitted: Submitted,
-}
 
 /// A batch that its table counts as submitted, until it is published or refused.
 pub(super) struct Submitted(Arc<TableCore>);
@@ -49,49 +30,19 @@ impl Submitted {
     }
 }
 
+impl CommitTarget for Submitted {
+    fn id(&self) -> TableId {
+        self.0.id()
+    }
+
+    fn publish(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) -> StoreResult<()> {
+        self.0.publish(run, sequence, segment)
+    }
+}
+
 impl Drop for Submitted {
     fn drop(&mut self) {
         self.0.submitted.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl LoggedCommit {
-    /// Makes the batch visible. `segment` is the log segment that is being written.
-    ///
-    /// # Errors
-    /// The table was deleted meanwhile.
-    pub(crate) fn publish(&mut self, sequence: u64, segment: u64) -> StoreResult<()> {
-        let logged = self.durability > Durability::None;
-        let segment = logged.then_some(segment);
-        self.table.publish(self.run.clone(), sequence, segment)?;
-        self.given_back = true;
-        Ok(())
-    }
-
-    /// Tells the writer, when nothing of the batch is left that should not be.
-    pub(crate) fn settle(mut self, outcome: StoreResult<()>) {
-        self.give_back();
-        self.ticket.settle(outcome);
-    }
-
-    fn give_back(&mut self) {
-        if !std::mem::replace(&mut self.given_back, true) {
-            let memory = self.run.memory() as u64;
-            self.table.context.pressure.give(memory);
-        }
-    }
-}
-
-impl Drop for LoggedCommit {
-    fn drop(&mut self) {
-        self.give_back();
-        self.ticket.abandon();
-    }
-}
-
-impl Commit for LoggedCommit {
-    fn bytes(&self) -> usize {
-        self.run.memory()
     }
 }
 
@@ -159,8 +110,8 @@ impl TableCore {
         durability: Durability,
         caller: &Caller,
     ) -> StoreResult<Ticket> {
-        let ticket = Ticket::default();
         if batch.is_empty() {
+            let ticket = Ticket::default();
             ticket.settle(Ok(()));
             return Ok(ticket);
         }
@@ -171,16 +122,9 @@ impl TableCore {
         let chunk = Arc::new(Chunk::new(batch, timestamp, self.context.buffers.clone()));
         // Sorting here spreads it over the writers; the log thread only hands runs on.
         let run = Arc::new(Run::of_chunk(chunk.clone(), prefix));
-        self.context.pressure.take(run.memory() as u64);
-        let commit = LoggedCommit {
-            table: self.clone(),
-            chunk,
-            run,
-            durability,
-            ticket: ticket.clone(),
-            given_back: false,
-            _submitted: submitted,
-        };
+        let pressure = self.context.pressure.clone();
+        let commit = LoggedCommit::new(Box::new(submitted), chunk, run, durability, pressure);
+        let ticket = commit.ticket();
         match self.context.commits.submit(commit, QUEUE_BYTES) {
             Ok(()) => Ok(ticket),
             Err(commit) => {
@@ -275,5 +219,51 @@ impl TableCore {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use ostrakon_cell::{
+        Authorizations, ColumnUpdate, MutationBatch, Scanner, Source, TableOptions,
+    };
+
+    use super::*;
+    use crate::Store;
+    use crate::memtable::RowPrefix;
+
+    fn run_with_label(label: &[u8]) -> Arc<Run> {
+        let mut batch = MutationBatch::new();
+        let update = ColumnUpdate {
+            visibility: label,
+            value: Some(b"v"),
+            ..ColumnUpdate::default()
+        };
+        batch.put(b"r", update).unwrap();
+        let chunk = Arc::new(Chunk::new(batch, 1, Arc::default()));
+        Arc::new(Run::of_chunk(chunk, RowPrefix::default()))
+    }
+
+    /// Before labels were checked at the store's door, a table could get malformed ones.
+    #[test]
+    fn entries_with_malformed_labels_stay_hidden_and_the_table_readable() {
+        let store = Store::in_memory().unwrap();
+        store.create_table("t", &TableOptions::default()).unwrap();
+        let core = store.core("t").unwrap();
+        for (sequence, label) in [&b"a&"[..], b"a"].into_iter().enumerate() {
+            let run = run_with_label(label);
+            core.publish(run, 1 + sequence as u64, None).unwrap();
+        }
+        let table = store.table("t").unwrap();
+        let auths = Authorizations::new(["a"]).unwrap();
+        let read = || {
+            let scan = Scanner::new(table.clone()).authorizations(auths.clone());
+            scan.entries().unwrap()
+        };
+        assert_eq!(read().len(), 1);
+        table.flush(true).unwrap();
+        assert_eq!(read()[0].key.visibility, b"a");
     }
 }

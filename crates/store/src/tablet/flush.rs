@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ostrakon_cell::{ErrorKind, IteratorScope, Range};
 use parking_lot::Mutex;
 
-use super::sources::{Stacker, writer_options};
+use super::sources::{IteratorStackBuilder, writer_options};
 use crate::catalog::{AgeRange, Catalog, Fence, FileId, FileRecord, FileReference, TableId};
 use crate::compaction::{Cancel, StoppableIterator, rewrite};
 use crate::error::{Error, StoreResult};
@@ -37,7 +37,7 @@ pub struct Flush<'a> {
     /// Where files go.
     pub registry: &'a FileRegistry,
     /// The table's iterators.
-    pub stacker: &'a Stacker,
+    pub stacker: &'a IteratorStackBuilder,
     /// Threads that may work, this one among them.
     pub threads: usize,
     /// Where files end.

@@ -7,4 +7,4 @@ pub use crate::version::{
     FileRegistry, Spread, TableFile, TableVersion, TabletFile, TabletView, split_points,
 };
 pub use flush::{Flush, FlushedFile, file_record};
-pub use sources::{Stacker, file_sources, tablet_sources, writer_options};
+pub use sources::{IteratorStackBuilder, file_sources, tablet_sources, writer_options};

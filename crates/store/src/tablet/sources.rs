@@ -21,7 +21,7 @@ use crate::version::{TabletFile, TabletView};
 
 /// Builds the stacks of one table as its properties say at one moment.
 #[derive(Clone)]
-pub struct Stacker {
+pub struct IteratorStackBuilder {
     /// The properties.
     pub config: Arc<TableConfig>,
     /// The classes that can be used.
@@ -44,7 +44,7 @@ pub struct Stacker {
     pub look_ahead_bytes: Option<usize>,
 }
 
-impl Stacker {
+impl IteratorStackBuilder {
     /// Builds stacks that stop with `cancel`.
     #[must_use]
     pub fn stopped_by(mut self, cancel: &Cancel) -> Self {

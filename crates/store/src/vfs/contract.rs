@@ -41,7 +41,7 @@ pub trait Vfs: Send + Sync + Debug {
 
     /// Has `job`, which reads a piece of a file, done by a thread of the disk's own while the caller
     /// does something else. A disk without such threads, which is the default, gives it back.
-    fn beside(&self, job: Job) -> Result<(), Job> {
+    fn spawn_io(&self, job: Job) -> Result<(), Job> {
         Err(job)
     }
 

@@ -94,7 +94,7 @@ fn shared() -> Option<&'static Shared> {
 }
 
 /// Has `job` done by a helper; without helpers it comes back. A job that panics ends, and the helper goes on.
-pub(super) fn beside(job: Job) -> Result<(), Job> {
+pub(super) fn spawn_io(job: Job) -> Result<(), Job> {
     match shared().and_then(|shared| shared.jobs.as_ref()) {
         Some(jobs) => jobs.send(job).map_err(|error| error.0),
         None => Err(job),
@@ -221,7 +221,7 @@ impl DirectWriter {
                 "the thread that wrote to the disk panicked",
             ))),
         };
-        let left = beside(Box::new(move || landing.write(window, offset)));
+        let left = spawn_io(Box::new(move || landing.write(window, offset)));
         if let Err(job) = left {
             job();
         }
@@ -529,7 +529,7 @@ mod tests {
                 let _landing = landing;
                 panic!("a test panics on purpose");
             });
-            assert!(beside(job).is_ok());
+            assert!(spawn_io(job).is_ok());
         }
         let error = writer.finish().unwrap_err();
         assert!(format!("{error:?}").contains("panicked"), "{error:?}");
@@ -537,7 +537,7 @@ mod tests {
         let (sender, receiver) = unbounded();
         for _ in 0..2 * HELPERS {
             let sender = sender.clone();
-            assert!(beside(Box::new(move || sender.send(()).unwrap())).is_ok());
+            assert!(spawn_io(Box::new(move || sender.send(()).unwrap())).is_ok());
         }
         assert_eq!(receiver.iter().take(2 * HELPERS).count(), 2 * HELPERS);
     }

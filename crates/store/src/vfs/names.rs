@@ -105,8 +105,8 @@ impl Vfs for WatchedNames {
         self.disk.open_sequential(path)
     }
 
-    fn beside(&self, job: Job) -> Result<(), Job> {
-        self.disk.beside(job)
+    fn spawn_io(&self, job: Job) -> Result<(), Job> {
+        self.disk.spawn_io(job)
     }
 
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {

@@ -62,8 +62,8 @@ impl Vfs for RealVfs {
         Ok(Arc::new(DirectReader::new(file, path)))
     }
 
-    fn beside(&self, job: Job) -> Result<(), Job> {
-        direct::beside(job)
+    fn spawn_io(&self, job: Job) -> Result<(), Job> {
+        direct::spawn_io(job)
     }
 
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {

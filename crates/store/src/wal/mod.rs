@@ -5,7 +5,6 @@
 //! encoded it, so nothing is encoded twice.
 
 mod format;
-mod group;
 mod log;
 mod reader;
 #[cfg(test)]
@@ -13,7 +12,6 @@ mod tests;
 mod writer;
 
 pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd};
-pub use group::{Commit, CommitGroup, Ticket};
 pub use log::{KnownLog, LogPart, LogReader, list_segments, missing_segments};
 pub use reader::{Damage, SegmentPlace, SegmentReader};
 pub use writer::{LogOrigin, OpenEnd, WalWriter};

@@ -21,9 +21,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::cached_blocks::{Home, Resident};
 use super::front::Front;
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
-use super::residents::{Home, Resident};
 use crate::codec::ByteReader;
 
 /// Flipping the sign bit makes unsigned order the order of timestamps.

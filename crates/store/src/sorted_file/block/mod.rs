@@ -4,18 +4,18 @@
 //! decoded without unpacking it first.
 
 mod builder;
+mod cached_blocks;
 mod choose;
 mod decode;
 mod decode_picks;
 mod format;
 mod front;
 mod lane;
-mod residents;
 mod search;
 
 pub(super) use builder::BlockBuilder;
+pub(super) use cached_blocks::{CachedBlockIndex, Home, Resident};
 pub(super) use choose::{ChoiceScratch, Chosen};
 pub(super) use decode::{DecodeError, DecodeScratch};
 pub(crate) use format::Block;
 pub(super) use lane::{IntLane, put_ints_u64};
-pub(super) use residents::{Home, Resident, Residents};

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 use ostrakon_cell::Key;
 
 use super::format::{BlockPlace, Separators};
-use crate::sorted_file::block::{Block, Home, IntLane, Resident, Residents};
+use crate::sorted_file::block::{Block, CachedBlockIndex, Home, IntLane, Resident};
 use crate::sorted_file::bound::Bound;
 
 /// A list of separators between blocks: a whole index, or one partition of it.
 #[derive(Debug)]
 pub(crate) struct IndexPartition {
     separators: Separators,
-    residents: Arc<Residents<Block>>,
+    residents: Arc<CachedBlockIndex<Block>>,
     /// Whether it was used without the cache being asked.
     used: AtomicBool,
     /// Where it is found without asking the cache.
@@ -35,7 +35,7 @@ enum Top {
     Root {
         separators: Separators,
         blocks_before: IntLane,
-        partitions: Arc<Residents<IndexPartition>>,
+        partitions: Arc<CachedBlockIndex<IndexPartition>>,
     },
 }
 
@@ -44,7 +44,7 @@ impl IndexPartition {
     pub(crate) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let separators = Separators::parse(bytes)?;
         Some(Self {
-            residents: Residents::new(separators.blocks()),
+            residents: CachedBlockIndex::new(separators.blocks()),
             separators,
             used: AtomicBool::new(false),
             home: None,
@@ -74,7 +74,7 @@ impl IndexPartition {
 
     /// Its blocks that are in the cache.
     #[inline]
-    pub(in crate::sorted_file) fn residents(&self) -> &Arc<Residents<Block>> {
+    pub(in crate::sorted_file) fn cached(&self) -> &Arc<CachedBlockIndex<Block>> {
         &self.residents
     }
 
@@ -142,7 +142,7 @@ impl GroupIndex {
             });
         }
         let (separators, blocks, blocks_before) = Separators::parse_root(bytes)?;
-        let partitions = Residents::new(separators.blocks());
+        let partitions = CachedBlockIndex::new(separators.blocks());
         let index = Self {
             blocks,
             entries: separators.entries(),
@@ -208,7 +208,7 @@ impl GroupIndex {
 
     /// The partitions that are in the cache.
     #[inline]
-    pub(in crate::sorted_file) fn residents(&self) -> Option<&Arc<Residents<IndexPartition>>> {
+    pub(in crate::sorted_file) fn cached(&self) -> Option<&Arc<CachedBlockIndex<IndexPartition>>> {
         match &self.top {
             Top::One(_) => None,
             Top::Root { partitions, .. } => Some(partitions),

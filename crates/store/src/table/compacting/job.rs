@@ -11,7 +11,9 @@ use crate::error::{Error, StoreResult};
 use crate::memtable::{MemtableIterator, MemtableSnapshot};
 use crate::sorted_file::SortedFileWriter;
 use crate::table::core::TableCore;
-use crate::tablet::{Stacker, TabletFile, TabletView, file_record, file_sources, writer_options};
+use crate::tablet::{
+    IteratorStackBuilder, TabletFile, TabletView, file_record, file_sources, writer_options,
+};
 
 /// One compaction: which files of which tablet.
 pub(super) struct Job {
@@ -156,7 +158,7 @@ impl TableCore {
         metrics
             .compaction_bytes_written
             .add(given.iter().map(|file| file.bytes).sum());
-        context.wakeups.keep.wake();
+        context.wakeups.maintenance.wake();
         // What came together may be large enough to be split.
         context.wakeups.compact.wake();
     }
@@ -194,7 +196,7 @@ impl Job {
     /// gone through the iterators of a flush then.
     pub(super) fn sources(
         &self,
-        stacker: &Stacker,
+        stacker: &IteratorStackBuilder,
         wrap: impl Fn(BoxedIterator, bool) -> BoxedIterator,
     ) -> StoreResult<Vec<BoxedIterator>> {
         let stoppable = |source, in_memory| -> BoxedIterator {

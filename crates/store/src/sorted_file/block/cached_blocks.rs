@@ -17,11 +17,11 @@ pub(in crate::sorted_file) trait Resident {
 
 /// The blocks of one index, or the leaves of one root, that were put into the cache and are still alive.
 #[derive(Debug)]
-pub(in crate::sorted_file) struct Residents<T> {
+pub(in crate::sorted_file) struct CachedBlockIndex<T> {
     places: Box<[Mutex<Weak<T>>]>,
 }
 
-impl<T: Resident> Residents<T> {
+impl<T: Resident> CachedBlockIndex<T> {
     pub(in crate::sorted_file) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self {
             places: (0..places).map(|_| Mutex::default()).collect(),
@@ -57,7 +57,7 @@ impl<T: Resident> Residents<T> {
     }
 }
 
-impl<T> Residents<T> {
+impl<T> CachedBlockIndex<T> {
     /// Frees what a dead block left behind, unless another one took its place.
     fn forget(&self, at: usize) {
         if let Some(place) = self.places.get(at) {
@@ -73,12 +73,12 @@ impl<T> Residents<T> {
 #[derive(Debug)]
 pub(in crate::sorted_file) struct Home<T> {
     /// Not kept alive: it belongs to the index, whose memory is counted.
-    residents: Weak<Residents<T>>,
+    residents: Weak<CachedBlockIndex<T>>,
     at: usize,
 }
 
 impl<T> Home<T> {
-    pub(in crate::sorted_file) fn new(residents: &Arc<Residents<T>>, at: usize) -> Self {
+    pub(in crate::sorted_file) fn new(residents: &Arc<CachedBlockIndex<T>>, at: usize) -> Self {
         Self {
             residents: Arc::downgrade(residents),
             at,
@@ -105,7 +105,7 @@ mod tests {
     use crate::metrics::Metrics;
     use crate::sorted_file::block::{Block, BlockBuilder};
 
-    fn block(residents: &Arc<Residents<Block>>, at: usize) -> Arc<Block> {
+    fn block(residents: &Arc<CachedBlockIndex<Block>>, at: usize) -> Arc<Block> {
         let mut builder = BlockBuilder::new();
         builder
             .push(Key::new("row", "f", "q").as_ref(), &[7; 2000], false)
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_block_is_found_as_long_as_it_lives() {
-        let residents = Residents::<Block>::new(10);
+        let residents = CachedBlockIndex::<Block>::new(10);
         let block = block(&residents, 3);
         assert!(residents.get(3).is_none());
         residents.put(3, &block);
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_block_that_dies_leaves_its_successor_alone() {
-        let residents = Residents::<Block>::new(10);
+        let residents = CachedBlockIndex::<Block>::new(10);
         let (old, new) = (block(&residents, 3), block(&residents, 3));
         residents.put(3, &old);
         residents.put(3, &new);
@@ -158,7 +158,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::<Block>::new(1000);
+        let residents = CachedBlockIndex::<Block>::new(1000);
         let add = |at: usize| {
             let block = block(&residents, at);
             cache.put_block(1, at as u64, block.clone());
@@ -196,7 +196,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::<Block>::new(1000);
+        let residents = CachedBlockIndex::<Block>::new(1000);
         cache.lend(900_000);
         for at in 0..1000 {
             let block = block(&residents, at);
@@ -225,7 +225,7 @@ mod tests {
             ..CacheOptions::default()
         };
         let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = Residents::<Block>::new(100);
+        let residents = CachedBlockIndex::<Block>::new(100);
         let mut read = Vec::new();
         let mut back = 0;
         for at in 0..100 {

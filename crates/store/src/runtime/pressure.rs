@@ -11,7 +11,7 @@ use crate::cache::BlockCache;
 use crate::clock::Clock;
 
 /// Share of the budget, in percent, above which writers are delayed.
-const EASY_PERCENT: u64 = 75;
+const SLOWDOWN_PERCENT: u64 = 75;
 
 /// Delay of one batch when memory, or compaction debt, is at its limit.
 const LONGEST_DELAY: Duration = Duration::from_millis(20);
@@ -99,13 +99,13 @@ impl Pressure {
         // In one order with `own`: either `lend` sees these bytes or this sees what was lent.
         let used = self.used.fetch_add(bytes, Ordering::SeqCst) + bytes;
         if used > self.own.load(Ordering::SeqCst) {
-            self.call_in();
+            self.reclaim();
         }
     }
 
     /// Takes back what memtables need and a step more.
     #[cold]
-    fn call_in(&self) {
+    fn reclaim(&self) {
         let _loan = self.loan.lock();
         let own = self.own.load(Ordering::SeqCst);
         if self.used() > own && own < self.limit {
@@ -172,7 +172,7 @@ impl Pressure {
     /// for how long.
     pub(crate) fn delay(&self, clock: &dyn Clock) -> Duration {
         let used_percent = self.pressing() * 100 / self.limit.max(1);
-        let memory = used_percent.saturating_sub(EASY_PERCENT) * 100 / (100 - EASY_PERCENT);
+        let memory = used_percent.saturating_sub(SLOWDOWN_PERCENT) * 100 / (100 - SLOWDOWN_PERCENT);
         let percent = memory
             .max(self.debt_percent.load(Ordering::Relaxed))
             .min(100) as u32;

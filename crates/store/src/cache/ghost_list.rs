@@ -22,7 +22,7 @@ const TICKS: u64 = u32::MAX as u64;
 
 /// A table of blocks by their hashes. In a full bucket the block met longest ago is forgotten.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct GhostList {
     buckets: Box<[Bucket]>,
     /// Bytes read by long reads.
     read: AtomicU64,
@@ -34,7 +34,7 @@ pub(super) struct Seen {
 #[repr(align(64))]
 struct Bucket([AtomicU64; BUCKET]);
 
-impl Seen {
+impl GhostList {
     /// For a cache of so many bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let places = (bytes / BYTES_PER_PLACE).clamp(64, 1 << 20) as usize;
@@ -91,7 +91,7 @@ mod tests {
     const BLOCK: u64 = 32 << 10;
 
     /// How many of so many blocks are met again in the second round.
-    fn again(seen: &Seen, file: u64, blocks: u64) -> u64 {
+    fn again(seen: &GhostList, file: u64, blocks: u64) -> u64 {
         let round = || (0..blocks).filter(|block| seen.again(file, block * 17_000, BLOCK));
         assert_eq!(round().count(), 0);
         round().count() as u64
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn what_fits_is_known_again_and_what_does_not_is_not() {
         let blocks = 1000;
-        let seen = Seen::new(blocks * BLOCK);
+        let seen = GhostList::new(blocks * BLOCK);
         let met = again(&seen, 1, blocks * 9 / 10);
         assert!(met > blocks * 8 / 10, "{met}");
         assert_eq!(again(&seen, 2, blocks * 11 / 10), 0);

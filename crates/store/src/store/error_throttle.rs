@@ -18,17 +18,17 @@ const REMEMBERED: usize = 256;
 
 /// The failures told so far.
 #[derive(Debug, Default)]
-pub(super) struct Said(Mutex<HashMap<String, Told>>);
+pub(super) struct ErrorThrottle(Mutex<HashMap<String, Reported>>);
 
 #[derive(Debug)]
-struct Told {
+struct Reported {
     /// When, by the store's monotonic clock, in nanoseconds.
     at: u64,
     /// How often it was kept back since.
     kept_back: u64,
 }
 
-impl Said {
+impl ErrorThrottle {
     /// Whether to tell this failure, and then how often it was kept back since it was told last.
     pub(super) fn tell(&self, error: &Error, now_nanos: u64) -> Option<u64> {
         let mut told = self.0.lock();
@@ -40,7 +40,7 @@ impl Said {
                 return None;
             }
             let kept_back = known.kept_back;
-            *known = Told {
+            *known = Reported {
                 at: now_nanos,
                 kept_back: 0,
             };
@@ -49,7 +49,7 @@ impl Said {
         if told.len() >= REMEMBERED {
             told.clear();
         }
-        let first = Told {
+        let first = Reported {
             at: now_nanos,
             kept_back: 0,
         };
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_told_once_an_hour_and_each_damaged_file_by_itself() {
-        let said = Said::default();
+        let said = ErrorThrottle::default();
         let damage = |file: &str| Error::corruption("a block is damaged").with("file", file);
         let second = 1_000_000_000;
         assert_eq!(said.tell(&damage("a"), second), Some(0));
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let said = Said::default();
+        let said = ErrorThrottle::default();
         for number in 0..10 * REMEMBERED {
             let error = Error::corruption("damaged").with("file", number);
             assert_eq!(said.tell(&error, 1), Some(0));
