@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One objection: where, what is wrong, and what to do instead.
+/// One problem: where it is, what is wrong, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Path from the root of the repository.

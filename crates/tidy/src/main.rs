@@ -26,7 +26,7 @@ fn main() -> ExitCode {
                     eprintln!("{path} cannot be written: {error}");
                     return ExitCode::FAILURE;
                 }
-                println!("stamped {path}: does the page still say what the module does?");
+                println!("stamped {path}: check that the page still describes the module");
             }
             ExitCode::SUCCESS
         }

@@ -1,4 +1,4 @@
-//! Format pages: which there are, what they are about, and the hash that ties each to its module.
+//! Format pages: the list of them, their modules, and the hash that ties each to its module.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -10,7 +10,7 @@ pub const HASH_MARK: &str = "Source-xxh3: ";
 
 const FOLDER: &str = "docs/format/";
 
-/// Every page: all of `docs/format/` but the README.
+/// Every page: all of `docs/format/` except the README.
 pub fn pages(tree: &Tree) -> impl Iterator<Item = (&str, &str)> {
     tree.texts(FOLDER, ".md")
         .filter(|(path, _)| !path.ends_with("/README.md"))
@@ -31,7 +31,7 @@ pub fn page_source<'a>(path: &str, text: &'a str) -> Result<&'a str, Finding> {
         Finding::new(
             path,
             2,
-            "the page does not begin as format pages do",
+            "the page does not begin like a format page",
             "line 1 `# TITLE`, line 2 ``Source: `crates/…/format.rs` ``, then run `make stamp`",
         )
     })
@@ -52,7 +52,7 @@ pub fn hash(bytes: &[u8]) -> String {
 /// Every page whose hash is stale, with the text it should have.
 ///
 /// # Errors
-/// A page that names no source, or one that does not exist.
+/// A page that names no source, or a source that does not exist.
 pub fn restamped(tree: &Tree) -> Result<Vec<(String, String)>, Finding> {
     let mut changed = Vec::new();
     for (path, text) in pages(tree) {

@@ -1,5 +1,5 @@
-//! What the rules need to know of a Rust file, read from its tokens: paths, attributes, module
-//! declarations, and which lines are only compiled for tests.
+//! The outline of a Rust file, read from its tokens: paths, attributes, module declarations, and
+//! which lines are compiled for tests only.
 //!
 //! Tokens rather than a syntax tree, because paths inside macro calls count as well.
 
@@ -14,7 +14,7 @@ pub struct PathUse {
     pub line: usize,
     /// Names of the inline modules around it, outermost first.
     pub inside: Vec<String>,
-    /// Whether it stands in code compiled for tests only.
+    /// Whether the code around it is compiled for tests only.
     pub in_test: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct ModuleDeclaration {
     pub in_test: bool,
 }
 
-/// What stands in one file.
+/// The parts of one file that the rules need.
 #[derive(Debug, Default)]
 pub struct Outline {
     /// Every path of two or more segments.
@@ -53,8 +53,6 @@ pub struct Outline {
     pub modules: Vec<ModuleDeclaration>,
     /// First and last line of each stretch compiled for tests only.
     pub test_lines: Vec<(usize, usize)>,
-    /// Line and keyword of each item of the file itself: `fn`, `struct`, `use`, `mod`, …
-    pub items: Vec<(usize, String)>,
 }
 
 impl Outline {
@@ -69,14 +67,6 @@ impl Outline {
         let mut outline = Self::default();
         outline.read(stream, &Place::default());
         Ok(outline)
-    }
-
-    /// Whether the line is compiled for tests only.
-    #[must_use]
-    pub fn is_test_line(&self, line: usize) -> bool {
-        self.test_lines
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&line))
     }
 
     fn read(&mut self, stream: TokenStream, place: &Place) {
@@ -104,10 +94,8 @@ impl Outline {
             match token {
                 TokenTree::Ident(ident) => {
                     let word = ident.to_string();
-                    if item.keyword.is_none() && is_item_keyword(&word) {
-                        item.keyword = Some(word.clone());
-                        item.line = ident.span().start().line;
-                    } else if item.keyword.as_deref() == Some("const") && word == "fn" {
+                    let const_fn = item.keyword.as_deref() == Some("const") && word == "fn";
+                    if const_fn || (item.keyword.is_none() && is_item_keyword(&word)) {
                         item.keyword = Some(word.clone());
                     }
                     if word == "mod"
@@ -127,7 +115,7 @@ impl Outline {
                     }
                     self.read(group.stream(), &inner);
                     if group.delimiter() == Delimiter::Brace && !item.ends_with_semicolon() {
-                        self.finish(&mut item, place, group.span_close().end().line);
+                        self.finish(&mut item, group.span_close().end().line);
                     }
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ';' => {
@@ -141,29 +129,24 @@ impl Outline {
                             in_test,
                         });
                     }
-                    self.finish(&mut item, place, punct.span().end().line);
+                    self.finish(&mut item, punct.span().end().line);
                 }
                 // A field, variant or match arm with an attribute ends here.
                 TokenTree::Punct(punct) if punct.as_char() == ',' && item.keyword.is_none() => {
-                    self.finish(&mut item, place, punct.span().end().line);
+                    self.finish(&mut item, punct.span().end().line);
                 }
                 _ => {}
             }
             at += 1;
         }
         if let Some(last) = tokens.last() {
-            self.finish(&mut item, place, last.span().end().line);
+            self.finish(&mut item, last.span().end().line);
         }
     }
 
-    fn finish(&mut self, item: &mut Item, place: &Place, last_line: usize) {
+    fn finish(&mut self, item: &mut Item, last_line: usize) {
         if let Some(first) = item.test_since {
             self.test_lines.push((first, last_line));
-        }
-        if place.depth == 0
-            && let Some(keyword) = &item.keyword
-        {
-            self.items.push((item.line, keyword.clone()));
         }
         *item = Item::default();
     }
@@ -249,7 +232,6 @@ struct Item {
     path: Option<String>,
     keyword: Option<String>,
     module: Option<String>,
-    line: usize,
 }
 
 impl Item {
@@ -377,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_comments_and_strings_are_no_paths() {
+    fn words_in_comments_and_strings_are_not_paths() {
         assert_eq!(
             paths("/// std::fs::read\n// std::fs\nconst A: &str = \"std::fs\";").len(),
             0
@@ -406,13 +388,5 @@ mod tests {
         let outline = Outline::of(text).unwrap();
         assert_eq!(outline.modules[0].name, ["a", "b"]);
         assert_eq!(outline.modules[1].path.as_deref(), Some("x.rs"));
-    }
-
-    #[test]
-    fn items_of_the_file_are_listed() {
-        let text = "//! Page.\nmod a;\npub use a::{B, C};\n#[derive(Debug)]\nstruct D { x: u8 }\n";
-        let items = Outline::of(text).unwrap().items;
-        let words: Vec<&str> = items.iter().map(|(_, word)| word.as_str()).collect();
-        assert_eq!(words, ["mod", "use", "struct"]);
     }
 }

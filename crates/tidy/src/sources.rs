@@ -15,14 +15,14 @@ pub struct Source {
     pub module: Vec<String>,
     /// Whether it is compiled for tests, benchmarks or examples only.
     pub in_test: bool,
-    /// What stands in it.
+    /// Its paths, attributes and module declarations.
     pub outline: Outline,
 }
 
 impl Source {
-    /// The name of the room the file belongs to: the first module below the root.
+    /// The module below the crate's root that the file belongs to.
     #[must_use]
-    pub fn room(&self) -> Option<&str> {
+    pub fn top_module(&self) -> Option<&str> {
         self.module.first().map(String::as_str)
     }
 

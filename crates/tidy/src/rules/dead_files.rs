@@ -4,7 +4,7 @@ use crate::finding::Finding;
 use crate::sources::Sources;
 use crate::tree::Tree;
 
-/// Objects to a file that no module declaration leads to.
+/// Reports a file that no module declaration leads to.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let sources = Sources::of(tree);
@@ -25,7 +25,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 path,
                 0,
                 "no crate compiles this file",
-                "declare it with `mod` in the front desk above it, or delete it",
+                "declare it with `mod` in the module above it, or delete it",
             ));
         }
     }
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_nobody_declares_is_refused() {
+    fn undeclared_files_are_refused() {
         let files = [
             ("a/Cargo.toml", ""),
             ("a/src/lib.rs", "mod b;"),

@@ -1,4 +1,4 @@
-//! Decision records have rising numbers, each its own, and their four parts.
+//! Decision records have unique, rising numbers and their four parts.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
@@ -11,8 +11,8 @@ const PARTS: [&str; 4] = [
     "## Consequences",
 ];
 
-/// Objects to a missing or a double number, a wrong title and a missing part. Numbers may be left out: changes reserve them
-/// before they are done.
+/// Reports a missing or repeated number, a wrong title and a missing part. Gaps are allowed, because a
+/// change may reserve its number before it is done.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -30,7 +30,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 0,
-                format!("the record after {before:04} has no number of its own"),
+                format!("the record after {before:04} has no unique number"),
                 "give each record a number of four digits; a withdrawn one stays and says so",
             ));
         }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn doubles_titles_and_missing_parts_are_refused() {
         let (one, three) = (record("0001"), record("0003"));
-        let objections = |second: &str, text: &str| {
+        let findings_of = |second: &str, text: &str| {
             let second = format!("docs/decisions/{second}");
             check(&Tree::of(&[
                 ("docs/decisions/0001-a.md", &one),
@@ -87,12 +87,12 @@ mod tests {
             .len()
         };
         // The number between may be reserved.
-        assert_eq!(objections("0003-b.md", &three), 0);
-        assert_eq!(objections("003-b.md", &three), 2);
-        assert_eq!(objections("0001-b.md", &one), 1);
-        assert_eq!(objections("0002-b.md", &three), 1);
+        assert_eq!(findings_of("0003-b.md", &three), 0);
+        assert_eq!(findings_of("003-b.md", &three), 2);
+        assert_eq!(findings_of("0001-b.md", &one), 1);
+        assert_eq!(findings_of("0002-b.md", &three), 1);
         assert_eq!(
-            objections("0002-b.md", &record("0002").replace(PARTS[2], "")),
+            findings_of("0002-b.md", &record("0002").replace(PARTS[2], "")),
             1
         );
     }

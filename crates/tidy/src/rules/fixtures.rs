@@ -1,9 +1,9 @@
-//! Every folder of old files is named in the README beside it, with what wrote it.
+//! fixtures/README.md names every folder of old files and what wrote it.
 
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-/// Objects to a fixture nobody explains, and to one explained but gone.
+/// Reports a fixture without an explanation, and an explanation without a fixture.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let readme = tree.text("fixtures/README.md").unwrap_or_default();
@@ -40,7 +40,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    fn objections(readme: &str) -> usize {
+    fn findings_of(readme: &str) -> usize {
         check(&Tree::of(&[
             ("fixtures/README.md", readme),
             ("fixtures/v1/a", ""),
@@ -50,8 +50,8 @@ mod tests {
 
     #[test]
     fn unnamed_and_vanished_folders_are_refused() {
-        assert_eq!(objections("| `v1/` | first |\n"), 0);
-        assert_eq!(objections("nothing\n"), 1);
-        assert_eq!(objections("| `v1/` | first |\n| `v0/` | older |\n"), 1);
+        assert_eq!(findings_of("| `v1/` | first |\n"), 0);
+        assert_eq!(findings_of("nothing\n"), 1);
+        assert_eq!(findings_of("| `v1/` | first |\n| `v0/` | older |\n"), 1);
     }
 }

@@ -1,10 +1,10 @@
-//! Every `format.rs` has a fuzz target named after its rooms.
+//! Every `format.rs` has a fuzz target named after its modules.
 
 use crate::finding::Finding;
 use crate::pages::is_format;
 use crate::tree::Tree;
 
-/// Objects to a format that no target feeds with bytes.
+/// Reports a format without a fuzz target.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();

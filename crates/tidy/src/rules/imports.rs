@@ -1,204 +1,74 @@
-//! Which crate may import which: the table of ARCHITECTURE.md, "Who may import whom".
+//! Which crate may import which: the table of ARCHITECTURE.md, "Which crate may import which?".
 
+use crate::architecture::{Architecture, CRATES_HEAD, CrateRow, Libraries, OUTER_MARK, PAGE};
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-struct Room {
-    name: &'static str,
-    /// Our crates it may import, by folder name.
-    ours: &'static [&'static str],
-    /// Our crates its tests may import beside these.
-    tests: &'static [&'static str],
-    /// Beginnings of the names of libraries it never imports.
-    never: &'static [&'static str],
-}
-
-/// Libraries that bring a network, an async runtime, SQL, Arrow or JSON.
-const OUTER: &[&str] = &[
-    "tokio",
-    "async-",
-    "futures",
-    "hyper",
-    "axum",
-    "reqwest",
-    "rustls",
-    "thrift",
-    "datafusion",
-    "sqlparser",
-    "arrow",
-    "parquet",
-    "serde_json",
-    "scylla",
-    "object_store",
-    "pyo3",
-];
-
-/// What `cell` may take from elsewhere: nothing that touches a disk, a clock or dice.
-const CELL_TAKES: &[&str] = &["hashbrown", "memchr", "smallvec"];
-
-const ABOVE_STORE: &[&str] = &["store", "testkit"];
-
-const ROOMS: &[Room] = &[
-    Room {
-        name: "allocator",
-        ours: &[],
-        tests: &[],
-        never: OUTER,
-    },
-    Room {
-        name: "assoc",
-        ours: &[],
-        tests: &[],
-        never: OUTER,
-    },
-    Room {
-        name: "cell",
-        ours: &[],
-        tests: &[],
-        never: &[],
-    },
-    Room {
-        name: "store",
-        ours: &["cell"],
-        tests: &["testkit"],
-        never: OUTER,
-    },
-    Room {
-        name: "accumulo",
-        ours: &["cell"],
-        tests: &["testkit"],
-        never: &[],
-    },
-    Room {
-        name: "server",
-        ours: &["cell", "store", "accumulo", "files"],
-        tests: &["testkit"],
-        never: &[],
-    },
-    Room {
-        name: "graph",
-        ours: &["cell"],
-        tests: ABOVE_STORE,
-        never: &[],
-    },
-    Room {
-        name: "events",
-        ours: &["cell"],
-        tests: ABOVE_STORE,
-        never: &[],
-    },
-    Room {
-        name: "files",
-        ours: &["cell"],
-        tests: ABOVE_STORE,
-        never: &[],
-    },
-    Room {
-        name: "sql",
-        ours: &["cell", "events"],
-        tests: ABOVE_STORE,
-        never: &[],
-    },
-    Room {
-        name: "cassandra",
-        ours: &["cell", "files"],
-        tests: &["testkit"],
-        never: &[],
-    },
-    Room {
-        name: "lab",
-        ours: &["cell", "graph", "events", "files", "sql"],
-        tests: ABOVE_STORE,
-        never: &[],
-    },
-    Room {
-        name: "cli",
-        ours: &[
-            "allocator",
-            "assoc",
-            "cell",
-            "store",
-            "accumulo",
-            "server",
-            "graph",
-            "events",
-            "files",
-            "sql",
-            "cassandra",
-            "lab",
-        ],
-        tests: &["testkit"],
-        never: &[],
-    },
-    Room {
-        name: "python",
-        ours: &[
-            "cell",
-            "store",
-            "accumulo",
-            "server",
-            "assoc",
-            "graph",
-            "events",
-            "files",
-            "sql",
-            "cassandra",
-            "lab",
-        ],
-        tests: &["testkit"],
-        never: &[],
-    },
-    Room {
-        name: "testkit",
-        // A failing disk is an implementation of the store's disk.
-        ours: &["cell", "store"],
-        tests: &[],
-        never: &[],
-    },
-    Room {
-        name: "tidy",
-        ours: &[],
-        tests: &[],
-        never: &[],
-    },
-    Room {
-        name: "bench-compare",
-        ours: &["allocator", "cell", "store", "lab"],
-        tests: &["testkit"],
-        never: &[],
-    },
-];
-
-/// Objects to a dependency the table does not allow, and to a crate the table does not know.
+/// Reports a dependency that the table does not allow, a crate without a row and a row without a
+/// crate.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let architecture = Architecture::of(tree);
+    let mut findings = architecture.findings.clone();
+    let not_outer = |row: &CrateRow| row.libraries == Libraries::NotOuter;
+    if architecture.outer.is_empty() && architecture.crates.iter().any(not_outer) {
+        findings.push(Finding::new(
+            PAGE,
+            0,
+            "no line names the outer libraries",
+            format!("write a line that begins with `{OUTER_MARK}`"),
+        ));
+    }
     let crates = tree.folders_in("crates").into_iter();
     let folders = crates.map(|folder| (folder, format!("crates/{folder}/Cargo.toml")));
+    let mut seen = Vec::new();
     for (folder, path) in folders.chain([("python", "python/Cargo.toml".to_owned())]) {
         let Some(text) = tree.text(&path) else {
             continue;
         };
-        let Some(room) = ROOMS.iter().find(|room| room.name == folder) else {
+        seen.push(folder);
+        let Some(row) = architecture.crates.iter().find(|row| row.name == folder) else {
             findings.push(Finding::new(
                 path,
                 0,
-                format!("the crate `{folder}` is not in the import table"),
-                "make it a folder in a crate; or, if it keeps out a heavy dependency, serves \
-                 another audience or needs an import ban, add it to ROOMS in \
-                 crates/tidy/src/rules/imports.rs and to ARCHITECTURE.md",
+                format!("the crate `{folder}` is not in the table of crates"),
+                format!(
+                    "make it a module of an existing crate; or, if it keeps out a heavy \
+                     dependency, serves another audience or needs an import rule, add a row to \
+                     the table `{CRATES_HEAD}` of {PAGE}"
+                ),
             ));
             continue;
         };
         match text.parse::<toml::Table>() {
-            Ok(manifest) => check_manifest(&path, room, &manifest, &mut findings),
+            Ok(manifest) => check_manifest(&path, row, &architecture, &manifest, &mut findings),
             Err(error) => findings.push(Finding::new(path, 0, error.to_string(), "correct it")),
+        }
+    }
+    for row in &architecture.crates {
+        if !seen.contains(&row.name.as_str()) {
+            findings.push(Finding::new(
+                PAGE,
+                0,
+                format!(
+                    "the table has a row for `{}`, which does not exist",
+                    row.name
+                ),
+                "remove the row; a crate gets one in the change that adds the crate",
+            ));
         }
     }
     findings
 }
 
-fn check_manifest(path: &str, room: &Room, manifest: &toml::Table, findings: &mut Vec<Finding>) {
+fn check_manifest(
+    path: &str,
+    row: &CrateRow,
+    architecture: &Architecture,
+    manifest: &toml::Table,
+    findings: &mut Vec<Finding>,
+) {
+    let here = &row.name;
     for (section, in_tests) in [
         ("dependencies", false),
         ("build-dependencies", false),
@@ -208,39 +78,49 @@ fn check_manifest(path: &str, room: &Room, manifest: &toml::Table, findings: &mu
             continue;
         };
         for name in names.keys() {
+            let mut object = |what: String, instead: &str| {
+                findings.push(Finding::new(path, 0, what, instead));
+            };
             if let Some(ours) = name.strip_prefix("ostrakon-") {
-                let allowed = room.ours.contains(&ours) || (in_tests && room.tests.contains(&ours));
-                if !allowed {
-                    findings.push(Finding::new(
-                        path,
-                        0,
-                        format!("`{}` imports `{ours}` in [{section}]", room.name),
-                        "imports go downward only (ARCHITECTURE.md, \"Who may import whom\"): \
-                         take it as an argument or a trait of `cell`, or move the code",
-                    ));
+                let in_test_list = in_tests && row.test_imports.contains(ours);
+                if !row.imports.contains(ours) && !in_test_list {
+                    object(
+                        format!("`{here}` imports `{ours}` in [{section}]"),
+                        "imports go downward only (ARCHITECTURE.md, \"Which crate may import \
+                         which?\"): take it as an argument or a trait of `cell`, or move the code",
+                    );
                 }
             } else if name == "ostrakon" {
-                findings.push(Finding::new(
-                    path,
-                    0,
-                    format!("`{}` imports the binary", room.name),
-                    "nothing imports `cli`: move what is needed to `lab` or `store`",
-                ));
-            } else if !in_tests && room.never.iter().any(|never| name.starts_with(never)) {
-                findings.push(Finding::new(
-                    path,
-                    0,
-                    format!("`{}` imports `{name}`", room.name),
-                    "network, SQL, Arrow and JSON belong to the outer rooms: do it there",
-                ));
-            } else if !in_tests && room.name == "cell" && !CELL_TAKES.contains(&name.as_str()) {
-                findings.push(Finding::new(
-                    path,
-                    0,
-                    format!("`cell` imports `{name}`"),
-                    "`cell` has no I/O, clock, randomness or async runtime. If the library has \
-                     none either, add it to CELL_TAKES in crates/tidy/src/rules/imports.rs",
-                ));
+                object(
+                    format!("`{here}` imports the binary"),
+                    "no crate imports `cli`: move what is needed to `lab` or `store`",
+                );
+            } else if !in_tests {
+                match &row.libraries {
+                    Libraries::Any => {}
+                    Libraries::NotOuter => {
+                        if architecture
+                            .outer
+                            .iter()
+                            .any(|outer| name.starts_with(outer))
+                        {
+                            object(
+                                format!("`{here}` imports `{name}`"),
+                                "network, SQL, Arrow and JSON belong to the outer crates",
+                            );
+                        }
+                    }
+                    Libraries::Only(only) => {
+                        if !only.contains(name) {
+                            object(
+                                format!("`{here}` imports `{name}`"),
+                                "the crate has no I/O, clock, randomness or async runtime. If \
+                                 the library has none either, add it to the crate's row in \
+                                 ARCHITECTURE.md",
+                            );
+                        }
+                    }
+                }
             }
         }
     }
@@ -250,78 +130,85 @@ fn check_manifest(path: &str, room: &Room, manifest: &toml::Table, findings: &mu
 mod tests {
     use super::*;
 
-    fn objections(folder: &str, manifest: &str) -> usize {
-        check(&Tree::of(&[(
-            &format!("crates/{folder}/Cargo.toml"),
-            manifest,
-        )]))
-        .len()
+    const PAGE_TEXT: &str = "\
+| crate | may import | tests may also import | libraries |
+|---|---|---|---|
+| `cell` | | | only `hashbrown` |
+| `store` | `cell` | | not outer |
+| `lab` | `cell` | `store` | any |
+| `python` | `cell` `store` | | any |
+
+Outer libraries are those whose names begin with `serde_json`, `arrow`.
+";
+
+    fn findings(path: &str, manifest: &str) -> usize {
+        let mut files = vec![(PAGE, PAGE_TEXT), (path, manifest)];
+        for other in ["cell", "store", "lab"].map(|name| format!("crates/{name}/Cargo.toml")) {
+            if other != path {
+                files.push((other.leak(), ""));
+            }
+        }
+        if path != "python/Cargo.toml" {
+            files.push(("python/Cargo.toml", ""));
+        }
+        check(&Tree::of(&files)).len()
     }
 
     #[test]
-    fn an_upward_import_is_refused() {
-        assert_eq!(
-            objections("cell", "[dependencies]\nostrakon-store.workspace = true\n"),
-            1
-        );
-        assert_eq!(
-            objections("lab", "[dependencies]\nostrakon-store.workspace = true\n"),
-            1
-        );
-        assert_eq!(
-            objections("lab", "[dependencies]\nostrakon.workspace = true\n"),
-            1
-        );
-        assert_eq!(
-            objections(
-                "lab",
-                "[dev-dependencies]\nostrakon-store.workspace = true\n"
-            ),
-            0
-        );
-        assert_eq!(
-            objections("store", "[dependencies]\nostrakon-cell.workspace = true\n"),
-            0
-        );
+    fn upward_imports_are_refused() {
+        for (krate, section, import, expected) in [
+            ("cell", "dependencies", "ostrakon-store", 1),
+            ("lab", "dependencies", "ostrakon-store", 1),
+            ("lab", "dev-dependencies", "ostrakon-store", 0),
+            ("lab", "dependencies", "ostrakon", 1),
+            ("lab", "dependencies", "ostrakon-python", 1),
+            ("store", "dependencies", "ostrakon-cell", 0),
+        ] {
+            let manifest = format!("[{section}]\n{import}.workspace = true\n");
+            let found = findings(&format!("crates/{krate}/Cargo.toml"), &manifest);
+            assert_eq!(found, expected, "{krate} {section} {import}");
+        }
+        let python = |import: &str| {
+            let manifest = format!("[dependencies]\n{import}.workspace = true\n");
+            findings("python/Cargo.toml", &manifest)
+        };
+        assert_eq!(python("ostrakon-store"), 0);
+        assert_eq!(python("ostrakon-lab"), 1);
     }
 
     #[test]
-    fn a_banned_library_is_refused() {
-        assert_eq!(
-            objections("store", "[dependencies]\nserde_json = \"1\"\n"),
-            1
-        );
-        assert_eq!(
-            objections("store", "[dependencies]\narrow-array = \"1\"\n"),
-            1
-        );
-        assert_eq!(
-            objections("store", "[dev-dependencies]\nserde_json = \"1\"\n"),
-            0
-        );
-        assert_eq!(objections("cell", "[dependencies]\nrand = \"1\"\n"), 1);
+    fn libraries_outside_the_row_are_refused() {
+        for (krate, section, library, expected) in [
+            ("store", "dependencies", "serde_json", 1),
+            ("store", "dependencies", "arrow-array", 1),
+            ("store", "dev-dependencies", "serde_json", 0),
+            ("store", "dependencies", "redb", 0),
+            ("cell", "dependencies", "rand", 1),
+            ("cell", "dependencies", "hashbrown", 0),
+            ("lab", "dependencies", "arrow-array", 0),
+        ] {
+            let manifest = format!("[{section}]\n{library} = \"1\"\n");
+            let found = findings(&format!("crates/{krate}/Cargo.toml"), &manifest);
+            assert_eq!(found, expected, "{krate} {section} {library}");
+        }
     }
 
     #[test]
-    fn the_python_package_is_a_room_too() {
-        let of_python = |manifest: &str| check(&Tree::of(&[("python/Cargo.toml", manifest)])).len();
-        assert_eq!(
-            of_python("[dependencies]\nostrakon-store.workspace = true\npyo3 = \"0\"\n"),
-            0
-        );
-        assert_eq!(of_python("[dependencies]\nostrakon.workspace = true\n"), 1);
-        assert_eq!(
-            of_python("[dependencies]\nostrakon-testkit.workspace = true\n"),
-            1
-        );
-        assert_eq!(
-            objections("lab", "[dependencies]\nostrakon-python.workspace = true\n"),
-            1
-        );
+    fn crates_without_a_row_and_rows_without_a_crate_are_refused() {
+        assert_eq!(findings("crates/utils/Cargo.toml", "[dependencies]\n"), 1);
+        let tree = Tree::of(&[(PAGE, PAGE_TEXT), ("crates/cell/Cargo.toml", "")]);
+        assert_eq!(check(&tree).len(), 3);
     }
 
     #[test]
-    fn an_unknown_crate_is_refused() {
-        assert_eq!(objections("utils", "[dependencies]\n"), 1);
+    fn the_outer_libraries_must_be_named() {
+        let without = PAGE_TEXT.split("\n\nOuter").next().unwrap_or_default();
+        let tree = Tree::of(&[(PAGE, without)]);
+        let missing = check(&tree);
+        assert!(
+            missing
+                .iter()
+                .any(|found| found.what.contains("outer libraries"))
+        );
     }
 }

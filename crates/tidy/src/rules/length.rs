@@ -7,7 +7,7 @@ use crate::tree::Tree;
 /// The most lines a file may have.
 pub const LIMIT: usize = 800;
 
-/// Objects to a file that is too long.
+/// Reports a file that is too long.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let sources = Sources::of(tree);
@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 path,
                 0,
                 format!("{lines} lines without tests, more than {LIMIT}"),
-                "find the two things this file does and give each a file of its own",
+                "find the two things this file does and put each into its own file",
             ));
         }
     }
@@ -37,7 +37,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 mod tests {
     use super::*;
 
-    fn objections(product: usize, tests: usize) -> usize {
+    fn findings_of(product: usize, tests: usize) -> usize {
         let text = format!(
             "{}#[cfg(test)]\nmod tests {{\n{}}}\n",
             "const A: u8 = 1;\n".repeat(product),
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_long_file_is_refused_and_tests_do_not_count() {
-        assert_eq!(objections(LIMIT, 900), 0);
-        assert_eq!(objections(LIMIT + 1, 0), 1);
+        assert_eq!(findings_of(LIMIT, 900), 0);
+        assert_eq!(findings_of(LIMIT + 1, 0), 1);
     }
 }

@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::finding::Finding;
 use crate::tree::{Tree, folder_of, join};
 
-/// Objects to a link within the repository that leads nowhere.
+/// Reports a link within the repository whose target does not exist.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -40,8 +40,8 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(
                     path,
                     line,
-                    format!("the link `{dest_url}` leads nowhere"),
-                    "correct the path (it is relative to this page) or take the link out",
+                    format!("the link `{dest_url}` has no target"),
+                    "correct the path (it is relative to this page) or remove the link",
                 ));
                 continue;
             };
@@ -102,7 +102,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 mod tests {
     use super::*;
 
-    fn objections(link: &str) -> usize {
+    fn findings_of(link: &str) -> usize {
         let page = format!("# Top\n\nSee [it]({link}).\n");
         let tree = Tree::of(&[
             ("docs/guide/start.md", &page),
@@ -121,14 +121,14 @@ mod tests {
             "../guide",
             "https://example.org/x#y",
         ] {
-            assert_eq!(objections(link), 0, "{link}");
+            assert_eq!(findings_of(link), 0, "{link}");
         }
     }
 
     #[test]
     fn links_to_what_does_not_exist_are_refused() {
         for link in ["other.md", "../other.md#that", "#bottom", "../../../x.md"] {
-            assert_eq!(objections(link), 1, "{link}");
+            assert_eq!(findings_of(link), 1, "{link}");
         }
     }
 }

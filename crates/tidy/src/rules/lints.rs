@@ -1,4 +1,4 @@
-//! Every crate takes the workspace's lints, `cell` and `store` switch on the bans of `clippy.toml`, and
+//! Every crate inherits the workspace's lints, `cell` and `store` switch on the bans of `clippy.toml`, and
 //! every `format.rs` denies unchecked indexing.
 
 use crate::finding::Finding;
@@ -6,7 +6,7 @@ use crate::pages::is_format;
 use crate::rust::Outline;
 use crate::tree::Tree;
 
-/// Objects to a crate without the lints and to a format module that may index unchecked.
+/// Reports a crate without the lints and a format module that may index unchecked.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -26,7 +26,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(
                 path,
                 0,
-                "the crate does not take the workspace's lints",
+                "the crate does not inherit the workspace's lints",
                 "add `[lints]` with `workspace = true`",
             ));
         }
@@ -35,7 +35,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 findings.push(Finding::new(
                     path,
                     0,
-                    format!("the crate has a `{key}` of its own"),
+                    format!("the crate sets its own `{key}`"),
                     format!("write `{key}.workspace = true`"),
                 ));
             }
@@ -68,7 +68,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                     0,
                     format!("the crate does not switch on `{lint}`"),
                     "write `#![warn(clippy::disallowed_methods, clippy::disallowed_types)]` below \
-                     the page: this crate promised to keep disk, clock and dice in their rooms",
+                     the module comment: disk, clock and random numbers are used in one module each",
                 ));
             }
         }
@@ -98,46 +98,46 @@ mod tests {
 
     #[test]
     fn a_crate_that_does_not_inherit_is_refused() {
-        let objections = |text: &str| check(&Tree::of(&[("crates/a/Cargo.toml", text)])).len();
-        assert_eq!(objections(GOOD), 0);
+        let findings_of = |text: &str| check(&Tree::of(&[("crates/a/Cargo.toml", text)])).len();
+        assert_eq!(findings_of(GOOD), 0);
         assert_eq!(
-            objections(&GOOD.replace("[lints]\nworkspace = true", "")),
+            findings_of(&GOOD.replace("[lints]\nworkspace = true", "")),
             1
         );
         assert_eq!(
-            objections(&GOOD.replace("edition.workspace = true", "edition = \"2021\"")),
+            findings_of(&GOOD.replace("edition.workspace = true", "edition = \"2021\"")),
             1
         );
     }
 
     #[test]
     fn a_format_module_that_may_index_is_refused() {
-        let objections =
+        let findings_of =
             |text: &str| check(&Tree::of(&[("crates/a/src/wal/format.rs", text)])).len();
         assert_eq!(
-            objections("//! Log.\n#![deny(clippy::indexing_slicing)]\n"),
+            findings_of("//! Log.\n#![deny(clippy::indexing_slicing)]\n"),
             0
         );
         assert_eq!(
-            objections("#![deny(clippy::unwrap_used, clippy::indexing_slicing)]\n"),
+            findings_of("#![deny(clippy::unwrap_used, clippy::indexing_slicing)]\n"),
             0
         );
-        assert_eq!(objections("//! Log.\n"), 1);
-        assert_eq!(objections("#![allow(clippy::indexing_slicing)]\n"), 1);
+        assert_eq!(findings_of("//! Log.\n"), 1);
+        assert_eq!(findings_of("#![allow(clippy::indexing_slicing)]\n"), 1);
         assert_eq!(
-            objections("#[deny(clippy::indexing_slicing)]\nfn f() {}\n"),
+            findings_of("#[deny(clippy::indexing_slicing)]\nfn f() {}\n"),
             1
         );
     }
 
     #[test]
-    fn a_crate_that_forgets_the_bans_is_refused() {
-        let objections = |text: &str| check(&Tree::of(&[("crates/cell/src/lib.rs", text)])).len();
+    fn a_crate_without_the_bans_is_refused() {
+        let findings_of = |text: &str| check(&Tree::of(&[("crates/cell/src/lib.rs", text)])).len();
         assert_eq!(
-            objections("#![warn(clippy::disallowed_methods, clippy::disallowed_types)]"),
+            findings_of("#![warn(clippy::disallowed_methods, clippy::disallowed_types)]"),
             0
         );
-        assert_eq!(objections("#![warn(clippy::disallowed_methods)]"), 1);
-        assert_eq!(objections("//! Page.\n"), 2);
+        assert_eq!(findings_of("#![warn(clippy::disallowed_methods)]"), 1);
+        assert_eq!(findings_of("//! Page.\n"), 2);
     }
 }

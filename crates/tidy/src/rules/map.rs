@@ -1,20 +1,14 @@
-//! ARCHITECTURE.md is the map: every crate and every room of the store and of the Python package
-//! stands on it, and nothing stands on it that is not built.
+//! ARCHITECTURE.md is the map: it has every crate and every module of the store and of the Python
+//! package, and nothing that does not exist.
 
+use std::collections::BTreeSet;
+
+use crate::architecture::{Architecture, MODULE_TABLES, PAGE};
 use crate::finding::Finding;
 use crate::tree::Tree;
 
-const MAP: &str = "ARCHITECTURE.md";
-
-/// Folders whose rooms are all on the map, each with the head of the table that lists them.
-const MAPPED: &[(&str, &str)] = &[
-    ("crates/store/src/", "| floor | room | "),
-    ("python/src/", "| floor | room of `src/` | "),
-    ("python/ostrakon/", "| room of `ostrakon/` | "),
-];
-
-/// What a folder has beside its rooms.
-const NO_ROOMS: &[&str] = &[
+/// Files that are not modules of their own.
+const NOT_MODULES: &[&str] = &[
     "lib.rs",
     "tests.rs",
     "__init__.py",
@@ -22,14 +16,15 @@ const NO_ROOMS: &[&str] = &[
     "py.typed",
 ];
 
-/// Objects to a crate or room the map leaves out, and to a heading about one that is not there.
+/// Reports a crate or module that the page leaves out, and a heading or row about one that does not
+/// exist.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
-    let Some(map) = tree.text(MAP) else {
-        return vec![Finding::new(MAP, 0, "there is no map", "write it")];
+    let Some(page) = tree.text(PAGE) else {
+        return vec![Finding::new(PAGE, 0, "the page is missing", "write it")];
     };
     let mut findings = Vec::new();
-    let headings: Vec<(usize, &str)> = map
+    let headings: Vec<(usize, &str)> = page
         .lines()
         .enumerate()
         .filter(|(_, line)| line.starts_with('#'))
@@ -40,27 +35,35 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     for name in named {
         if !headings.iter().any(|(_, heading)| heading.contains(&name)) {
             findings.push(Finding::new(
-                MAP,
+                PAGE,
                 0,
                 format!("no heading is about {name}"),
-                "add one that names the crate and the question it answers",
+                "add one that names the crate and says what it does",
             ));
         }
     }
-    for (folder, head) in MAPPED {
-        let inside = tree.paths().filter_map(|path| path.strip_prefix(folder));
-        let mut rooms: Vec<String> = inside.filter_map(room_name).collect();
-        rooms.dedup();
-        let table = table_below(map, head);
-        for room in rooms {
-            if !table.contains(&format!("`{room}`")) {
-                findings.push(Finding::new(
-                    MAP,
-                    0,
-                    format!("the room `{room}` of {folder} is not on the map"),
-                    format!("add it to the table that begins with `{head}`"),
-                ));
-            }
+    let architecture = Architecture::of(tree);
+    for (folder, head) in MODULE_TABLES {
+        let prefix = format!("{folder}/");
+        let inside = tree.paths().filter_map(|path| path.strip_prefix(&prefix));
+        let there: BTreeSet<String> = inside.filter_map(module_name).collect();
+        let rows = architecture.modules_in(folder);
+        let listed: BTreeSet<String> = rows.iter().map(|row| row.name.clone()).collect();
+        for name in there.difference(&listed) {
+            findings.push(Finding::new(
+                PAGE,
+                0,
+                format!("the module `{name}` of {folder}/ is not on the map"),
+                format!("add it to the table `{head}`"),
+            ));
+        }
+        for name in listed.difference(&there) {
+            findings.push(Finding::new(
+                PAGE,
+                0,
+                format!("the table of {folder}/ has `{name}`, which does not exist"),
+                "remove it; a module is on the map as long as it exists",
+            ));
         }
     }
     for (index, heading) in headings {
@@ -70,68 +73,64 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             && !tree.has_file(name)
         {
             findings.push(Finding::new(
-                MAP,
+                PAGE,
                 index + 1,
                 format!("`{name}` does not exist"),
-                "a room is on the map from the day it is built until the day it goes",
+                "remove it; a crate is on the map as long as it exists",
             ));
         }
     }
     findings
 }
 
-/// How the map names the room that the path, inside its folder, belongs to: `wal/` or `clock.rs`.
-fn room_name(path: &str) -> Option<String> {
+/// How the map names the module that the path, inside its folder, belongs to: `wal/` or `clock.rs`.
+fn module_name(path: &str) -> Option<String> {
     match path.split_once('/') {
         Some((folder, _)) => Some(format!("{folder}/")),
-        None => (!NO_ROOMS.contains(&path)).then(|| path.to_owned()),
+        None => (!NOT_MODULES.contains(&path)).then(|| path.to_owned()),
     }
-}
-
-/// The table with this head, or nothing.
-fn table_below<'a>(map: &'a str, head: &str) -> &'a str {
-    let from = map.find(head).and_then(|at| map.get(at..));
-    from.and_then(|text| text.split("\n\n").next())
-        .unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STORE_ROOMS: &str = "| floor | room | question it answers |\n| 1 | `wal/` | |\n";
+    const MODULES: &str = "| layer | module | purpose |\n|---|---|---|\n| 1 | `wal/` | |\n";
 
-    fn objections(map: &str) -> usize {
+    fn findings(page: &str) -> usize {
         let files = [
             ("crates/store/src/lib.rs", ""),
             ("crates/store/src/wal/mod.rs", ""),
-            (MAP, map),
+            (PAGE, page),
         ];
         check(&Tree::of(&files)).len()
     }
 
     #[test]
-    fn a_full_map_passes_and_holes_are_refused() {
-        let heading = "## `crates/store`: where?\n";
-        assert_eq!(objections(&format!("{heading}{STORE_ROOMS}")), 0);
-        assert_eq!(objections(heading), 1);
-        assert_eq!(objections(STORE_ROOMS), 1);
-        // Named, but somewhere else.
-        assert_eq!(objections(&format!("{heading}`wal/`\n")), 1);
-        let more = format!("{heading}{STORE_ROOMS}\n## `crates/sql`: y\n");
-        assert_eq!(objections(&more), 1);
+    fn a_full_map_passes_and_gaps_are_refused() {
+        let heading = "## `crates/store`: the store\n";
+        assert_eq!(findings(&format!("{heading}{MODULES}")), 0);
+        assert_eq!(findings(heading), 1);
+        assert_eq!(findings(MODULES), 1);
+        // Named, but not in the table.
+        assert_eq!(findings(&format!("{heading}`wal/`\n")), 1);
+        let more = format!("{heading}{MODULES}\n## `crates/sql`: y\n");
+        assert_eq!(findings(&more), 1);
+        let more = format!("{heading}{MODULES}| 2 | `tablet/` | |\n");
+        assert_eq!(findings(&more), 1);
     }
 
     #[test]
-    fn rooms_of_one_name_in_two_folders_are_told_apart() {
-        let map = "## `python/`: how?\n\n| floor | room of `src/` | question |\n| 1 | `assoc/` | |\n\n\
-                   | room of `ostrakon/` | question |\n| `graph.py` | |\n";
+    fn modules_of_one_name_in_two_folders_are_told_apart() {
+        let page = "## `python/`: the package\n\n| layer | module of `src/` | purpose |\n\
+                    |---|---|---|\n| 1 | `assoc/` | |\n\n\
+                    | module of `ostrakon/` | purpose |\n|---|---|\n| `graph.py` | |\n";
         let files = [
             ("python/src/lib.rs", ""),
             ("python/src/assoc/mod.rs", ""),
             ("python/ostrakon/__init__.py", ""),
             ("python/ostrakon/graph.py", ""),
-            (MAP, map),
+            (PAGE, page),
         ];
         assert_eq!(check(&Tree::of(&files)), []);
         let more = [&files[..], &[("python/ostrakon/assoc/core.py", "")]].concat();

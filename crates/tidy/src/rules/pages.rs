@@ -1,11 +1,11 @@
 //! Every `format.rs` has a page in `docs/format/` that carries the hash of the module, so that
-//! neither can move without somebody looking at the other.
+//! neither changes without a look at the other.
 
 use crate::finding::Finding;
 use crate::pages::{HASH_MARK, hash, is_format, page_source, pages};
 use crate::tree::Tree;
 
-/// Objects to a module without a page, and to a page whose module is gone or has changed.
+/// Reports a module without a page, and a page whose module is missing or has changed.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -61,7 +61,7 @@ mod tests {
 
     const MODULE: &str = "crates/store/src/wal/format.rs";
 
-    fn objections(page: &str) -> usize {
+    fn findings_of(page: &str) -> usize {
         check(&Tree::of(&[(MODULE, "abc"), ("docs/format/wal.md", page)])).len()
     }
 
@@ -69,16 +69,16 @@ mod tests {
     fn a_page_with_the_right_hash_passes_and_any_other_fails() {
         let head = format!("# Log\nSource: `{MODULE}`\n");
         assert_eq!(
-            objections(&format!("{head}{HASH_MARK}{}\n", hash(b"abc"))),
+            findings_of(&format!("{head}{HASH_MARK}{}\n", hash(b"abc"))),
             0
         );
         assert_eq!(
-            objections(&format!("{head}{HASH_MARK}{}\n", hash(b"abd"))),
+            findings_of(&format!("{head}{HASH_MARK}{}\n", hash(b"abd"))),
             1
         );
-        assert_eq!(objections(&head), 1);
+        assert_eq!(findings_of(&head), 1);
         assert_eq!(
-            objections("# Log\nText.\n"),
+            findings_of("# Log\nText.\n"),
             2,
             "bad head, and the module has no page"
         );

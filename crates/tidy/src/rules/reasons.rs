@@ -7,7 +7,7 @@ use crate::rust::Attribute;
 use crate::sources::Sources;
 use crate::tree::Tree;
 
-/// Objects to `allow` and `expect` without a reason, and to `ignore` without one.
+/// Reports `allow`, `expect` and `ignore` without a reason.
 #[must_use]
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let sources = Sources::of(tree);
@@ -22,7 +22,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                     if name == "ignore" {
                         "write `#[ignore = \"why, and how to run it\"]`"
                     } else {
-                        "add `reason = \"…\"`; prefer `expect`, which objects once it is stale"
+                        "add `reason = \"…\"`; prefer `expect`, which warns once it is stale"
                     },
                 ));
             }
@@ -67,7 +67,7 @@ fn lacks_reason(tokens: &[TokenTree]) -> bool {
 mod tests {
     use super::*;
 
-    fn objections(text: &str) -> usize {
+    fn findings_of(text: &str) -> usize {
         check(&Tree::of(&[("a/Cargo.toml", ""), ("a/src/lib.rs", text)])).len()
     }
 
@@ -81,7 +81,7 @@ mod tests {
             "#[cfg_attr(test, allow(dead_code))] fn f() {}",
             "#[test] #[ignore] fn f() {}",
         ] {
-            assert_eq!(objections(text), 1, "{text}");
+            assert_eq!(findings_of(text), 1, "{text}");
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
             "#[test] #[ignore = \"slow\"] fn f() {}",
             "fn allow(x: u8) {} #[must_use] fn expect() {}",
         ] {
-            assert_eq!(objections(text), 0, "{text}");
+            assert_eq!(findings_of(text), 0, "{text}");
         }
     }
 }
