@@ -75,3 +75,8 @@ fn the_map_is_complete() {
 fn formats_are_fuzzed() {
     hold(rules::fuzzed::check);
 }
+
+#[test]
+fn pages_and_help_use_standard_terms() {
+    hold(rules::language::check);
+}
