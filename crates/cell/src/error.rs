@@ -6,6 +6,9 @@
 use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
+use std::sync::Arc;
+
+use crate::visibility::{AuthorizationsError, VisibilityError};
 
 /// Result of every operation of the source contract.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -159,13 +162,15 @@ impl ErrorKind {
 /// assert_eq!(error.kind(), ErrorKind::TableNotFound);
 /// assert_eq!(error.to_string(), "no such table; `table list` shows those there are (table: grahp)");
 /// ```
+#[derive(Clone)]
 pub struct Error(Box<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: Cow<'static, str>,
     context: Vec<(&'static str, String)>,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
@@ -214,7 +219,7 @@ impl Error {
     /// Chains the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        self.0.source = Some(source.into().into());
         self
     }
 
@@ -236,21 +241,10 @@ impl Error {
         &self.0.context
     }
 
-    /// A copy for a second receiver (a failed group commit answers many writers): kind, message
-    /// and context are kept, the cause becomes text.
+    /// A copy for a second receiver: a failed group commit answers many writers.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let source = self
-            .0
-            .source
-            .as_ref()
-            .map(|source| source.to_string().into());
-        Self(Box::new(Inner {
-            kind: self.0.kind,
-            message: self.0.message.clone(),
-            context: self.0.context.clone(),
-            source,
-        }))
+        self.clone()
     }
 }
 
@@ -286,5 +280,51 @@ impl StdError for Error {
             .source
             .as_ref()
             .map(|source| &**source as &(dyn StdError + 'static))
+    }
+}
+
+impl From<VisibilityError> for Error {
+    fn from(error: VisibilityError) -> Self {
+        Self::invalid("not a valid visibility expression").with_source(error)
+    }
+}
+
+impl From<AuthorizationsError> for Error {
+    fn from(error: AuthorizationsError) -> Self {
+        Self::invalid("not valid authorizations").with_source(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Authorizations, VisibilityExpression};
+
+    #[test]
+    fn a_clone_has_kind_context_and_the_same_cause() {
+        let cause = std::io::Error::other("disk");
+        let error = Error::new(ErrorKind::Io, "failed")
+            .with("file", "a")
+            .with_source(cause);
+        let copy = error.clone();
+        assert_eq!(copy.kind(), ErrorKind::Io);
+        assert_eq!(copy.to_string(), "failed (file: a)");
+        let cause = StdError::source(&copy).expect("kept");
+        assert!(cause.downcast_ref::<std::io::Error>().is_some());
+    }
+
+    #[test]
+    fn errors_of_labels_and_authorizations_convert() {
+        fn label() -> Result<VisibilityExpression> {
+            Ok(VisibilityExpression::parse("a&")?)
+        }
+        fn held() -> Result<Authorizations> {
+            Ok(Authorizations::parse("a,,b")?)
+        }
+        for error in [label().map(drop), held().map(drop)] {
+            let error = error.expect_err("malformed");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(StdError::source(&error).is_some());
+        }
     }
 }

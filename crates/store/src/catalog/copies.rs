@@ -211,7 +211,7 @@ impl<'a> Copies<'a> {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Err(error)),
             found => found,
         };
-        let look = || Ok((of(&self.first)?, of(&self.mirror)?));
+        let look = || StoreResult::Ok((of(&self.first)?, of(&self.mirror)?));
         let (first, mirror) = pair.map_or_else(look, |pair| pair.at_rest(look))?;
         let is_open = pair.is_some();
         let mut problems = Vec::new();
