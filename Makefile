@@ -49,7 +49,7 @@ conformance: ## random scripts on a real Accumulo and here, answers compared (AR
 faults: ## harmed files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
 	@scripts/setup
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: rot:: trouble::
-	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon --test cli -- kills::
+	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
 
 test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
 	@scripts/setup python

@@ -214,7 +214,7 @@ fn a_missing_file_or_table_is_named() {
 }
 
 #[test]
-#[ignore = "needs real data: OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon -- --ignored"]
+#[ignore = "needs real data: OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon-cli -- --ignored"]
 fn flight_routes_become_a_graph() {
     let folder = Folder::new();
     let file = real_data("openflights-routes.dat").display().to_string();
@@ -254,7 +254,7 @@ fn flight_routes_become_a_graph() {
 }
 
 #[test]
-#[ignore = "needs real data: OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon -- --ignored"]
+#[ignore = "needs real data: OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon-cli -- --ignored"]
 fn a_web_log_and_zeek_logs_are_imported_without_a_reject() {
     let folder = Folder::new();
     for (file, more) in [

@@ -136,7 +136,7 @@ pub(crate) fn finish(mut command: Command, input: &[u8]) -> Ran {
 }
 
 /// A file of real data, which is not in the repository: tests of it run only when asked, by
-/// `OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon -- --ignored`.
+/// `OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon-cli -- --ignored`.
 pub(crate) fn real_data(file: &str) -> PathBuf {
     let folder = std::env::var_os("OSTRAKON_TEST_DATA").expect("OSTRAKON_TEST_DATA names a folder");
     let path = Path::new(&folder).join(file);

@@ -1,0 +1,103 @@
+//! Runs every example in an empty directory of its own, and compares what it prints with what its first lines say it
+//! prints. Without the test harness, so that an example can have a working directory and its output be read.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::print_stdout, reason = "it stands in for the test harness")]
+
+use std::process::Command;
+
+#[path = "../examples/custom_iterator.rs"]
+mod custom_iterator;
+#[path = "../examples/first_table.rs"]
+mod first_table;
+#[path = "../examples/graph.rs"]
+mod graph;
+#[path = "../examples/labels.rs"]
+mod labels;
+#[path = "../examples/lock.rs"]
+mod lock;
+#[path = "../examples/time_series.rs"]
+mod time_series;
+
+type Main = fn() -> ostrakon::Result<()>;
+
+const EXAMPLES: &[(&str, Main)] = &[
+    ("custom_iterator", custom_iterator::main),
+    ("first_table", first_table::main),
+    ("graph", graph::main),
+    ("labels", labels::main),
+    ("lock", lock::main),
+    ("time_series", time_series::main),
+];
+
+/// With this in the environment the program is the example of that name.
+const RUN: &str = "OSTRAKON_RUN_EXAMPLE";
+
+fn main() {
+    if let Ok(name) = std::env::var(RUN) {
+        let example = EXAMPLES.iter().find(|(known, _)| *known == name).unwrap();
+        return (example.1)().unwrap();
+    }
+    for (name, _) in EXAMPLES {
+        prints_what_it_says(name);
+        println!("example {name} ... ok");
+    }
+    all_are_listed();
+    the_readme_shows_the_first();
+}
+
+fn prints_what_it_says(name: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .env(RUN, name)
+        .current_dir(directory.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {error}");
+    let source = source(name);
+    let said: Vec<&str> = source
+        .lines()
+        .skip_while(|line| *line != "//! ```text")
+        .skip(1)
+        .map_while(|line| line.strip_prefix("//! "))
+        .take_while(|line| *line != "```")
+        .collect();
+    assert!(!said.is_empty(), "{name} does not say what it prints");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        said.join("\n") + "\n",
+        "{name}"
+    );
+}
+
+fn all_are_listed() {
+    let folder = format!("{}/examples", env!("CARGO_MANIFEST_DIR"));
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let listed = EXAMPLES
+            .iter()
+            .any(|(known, _)| name == format!("{known}.rs"));
+        assert!(listed, "{name} is not run: add it to EXAMPLES");
+    }
+}
+
+/// The Rust program of the README and of the crate's own is the first example, without its head.
+fn the_readme_shows_the_first() {
+    let source = source("first_table");
+    let program = source.split_once("an example prints\")]\n\n").unwrap().1;
+    let program = program.replace("#[rustfmt::skip] // As the README prints it.\n", "");
+    let program = program.replace("pub(crate) fn main", "fn main");
+    for page in ["../../README.md", "README.md"] {
+        let text =
+            std::fs::read_to_string(format!("{}/{page}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let printed = text.split("```rust\n").nth(1).unwrap();
+        let printed = printed.split("```").next().unwrap();
+        assert_eq!(printed, program, "{page} shows another program");
+    }
+}
+
+fn source(name: &str) -> String {
+    let path = format!("{}/examples/{name}.rs", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
