@@ -28,8 +28,8 @@ demo: ## build, ingest millions of entries, walk, verify, kill -9, write a repor
 	@scripts/setup demo
 	@scripts/demo
 
-test: ## everything a change must pass: format, lints, tests, benchmarks run tiny, documentation, Python
-	@scripts/setup python
+test: ## everything a change must pass: format, lints, tests (a real Accumulo too), benchmarks run tiny, documentation, Python
+	@scripts/setup test
 	$(CARGO) fmt --check
 	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) clippy -p ostrakon-python -- -D warnings

@@ -1,7 +1,8 @@
 //! Bytes as words of a script.
 //!
-//! Printable ASCII stands for itself, `\xHH` for any byte, `\e` for the empty string. Words that are written
-//! never contain a space, a comma, an equals sign or a backslash of the data.
+//! Printable ASCII stands for itself, `\xHH` for any byte, `\e` for the empty string; `\*N;` repeats the byte
+//! before it N times more. Words that are written never contain a space, a comma, an equals sign or a backslash of
+//! the data.
 
 use std::fmt::Write as _;
 
@@ -16,7 +17,15 @@ pub(super) fn parse(word: &str) -> Result<Vec<u8>, String> {
                 tail
             }
             (b'\\', [b'e', tail @ ..]) => tail,
-            (b'\\', _) => return Err(format!("a backslash is followed by xHH or e: {word}")),
+            (b'\\', [b'*', tail @ ..]) => {
+                let (count, tail) = count(tail, word)?;
+                let last = *bytes
+                    .last()
+                    .ok_or_else(|| format!("no byte to repeat: {word}"))?;
+                bytes.resize(bytes.len() + count, last);
+                tail
+            }
+            (b'\\', _) => return Err(format!("a backslash is followed by xHH, e or *N;: {word}")),
             (0x21..=0x7e, _) => {
                 bytes.push(first);
                 tail
@@ -25,6 +34,18 @@ pub(super) fn parse(word: &str) -> Result<Vec<u8>, String> {
         };
     }
     Ok(bytes)
+}
+
+/// The number before a semicolon, and what follows that.
+fn count<'a>(tail: &'a [u8], word: &str) -> Result<(usize, &'a [u8]), String> {
+    let wrong = || format!("\\* takes a number and a semicolon: {word}");
+    let end = tail
+        .iter()
+        .position(|&byte| byte == b';')
+        .ok_or_else(wrong)?;
+    let (digits, tail) = tail.split_at(end);
+    let digits = std::str::from_utf8(digits).map_err(|_| wrong())?;
+    Ok((digits.parse().map_err(|_| wrong())?, &tail[1..]))
 }
 
 fn digit(byte: u8, word: &str) -> Result<u8, String> {

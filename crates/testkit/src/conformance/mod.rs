@@ -6,11 +6,11 @@
 
 mod bytes;
 mod examine;
-mod generate;
+mod namespace;
 mod peer;
 mod player;
 mod profile;
-mod random_scan;
+mod random;
 mod scan;
 mod script;
 mod shorten;
@@ -20,8 +20,8 @@ mod tests;
 mod write;
 
 pub use examine::{Difference, Examination, Played, examine, load};
-pub use generate::generate;
 pub use peer::{Peer, skipped};
 pub use player::{Answer, play};
 pub use profile::Profile;
+pub use random::generate;
 pub use script::{Operation, Script, Words};

@@ -6,13 +6,16 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::player::Answer;
 use super::script::Script;
 
 /// The longest that starting the cluster, or playing one script, may take.
-const PATIENCE: Duration = Duration::from_secs(420);
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The longest that a cluster may take to stop before it is killed; its guard then ends its servers.
+const FAREWELL: Duration = Duration::from_secs(120);
 
 /// The environment variable that leaves the comparison with a real cluster out.
 const SKIP: &str = "OSTRAKON_SKIP_ACCUMULO";
@@ -45,6 +48,11 @@ impl Peer {
     /// Java or Maven is missing, the build fails, or the cluster does not come up; with what to do.
     pub fn start(side_by_side: usize) -> Result<Self, String> {
         let built = build()?;
+        // Servers choose free ports, and another process may take one before they listen.
+        Self::launch(&built, side_by_side).or_else(|_| Self::launch(&built, side_by_side))
+    }
+
+    fn launch(built: &Path, side_by_side: usize) -> Result<Self, String> {
         // Of its own, since others may play at the same time.
         let log = built.join(format!("peer-{}.log", std::process::id()));
         let file = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
@@ -53,8 +61,12 @@ impl Peer {
             // Its servers inherit this: small processes that start soon.
             .env(
                 "JDK_JAVA_OPTIONS",
-                "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+                "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:+PerfDisableSharedMem",
             )
+            .arg(format!(
+                "-Djava.io.tmpdir={}",
+                std::env::temp_dir().display()
+            ))
             .args(["-Xmx192m", "-cp", &path, "ostrakon.peer.Main"])
             .arg(side_by_side.to_string())
             .stdin(Stdio::piped())
@@ -174,9 +186,22 @@ impl Drop for Peer {
     fn drop(&mut self) {
         // The end of its input ends it, and its guard the servers.
         self.input = None;
-        let ended = self.child.wait();
+        let begun = Instant::now();
+        let ended = loop {
+            match self.child.try_wait() {
+                Ok(None) if begun.elapsed() < FAREWELL => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Ok(Some(status)) => break status.success(),
+                _ => {
+                    let _ = self.child.kill();
+                    let _ = self.child.wait();
+                    break false;
+                }
+            }
+        };
         // What is in it tells why a cluster failed, and nothing else.
-        if ended.is_ok_and(|status| status.success()) && !std::thread::panicking() {
+        if ended && !std::thread::panicking() {
             let _ = fs::remove_file(&self.log);
         }
     }
@@ -200,8 +225,10 @@ fn add(answers: &mut Vec<Answer>, line: &str) {
 
 fn advice() -> String {
     format!(
-        "The comparison with a real Accumulo needs Java 17 or newer and Maven 3.6 or newer \
-         (Debian: apt-get install openjdk-17-jdk-headless maven). {SKIP}=1 leaves it out."
+        "The comparison with a real Accumulo needs a JDK, 17 or newer, and Maven 3.6 or newer \
+         (scripts/setup java installs them; Debian: apt-get install openjdk-17-jdk-headless maven), \
+         and once Maven's repository, or a mirror of it that ~/.m2/settings.xml names. \
+         {SKIP}=1 leaves it out."
     )
 }
 

@@ -4,7 +4,7 @@ use ostrakon_cell::{Error, ErrorKind, Source};
 
 use super::profile::Restless;
 use super::script::{Operation, Script};
-use super::{scan, table, write};
+use super::{namespace, scan, table, write};
 
 /// What one operation answered: `ok`, `error CLASS`, or a heading with lines below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let class = match error.kind() {
             ErrorKind::TableNotFound => "NoSuchTable",
+            ErrorKind::NamespaceNotFound => "NoSuchNamespace",
+            ErrorKind::NotEmpty => "NotEmpty",
             ErrorKind::AlreadyExists => "TableExists",
             ErrorKind::Offline => "Offline",
             ErrorKind::InvalidArgument => "InvalidArgument",
@@ -98,6 +100,14 @@ fn perform(source: &dyn Source, operation: &Operation, restless: &Restless) -> O
         "detach" => table::detach(source, operation),
         "groups" => table::groups(source, operation),
         "properties" => table::properties(source, operation),
+        "in-force" => table::in_force(source, operation),
+        "create-namespace" => namespace::create(source, operation),
+        "drop-namespace" => namespace::drop(source, operation),
+        "rename-namespace" => namespace::rename(source, operation),
+        "namespaces" => namespace::list(source),
+        "set-namespace" => namespace::set(source, operation),
+        "unset-namespace" => namespace::unset(source, operation),
+        "namespace-properties" => namespace::properties(source, operation),
         "write" => write::write(source, operation),
         "conditional" => write::conditional(source, operation),
         "scan" => scan::scan(source, operation, true),

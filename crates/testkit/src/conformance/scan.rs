@@ -29,6 +29,11 @@ pub(super) fn scan(source: &dyn Source, operation: &Operation, ordered: bool) ->
             "column" if detail.count() == 1 => columns.push(Column::family(detail.bytes(0)?)),
             "column" => columns.push(Column::new(detail.bytes(0)?, detail.bytes(1)?)),
             "iterator" => options.iterators.push(setting(detail)?),
+            "options" => options
+                .iterator_options
+                .entry(detail.text(0)?)
+                .or_default()
+                .extend(detail.texts()?),
             _ => return Err(detail.unknown("a scan").into()),
         }
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
-use ostrakon_cell::{CloneOptions, CompactOptions, Source, Table, TableOptions, TimeType};
+use ostrakon_cell::{
+    CloneOptions, CompactOptions, Properties, Source, Table, TableOptions, TimeType,
+};
 
 use super::bytes;
 use super::player::{Failure, Outcome, ok};
@@ -205,17 +207,28 @@ pub(super) fn groups(source: &dyn Source, operation: &Operation) -> Outcome {
     Ok(ok())
 }
 
-/// Those whose names begin with a prefix.
+/// What is set for the table itself.
 pub(super) fn properties(source: &dyn Source, operation: &Operation) -> Outcome {
-    let wanted = operation.head.text(1)?;
+    let own = named(source, operation)?.own_properties()?.properties;
+    Ok(shown(own, &operation.head.text(1)?))
+}
+
+/// What is in force for the table, inherited properties included.
+pub(super) fn in_force(source: &dyn Source, operation: &Operation) -> Outcome {
+    let all = named(source, operation)?.properties()?;
+    Ok(shown(all, &operation.head.text(1)?))
+}
+
+/// Those whose names begin with a prefix.
+pub(super) fn shown(properties: Properties, wanted: &str) -> Vec<String> {
     let mut lines = vec!["properties".to_owned()];
-    for (name, value) in named(source, operation)?.properties()? {
-        if name.starts_with(&wanted) {
+    for (name, value) in properties {
+        if name.starts_with(wanted) {
             let [name, value] = [name, value].map(|text| bytes::show(text.as_bytes()));
             lines.push(format!("{name} {value}"));
         }
     }
-    Ok(lines)
+    lines
 }
 
 /// The properties of `NAME PRIORITY CLASS SCOPES option=value …`.

@@ -10,7 +10,10 @@ fn bytes_come_back_from_their_words() {
         assert!(!word.contains([' ', ',', '=']), "{word}");
         assert_eq!(bytes::parse(&word).as_deref(), Ok(bytes), "{word}");
     }
-    for wrong in ["\\", "\\x1", "\\xg0", "\\n", "\u{e9}"] {
+    assert_eq!(bytes::parse("ab\\*2;c").as_deref(), Ok(&b"abbbc"[..]));
+    for wrong in [
+        "\\", "\\x1", "\\xg0", "\\n", "\u{e9}", "\\*2;", "a\\*2", "a\\*x;",
+    ] {
         assert!(bytes::parse(wrong).is_err(), "{wrong}");
     }
 }

@@ -5,7 +5,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * Bytes as words of a script: printable ASCII stands for itself, {@code \xHH} for any byte, and {@code \e} for
- * the empty string. Words that are written never contain a space, a comma or an equals sign.
+ * the empty string; {@code \*N;} repeats the byte before it N times more. Words that are written never contain
+ * a space, a comma or an equals sign.
  */
 final class Bytes {
   private Bytes() {}
@@ -28,8 +29,15 @@ final class Bytes {
         at += 3;
       } else if (word.startsWith("\\e", at)) {
         at++;
+      } else if (word.startsWith("\\*", at) && word.indexOf(';', at) > 0 && bytes.size() > 0) {
+        int end = word.indexOf(';', at);
+        byte last = bytes.toByteArray()[bytes.size() - 1];
+        for (int times = Integer.parseInt(word.substring(at + 2, end)); times > 0; times--) {
+          bytes.write(last);
+        }
+        at = end;
       } else {
-        throw new ScriptException("a backslash is followed by xHH or e: " + word);
+        throw new ScriptException("a backslash is followed by xHH, e or *N;: " + word);
       }
     }
     return bytes.toByteArray();

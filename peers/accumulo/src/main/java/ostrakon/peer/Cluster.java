@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 
 import org.apache.accumulo.core.client.AccumuloClient;
@@ -39,7 +40,12 @@ final class Cluster implements AutoCloseable {
   static Cluster start() throws Exception {
     Path directory = Files.createTempDirectory("ostrakon-accumulo-");
     var guard = new Guard(directory);
-    var config = new MiniAccumuloConfigImpl(directory.toFile(), PASSWORD);
+    // Here and in the servers: what they unpack and cache goes with the directory, too.
+    String scratch = Files.createDirectory(directory.resolve("tmp")).toString();
+    System.setProperty("java.io.tmpdir", scratch);
+    Path home = Files.createDirectory(directory.resolve("cluster"));
+    var config = new MiniAccumuloConfigImpl(home.toFile(), PASSWORD);
+    config.setSystemProperties(Map.of("java.io.tmpdir", scratch));
     config.setNumTservers(1);
     // A machine that compiles meanwhile is slow; the default is 20 seconds.
     config.setZooKeeperStartupTime(400_000);

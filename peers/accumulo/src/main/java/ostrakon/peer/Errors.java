@@ -1,6 +1,9 @@
 package ostrakon.peer;
 
 import org.apache.accumulo.core.client.AccumuloSecurityException;
+import org.apache.accumulo.core.client.NamespaceExistsException;
+import org.apache.accumulo.core.client.NamespaceNotEmptyException;
+import org.apache.accumulo.core.client.NamespaceNotFoundException;
 import org.apache.accumulo.core.client.TableDeletedException;
 import org.apache.accumulo.core.client.TableExistsException;
 import org.apache.accumulo.core.client.TableNotFoundException;
@@ -15,6 +18,15 @@ final class Errors {
     for (Throwable one = failure; one != null; one = one.getCause()) {
       if (one instanceof TableNotFoundException || one instanceof TableDeletedException) {
         return "NoSuchTable";
+      }
+      if (one instanceof NamespaceNotFoundException) {
+        return "NoSuchNamespace";
+      }
+      if (one instanceof NamespaceExistsException) {
+        return "NamespaceExists";
+      }
+      if (one instanceof NamespaceNotEmptyException) {
+        return "NotEmpty";
       }
       if (one instanceof TableExistsException) {
         return "TableExists";

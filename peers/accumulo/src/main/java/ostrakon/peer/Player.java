@@ -24,10 +24,12 @@ final class Player implements AutoCloseable {
 
   private final Map<String, Play> verbs;
   private final Tables tables;
+  private final Namespaces namespaces;
   private final ExecutorService worker = Executors.newSingleThreadExecutor();
 
   Player(AccumuloClient client, String prefix) {
     tables = new Tables(client, prefix);
+    namespaces = new Namespaces(client, prefix);
     var properties = new TableProperties(client, prefix);
     var writes = new Writes(client, prefix);
     var scans = new Scans(client, prefix);
@@ -42,6 +44,10 @@ final class Player implements AutoCloseable {
         Map.entry("unset", properties::unset), Map.entry("attach", properties::attach),
         Map.entry("detach", properties::detach), Map.entry("groups", properties::groups),
         Map.entry("properties", properties::show), Map.entry("write", writes::write),
+        Map.entry("in-force", properties::inForce), Map.entry("create-namespace", namespaces::create),
+        Map.entry("drop-namespace", namespaces::drop), Map.entry("rename-namespace", namespaces::rename),
+        Map.entry("namespaces", namespaces::list), Map.entry("set-namespace", namespaces::set),
+        Map.entry("unset-namespace", namespaces::unset), Map.entry("namespace-properties", namespaces::show),
         Map.entry("conditional", writes::conditional), Map.entry("scan", scans::scan),
         Map.entry("batch-scan", scans::batchScan));
   }
@@ -73,5 +79,10 @@ final class Player implements AutoCloseable {
   public void close() {
     worker.shutdownNow();
     tables.dropAll();
+    try {
+      namespaces.dropAll();
+    } catch (Exception left) {
+      System.err.println("a namespace was left behind: " + left);
+    }
   }
 }

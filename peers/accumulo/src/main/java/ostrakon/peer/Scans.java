@@ -82,6 +82,8 @@ final class Scans {
           }
         }
         case "iterator" -> scanner.addScanIterator(TableProperties.setting(detail));
+        case "options" -> detail.texts()
+            .forEach((option, value) -> scanner.updateScanIteratorOption(detail.text(0), option, value));
         default -> throw new ScriptException("line " + detail.line + ": a scan has no " + detail.verb);
       }
     }

@@ -70,10 +70,18 @@ final class TableProperties {
 
   /** Those of the table itself whose names begin with a prefix. */
   List<String> show(Operation operation) throws Exception {
-    String wanted = operation.head().text(1);
+    return shown(operations.getTableProperties(name(operation)), operation.head().text(1));
+  }
+
+  /** Those in force for the table, inherited ones included, whose names begin with a prefix. */
+  List<String> inForce(Operation operation) throws Exception {
+    return shown(operations.getConfiguration(name(operation)), operation.head().text(1));
+  }
+
+  static List<String> shown(Map<String, String> properties, String wanted) {
     var answer = new ArrayList<String>();
     answer.add("properties");
-    new TreeMap<>(operations.getTableProperties(name(operation))).forEach((property, value) -> {
+    new TreeMap<>(properties).forEach((property, value) -> {
       if (property.startsWith(wanted)) {
         answer.add(Bytes.show(property) + " " + Bytes.show(value));
       }
