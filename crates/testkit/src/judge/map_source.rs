@@ -1,5 +1,6 @@
 //! The judge as a source of tables.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use ostrakon_cell::{
 };
 use parking_lot::Mutex;
 
+use super::coverage::Coverage;
 use super::map_table::MapTable;
 use super::plain_constraints;
 use super::plain_iterators::plain_registry;
@@ -86,6 +88,12 @@ impl MapSource {
         self.state.lock().now_millis = millis;
     }
 
+    /// What came up in writes and imports.
+    #[must_use]
+    pub fn coverage(&self) -> Coverage {
+        self.state.lock().coverage.clone()
+    }
+
     /// What the clock shows.
     #[must_use]
     pub fn now_millis(&self) -> i64 {
@@ -122,14 +130,16 @@ impl MapSource {
     pub fn stamp_only(&self, table: &str, batch: &MutationBatch) {
         let mut state = self.state.lock();
         let (now, observed) = (state.now_millis, state.given.pop_front());
+        let Ok(table) = state.named(table) else {
+            return;
+        };
+        let batch = plain_constraints::screen(&table.set, batch, None).kept;
         let is_set_here = batch
             .updates()
             .any(|(_, update)| update.timestamp.is_none());
-        if let Ok(table) = state.named(table)
-            && is_set_here
-        {
+        if is_set_here {
             let begin = observed.unwrap_or_else(|| table.time.lowest(now));
-            table.time.stamp(begin, batch);
+            table.time.stamp(begin, &batch);
         }
     }
 
@@ -142,8 +152,14 @@ impl MapSource {
         let id = state.id_of(table).ok_or_else(|| no_such_table(table))?;
         state.named(table)?.check_online()?;
         let mut count = 0;
+        let mut keys = BTreeSet::new();
         for file in files {
             count += file.len() as u64;
+            let twice = file.iter().filter(|entry| keys.contains(&entry.key));
+            state
+                .coverage
+                .add_many("equal keys in files of one import", twice.count() as u64);
+            keys.extend(file.iter().map(|entry| entry.key));
             state.import(id, file.iter().map(EntryRef::to_entry).collect())?;
         }
         Ok(count)

@@ -2,6 +2,7 @@
 //! plainest way there is. Slow on purpose; what it answers is what every other source must answer.
 
 mod content;
+mod coverage;
 mod levels;
 mod map_source;
 mod map_table;
@@ -14,5 +15,6 @@ mod state;
 mod tests;
 mod time;
 
+pub use coverage::Coverage;
 pub use map_source::MapSource;
 pub use state::MapSnapshot;

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use ostrakon_cell::source::WriteOutcome;
 use ostrakon_cell::{
-    Authorizations, Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result,
+    Authorizations, Entry, Error, ErrorKind, Key, MutationBatch, Properties, Result, TimeType,
     VersionedProperties,
 };
 
 use super::content::{Content, Stored};
+use super::coverage::{Coverage, Origin};
 use super::plain_constraints;
 use super::time::TableTime;
 
@@ -29,6 +30,8 @@ pub(super) struct State {
     pub(super) sequence: u64,
     /// The times that a source under test gave to the next batches, in place of our own.
     pub(super) given: VecDeque<i64>,
+    /// What came up in writes and imports.
+    pub(super) coverage: Coverage,
 }
 
 /// One namespace.
@@ -145,6 +148,13 @@ impl State {
             let begin = observed.unwrap_or_else(|| table.time.lowest(now));
             let times = table.time.stamp(begin, &batch);
             table.time.keep();
+            note_late(
+                &mut self.coverage,
+                table.time.time_type,
+                begin,
+                &batch,
+                &times,
+            );
             times
         } else {
             vec![0; batch.len()]
@@ -163,6 +173,7 @@ impl State {
                 ..Stored::default()
             };
             self.sequence += 1;
+            self.coverage.note(content, &key, Origin::Written);
             content.insert((key, Reverse(self.sequence)), stored);
         }
         Ok(outcome)
@@ -179,9 +190,40 @@ impl State {
                 value: entry.value,
                 ..Stored::default()
             };
+            self.coverage.note(content, &entry.key, Origin::Imported);
             content.insert((entry.key, Reverse(self.sequence - age)), stored);
         }
         Ok(())
+    }
+}
+
+/// Counts the puts of a batch that got the tick after that of the batch.
+fn note_late(
+    coverage: &mut Coverage,
+    time_type: TimeType,
+    begin: i64,
+    batch: &MutationBatch,
+    times: &[i64],
+) {
+    let of_table = match time_type {
+        TimeType::Millis => "",
+        TimeType::Logical => ", time counted",
+    };
+    let mut deleted = BTreeSet::new();
+    for ((_, update), time) in batch.updates().zip(times) {
+        let column = (
+            update.row,
+            update.family,
+            update.qualifier,
+            update.visibility,
+        );
+        if update.timestamp.is_none() && update.deleted {
+            deleted.insert(column);
+        } else if *time > begin && deleted.contains(&column) {
+            coverage.add(format!("puts behind a delete in one batch{of_table}"));
+        } else if *time > begin {
+            coverage.add(format!("puts in the tick of a delete before{of_table}"));
+        }
     }
 }
 

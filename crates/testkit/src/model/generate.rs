@@ -34,11 +34,16 @@ pub enum NotYet {
 
 const TABLES: u64 = 4;
 
+/// A label that cannot be read, and one that no writer of a run may see.
+const MALFORMED: &str = "a&";
+const UNSEEN: &str = "d";
+
 /// Keys that are kept to be written again.
 const RECENT: usize = 16;
 
-/// Properties that change how entries are kept and never what is read.
-const PROPERTIES: [(&str, Option<&str>); 22] = [
+/// Properties that change how entries are kept and never what is read. `table.delete.behavior` is not among them: when
+/// it makes a scan fail depends on when compactions run.
+const PROPERTIES: [(&str, Option<&str>); 36] = [
     ("table.durability", Some("sync")),
     ("table.durability", Some("flush")),
     ("table.durability", Some("log")),
@@ -64,6 +69,21 @@ const PROPERTIES: [(&str, Option<&str>); 22] = [
     ("table.cache.block.enable", Some("false")),
     ("table.file.max", Some("2")),
     ("table.file.max", None),
+    ("table.bloom.error.rate", Some("50%")),
+    ("table.bloom.error.rate", None),
+    ("table.cache.block.enable", None),
+    ("table.compaction.major.everything.idle", Some("1ms")),
+    ("table.compaction.major.everything.idle", None),
+    ("table.compaction.major.ratio", Some("1.1")),
+    ("table.compaction.major.ratio", None),
+    ("table.group.left", Some("f")),
+    ("table.group.left", Some("f,g")),
+    // No row is longer.
+    ("table.split.endrow.size.max", Some("1K")),
+    ("table.split.endrow.size.max", None),
+    ("table.custom.note", Some("kept")),
+    ("table.custom.note", None),
+    ("table.file.compress.type", Some("lz4")),
 ];
 
 pub(super) struct Generator {
@@ -380,7 +400,7 @@ impl Generator {
         let mut list = Vec::new();
         for part in 0..=self.below(4) as usize {
             let row = self.keys.conditional_row(&mut self.random);
-            let (family, qualifier, label) = self.keys.column(&mut self.random);
+            let (family, qualifier, mut label) = self.keys.column(&mut self.random);
             let expected = match self.below(6) {
                 0 => Expected::Absent,
                 1 => Expected::Value("3".to_owned()),
@@ -398,6 +418,16 @@ impl Generator {
                     change.value = Some(self.value());
                 }
                 changes.push(change);
+            }
+            match self.below(24) {
+                // Refused for what it says, and nothing else of the list is.
+                0 => {
+                    if let Some(last) = changes.last_mut() {
+                        last.label = MALFORMED;
+                    }
+                }
+                1 => label = UNSEEN,
+                _ => {}
             }
             list.push(Guarded {
                 row,
@@ -482,7 +512,7 @@ impl Generator {
         let kept =
             |name: &str, value: Option<&str>| vec![(name.to_owned(), value.map(str::to_owned))];
         let style = self.style(table);
-        let changes = match self.below(6) {
+        let changes = match self.below(8) {
             0 if style.is_some_and(|style| style.versions.is_some()) => self.versions(),
             1 if style.is_some_and(|style| style.summed) => self.summing(),
             2 => {
@@ -495,6 +525,15 @@ impl Generator {
                 // The probes have it too.
                 changes.extend(kept("table.iterator.scan.grep.opt.term", term));
                 changes
+            }
+            3 => {
+                let on = self.random.one_in(2);
+                let class = "org.apache.accumulo.core.data.constraints.NoDeleteConstraint";
+                kept("table.constraint.9", on.then_some(class))
+            }
+            4 => {
+                let label = self.random.one_in(2).then_some("a");
+                kept("table.security.scan.visibility.default", label)
             }
             _ => {
                 let (name, value) = PROPERTIES[self.below(PROPERTIES.len() as u64) as usize];

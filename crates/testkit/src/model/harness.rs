@@ -6,7 +6,7 @@ use ostrakon_cell::{Batch, Properties, Result, Source};
 
 use super::operation::Trouble;
 use crate::disk::Crash;
-use crate::judge::MapSource;
+use crate::judge::{Coverage, MapSource};
 
 /// A source that can be opened again, and whose disk can die.
 pub trait Harness {
@@ -37,12 +37,18 @@ pub trait Harness {
     /// Those of the import.
     fn import(&mut self, table: &str, files: &[Batch]) -> Result<u64>;
 
-    /// Does one step of background work, if that is for the test to decide.
+    /// Does one step of background work, if that is for the test to decide. Returns the tables in which some files of
+    /// a tablet were merged and others left.
     ///
     /// # Errors
     /// Those of the disk.
-    fn maintain(&mut self) -> Result<()> {
-        Ok(())
+    fn maintain(&mut self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    /// What came up that no operation shows.
+    fn coverage(&self) -> Coverage {
+        Coverage::default()
     }
 
     /// Looks whether everything stored is sound.

@@ -6,6 +6,7 @@
 
 mod apply;
 mod generate;
+mod happened;
 mod harness;
 mod keys;
 mod operation;
@@ -20,6 +21,6 @@ mod threads;
 pub use generate::{NotYet, Plan, generate};
 pub use harness::{Harness, ModelHarness};
 pub use operation::{Change, Expected, Guarded, Operation, Step, Style, Trouble};
-pub use player::{Disagreement, play};
+pub use player::{Disagreement, Played, play};
 pub use runs::{Runs, run};
 pub use threads::{Shared, Threads, play_threads};

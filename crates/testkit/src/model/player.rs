@@ -7,12 +7,13 @@ use ostrakon_cell::{Batch, ErrorKind, Properties, Range, Result, ScanOptions, So
 use ostrakon_store::clock::Random;
 
 use super::apply::{all_authorizations, apply, apply_to_model, column_of, sorted};
+use super::happened::Happened;
 use super::harness::Harness;
 use super::operation::{Expected, Guarded, Operation, PROBE, Step};
 use super::scans::{compare, read, some_scan};
 use super::survivors::{Item, Level, Survivors};
 use crate::disk::Crash;
-use crate::judge::MapSource;
+use crate::judge::{Coverage, MapSource};
 
 /// Where a source and the model part.
 #[derive(Debug, Clone)]
@@ -26,14 +27,23 @@ pub struct Disagreement {
 /// How often a comparison is repeated because background work settled what was in doubt meanwhile.
 const ATTEMPTS: usize = 4;
 
-/// Plays operations on a harness and on a fresh model; the transcript has a line for each outcome.
+/// What came of a run without a disagreement.
+#[derive(Debug, Clone)]
+pub struct Played {
+    /// A line for each outcome.
+    pub transcript: Vec<String>,
+    /// How often situations came up. Those that changes of tables make are counted again when a crash is played after.
+    pub coverage: Coverage,
+}
+
+/// Plays operations on a harness and on a fresh model.
 ///
 /// # Errors
 /// The first disagreement.
 pub fn play(
     harness: &mut dyn Harness,
     steps: &[Step],
-) -> std::result::Result<Vec<String>, Disagreement> {
+) -> std::result::Result<Played, Disagreement> {
     let model = MapSource::new();
     let mut player = Player {
         survivors: Survivors::new(model.snapshot()),
@@ -43,6 +53,7 @@ pub fn play(
         next_ident: 0,
         troubled: false,
         transcript: Vec::new(),
+        happened: Happened::default(),
     };
     let mut last = 0;
     for step in steps {
@@ -58,7 +69,13 @@ pub fn play(
     };
     end.and_then(|()| player.harness.check())
         .map_err(|what| Disagreement { step: last, what })?;
-    Ok(player.transcript)
+    let mut coverage = player.happened.into_coverage();
+    coverage.merge(&player.model.coverage());
+    coverage.merge(&player.harness.coverage());
+    Ok(Played {
+        transcript: player.transcript,
+        coverage,
+    })
 }
 
 type Outcome<T = ()> = std::result::Result<T, String>;
@@ -72,6 +89,7 @@ struct Player<'a> {
     next_ident: u64,
     troubled: bool,
     transcript: Vec<String>,
+    happened: Happened,
 }
 
 impl Player<'_> {
@@ -81,6 +99,7 @@ impl Player<'_> {
             millis,
             operation,
         } = step;
+        self.happened.clock(*millis);
         self.harness.set_millis(*millis);
         self.model.set_millis(*millis);
         match operation {
@@ -95,7 +114,11 @@ impl Player<'_> {
                 let outcome = self.harness.maintain();
                 return match outcome {
                     Err(error) if !self.troubled => Err(format!("maintaining failed: {error:?}")),
-                    _ => Ok(()),
+                    Err(_) => Ok(()),
+                    Ok(tables) => {
+                        self.note_merges(&tables);
+                        Ok(())
+                    }
                 };
             }
             Operation::Look { choice } => {
@@ -124,6 +147,7 @@ impl Player<'_> {
             other => other.clone(),
         };
         let level = self.level(&operation);
+        let most_files = self.most_files_before(&operation);
         let real = self.apply(&operation, &self.harness.table_properties());
         let times = match &real {
             Ok(answer) => self.times_given(&operation, answer)?,
@@ -143,10 +167,46 @@ impl Player<'_> {
             }
         };
         if let Ok(answer) = &expected {
+            self.happened.done(&operation, answer, &self.idents);
+            if let Some(before) = most_files
+                && self.most_files(&operation) > before + 1
+            {
+                self.happened.coverage.add("flushes cut into files");
+            }
             self.record(*millis, &operation, level, answer, times);
         }
         self.transcript.push(line);
         Ok(())
+    }
+
+    /// Counts merges of some of a tablet's files, by what was done to their tables.
+    fn note_merges(&mut self, tables: &[String]) {
+        for (table, ident) in &self.idents {
+            let name = Operation::name_of(*table);
+            if !tables.contains(&name) {
+                continue;
+            }
+            let properties = self.model.table(&name).and_then(|table| table.properties());
+            self.happened
+                .merged_files(*ident, &properties.unwrap_or_default());
+        }
+    }
+
+    /// The largest number of files that a tablet has before a flush.
+    fn most_files_before(&self, operation: &Operation) -> Option<u64> {
+        matches!(operation, Operation::Flush { wait: true, .. }).then(|| self.most_files(operation))
+    }
+
+    fn most_files(&self, operation: &Operation) -> u64 {
+        let Operation::Flush { table, .. } = operation else {
+            return 0;
+        };
+        let source = self.harness.source();
+        let tablets = source
+            .table(&Operation::name_of(*table))
+            .and_then(|table| table.tablets());
+        let files = tablets.unwrap_or_default().into_iter().map(|one| one.files);
+        files.max().unwrap_or(0)
     }
 
     fn apply(&mut self, operation: &Operation, extra: &Properties) -> Result<String> {
@@ -407,6 +467,7 @@ impl Player<'_> {
     }
 
     fn reopen(&mut self) -> Outcome {
+        self.happened.coverage.add("reopenings");
         if self.troubled {
             self.harness.disturb(None);
             self.reopened(Crash::Process, |harness| harness.reopen())
@@ -421,6 +482,7 @@ impl Player<'_> {
     }
 
     fn crash(&mut self, crash: Crash) -> Outcome {
+        self.happened.coverage.add(format!("crashes: {crash:?}"));
         self.reopened(crash, |harness| harness.crash(crash))
     }
 
@@ -543,9 +605,12 @@ pub(super) fn read_probe(
     qualifier: &str,
 ) -> Result<Option<i64>> {
     let column = Range::row_column(row, PROBE, qualifier);
-    let mut scan = source
-        .table(table)?
-        .scan(&[column], &ScanOptions::default())?;
+    // A table may have a label for entries without one.
+    let options = ScanOptions {
+        authorizations: all_authorizations(),
+        ..ScanOptions::default()
+    };
+    let mut scan = source.table(table)?.scan(&[column], &options)?;
     let mut batch = Batch::new();
     Ok(scan
         .next_batch(&mut batch)?

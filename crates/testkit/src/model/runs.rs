@@ -11,6 +11,7 @@ use super::harness::Harness;
 use super::keys::START_MILLIS;
 use super::operation::Step;
 use super::player::{Disagreement, play};
+use crate::judge::Coverage;
 
 /// How many seeds, and which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,6 @@ impl Runs {
     /// seed alone, `OSTRAKON_MODEL_RUNS=N` plays N seeds that were never played before.
     #[must_use]
     pub fn from_environment(count: u64) -> Self {
-        let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
         if let Some(first) = number("OSTRAKON_MODEL_SEED") {
             return Self { first, count: 1 };
         }
@@ -45,19 +45,28 @@ impl Runs {
     }
 }
 
-/// How long a failure is shortened before it is shown.
-const SHORTEN_FOR: Duration = Duration::from_secs(30);
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
 
-/// Plays every seed on a fresh harness.
+/// How many seconds a failure is shortened before it is shown; `OSTRAKON_MODEL_SHORTEN` says another number.
+const SHORTEN_FOR: u64 = 30;
+
+/// Plays every seed on a fresh harness. Returns how often situations came up.
 ///
 /// # Panics
 /// When a source disagrees with the model: with the seed, and the fewest operations found that show
 /// it.
-pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Harness>) {
+pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Harness>) -> Coverage {
+    let mut coverage = Coverage::default();
     for seed in runs.seeds() {
         let operations = generate(seed, plan);
-        let Err(first) = attempt(seed, &operations, make) else {
-            continue;
+        let first = match attempt(seed, &operations, make) {
+            Ok(played) => {
+                coverage.merge(&played);
+                continue;
+            }
+            Err(first) => first,
         };
         let (short, last) = shorten(seed, operations, &first, make);
         let listed: Vec<String> = short
@@ -78,16 +87,17 @@ pub fn run(name: &str, runs: Runs, plan: Plan, make: &dyn Fn(u64) -> Box<dyn Har
             listed.join("\n")
         );
     }
+    coverage
 }
 
 fn attempt(
     seed: u64,
     operations: &[Step],
     make: &dyn Fn(u64) -> Box<dyn Harness>,
-) -> Result<(), Disagreement> {
+) -> Result<Coverage, Disagreement> {
     let played = catch_unwind(AssertUnwindSafe(|| play(&mut *make(seed), operations)));
     match played {
-        Ok(outcome) => outcome.map(drop),
+        Ok(outcome) => outcome.map(|played| played.coverage),
         Err(panic) => Err(Disagreement {
             step: 0,
             what: format!("panicked: {}", words(&*panic)),
@@ -103,16 +113,17 @@ fn shorten(
     make: &dyn Fn(u64) -> Box<dyn Harness>,
 ) -> (Vec<Step>, Disagreement) {
     let begun = Instant::now();
+    let longest = Duration::from_secs(number("OSTRAKON_MODEL_SHORTEN").unwrap_or(SHORTEN_FOR));
     let mut last = first.clone();
     let mut chunk = operations.len() / 2;
     while chunk > 0 {
         let mut at = 0;
-        while at < operations.len() && begun.elapsed() < SHORTEN_FOR {
+        while at < operations.len() && begun.elapsed() < longest {
             let mut fewer = operations.clone();
             fewer.drain(at..(at + chunk).min(operations.len()));
             match attempt(seed, &fewer, make) {
                 Err(failure) => (operations, last) = (fewer, failure),
-                Ok(()) => at += chunk,
+                Ok(_) => at += chunk,
             }
         }
         chunk /= 2;

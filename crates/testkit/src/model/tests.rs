@@ -102,9 +102,12 @@ fn story(durability: Durability, crash: Crash) -> Vec<Step> {
 fn the_model_agrees_with_itself() {
     for seed in 1..=40 {
         let operations = generate(seed, PLAN);
-        let transcript = play(&mut ModelHarness::default(), &operations)
+        let played = play(&mut ModelHarness::default(), &operations)
             .unwrap_or_else(|failure| panic!("seed {seed}: {failure:?}"));
-        assert!(transcript.len() > 60, "seed {seed} did next to nothing");
+        assert!(
+            played.transcript.len() > 60,
+            "seed {seed} did next to nothing"
+        );
     }
 }
 

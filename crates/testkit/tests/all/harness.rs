@@ -1,5 +1,6 @@
 //! The store as the tests here open it: on a disk that can fail, with a clock that stands still.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,6 +12,7 @@ use ostrakon_store::compaction::{ChooseFiles, ChooseOptions};
 use ostrakon_store::sorted_file::{SortedFileWriter, WriterOptions};
 use ostrakon_store::{Components, FileCuts, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
+use ostrakon_testkit::judge::Coverage;
 use ostrakon_testkit::model::{Harness, Shared, Trouble};
 use parking_lot::Mutex;
 
@@ -90,7 +92,10 @@ fn open_of(components: Components, options: &StoreOptions) -> Result<Arc<Store>>
 
 /// Any neighbours, worth it or not.
 #[derive(Debug)]
-struct AnyFiles(Mutex<Random>);
+struct AnyFiles {
+    random: Mutex<Random>,
+    coverage: Mutex<Coverage>,
+}
 
 impl ChooseFiles for AnyFiles {
     fn choose(
@@ -99,13 +104,16 @@ impl ChooseFiles for AnyFiles {
         _: ChooseOptions,
         is_allowed: &dyn Fn(&std::ops::Range<usize>) -> bool,
     ) -> Option<std::ops::Range<usize>> {
-        let mut random = self.0.lock();
+        let mut random = self.random.lock();
         if sizes.len() < 2 || random.one_in(8) {
             return None;
         }
         let starts = 0..sizes.len() - 1;
         let all = starts.flat_map(|start| (start + 2..=sizes.len()).map(move |end| start..end));
-        let legal: Vec<_> = all.filter(is_allowed).collect();
+        let (legal, illegal): (Vec<_>, Vec<_>) = all.partition(is_allowed);
+        let mut coverage = self.coverage.lock();
+        coverage.add_many("files that may not be merged", illegal.len() as u64);
+        coverage.add_many("files that may be merged", legal.len() as u64);
         let at = random.below(legal.len() as u64) as usize;
         legal.get(at).cloned()
     }
@@ -132,7 +140,10 @@ impl StoreHarness {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             clock: SetClock::new(1_700_000_000_000),
-            chooser: Arc::new(AnyFiles(Mutex::new(Random::from_seed(seed)))),
+            chooser: Arc::new(AnyFiles {
+                random: Mutex::new(Random::from_seed(seed)),
+                coverage: Mutex::default(),
+            }),
             imports: 0,
             store: None,
         };
@@ -209,11 +220,24 @@ impl Harness for StoreHarness {
             .map(|report| report.entries)
     }
 
-    fn maintain(&mut self) -> Result<()> {
-        match &self.store {
-            Some(store) if !self.options.background => store.maintain().map(drop),
-            _ => Ok(()),
-        }
+    fn maintain(&mut self) -> Result<Vec<String>> {
+        let Some(store) = self.store.as_ref().filter(|_| !self.options.background) else {
+            return Ok(Vec::new());
+        };
+        let before = files(store);
+        store.maintain()?;
+        let after = files(store);
+        let merged = before.into_iter().filter(|(tablet, files)| {
+            let left = after.get(tablet);
+            left.is_some_and(|left| left < files && *left > 1)
+        });
+        let mut tables: Vec<String> = merged.map(|((name, _), _)| name).collect();
+        tables.dedup();
+        Ok(tables)
+    }
+
+    fn coverage(&self) -> Coverage {
+        self.chooser.coverage.lock().clone()
     }
 
     fn check(&mut self) -> std::result::Result<(), String> {
@@ -243,6 +267,18 @@ impl Shared for StoreHarness {
     fn set_millis(&self, millis: i64) {
         self.clock.set(millis);
     }
+}
+
+/// How many files each tablet has, by table and end row.
+fn files(store: &Store) -> BTreeMap<(String, Option<Vec<u8>>), u64> {
+    let mut files = BTreeMap::new();
+    for table in store.tables().unwrap_or_default() {
+        let tablets = store.table(&table.name).and_then(|table| table.tablets());
+        for tablet in tablets.unwrap_or_default() {
+            files.insert((table.name.clone(), tablet.end), tablet.files);
+        }
+    }
+    files
 }
 
 impl StoreHarness {

@@ -23,12 +23,97 @@ fn plan(operations: usize, crashes: bool) -> Plan {
     }
 }
 
+/// What must come up in the runs by hand: each was a fault once, or hides one.
+const SITUATIONS: &[&str] = &[
+    "puts above a put",
+    "puts at the time of a put",
+    "puts below a put",
+    "puts above a delete",
+    "puts at the time of a delete",
+    "puts below a delete",
+    "deletes above a put",
+    "deletes at the time of a put",
+    "deletes below a put",
+    "imported puts above a put",
+    "imported puts at the time of a put",
+    "imported puts below a put",
+    "imported puts above a delete",
+    "imported puts at the time of a delete",
+    "imported puts below a delete",
+    "imported deletes above a put",
+    "imported deletes at the time of a put",
+    "imported deletes below a put",
+    "puts behind a delete in one batch",
+    "puts behind a delete in one batch, time counted",
+    "puts in the tick of a delete before",
+    "equal keys in files of one import",
+    "imports of several files",
+    "imports beside memory",
+    "flushes cut into files",
+    "files that may be merged",
+    "files that may not be merged",
+    "merges of some files",
+    "merges of some files after an import of several",
+    "merges of some files after a merge of tablets",
+    "merges of some files of a clone or its origin",
+    "merges of some files under a combiner at minc",
+    "merges of some files under a combiner at majc",
+    "steps while the clock stands",
+    "steps while the clock goes on",
+    "steps back of the clock",
+    "jumps of the clock",
+    "names used again",
+    "clones",
+    "deletions of rows",
+    "writes with mutations refused",
+    "conditions answered Accepted",
+    "conditions answered Rejected",
+    "conditions answered Violated",
+    "conditions answered MalformedVisibility",
+    "conditions answered InvisibleVisibility",
+    "conditions with an iterator",
+    "conditions with a timestamp",
+    "conditions of absence",
+    "conditions on a row that their list wrote to",
+    "conditional lists of which several are written",
+    "malformed labels behind what is written",
+    "changes of properties with writes in memory",
+    "changes of table.bloom.enabled",
+    "changes of table.bloom.error.rate",
+    "changes of table.bloom.key.functor",
+    "changes of table.cache.block.enable",
+    "changes of table.compaction.major.everything.idle",
+    "changes of table.compaction.major.ratio",
+    "changes of table.constraint.9",
+    "changes of table.custom.note",
+    "changes of table.durability",
+    "changes of table.file.compress.blocksize",
+    "changes of table.file.compress.type",
+    "changes of table.file.max",
+    "changes of table.group.left",
+    "changes of table.groups.enabled",
+    "changes of table.iterator.majc.sum",
+    "changes of table.iterator.majc.vers.opt.maxVersions",
+    "changes of table.iterator.minc.sum",
+    "changes of table.iterator.minc.vers.opt.maxVersions",
+    "changes of table.iterator.scan.grep",
+    "changes of table.iterator.scan.vers.opt.maxVersions",
+    "changes of table.security.scan.visibility.default",
+    "changes of table.split.endrow.size.max",
+    "changes of table.split.threshold",
+];
+
 #[test]
 fn a_quiet_store_answers_as_the_model_does() {
-    let plan = plan(150, false);
-    run("by hand", Runs::from_environment(30), plan, &|seed| {
+    let (plan, usual) = (plan(150, false), 30);
+    let runs = Runs::from_environment(usual);
+    let coverage = run("by hand", runs, plan, &|seed| {
         Box::new(StoreHarness::new(seed, quiet(), &[]))
     });
+    println!("in {} runs by hand:\n{coverage}", runs.count);
+    if runs.count >= usual {
+        assert_eq!(coverage.missing(SITUATIONS), [""; 0], "{coverage}");
+    }
 }
 
 #[test]
@@ -42,11 +127,13 @@ fn a_store_answers_as_the_model_does() {
 #[test]
 fn a_store_on_a_dying_disk_keeps_what_it_promised() {
     let plan = plan(200, true);
-    run("dying disk", Runs::from_environment(20), plan, &|seed| {
+    let runs = Runs::from_environment(20);
+    let coverage = run("dying disk", runs, plan, &|seed| {
         // Half the runs decide themselves when to flush and compact.
         let options = if seed % 2 == 0 { tiny() } else { quiet() };
         Box::new(StoreHarness::new(seed, options, &[]))
     });
+    println!("in {} runs on a dying disk:\n{coverage}", runs.count);
 }
 
 /// Options and properties under which a store keeps entries differently and answers the same.
