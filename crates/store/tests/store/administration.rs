@@ -6,9 +6,11 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use ostrakon_cell::{
-    BulkWriter, CloneOptions, CompactOptions, Durability, ErrorKind, ImportDirectoryOptions,
-    Mutation, MutationBatch, Range, Result, ScanOptions, Scanner, Source, Table, TableOptions,
+    Batch, BatchLimit, BulkWriter, CloneOptions, CompactOptions, Constraint, ConstraintEnvironment,
+    Durability, ErrorKind, ImportDirectoryOptions, Mutation, MutationBatch, MutationRef, Range,
+    Result, ScanOptions, Scanner, Source, Table, TableOptions,
 };
+use ostrakon_store::constraint::stock_constraints;
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
 
@@ -252,6 +254,66 @@ fn clones_hold_every_write_acknowledged_before() {
     assert_eq!(rows(&store, "t").len() as u64, acknowledged.into_inner());
 }
 
+/// Has writers wait before their batch is on its way.
+struct Gate(Arc<AtomicBool>, Arc<AtomicBool>);
+
+impl Constraint for Gate {
+    fn names(&self) -> &[&str] {
+        &["test.Gate"]
+    }
+    fn describe(&self) -> &str {
+        "waits until it is opened"
+    }
+    fn describe_violation(&self, _: i16) -> Option<&str> {
+        None
+    }
+    fn check(&self, _: &ConstraintEnvironment, _: &MutationRef<'_>, _: &mut Vec<i16>) {
+        self.0.store(true, Ordering::SeqCst);
+        while !self.1.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A write that was let in before the table went off-line was acknowledged, and was in the table and not in its clone.
+#[test]
+fn the_clone_of_an_off_line_table_has_what_was_on_its_way() {
+    let (reached, gate) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let mut components = components();
+    let mut constraints = stock_constraints();
+    constraints.register(Arc::new(Gate(reached.clone(), gate.clone())));
+    components.constraints = constraints;
+    let store = open(&components, true);
+    let mut options = TableOptions::default();
+    let property = ("table.constraint.2".into(), "test.Gate".into());
+    options.properties.extend([property]);
+    store.create_table("t", &options).unwrap();
+    let table = store.table("t").unwrap();
+    std::thread::scope(|scope| {
+        let opens = StopAtEnd(&gate);
+        let writer = scope.spawn(|| put(&table, "row"));
+        while !reached.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        store.set_online("t", false).unwrap();
+        let clone = scope.spawn(|| store.clone_table("t", "copy", &CloneOptions::default()));
+        // A clone that does not wait for the writer ends in this time, unless the machine is very busy.
+        for _ in 0..200 {
+            if clone.is_finished() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(opens);
+        writer.join().unwrap().unwrap();
+        clone.join().unwrap().unwrap();
+    });
+    assert_eq!(rows(&store, "copy"), ["row"]);
+}
+
 #[test]
 fn a_table_of_which_a_flush_cannot_be_waited_for_is_flushed_without_waiting() {
     let store = open(&components(), true);
@@ -281,7 +343,19 @@ fn after_close_every_call_answers_closed() {
     store.create_table("t", &TableOptions::default()).unwrap();
     let table = store.table("t").unwrap();
     put(&table, "row").unwrap();
+    put(&table, "row 2").unwrap();
     let bulk = table.bulk_writer().unwrap();
+    let one_each = ScanOptions {
+        batch: BatchLimit {
+            entries: 1,
+            ..BatchLimit::default()
+        },
+        ..ScanOptions::default()
+    };
+    let mut running = table.scan(&[Range::all()], &one_each).unwrap();
+    let mut restarted = table.scan(&[Range::all()], &one_each).unwrap();
+    let mut batch = Batch::new();
+    assert!(running.next_batch(&mut batch).unwrap());
     store.close().unwrap();
     store.close().unwrap();
     let (scan, compact) = (ScanOptions::default(), CompactOptions::default());
@@ -319,6 +393,8 @@ fn after_close_every_call_answers_closed() {
         ("cancel", table.cancel_compaction()),
         ("bulk", table.bulk_writer().map(drop)),
         ("bulk finish", bulk.finish().map(drop)),
+        ("a running scan", running.next_batch(&mut batch).map(drop)),
+        ("a restart", restarted.restart(&[Range::all()])),
         (
             "import",
             table
