@@ -335,7 +335,7 @@ impl Table for MapTable {
         let mut stack = self.registry.stack(floor, &settings, &environment)?;
         let kept = drain(&mut *stack, &rows, &ColumnSelection::all())?;
         Arc::make_mut(&mut table.content).retain(|(key, _), _| !rows.contains(key.as_ref()));
-        state.import(self.id, kept)
+        state.replace(self.id, kept)
     }
 
     fn cancel_compaction(&self) -> Result<()> {

@@ -181,6 +181,14 @@ impl State {
 
     /// Adds finished entries: a bulk import.
     pub(super) fn import(&mut self, id: u64, entries: Vec<Entry>) -> Result<()> {
+        let newest = entries.iter().map(|entry| entry.key.timestamp).max();
+        let table = self.tables.get_mut(&id).ok_or_else(deleted)?;
+        table.time.import(newest.unwrap_or(i64::MIN));
+        self.replace(id, entries)
+    }
+
+    /// Adds entries that are newer than all others.
+    pub(super) fn replace(&mut self, id: u64, entries: Vec<Entry>) -> Result<()> {
         let table = self.tables.get_mut(&id).ok_or_else(deleted)?;
         let content = Arc::make_mut(&mut table.content);
         // Of equal keys the first appended stays first, so it gets the highest number.

@@ -2,11 +2,15 @@
 //!
 //! A table's time never goes back. Of a batch the updates up to the last delete of their column get
 //! the batch's time, and a put that follows it the next one; so does a put of a column that was
-//! deleted at the batch's time before. A source may also begin with a later time, which is observed.
+//! deleted at the batch's time before. What is stamped after an import is later than all of it. A source may also begin
+//! with a later time, which is observed.
 
 use std::collections::{BTreeSet, HashMap};
 
 use ostrakon_cell::{Key, MutationBatch, TimeType, UpdateRef};
+
+/// An import moves time to here at the most: it must not leave a table without a later time.
+const LATEST_IMPORTED: i64 = i64::MAX - (1 << 40);
 
 /// The time of one table.
 #[derive(Debug, Clone)]
@@ -18,6 +22,8 @@ pub(super) struct TableTime {
     last: i64,
     /// The columns deleted at that timestamp.
     deleted: BTreeSet<Key>,
+    /// Whether that timestamp came with an import: the next one is later.
+    imported: bool,
 }
 
 impl TableTime {
@@ -27,6 +33,7 @@ impl TableTime {
             floor: 0,
             last: 0,
             deleted: BTreeSet::new(),
+            imported: false,
         }
     }
 
@@ -37,7 +44,7 @@ impl TableTime {
 
     fn lowest_after(&self, last: i64, now_millis: i64) -> i64 {
         match self.time_type {
-            TimeType::Millis => now_millis.max(last),
+            TimeType::Millis => now_millis.max(last.saturating_add(i64::from(self.imported))),
             TimeType::Logical => last + 1,
         }
     }
@@ -48,7 +55,19 @@ impl TableTime {
     pub(super) fn reopen(&mut self, newest: i64) {
         self.floor = self.floor.min(newest);
         self.last = self.floor;
+        self.imported = false;
         self.deleted.clear();
+    }
+
+    /// What was imported has this for its latest timestamp.
+    pub(super) fn import(&mut self, newest: i64) {
+        let newest = newest.min(LATEST_IMPORTED);
+        if newest >= self.last {
+            self.last = newest;
+            self.floor = newest;
+            self.imported = true;
+            self.deleted.clear();
+        }
     }
 
     /// What was stamped last is written.
@@ -74,6 +93,7 @@ impl TableTime {
         if begin != self.last {
             self.deleted.clear();
         }
+        self.imported = false;
         let mut last_delete = HashMap::new();
         for (at, update) in batch.updates() {
             if update.deleted && update.timestamp.is_none() {
