@@ -16,7 +16,8 @@ pub enum AdminCall {
     Delete(char),
     /// Renames one table.
     Rename(char, char),
-    /// Clones the first into the second, with at least these of its rows, which were acknowledged before.
+    /// Clones the first into the second, with at least these of its rows, which were acknowledged before; with all of
+    /// them if it is off-line.
     Clone(char, char, BTreeSet<u32>),
     /// Brings the table of a name on-line or takes it off-line.
     SetOnline(char, bool),
@@ -143,6 +144,8 @@ impl TablesState {
                 if refusal.is_none()
                     && let Some(table) = self.named.get(from)
                 {
+                    // Nothing is written to a table that is off-line: its clone has all of it.
+                    let surely = if table.online { surely } else { &table.rows };
                     let clone = OneTable {
                         id: None,
                         online: true,
