@@ -43,6 +43,10 @@ pub struct Faults {
     pub capacity_bytes: Option<u64>,
     /// So many files may be open at a time.
     pub open_files_max: Option<u64>,
+    /// Files whose names end so cannot be opened, for the reason with this number of the system.
+    pub refuses: Option<(&'static str, i32)>,
+    /// No file gets a second name, as across file systems.
+    pub no_links: bool,
     /// Nothing can be changed, as on a file system mounted read-only.
     pub read_only: bool,
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ostrakon_store::error::{Error, ErrorKind, StoreResult};
 use ostrakon_store::vfs::{
     DirectoryEntry, FileLock, Operation, RandomAccessFile, ReadableFile, Vfs, WritableFile,
+    io_error,
 };
 use parking_lot::Mutex;
 
@@ -160,6 +161,12 @@ impl Vfs for FaultyVfs {
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {
         let mut state = self.state.lock();
         let id = state.file_id(Operation::Open, path)?;
+        if let Some((end, errno)) = state.faults.refuses
+            && path.to_string_lossy().ends_with(end)
+        {
+            let refused = io::Error::from_raw_os_error(errno);
+            return Err(io_error(Operation::Open, path, refused));
+        }
         state.open(Operation::Open, path, id)?;
         Ok(Arc::new(self.handle(&state, path, id)))
     }
@@ -211,6 +218,10 @@ impl Vfs for FaultyVfs {
         state.check_parent(Operation::Link, to)?;
         if state.names.get(to).is_some() {
             return Err(named(Operation::Link, to, io::ErrorKind::AlreadyExists));
+        }
+        if state.faults.no_links {
+            let refused = io::ErrorKind::CrossesDevices;
+            return Err(named(Operation::Link, from, refused));
         }
         state.change(Operation::Link, from)?;
         state.names.put(to, Node::File(id));

@@ -27,7 +27,7 @@ pub(super) struct State {
     pub(super) generation: u64,
     pub(super) open_files: u64,
     pub(super) counters: Counters,
-    faults: Faults,
+    pub(super) faults: Faults,
     /// The counters when the faults were set.
     since: Counters,
     random: Random,

@@ -1,11 +1,12 @@
 //! A disk that refuses: errors that say what to do, and a store that stays whole.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::{
     ErrorKind, Mutation, MutationBatch, Result, Scanner, Source, Table, TableOptions,
 };
-use ostrakon_store::{Store, StoreOptions};
+use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
 
 use crate::harness::{open, tiny};
@@ -153,6 +154,64 @@ fn too_many_open_files_is_an_error_and_not_the_end() {
     assert!(flushed.is_err(), "a new file was opened above the limit");
     disk.heal();
     assert_eq!(rows(&store).len(), 13);
+}
+
+/// Numbers of the system for a file that may not be read and for too many open ones.
+const REFUSALS: [(i32, ErrorKind); 2] = [
+    (13, ErrorKind::PermissionDenied),
+    (24, ErrorKind::TooManyOpenFiles),
+];
+
+/// A check called files damaged that it could not open, and the mirror of the catalog too.
+#[test]
+fn what_a_check_cannot_open_is_not_called_damaged() {
+    for (errno, kind) in REFUSALS {
+        for end in ["catalog.mirror", ".sorted"] {
+            let disk = FaultyVfs::new(1);
+            let (store, table) = with_table(&disk, &tiny());
+            write(&table, "row", 10).unwrap();
+            table.flush(true).unwrap();
+            disk.set_faults(Faults {
+                refuses: Some((end, errno)),
+                ..Faults::default()
+            });
+            match store.check(&mut |_, _| true) {
+                // It is said to be unknown, and not what to do about damage.
+                Ok(report) => {
+                    assert_eq!(kind, ErrorKind::PermissionDenied);
+                    assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
+                    let problem = &report.problems[0];
+                    assert!(problem.file.ends_with(end), "{problem:?}");
+                    assert!(problem.message.contains("known"), "{problem:?}");
+                    assert!(!problem.message.contains("damage"), "{problem:?}");
+                    assert!(!problem.message.contains("next opening"), "{problem:?}");
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::TooManyOpenFiles, "{error:?}"),
+            }
+            disk.heal();
+            assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+        }
+    }
+}
+
+/// Across file systems no checkpoint could be made.
+#[test]
+fn a_checkpoint_is_copied_where_files_get_no_second_name() {
+    let disk = FaultyVfs::new(1);
+    let (store, table) = with_table(&disk, &tiny());
+    write(&table, "row", 10).unwrap();
+    disk.set_faults(Faults {
+        no_links: true,
+        ..Faults::default()
+    });
+    store.checkpoint(Path::new("/copy")).unwrap();
+    let components = Components {
+        vfs: disk.shared(),
+        ..Components::default()
+    };
+    let copy = Store::open_with(components, Path::new("/copy"), tiny()).unwrap();
+    assert_eq!(rows(&copy), ["row"]);
+    assert_eq!(copy.check(&mut |_, _| true).unwrap().problems, []);
 }
 
 #[test]
