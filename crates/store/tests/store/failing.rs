@@ -109,7 +109,13 @@ fn a_value_that_a_combiner_cannot_read_harms_no_other_table_and_the_store_reopen
         fill(&sums, round * 2_000..(round + 1) * 2_000, 200).unwrap();
         fill(&other, round * 2_000..(round + 1) * 2_000, 200).unwrap();
     }
+    // The words may have been written without the iterators by now, and flushes since then have succeeded.
     until("the failure is reported", || {
+        for word in [&b"word"[..], b"words"] {
+            put(&sums, SECRET_ROW, word).unwrap();
+        }
+        // That it fails is what is waited for.
+        let _ = sums.flush(true);
         let problems = store.problems().unwrap();
         problems
             .iter()
@@ -463,6 +469,20 @@ fn closing_leaves_an_iterator_behind_that_never_looks() {
     flush.join().unwrap().unwrap_err();
     assert_eq!(names(), before);
     assert_eq!(rows(&store.table("app").unwrap(), Range::row("logged")), 1);
+    store.close().unwrap();
+}
+
+/// It waited for the flush.
+#[test]
+fn a_flush_that_is_not_waited_for_leaves_its_caller() {
+    let (_vfs, hangs, store) = hanging_flush(true);
+    let app = store.table("app").unwrap();
+    put(&app, "row", b"v").unwrap();
+    let flush = std::thread::spawn(move || app.flush(false));
+    until("the flush runs", || store.metrics().flushes_running == 1);
+    until("the call has returned", || flush.is_finished());
+    hangs.store(false, Ordering::SeqCst);
+    flush.join().unwrap().unwrap();
     store.close().unwrap();
 }
 
