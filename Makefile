@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test conformance faults test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test conformance faults mutants test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -50,6 +50,10 @@ faults: ## harmed files, failing disks, power loss and kills, in full (FAULTS=20
 	@scripts/setup
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: rot:: trouble::
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
+
+mutants: ## puts repaired faults back one at a time and expects tests to fail (ARGS="a1 b4-cut": those alone); takes hours
+	@scripts/setup
+	@scripts/mutants $(ARGS)
 
 test-python: ## the Python part of `make test`: wheel, types, examples, tests (ARGS="-k put")
 	@scripts/setup python
