@@ -19,8 +19,9 @@ pub struct Principal {
 pub struct CallContext {
     /// Who calls. Without one it is whoever has the source open, who may do and see everything.
     pub principal: Option<Principal>,
-    /// The longest that all calls through the handle may take together, from when it is made. Writes, scans and waiting
-    /// for writes end by then; calls that change tablets or wait for files only begin before. Default: no limit.
+    /// The longest that all calls through the handle may take together, from when it is made, and never longer than
+    /// the handle has that it is made of. Writes, scans and waiting for writes, flushes and compactions end by then;
+    /// calls that change tablets or properties only begin before. Default: as long as that handle.
     pub timeout: Option<Duration>,
     /// What a larger piece of work is called: added to the context of errors under `trace`.
     pub trace: Option<String>,

@@ -194,7 +194,8 @@ pub trait Table: Send + Sync {
     /// What the source can do with it.
     fn capabilities(&self) -> Capabilities;
 
-    /// A handle to the same table whose calls are made within `context`, in place of that of this handle.
+    /// A handle to the same table whose calls are made within `context`: for its principal and under its trace name,
+    /// in place of those of this handle, and until the earlier of the two deadlines.
     ///
     /// # Errors
     /// The source has no [`CallContext`](Capability::CallContext).
@@ -277,10 +278,11 @@ pub trait Table: Send + Sync {
     }
 
     /// Sets and removes (`None`) properties of this table in one step, live; given a `version`, only if the table's own
-    /// properties still have it. Removing brings back what is inherited. Returns the new version.
+    /// properties still have it. Removing brings back what is inherited, also where nothing is set. Returns the new
+    /// version.
     ///
     /// # Errors
-    /// An unknown name (with a suggestion), a malformed value, an unknown class;
+    /// An unknown name (with the `similar` one, if there is one) that is not set either, a malformed value, an unknown class;
     /// [`ConcurrentModification`](ErrorKind::ConcurrentModification) for another version. Nothing is changed then.
     fn change_properties(&self, version: Option<u64>, changes: &[PropertyChange]) -> Result<u64>;
 

@@ -44,7 +44,7 @@ impl Table for TableHandle {
     }
 
     fn within(&self, context: &CallContext) -> StoreResult<Arc<dyn Table>> {
-        let caller = Caller::new(context, &self.0.context);
+        let caller = self.1.within(context, &self.0.context);
         Ok(Arc::new(Self(self.0.clone(), caller)))
     }
 
@@ -186,6 +186,7 @@ impl Table for TableHandle {
     }
 
     fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
+        self.1.told(self.1.check())?;
         self.0.writable()?;
         let longest = self.0.config().split_row_max;
         if let Some(row) = rows
@@ -202,6 +203,7 @@ impl Table for TableHandle {
 
     fn merge(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
         check_row_range(start, end)?;
+        self.1.told(self.1.check())?;
         self.0.writable()?;
         let range = Fence::new(start.map(<[u8]>::to_vec), end.map(<[u8]>::to_vec));
         let _structure = self.0.structure.lock();
@@ -221,6 +223,7 @@ impl Table for TableHandle {
 
     fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
         check_row_range(start, end)?;
+        self.1.told(self.1.check())?;
         self.0.writable()?;
         self.0.forget_rows(start, end)
     }
@@ -229,7 +232,7 @@ impl Table for TableHandle {
         self.1.told(self.1.check())?;
         self.0.writable()?;
         if wait || !self.0.context.options.background {
-            self.0.flush_memtables()?;
+            self.1.told(self.0.flush_until(self.1.deadline()))?;
             // A flush of a deleted table drops what it was to write.
             return self.0.check_exists();
         }
@@ -247,11 +250,11 @@ impl Table for TableHandle {
             .stacker()
             .majc(Vec::new(), true, true, &options.iterators)?;
         if options.wait {
-            let outcome = self.0.compact_bounded(options);
+            let outcome = self.0.compact_bounded(options, self.1.deadline());
             // A table that is deleted or taken off-line cancels it; one that is gone leaves nothing to be compacted.
             return match outcome {
                 Ok(()) => self.0.check_exists(),
-                Err(error) => self.0.check_online().and(Err(error)),
+                Err(error) => self.1.told(self.0.check_online().and(Err(error))),
             };
         }
         let (table, options) = (self.0.clone(), options.clone());
@@ -260,9 +263,7 @@ impl Table for TableHandle {
                 tracing::warn!(table = %table.status().name, %error, "a requested compaction failed");
             }
         })?;
-        let mut requests = self.0.context.requests.lock();
-        requests.retain(|request| !request.is_finished());
-        requests.push(request);
+        self.0.context.add_request(request);
         Ok(())
     }
 
@@ -273,6 +274,7 @@ impl Table for TableHandle {
     }
 
     fn bulk_writer(&self) -> StoreResult<Box<dyn BulkWriter>> {
+        self.1.told(self.1.check())?;
         Ok(Box::new(BulkImport::new(self.0.clone())?))
     }
 
@@ -281,6 +283,7 @@ impl Table for TableHandle {
         directory: &Path,
         options: &ImportDirectoryOptions,
     ) -> StoreResult<ImportReport> {
+        self.1.told(self.1.check())?;
         self.0.import_files(directory, options)
     }
 }

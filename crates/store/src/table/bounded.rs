@@ -6,6 +6,7 @@ use std::time::Duration;
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use ostrakon_cell::Activity;
 
+use super::caller::Deadline;
 use super::core::TableCore;
 use super::running::Watch;
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -29,10 +30,12 @@ pub(crate) const fn looks(time: Duration) -> u64 {
 }
 
 /// Does `work` on a thread of its own and waits for it. Once `is_stopped` says so at a look, counted from 0, and work
-/// goes on for [`GRACE`], the thread is left behind: it may only return to code that finds itself stopped.
+/// goes on for [`GRACE`], the thread is left behind: it may only return to code that finds itself stopped. After
+/// `deadline` only the caller stops waiting: the work goes on, and closing the store ends it.
 pub(in crate::table) fn run<T: Send + 'static>(
     table: &Arc<TableCore>,
     name: &str,
+    deadline: Option<&Deadline>,
     work: impl FnOnce(&Arc<TableCore>) -> StoreResult<T> + Send + 'static,
     mut is_stopped: impl FnMut(u64) -> bool,
 ) -> StoreResult<T> {
@@ -60,6 +63,14 @@ pub(in crate::table) fn run<T: Send + 'static>(
             table.context.metrics.threads_left_behind.increment();
             return Err(error);
         }
+        if deadline.is_some_and(|deadline| deadline.left().is_zero()) {
+            table.context.add_request(thread);
+            return Err(Error::new(
+                ErrorKind::TimedOut,
+                "the time that the caller has for its calls is over; what it asked for goes on",
+            )
+            .with("table", table.status().name));
+        }
     }
     Err(Error::new(
         ErrorKind::Internal,
@@ -78,6 +89,7 @@ impl TableCore {
         run(
             self,
             "flush-request",
+            None,
             |table| match table.flush_for_room() {
                 Err(error) if error.kind() == ErrorKind::Cancelled => table.flush_as_is(),
                 outcome => outcome,
@@ -93,7 +105,34 @@ impl TableCore {
             return self.flush_to_close();
         }
         let stop_stalled = self.stop_stalled();
-        run(self, "close", |table| table.flush_to_close(), stop_stalled)
+        run(
+            self,
+            "close",
+            None,
+            |table| table.flush_to_close(),
+            stop_stalled,
+        )
+    }
+
+    /// As [`flush_memtables`](Self::flush_memtables), and returns soon after `deadline` even if the flush goes on.
+    pub(in crate::table) fn flush_until(
+        self: &Arc<Self>,
+        deadline: Option<&Deadline>,
+    ) -> StoreResult<()> {
+        if deadline.is_none() {
+            return self.flush_memtables();
+        }
+        let table = self.clone();
+        run(
+            self,
+            "flush-request",
+            deadline,
+            |table| table.flush_memtables(),
+            move |_| {
+                let running = &table.context.running;
+                running.left_behind(Some(table.id())).is_some()
+            },
+        )
     }
 
     /// Stops work of this table that does not move, or takes very long; says whether there is such work.

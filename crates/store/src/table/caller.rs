@@ -36,17 +36,20 @@ impl Deadline {
 }
 
 impl Caller {
-    pub(super) fn new(context: &CallContext, store: &StoreContext) -> Self {
+    /// A caller within `context`, through a handle of `self`: its time ends no later.
+    pub(super) fn within(&self, context: &CallContext, store: &StoreContext) -> Self {
         let principal = context.principal.as_ref();
+        let own = context.timeout.map(|timeout| {
+            let clock = store.clock.clone();
+            let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+            let nanos = clock.monotonic_nanos().saturating_add(timeout);
+            Deadline { clock, nanos }
+        });
+        let deadlines = own.into_iter().chain(self.deadline.clone());
         Self {
             user: principal.map(|principal| principal.name.as_str().into()),
             authorizations: principal.map(|one| Arc::new(one.authorizations.clone())),
-            deadline: context.timeout.map(|timeout| {
-                let clock = store.clock.clone();
-                let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
-                let nanos = clock.monotonic_nanos().saturating_add(timeout);
-                Deadline { clock, nanos }
-            }),
+            deadline: deadlines.min_by_key(|deadline| deadline.nanos),
             trace: context.trace.as_deref().map(Into::into),
         }
     }

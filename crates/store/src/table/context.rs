@@ -71,11 +71,18 @@ pub(crate) struct StoreContext {
     pub(crate) pressure: Arc<Pressure>,
     /// How far the log is.
     pub(crate) log: Arc<LogState>,
-    /// Compactions that users asked for and do not wait for. Closing does.
+    /// Flushes and compactions that users asked for and do not wait for, or no more. Closing does.
     pub(crate) requests: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl StoreContext {
+    /// Leaves a thread to run that a caller started and does not wait for.
+    pub(crate) fn add_request(&self, request: JoinHandle<()>) {
+        let mut requests = self.requests.lock();
+        requests.retain(|request| !request.is_finished());
+        requests.push(request);
+    }
+
     /// Everything that is set for a table, as it is stored, read; what cannot be read is among the problems of the
     /// answer.
     pub(crate) fn table_config(&self, set: &Arc<Properties>) -> TableConfig {

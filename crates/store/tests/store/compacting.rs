@@ -21,7 +21,7 @@ pub(super) fn components() -> Components {
     }
 }
 
-fn open(components: &Components) -> Arc<Store> {
+pub(super) fn open(components: &Components) -> Arc<Store> {
     let options = StoreOptions {
         background: false,
         memory_budget_bytes: 64 << 20,
@@ -31,7 +31,7 @@ fn open(components: &Components) -> Arc<Store> {
 }
 
 /// A table of three tablets.
-fn table(store: &Store) -> Arc<dyn Table> {
+pub(super) fn table(store: &Store) -> Arc<dyn Table> {
     let options = TableOptions {
         splits: vec![b"3".to_vec(), b"6".to_vec()],
         ..TableOptions::default()
@@ -41,7 +41,7 @@ fn table(store: &Store) -> Arc<dyn Table> {
 }
 
 /// Writes `value` to each of the rows, or deletes it.
-fn write(table: &Arc<dyn Table>, rows: impl Iterator<Item = u64>, value: Option<&str>) {
+pub(super) fn write(table: &Arc<dyn Table>, rows: impl Iterator<Item = u64>, value: Option<&str>) {
     let mut batch = MutationBatch::new();
     for row in rows {
         let mut mutation = Mutation::new(format!("{}-{row:05}", row % 10));
@@ -171,7 +171,7 @@ impl SortedKeyValueIterator for Endless {
     }
 }
 
-const ENDLESS: &str = "test.Endless";
+pub(super) const ENDLESS: &str = "test.Endless";
 const READS_ON: &str = "readsOn";
 
 struct Registered(Arc<EndlessClass>);
@@ -255,15 +255,30 @@ impl Rig {
         self
     }
 
+    /// What compactions and other calls of this rig run in place of iterators that end.
+    pub(super) fn options(&self) -> &CompactOptions {
+        &self.options
+    }
+
+    /// Waits until an iterator of it runs.
+    pub(super) fn wait_until_started(&self) {
+        let begun = Instant::now();
+        while self.class.started.load(Ordering::SeqCst) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing started");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Lets all of its iterators end.
+    pub(super) fn let_go(&self) {
+        self.class.let_go.store(1, Ordering::SeqCst);
+    }
+
     /// What a compaction says that runs while `meanwhile` happens, and has to end then.
     pub(super) fn compact(&self, meanwhile: impl FnOnce(&Self)) -> Result<()> {
         std::thread::scope(|scope| {
             let compaction = scope.spawn(|| self.table.compact(&self.options));
-            let begun = Instant::now();
-            while self.class.started.load(Ordering::SeqCst) == 0 {
-                assert!(begun.elapsed() < Duration::from_secs(60), "nothing started");
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            self.wait_until_started();
             // Whatever happens, the test ends.
             let (done, is_done) = std::sync::mpsc::channel::<()>();
             let rescuer = scope.spawn(move || {

@@ -7,6 +7,7 @@ mod behaviour;
 mod compacting;
 mod conditional;
 mod constraints;
+mod deadlines;
 mod failing;
 mod garbage;
 mod last_write;

@@ -102,7 +102,8 @@ faults! {
     IgnoresSamplers: "N6";
     CountsRefusedOnly: "Q4";
     ForgetsPrincipals: "X1";
-    ForgetsDeadlines: "X2";
+    ForgetsDeadlines: "X2" "X3";
+    DeadlinesBeginAnew: "X3";
     LocatesTheFirst: "P5";
     LayoutStandsStill: "P5";
     NamespaceIdsAreNames: "G1";
@@ -547,8 +548,12 @@ impl Table for BrokenTable {
             Fault::ForgetsDeadlines => context.timeout = None,
             _ => {}
         }
+        let inner = match self.source.fault {
+            Fault::DeadlinesBeginAnew => self.source.inner.table(&self.inner.name())?,
+            _ => self.inner.clone(),
+        };
         Ok(Arc::new(Self {
-            inner: self.inner.within(&context)?,
+            inner: inner.within(&context)?,
             source: self.source.clone(),
             logical: self.logical,
         }))

@@ -105,6 +105,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("Q4", "refused mutations are told by their places", &[Constraints], constraints::refused_mutations_are_told),
     scenario("X1", "constraints know the principal", &[CanCallContext, Constraints], contexts::constraints_know_the_principal),
     scenario("X2", "calls end with their time", &[CanCallContext], contexts::calls_end_with_their_time),
+    scenario("X3", "handles made of others have no more time", &[CanCallContext], contexts::handles_share_their_time),
     scenario("O4", "own properties are told from inherited ones", &[OwnProperties], properties::own_properties_are_told_apart),
     scenario("O5", "of two changes of one version one succeeds", &[OwnProperties], properties::one_of_two_changes_succeeds),
     scenario("O6", "tables inherit properties", &[OwnProperties, PropertyLevels, Namespaces], properties::tables_inherit_properties),

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use ostrakon_cell::iterator::{IteratorRegistry, IteratorScope, IteratorSetting};
 use ostrakon_cell::{
@@ -331,7 +330,7 @@ impl Source for MapSource {
         Ok(Arc::new(MapTable {
             id,
             context: CallContext::default(),
-            begun: Instant::now(),
+            deadline: None,
             state: self.state.clone(),
             registry: self.registry.clone(),
         }))

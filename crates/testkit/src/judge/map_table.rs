@@ -25,9 +25,10 @@ use super::state::{State, TableState, deleted};
 #[derive(Clone)]
 pub(super) struct MapTable {
     pub(super) id: u64,
-    /// Within which calls are made, since when.
+    /// Within which calls are made.
     pub(super) context: CallContext,
-    pub(super) begun: Instant,
+    /// When the time of the handle, and of those that it was made of, is over.
+    pub(super) deadline: Option<Instant>,
     pub(super) state: Arc<Mutex<State>>,
     pub(super) registry: Arc<IteratorRegistry>,
 }
@@ -41,6 +42,7 @@ impl MapTable {
 
     /// Does something that needs the table on-line.
     fn online<T>(&self, act: impl FnOnce(&mut TableState) -> Result<T>) -> Result<T> {
+        self.check_time()?;
         self.with(|table| {
             table.check_online()?;
             act(table)
@@ -53,8 +55,8 @@ impl MapTable {
     }
 
     fn check_time(&self) -> Result<()> {
-        match self.context.timeout {
-            Some(timeout) if self.begun.elapsed() >= timeout => {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => {
                 let trace = self.context.trace.clone().unwrap_or_default();
                 Err(Error::new(ErrorKind::TimedOut, "the time is over").with("trace", trace))
             }
@@ -118,9 +120,10 @@ impl Table for MapTable {
     }
 
     fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
+        let own = context.timeout.map(|timeout| Instant::now() + timeout);
         Ok(Arc::new(Self {
             context: context.clone(),
-            begun: Instant::now(),
+            deadline: own.into_iter().chain(self.deadline).min(),
             ..self.clone()
         }))
     }
@@ -143,6 +146,7 @@ impl Table for MapTable {
         authorizations: &Authorizations,
         _: Option<Durability>,
     ) -> Result<Vec<ConditionalStatus>> {
+        self.check_time()?;
         let mut state = self.state.lock();
         let known = state.tables.get(&self.id).ok_or_else(deleted)?;
         known.check_online()?;
@@ -314,6 +318,7 @@ impl Table for MapTable {
         for setting in &options.iterators {
             self.registry.validate(setting, IteratorScope::Majc)?;
         }
+        self.check_time()?;
         let rows = options.range();
         let environment = IteratorEnvironment::new(IteratorScope::Majc);
         let mut state = self.state.lock();

@@ -12,20 +12,24 @@ use crate::catalog::Fence;
 use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::table::bounded;
+use crate::table::caller::Deadline;
 use crate::table::core::TableCore;
 use crate::tablet::{TableVersion, TabletView};
 use crate::threads;
 
 impl TableCore {
-    /// As [`compact_range`](Self::compact_range), and returns soon after it was cancelled even if iterators go on.
+    /// As [`compact_range`](Self::compact_range), and returns soon after it was cancelled, or after `deadline`, even if
+    /// iterators go on.
     pub(in crate::table) fn compact_bounded(
         self: &Arc<Self>,
         options: &CompactOptions,
+        deadline: Option<&Deadline>,
     ) -> StoreResult<()> {
         let (options, table) = (options.clone(), self.clone());
         bounded::run(
             self,
             "compact-request",
+            deadline,
             move |table| table.compact_range(&options),
             move |_| {
                 let running = &table.context.running;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ostrakon_cell::{
-    CallContext, ColumnUpdate, ErrorKind, Mutation, MutationBatch, Principal, Range, ScanOptions,
-    TableOptions,
+    CallContext, ColumnUpdate, CompactOptions, ErrorKind, Mutation, MutationBatch, Principal,
+    Range, ScanOptions, TableOptions,
 };
 
 use crate::examiner::bench::{
@@ -83,9 +83,51 @@ pub(in crate::examiner) fn calls_end_with_their_time(bench: &Bench<'_>) -> Check
         .scan(&[Range::all()], &ScanOptions::default())
         .map(drop);
     expect_refused(scanned, timed_out, "a scan whose time is over")?;
+    let row = [b"5".to_vec()];
+    let calls = [
+        ("a flush", over.flush(true)),
+        ("a compaction", over.compact(&CompactOptions::default())),
+        ("a split", over.add_splits(&row)),
+        ("a merge", over.merge(None, None)),
+        ("a deletion of rows", over.delete_rows(None, None)),
+    ];
+    for (what, outcome) in calls {
+        expect_refused(
+            outcome,
+            timed_out,
+            &format!("{what} after the caller's time"),
+        )?;
+    }
     expect_values(&read_all(&table)?, &[], "after a write whose time was over")?;
     // Enough time changes nothing.
     let enough = within(Duration::from_secs(3600))?;
     enough.submit(labelled("1", "")?, None)?.wait()?;
     expect_values(&read_all(&enough)?, &["1"], "within an hour")
+}
+
+pub(in crate::examiner) fn handles_share_their_time(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    let of = |timeout| CallContext {
+        timeout,
+        ..CallContext::default()
+    };
+    let long = Some(Duration::from_secs(3600));
+    let over = table.within(&of(Some(Duration::ZERO)))?;
+    let enough = table.within(&of(long))?;
+    let made = [
+        ("no limit of its own", over.within(&of(None))?),
+        ("a longer one", over.within(&of(long))?),
+        ("one between", over.within(&of(None))?.within(&of(long))?),
+        ("a shorter one", enough.within(&of(Some(Duration::ZERO)))?),
+    ];
+    for (what, handle) in made {
+        let written = handle.submit(labelled("1", "")?, None).map(drop);
+        let what = format!("a write through a handle with {what}");
+        expect_refused(written, &[ErrorKind::TimedOut], &what)?;
+    }
+    expect_values(&read_all(&table)?, &[], "after writes whose time was over")?;
+    // A handle keeps its own time, whatever was made of it.
+    enough.submit(labelled("1", "")?, None)?.wait()?;
+    let inner = enough.within(&of(None))?;
+    expect_values(&read_all(&inner)?, &["1"], "within an hour")
 }
