@@ -20,7 +20,7 @@ fn accumulo_answers_as_a_store_does() {
         eprintln!("{notice}");
         return;
     }
-    let mut peer = Peer::start(6).unwrap_or_else(|problem| panic!("{problem}"));
+    let mut peer = Peer::start(12).unwrap_or_else(|problem| panic!("{problem}"));
     let mut all = load(&scripts()).unwrap();
     let differing = load(&scripts().join("differs")).unwrap();
     assert!(

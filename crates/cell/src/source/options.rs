@@ -71,7 +71,7 @@ pub struct CloneOptions {
     pub flush: bool,
     /// Properties set on the clone.
     pub set_properties: Properties,
-    /// Properties of the source that the clone does not take over.
+    /// Properties that the clone does not have itself: of the source, and also of those set.
     pub exclude_properties: Vec<String>,
     /// Leaves the clone off-line.
     pub keep_offline: bool,

@@ -318,8 +318,8 @@ impl Source for Store {
             let inherited = self.context.inherited.read();
             let id = origin.with_status(|status| {
                 let mut properties = Properties::clone(&status.properties);
-                properties.retain(|name, _| !options.exclude_properties.contains(name));
                 properties.extend(options.set_properties.clone());
+                properties.retain(|name, _| !options.exclude_properties.contains(name));
                 let set = inherited.merged(namespace, &Arc::new(properties.clone()));
                 self.context
                     .table_config(&set)

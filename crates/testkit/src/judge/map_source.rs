@@ -309,11 +309,11 @@ impl Source for MapSource {
         let mut state = self.state.lock();
         let mut clone = state.named(from)?.clone();
         state.check_free(to)?;
+        let set_here = options.set_properties.clone();
+        clone.own.properties.extend(set_here);
         for name in &options.exclude_properties {
             clone.own.properties.remove(name);
         }
-        let set_here = options.set_properties.clone();
-        clone.own.properties.extend(set_here);
         clone.own.version = 0;
         clone.set = state.inherited(to);
         clone.set.extend(clone.own.properties.clone());

@@ -172,7 +172,7 @@ impl Generator {
             "set NAME table.constraint.2 CONSTRAINTS.NoDeleteConstraint",
             "set NAME table.constraint.3 CONSTRAINTS.VisibilityConstraint",
             "unset NAME table.constraint.2",
-            "properties NAME table.constraint.",
+            "properties NAME table.constraint.2",
             "properties NAME table.iterator.",
             "in-force NAME table.iterator.",
             "in-force NAME table.custom.",

@@ -154,7 +154,10 @@ pub(in crate::examiner) fn clones_go_their_own_way(bench: &Bench<'_>) -> Check {
     write(&table, &[entry("b", "f", 1, "fresh")])?;
     let name = bench.free_name("clone")?;
     let options = CloneOptions {
-        set_properties: [("table.custom.new".to_owned(), "1".to_owned())].into(),
+        // What is set and left out is left out.
+        set_properties: ["table.custom.new", "table.custom.left"]
+            .map(|name| (name.to_owned(), "1".to_owned()))
+            .into(),
         exclude_properties: vec!["table.custom.left".to_owned()],
         ..CloneOptions::default()
     };

@@ -48,7 +48,7 @@ final class Cluster implements AutoCloseable {
     config.setSystemProperties(Map.of("java.io.tmpdir", scratch));
     config.setNumTservers(1);
     // A machine that compiles meanwhile is slow; the default is 20 seconds.
-    config.setZooKeeperStartupTime(400_000);
+    config.setZooKeeperStartupTime(600_000);
     config.setMemory(ServerType.ZOOKEEPER, 64, MemoryUnit.MEGABYTE);
     config.setMemory(ServerType.MANAGER, 160, MemoryUnit.MEGABYTE);
     config.setMemory(ServerType.TABLET_SERVER, 448, MemoryUnit.MEGABYTE);
@@ -82,6 +82,10 @@ final class Cluster implements AutoCloseable {
     config.setProperty("general.rpc.timeout", "300s");
     config.setProperty("manager.fate.threadpool.size", "16");
     config.setProperty("tserver.scan.files.open.max", "1000");
+    // Merges, deletions of rows and compactions go on in steps, each of which may wait for the next round.
+    config.setProperty("manager.tablet.watcher.interval", "500ms");
+    config.setProperty("tserver.compaction.major.delay", "500ms");
+    config.setProperty("general.micrometer.enabled", "false");
   }
 
   AccumuloClient client() {

@@ -34,9 +34,10 @@ final class Errors {
       if (one instanceof TableOfflineException) {
         return "Offline";
       }
-      // Operations on a range of rows have no exception of their own for a swapped one.
-      if (one instanceof IllegalArgumentException
-          || String.valueOf(one.getMessage()).contains("start row must be less than end row")) {
+      // Some wrong arguments have no exception of their own: swapped rows, a rename to another namespace.
+      String message = String.valueOf(one.getMessage());
+      if (one instanceof IllegalArgumentException || message.contains("start row must be less than end row")
+          || message.contains("Unable to move tables to a new namespace")) {
         return "InvalidArgument";
       }
       if (one instanceof AccumuloSecurityException refused) {

@@ -1,22 +1,27 @@
 package ostrakon.peer;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.client.NamespaceNotFoundException;
+import org.apache.accumulo.core.client.admin.InstanceOperations;
 import org.apache.accumulo.core.client.admin.NamespaceOperations;
 
 /** Namespaces, whose names stand behind the script's prefix as those of tables do, and their properties. */
 final class Namespaces {
   private final NamespaceOperations operations;
+  private final InstanceOperations system;
   private final String prefix;
 
   Namespaces(AccumuloClient client, String prefix) {
     this.operations = client.namespaceOperations();
+    this.system = client.instanceOperations();
     this.prefix = prefix;
   }
 
@@ -71,21 +76,22 @@ final class Namespaces {
       throw new NamespaceNotFoundException(null, namespace, null);
     }
     var kept = new TreeMap<String, String>();
+    var gone = new HashSet<String>();
     operations.modifyProperties(namespace, properties -> {
-      properties.keySet().removeIf(goes);
+      gone.clear();
+      properties.keySet().stream().filter(goes).forEach(gone::add);
+      properties.keySet().removeAll(gone);
       properties.putAll(set);
       kept.clear();
       kept.putAll(properties);
     });
-    // A change is done when the tablet server shows it.
-    for (int tries = 0; tries < 500; tries++) {
-      var shown = operations.getNamespaceProperties(namespace);
-      if (shown.equals(kept) && operations.getConfiguration(namespace).entrySet().containsAll(kept.entrySet())) {
-        return Tables.OK;
-      }
-      Thread.sleep(10);
-    }
-    throw new ScriptException("the tablet server never showed a changed property");
+    var inherited = system.getSystemConfiguration();
+    TableProperties.awaitThat(() -> {
+      var shown = operations.getConfiguration(namespace);
+      return shown.entrySet().containsAll(kept.entrySet())
+          && gone.stream().allMatch(property -> Objects.equals(shown.get(property), inherited.get(property)));
+    });
+    return Tables.OK;
   }
 
   void dropAll() throws Exception {

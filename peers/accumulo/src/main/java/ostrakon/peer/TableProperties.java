@@ -5,13 +5,17 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 
 import org.apache.accumulo.core.client.AccumuloClient;
 import org.apache.accumulo.core.client.IteratorSetting;
 import org.apache.accumulo.core.client.TableNotFoundException;
+import org.apache.accumulo.core.client.admin.NamespaceOperations;
 import org.apache.accumulo.core.client.admin.TableOperations;
 import org.apache.hadoop.io.Text;
 
@@ -20,11 +24,16 @@ import org.apache.hadoop.io.Text;
  * the call has returned; here it returns when the server shows it.
  */
 final class TableProperties {
+  /** Seconds. */
+  private static final long PATIENCE = 240;
+
   private final TableOperations operations;
+  private final NamespaceOperations namespaces;
   private final String prefix;
 
   TableProperties(AccumuloClient client, String prefix) {
     this.operations = client.tableOperations();
+    this.namespaces = client.namespaceOperations();
     this.prefix = prefix;
   }
 
@@ -96,15 +105,25 @@ final class TableProperties {
       throw new TableNotFoundException(null, table, null);
     }
     var kept = new HashMap<String, String>();
+    var gone = new HashSet<String>();
     operations.modifyProperties(table, properties -> {
-      properties.keySet().removeIf(goes);
+      gone.clear();
+      properties.keySet().stream().filter(goes).forEach(gone::add);
+      properties.keySet().removeAll(gone);
       properties.putAll(set);
+      gone.removeAll(set.keySet());
       kept.clear();
       kept.putAll(properties);
     });
+    var inherited = gone.isEmpty() ? Map.<String, String>of() : namespaces.getConfiguration(namespace(table));
     await(table, shown -> shown.entrySet().containsAll(kept.entrySet())
-        && shown.keySet().stream().noneMatch(property -> property.startsWith("table.iterator.") && goes.test(property)));
+        && gone.stream().allMatch(property -> Objects.equals(shown.get(property), inherited.get(property))));
     return Tables.OK;
+  }
+
+  private static String namespace(String table) {
+    int dot = table.indexOf('.');
+    return dot < 0 ? "" : table.substring(0, dot);
   }
 
   private static boolean matches(String removed, String property) {
@@ -122,13 +141,18 @@ final class TableProperties {
   }
 
   private void await(String table, Predicate<Map<String, String>> wanted) throws Exception {
-    for (int tries = 0; tries < 500; tries++) {
-      if (wanted.test(operations.getConfiguration(table))) {
-        return;
+    awaitThat(() -> wanted.test(operations.getConfiguration(table)));
+  }
+
+  /** Returns when the servers show a change, on a busy machine too. */
+  static void awaitThat(Callable<Boolean> shown) throws Exception {
+    long begun = System.nanoTime();
+    while (!shown.call()) {
+      if (System.nanoTime() - begun > TimeUnit.SECONDS.toNanos(PATIENCE)) {
+        throw new ScriptException("the tablet server never showed a changed property");
       }
       Thread.sleep(10);
     }
-    throw new ScriptException("the tablet server never showed a changed property");
   }
 
   /** The properties of an iterator: {@code NAME PRIORITY CLASS SCOPES option=value …}. */
