@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test conformance faults mutants test-python test-extras wheel venv lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help demo test conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -13,6 +13,8 @@ CARGO ?= cargo
 # `make bench-compare RIVALS=` leaves it out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
 # the librocksdb.so 11.x of that folder instead (rocksdbjni's shared library has the C interface too).
 RIVALS ?= rocksdb
+# Crates that are never published.
+PRIVATE := bench-compare python testkit tidy
 # For faults: how many times as many rounds as in `make test`.
 FAULTS ?= 20
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
@@ -40,6 +42,7 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
+	@$(MAKE) --no-print-directory packages
 	@$(MAKE) --no-print-directory test-python
 
 conformance: ## random scripts on a real Accumulo and here, answers compared (ARGS="--runs 1000"; ARGS=--help)
@@ -71,6 +74,21 @@ venv: ## an environment .venv with the wheel and its extras
 	@scripts/setup python
 	@scripts/python venv
 
+packages: ## the crates as registries would get them, in target/package/; compiles nothing, needs no network
+	$(CARGO) package --quiet --workspace $(PRIVATE:%=--exclude ostrakon-%) --no-verify --allow-dirty --offline
+
+deny: ## licences, advisories and sources of all dependencies (needs cargo-deny, and the network)
+	@command -v cargo-deny >/dev/null || { echo "cargo install --locked cargo-deny"; exit 1; }
+	$(CARGO) deny --all-features check
+
+book: ## the guide as a book, in target/book/ (needs mdbook)
+	@command -v mdbook >/dev/null || { echo "cargo install --locked mdbook"; exit 1; }
+	@scripts/book
+
+dist: ## what a release has, in target/dist/: the program without debug information, and the wheel
+	@scripts/setup python
+	@scripts/dist
+
 lint: ## only the quick part of `make test`: format, lints, the repository's rules
 	@scripts/setup
 	$(CARGO) fmt --check
@@ -80,7 +98,7 @@ lint: ## only the quick part of `make test`: format, lints, the repository's rul
 fmt: ## format the sources
 	$(CARGO) fmt
 
-doc: ## build the reference pages (target/doc/ostrakon_store/index.html)
+doc: ## build the reference pages (target/doc/ostrakon/index.html)
 	@scripts/setup
 	$(CARGO) doc --no-deps
 
