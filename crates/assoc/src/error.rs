@@ -1,4 +1,4 @@
-//! What can be wrong with the input of a kernel.
+//! Errors in the input of a kernel.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ pub enum Error {
         /// Position of the key in the list.
         position: usize,
     },
-    /// A code unit of a UTF-32 key is no Unicode scalar value.
+    /// A code unit of a UTF-32 key is not a Unicode scalar value.
     NotUnicode {
         /// Position of the key in the list.
         position: usize,
@@ -81,7 +81,7 @@ impl fmt::Display for Error {
             }
             Self::NotUnicode { position } => write!(
                 formatter,
-                "the text at position {position} holds a code point that is no Unicode character"
+                "the text at position {position} holds a code point that is not a Unicode character"
             ),
             Self::NotAscending => write!(formatter, "the positions do not ascend"),
         }

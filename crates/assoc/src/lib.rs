@@ -1,13 +1,13 @@
 //! Kernels of associative arrays, the algebra of D4M: sorted key dictionaries and the sparse
-//! matrices that stand between them.
+//! matrices between them.
 //!
 //! * [`keys::Keys`]: sorted, unique strings in one buffer; built from unsorted lists, merged, cut
 //!   into ranges.
 //! * [`csr::Csr`]: a compressed sparse matrix; built from triples, added, multiplied, cut.
 //!
 //! An associative array is two dictionaries (rows, columns) and one matrix whose entries are numbers
-//! or positions in a third dictionary (string values). What the operators mean is decided above, in
-//! Python; here positions and bytes are moved. No kernel allocates per key or per entry.
+//! or positions in a third dictionary (string values). The meaning of the operators is defined in
+//! Python; this crate works on positions and bytes. No kernel allocates per key or per entry.
 //!
 //! ```
 //! use ostrakon_assoc::{csr::{Collision, Csr, Triples}, keys::{Keys, Text}};

@@ -1,4 +1,4 @@
-//! Products that tell what met: the inner keys, or the pairs of values, written one after the other.
+//! Products that list the matching inner keys, or the matching pairs of values, as text.
 
 use super::matrix::View;
 use super::product::Inner;
@@ -31,7 +31,7 @@ pub enum CatText<'a> {
 /// Starts, columns and texts of a product. Meetings are in order of the inner keys.
 ///
 /// # Errors
-/// As [`super::product()`]; [`Error::OutOfBounds`] for values that are no positions in their
+/// As [`super::product()`]; [`Error::OutOfBounds`] for values that are not positions in their
 /// dictionary.
 pub fn cat_product(
     left: &View<'_, u32>,

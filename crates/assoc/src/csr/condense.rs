@@ -1,4 +1,4 @@
-//! Empty rows and columns go.
+//! Removes empty rows and columns.
 
 use super::matrix::{Csr, Value};
 use crate::error::{Result, checked_count};

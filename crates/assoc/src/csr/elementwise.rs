@@ -1,4 +1,4 @@
-//! Two matrices place by place. Rows and columns of both are positions in common dictionaries, reached
+//! Elementwise operations on two matrices. Rows and columns of both are positions in common dictionaries, reached
 //! through maps, so that no operand is copied into the common shape first.
 
 use super::condense::{Builder, Condensed};
@@ -7,7 +7,7 @@ use super::semiring::Number;
 use crate::error::{Error, Result, checked_count};
 use crate::keys::MISSING;
 
-/// A matrix and where its rows and columns stand in the result. `None` is "at the same position". A map
+/// A matrix and the positions of its rows and columns in the result. `None` is "at the same position". A map
 /// ascends, but for [`MISSING`], which leaves the row or column out.
 #[derive(Clone, Copy, Debug)]
 pub struct Aligned<'a, T> {
@@ -107,7 +107,7 @@ impl<'a, T> Aligned<'a, T> {
 pub enum Elementwise {
     /// Sum.
     Add,
-    /// Difference. In a union, a right value alone is negated.
+    /// Difference. In a union, a value of the right matrix only is negated.
     Subtract,
     /// Product.
     Multiply,
@@ -123,7 +123,7 @@ pub enum Elementwise {
     Pair,
 }
 
-/// Places of two matrices and which entries stand there, for operations this crate does not know.
+/// Places of two matrices and the entries at them, for operations that this crate does not provide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matched {
     /// Beginnings of the rows.
@@ -288,7 +288,7 @@ fn walk<const UNION: bool, T: Value>(
     walk_any::<UNION, T, T>(left, right, shape, visit)
 }
 
-/// Visits the places row by row. Without `UNION`, places of one matrix alone are passed over.
+/// Visits the places row by row. Without `UNION`, places of only one matrix are skipped.
 #[inline]
 fn walk_any<const UNION: bool, A: Value, B: Value>(
     left: &Aligned<'_, A>,

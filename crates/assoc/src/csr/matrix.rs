@@ -1,4 +1,4 @@
-//! The matrix, and how kernels see one that somebody else owns.
+//! The matrix, and the view of it that kernels take when the caller owns the memory.
 
 use crate::error::{Error, Result};
 

@@ -16,7 +16,7 @@ const DENSE_WIDTH: usize = 1 << 22;
 const THREAD_PRODUCTS: u64 = 1 << 16;
 
 /// Multiplies two matrices. `inner` gives for each column of the left one the row of the right one, or
-/// [`MISSING`]; `None` when they stand at the same positions. Null results are dropped.
+/// [`MISSING`]; `None` if they have the same positions. Null results are dropped.
 ///
 /// # Errors
 /// [`Error::Uneven`] or [`Error::OutOfBounds`] when `inner` does not fit, [`Error::TooLarge`].
@@ -54,7 +54,7 @@ pub fn product<T: Number>(
     }
 }
 
-/// Every product on its own, for semirings this crate does not know.
+/// Every product on its own, for semirings that this crate does not provide.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// Row of the result.
@@ -162,7 +162,7 @@ impl<'a> Inner<'a> {
         });
     }
 
-    /// Visits the rows of the right matrix that a row of the left one meets: entry left, entries right.
+    /// Visits the rows of the right matrix that match a row of the left one: entry left, entries right.
     #[inline]
     pub(super) fn each_row<A, B>(
         &self,

@@ -1,4 +1,4 @@
-//! Parts of a matrix, and the matrix turned round.
+//! Parts of a matrix, and its transpose.
 
 use super::condense::{Builder, Condensed};
 use super::matrix::{Csr, Value, View};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::keys::MISSING;
 
 /// The entries in some rows (ascending) and some columns; `None` is all. A few rows of a large matrix
-/// cost what is in them, beside one mark per column.
+/// cost what is in them, plus one mark per column.
 ///
 /// # Errors
 /// [`Error::OutOfBounds`] or [`Error::NotAscending`].

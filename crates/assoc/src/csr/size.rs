@@ -1,4 +1,4 @@
-//! How large a product will be, before anything is allocated for it.
+//! The size of a product, computed before anything is allocated for it.
 
 use super::cat::CatText;
 use super::matrix::View;
@@ -11,10 +11,10 @@ use crate::keys::Keys;
 pub struct Size {
     /// Multiplications.
     pub products: u64,
-    /// The result has at most so many entries.
+    /// The maximum number of entries of the result.
     pub most_entries: u64,
-    /// The result has at least so many places (nulls among them): as many in each row as the longest
-    /// row of the right matrix that it meets.
+    /// The minimum number of places of the result (including nulls): as many in each row as the longest
+    /// matching row of the right matrix.
     pub least_entries: u64,
 }
 

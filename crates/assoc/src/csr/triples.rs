@@ -1,4 +1,4 @@
-//! From triples in any order to a matrix: group by row, sort each row, fold what collides.
+//! Builds a matrix from triples in any order: groups by row, sorts each row, folds collisions.
 
 use std::thread;
 
@@ -91,7 +91,7 @@ impl<T: Value + super::semiring::Fold> Csr<T> {
     }
 }
 
-/// Groups triples without folding them, for folds this crate does not know.
+/// Groups triples without folding them, for folds that this crate does not provide.
 ///
 /// # Errors
 /// As [`Csr::from_triples`].

@@ -1,4 +1,4 @@
-//! From a list with repeats to a dictionary and the position of each text in it.
+//! Builds a dictionary from a list with repeats, and the position of each text in it.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,4 +1,4 @@
-//! New texts from known ones: `column|value`, values put end to end, keys cut in two.
+//! New texts from existing ones: `column|value`, concatenated values, keys cut in two.
 
 use memchr::memmem;
 

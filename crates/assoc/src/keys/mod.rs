@@ -1,4 +1,4 @@
-//! Sorted, unique keys in one buffer: how an axis of an associative array knows its names.
+//! Sorted, unique keys in one buffer: the names of an axis of an associative array.
 
 mod build;
 mod combine;

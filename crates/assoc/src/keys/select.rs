@@ -1,4 +1,4 @@
-//! Which positions a range, a prefix, a wildcard or a piece of text means.
+//! Resolves a range, a prefix, a wildcard or a part of a text to positions.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ impl Keys {
         start..stop
     }
 
-    /// Positions of the keys that match a pattern in which `*` stands for any text, also none.
+    /// Positions of the keys that match a pattern in which `*` matches any text, including the empty one.
     #[must_use]
     pub fn wildcard(&self, pattern: &[u8]) -> Vec<u32> {
         let mut parts = pattern.split(|byte| *byte == b'*');
@@ -73,7 +73,7 @@ impl Keys {
     }
 }
 
-/// Whether the pieces stand in `text` one after the other without overlap. Taking the leftmost place
+/// Whether `text` contains the pieces in order and without overlap. Taking the leftmost place
 /// for each leaves most room for the next, so nothing has to be tried twice.
 fn in_order(mut text: &[u8], pieces: &[&[u8]]) -> bool {
     for piece in pieces {

@@ -1,4 +1,4 @@
-//! Two dictionaries against each other: one pass over both, words compared before bytes.
+//! Set operations on two dictionaries: one pass over both, comparing words before bytes.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub struct Union {
     pub right: Vec<u32>,
 }
 
-/// Keys that stand in both dictionaries.
+/// Keys that are in both dictionaries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intersection {
     /// Their positions in the left dictionary, ascending.

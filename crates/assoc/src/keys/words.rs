@@ -4,7 +4,7 @@ use super::dictionary::Keys;
 use super::text::Text;
 use crate::error::{Result, checked_count};
 
-/// The words of all keys in order, and for each the position of the key it stands in.
+/// The words of all keys in order, and for each the position of the key that contains it.
 ///
 /// A word is a run of letters (with their accents), digits and `_` of any script; with `lower`, in lower case.
 ///
