@@ -54,10 +54,10 @@ impl KeyRanges {
 
     /// Reads a list in D4M's form: keys, each followed by the separator, which is the last
     /// character; `:` between two keys makes a range that holds both, at the beginning or end of the list one
-    /// without that end; `*` behind a key makes it a prefix. The empty text and `:` mean every key.
+    /// without that end; `*` after a key makes it a prefix. The empty text and `:` mean every key.
     ///
     /// # Errors
-    /// Two colons in a row, a range whose start lies behind its end, or a missing separator.
+    /// Two colons in a row, a range whose start is after its end, or a missing separator.
     pub fn parse(text: &str) -> Result<Self> {
         if text.is_empty() || text == ":" {
             return Ok(Self::all());
@@ -78,7 +78,7 @@ impl KeyRanges {
         while at < parts.len() {
             let part = parts[at];
             let to = |end: &str| match end {
-                ":" => Err(wrong("two colons in a row mean no range")),
+                ":" => Err(wrong("two colons in a row do not form a range")),
                 end => Ok(after(end.as_bytes())),
             };
             if part == ":" {
@@ -89,7 +89,7 @@ impl KeyRanges {
             } else if parts.get(at + 1) == Some(&":") {
                 let end = parts.get(at + 2).map(|end| to(end)).transpose()?;
                 if end.as_deref().is_some_and(|end| end <= part.as_bytes()) {
-                    return Err(wrong("a range starts behind its end: swap the two"));
+                    return Err(wrong("a range starts after its end: swap the two"));
                 }
                 spans.push((part.as_bytes().to_vec(), end));
                 at += 3;

@@ -7,10 +7,9 @@
 //!   [`degree_table`]; [`bfs`], [`jaccard`], [`k_truss_adjacency`], [`k_truss_incidence`],
 //!   [`triangle_count`], [`connected_components`], [`pagerank`], [`tfidf`], [`nmf`].
 //!
-//! An algorithm gets a [`GraphContext`]: a source of tables, what its reader may see, the label of
-//! what it writes, and how much memory it may hold. It reads nothing that the reader may not see, says
-//! in its documentation what it holds, and in its result what it wrote
-//! ([`WriteCount::relative_io`]).
+//! An algorithm gets a [`GraphContext`]: a source of tables, the reader's authorizations, the label of
+//! its results, and a memory bound. It reads nothing that the reader may not see. Its documentation says
+//! what it holds in memory, and its result says what it wrote ([`WriteCount::relative_io`]).
 //!
 //! Not here: associative arrays, plots, files.
 //!

@@ -8,7 +8,7 @@ use ostrakon_cell::{Error, Result};
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The number in a value: decimal text with optional sign, fraction and exponent. `None` when the
-/// bytes are no finite number.
+/// bytes are not a finite number.
 ///
 /// ```
 /// use ostrakon_graph::parse_number;
@@ -70,7 +70,7 @@ pub fn format_number(number: f64, out: &mut Vec<u8>) -> Result<()> {
         Ok(())
     } else {
         Err(Error::invalid(
-            "a result is infinite or no number, and values are finite: scale the input or take \
+            "a result is infinite or not a number, and values must be finite: scale the input or take \
              another semiring",
         ))
     }

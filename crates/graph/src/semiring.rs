@@ -1,4 +1,4 @@
-//! What stands for plus and times.
+//! The operations that stand for plus and times.
 
 use ostrakon_cell::{Error, Result};
 
@@ -15,7 +15,7 @@ pub enum Plus {
     Max,
 }
 
-/// What two values that meet make.
+/// Combines two matching values.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Times {
     /// Their product.
@@ -31,7 +31,7 @@ pub enum Times {
     First,
     /// The right one.
     Second,
-    /// 1, whatever the values are: counts how often something met.
+    /// 1, whatever the values are: counts the matches.
     Pair,
     /// A function of the caller's.
     Custom(fn(f64, f64) -> f64),

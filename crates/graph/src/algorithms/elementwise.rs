@@ -1,4 +1,4 @@
-//! Two tables entry by entry: the product where both have one, the sum where either has.
+//! Elementwise operations on two tables: the product where both have an entry, the sum where either has.
 
 use std::cmp::Ordering;
 
@@ -74,7 +74,7 @@ pub struct ElementwiseResult {
 /// Held in memory: a row of each table; the matrix, if asked for.
 ///
 /// # Errors
-/// A missing table, values that are no numbers, a matrix larger than `memory_bytes`.
+/// A missing table, values that are not numbers, a matrix larger than `memory_bytes`.
 pub fn elementwise(
     context: &GraphContext,
     options: &ElementwiseOptions,

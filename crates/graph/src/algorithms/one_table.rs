@@ -42,7 +42,7 @@ pub struct TransformResult {
 /// Held in memory: a batch; the matrix, if asked for.
 ///
 /// # Errors
-/// A missing table, values that are no numbers, a matrix larger than `memory_bytes`.
+/// A missing table, values that are not numbers, a matrix larger than `memory_bytes`.
 pub fn transform(context: &GraphContext, options: &TransformOptions) -> Result<TransformResult> {
     let mut stream = options.from.stream(context)?;
     let sink = |table: &Option<ResultTable>, sorted| {
@@ -102,7 +102,7 @@ pub struct ReduceResult {
 /// Held in memory: the result.
 ///
 /// # Errors
-/// A missing table, values that are no numbers.
+/// A missing table, values that are not numbers.
 pub fn reduce_rows(
     context: &GraphContext,
     from: &MatrixTable,
@@ -125,7 +125,7 @@ pub fn reduce_rows(
     Ok(reduced)
 }
 
-/// Pieces a thread counts: so many that rows of very different length are shared evenly.
+/// Pieces per thread when counting, enough to share rows of very different length evenly.
 const PIECES_A_THREAD: usize = 16;
 
 /// Entries of a table that the context may see, counted where the table is. `rows` are row keys
@@ -159,7 +159,7 @@ pub(crate) fn count_entries(
     counts.into_iter().sum()
 }
 
-/// All rows there can be, cut into at most so many ranges at some of these.
+/// All possible rows, cut at some of these rows into at most this number of ranges.
 fn cut(rows: &Keys, pieces: usize) -> Vec<Range> {
     use std::ops::Bound::{Excluded, Included, Unbounded};
     let mut ranges = Vec::with_capacity(pieces);

@@ -1,6 +1,6 @@
-//! The algorithms on edges of the world: flights between airports, as OpenFlights lists them. Their
-//! licence (ODbL) asks for more than a copy here could give: the tests run when asked, with a folder
-//! `OSTRAKON_TEST_DATA` that has their `routes.dat` as `openflights-routes.dat`.
+//! The algorithms on real edges: flights between airports, as OpenFlights lists them. The licence of
+//! the data (ODbL) has conditions that a copy here would not meet, so the tests run only on request, with a
+//! folder `OSTRAKON_TEST_DATA` that has OpenFlights' `routes.dat` as `openflights-routes.dat`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;

@@ -78,7 +78,7 @@ fn map_of(matrix: &SparseMatrix) -> Matrix {
         .collect()
 }
 
-/// What stands in a table, which must have one entry a place.
+/// The content of a table, which must have one entry per place.
 fn stored(context: &GraphContext, name: &str, transposed: bool) -> Matrix {
     let entries = read(context, name);
     let count = entries.len();

@@ -123,7 +123,7 @@ impl IteratorClass for ApplyClass {
     fn describe(&self) -> &str {
         "Applies a function to every value, a number as decimal text. Options: operation \
          (required), plus, minus, times, divide, power, min, max, set or absolute; number (0), the \
-         right side. A value that is no number fails the scan, but for set; a result that is not \
+         right side. A value that is not a number fails the scan, except with set; a result that is not \
          finite does too."
     }
 
@@ -194,10 +194,10 @@ impl SortedKeyValueIterator for ApplyIterator {
     }
 }
 
-/// Names no place: a compaction's reader may not be allowed to know it.
+/// Names no place: the reader of a compaction's error may not be allowed to see it.
 pub(super) fn not_a_number() -> Error {
     Error::invalid(
-        "a value is no number: filter its column out, or turn values into numbers with the \
+        "a value is not a number: filter its column out, or turn values into numbers with the \
          operation set",
     )
 }

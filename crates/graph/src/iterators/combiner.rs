@@ -14,7 +14,7 @@ use crate::semiring::Plus;
 pub(crate) const CLASS: &[&str] = &["ostrakon.graph.NumberCombiner"];
 
 /// The setting that combines all versions of every column by `plus`, numbers being decimal text
-/// with or without fraction. Stock `SummingCombiner`s know whole numbers alone.
+/// with or without fraction. Stock `SummingCombiner`s support whole numbers only.
 #[must_use]
 pub fn number_combiner(priority: u32, plus: Plus) -> IteratorSetting {
     IteratorSetting::new(priority, "plus", CLASS[0]).with("operation", plus.as_str())

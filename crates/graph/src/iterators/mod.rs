@@ -1,7 +1,7 @@
 //! Iterators that run inside a store: apply a function, filter keys, reduce rows, combine numbers.
 //!
 //! Register them where a store is opened ([`register_graph_iterators`]). A source that does not
-//! have them is scanned plainly and the same iterators run on this side of the scan.
+//! have them is scanned without iterators, and the same iterators run on the result of the scan.
 
 mod apply;
 mod combiner;

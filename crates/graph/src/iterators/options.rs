@@ -1,4 +1,4 @@
-//! Reading options.
+//! Reads options.
 
 use std::str::FromStr;
 
@@ -7,12 +7,12 @@ use ostrakon_cell::{Error, IteratorOptions, Result};
 use crate::KeyRanges;
 use crate::number::parse_number;
 
-/// Refuses options a class does not know: a misspelt one would silently do nothing.
+/// Refuses unknown options: a misspelt one would silently have no effect.
 pub(super) fn only(options: &IteratorOptions, known: &[&str]) -> Result<()> {
     match options.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(Error::invalid(format!(
-            "no such option; known are {}",
+            "unknown option; the options are {}",
             known.join(", ")
         ))
         .with("given", name)),
@@ -20,9 +20,10 @@ pub(super) fn only(options: &IteratorOptions, known: &[&str]) -> Result<()> {
 }
 
 pub(super) fn required<'a>(options: &'a IteratorOptions, name: &'static str) -> Result<&'a str> {
-    options.get(name).map(String::as_str).ok_or_else(|| {
-        Error::invalid("an option that must be given is missing").with("option", name)
-    })
+    options
+        .get(name)
+        .map(String::as_str)
+        .ok_or_else(|| Error::invalid("a required option is missing").with("option", name))
 }
 
 pub(super) fn parsed<T: FromStr<Err = Error>>(

@@ -1,7 +1,7 @@
-//! Drawing several bits of both ends of an edge from one random word.
+//! Draws several bits of both ends of an edge from one random word.
 //!
 //! `levels` bits of both ends have 4^levels outcomes of known probability. Walker's alias method
-//! (A. J. Walker, 1977; tables built as M. D. Vose, 1991) draws one of them with one look-up: half
+//! (A. J. Walker, 1977; tables built as M. D. Vose, 1991) draws one of them with one lookup: half
 //! of the word picks a cell, the other half decides between the cell's own outcome and its alias.
 
 /// Outcomes of up to this many bits are drawn at once: the table, 8 KiB, stays in the first cache.

@@ -1,5 +1,4 @@
-//! What such a graph looks like on average, computed exactly: beside a picture of one graph stands
-//! what was to be expected.
+//! Exact expected values of such a graph, shown next to a picture of one graph.
 
 use super::KroneckerOptions;
 

@@ -69,19 +69,19 @@ impl Kronecker {
     ///
     /// # Errors
     /// A scale outside 1 to [`SCALE_MAX`], a negative or too large number of edges per vertex, or
-    /// quadrants that are no probabilities adding up to 1.
+    /// quadrants that are not probabilities adding up to 1.
     pub fn new(options: &KroneckerOptions) -> Result<Self> {
         if !(1..=SCALE_MAX).contains(&options.scale) {
-            return Err(
-                Error::invalid(format!("the scale is a number from 1 to {SCALE_MAX}"))
-                    .with("scale", options.scale),
-            );
+            return Err(Error::invalid(format!(
+                "the scale must be a number from 1 to {SCALE_MAX}"
+            ))
+            .with("scale", options.scale));
         }
         let vertices = 1_u64 << options.scale;
         let edges = (options.edges_per_vertex * vertices as f64).round();
         if !(0.0..=1e18).contains(&edges) {
             return Err(Error::invalid(
-                "the edges per vertex are a positive number, and 10^18 edges are the most",
+                "the edges per vertex must be a positive number, and the graph must not have more than 10^18 edges",
             )
             .with("edges per vertex", options.edges_per_vertex));
         }
@@ -93,7 +93,7 @@ impl Kronecker {
             || (sum - 1.0).abs() > 1e-9
         {
             return Err(Error::invalid(
-                "the four quadrants' probabilities lie between 0 and 1 and add up to 1",
+                "the four quadrants' probabilities must lie between 0 and 1 and add up to 1",
             )
             .with("given", format!("{:?}", options.quadrants)));
         }
@@ -133,7 +133,7 @@ impl Kronecker {
     pub fn part(&self, part: u64, parts: u64) -> Result<Range<u64>> {
         if part >= parts {
             return Err(
-                Error::invalid("parts are numbered from 0 and below their number")
+                Error::invalid("parts are numbered from 0 to one less than their count")
                     .with("part", part)
                     .with("parts", parts),
             );

@@ -13,7 +13,7 @@ pub(crate) struct UndirectedGraph {
 
 impl UndirectedGraph {
     /// The graph of these edges between positions in `names`; either direction, any order, loops
-    /// and repetitions are passed over.
+    /// and repetitions are skipped.
     pub(crate) fn new(names: &Keys, edges: &[(u32, u32)]) -> Self {
         let order = names.sorted_positions();
         let ranks = ranks(&order);

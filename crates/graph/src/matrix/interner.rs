@@ -1,4 +1,4 @@
-//! Keys become small numbers.
+//! Maps keys to small numbers.
 
 use std::hash::BuildHasher;
 

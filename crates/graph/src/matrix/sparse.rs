@@ -1,4 +1,4 @@
-//! A sparse matrix with keys: what an associative array is made of.
+//! A sparse matrix with keys, the content of an associative array.
 
 use super::keys::{Keys, ranks};
 use crate::semiring::Plus;

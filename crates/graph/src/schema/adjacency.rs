@@ -32,7 +32,7 @@ impl AdjacencyTables {
 
 /// Writes a graph into adjacency tables, which are made where they are missing. Equal edges add up
 /// their weights; degrees are sums of weights, as in D4M's examples, and weights are whole numbers since
-/// the stock `SummingCombiner` knows no others.
+/// the stock `SummingCombiner` supports no others.
 ///
 /// What is collected is written when a batch is full, and by [`close`](Self::close).
 ///
@@ -71,7 +71,7 @@ impl AdjacencyWriter {
     /// Adds an edge.
     ///
     /// # Errors
-    /// A weight that is no whole number, a key that is too large, the failure of an earlier batch.
+    /// A weight that is not a whole number, a key that is too large, the failure of an earlier batch.
     pub fn add(&mut self, from: &[u8], to: &[u8], weight: f64) -> Result<()> {
         check_whole(weight)?;
         self.text.clear();
@@ -105,7 +105,7 @@ pub(super) fn check_whole(weight: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(
-        "a weight is a whole number here: the table's SummingCombiner knows no others",
+        "a weight must be a whole number: the table's SummingCombiner supports no others",
     )
     .with("weight", weight))
 }

@@ -1,4 +1,4 @@
-//! Counts added up before they are written.
+//! Sums counts before they are written.
 
 use ostrakon_cell::Result;
 

@@ -1,4 +1,4 @@
-//! Edges, their transpose and the sums of their degrees, written side by side.
+//! Writes edges, their transpose and the sums of their degrees together.
 
 use ostrakon_cell::Result;
 

@@ -9,7 +9,7 @@ use super::writers::Same;
 use crate::number::format_number;
 use crate::tables::GraphContext;
 
-/// Names of the tables, and how ends are told apart.
+/// Names of the tables, and how the two ends are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncidenceTables {
     /// Row = edge, columns `Out|alice` and `In|bob`, value = weight.
@@ -67,7 +67,7 @@ impl IncidenceWriter {
     /// edge of more than two ends.
     ///
     /// # Errors
-    /// A weight that is no whole number, a key that is too large, the failure of an earlier batch.
+    /// A weight that is not a whole number, a key that is too large, the failure of an earlier batch.
     pub fn add(&mut self, number: u64, from: &[u8], to: &[u8], weight: f64) -> Result<()> {
         check_whole(weight)?;
         self.text.clear();

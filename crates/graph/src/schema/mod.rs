@@ -1,7 +1,7 @@
-//! Writing graphs and records as D4M lays them out: adjacency tables, incidence tables, single-table
+//! Writes graphs and records in D4M's layouts: adjacency tables, incidence tables, single-table
 //! graphs, and the D4M 2.0 schema that indexes every value of a record.
 //!
-//! Families are empty and values decimal text throughout. Degrees are added up on this side before
+//! Families are empty and values decimal text throughout. Degrees are summed by the client before
 //! they are written, and in the table by a `SummingCombiner`.
 
 mod adjacency;

@@ -19,12 +19,12 @@ pub struct RecordTables {
     pub text: Option<String>,
     /// Row and column `field`: in how many records.
     pub fields: Option<String>,
-    /// What stands between field and value. Default: `|`.
+    /// The separator between field and value. Default: `|`.
     pub separator: u8,
 }
 
 impl RecordTables {
-    /// D4M's names: `prefix` alone and with `T`, `Deg`, `Txt`, `Field` behind.
+    /// D4M's names: `prefix` alone and followed by `T`, `Deg`, `Txt`, `Field`.
     #[must_use]
     pub fn named(prefix: &str) -> Self {
         let with = |suffix: &str| Some(format!("{prefix}{suffix}"));
@@ -92,7 +92,7 @@ impl RecordWriter {
     }
 
     /// Sets the label of the records to come. Default: the context's. Degrees are kept for each label
-    /// apart, so that nobody counts what they may not see.
+    /// apart, so that readers do not count what they may not see.
     ///
     /// # Errors
     /// As [`add`](Self::add): the counts so far are written under the label before.

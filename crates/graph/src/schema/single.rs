@@ -39,7 +39,7 @@ impl SingleTableWriter {
     /// Adds an edge.
     ///
     /// # Errors
-    /// A key that holds the separator, a weight that is no whole number, the failure of an earlier
+    /// A key that holds the separator, a weight that is not a whole number, the failure of an earlier
     /// batch.
     pub fn add(&mut self, from: &[u8], to: &[u8], weight: f64) -> Result<()> {
         check_whole(weight)?;

@@ -1,4 +1,4 @@
-//! One table under the hands of a schema writer.
+//! One table of a schema writer.
 
 use ostrakon_cell::{BatchWriter, ColumnUpdate, ErrorKind, IteratorScope, Result, TableOptions};
 

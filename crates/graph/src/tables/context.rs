@@ -1,4 +1,4 @@
-//! Where an algorithm works, as whom, and within which memory.
+//! The context of an algorithm: source, authorizations, memory bound.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,18 +16,18 @@ pub struct GraphContext {
     /// What is read: entries whose label these do not satisfy are not there. Default: none.
     pub authorizations: Authorizations,
     /// The label of entries an algorithm makes; entries that it copies keep theirs, together with this
-    /// one. Default: `None`, which is no label, and is refused where authorizations are held and what is
+    /// one. Default: `None`, which means no label, and is refused where authorizations are held and what is
     /// computed has no label of its own: what is made of labelled entries would be readable for
     /// everybody. `Some` of an empty label says that it may be.
     pub visibility: Option<Vec<u8>>,
-    /// Bytes an algorithm may hold beside the dictionary of keys and one value per key; see each
+    /// Bytes an algorithm may hold in addition to the dictionary of keys and one value per key; see each
     /// algorithm for what it holds. Default: 512 MiB.
     pub memory_bytes: usize,
     /// Threads that compute. Default: the number of cores, at most 8.
     pub threads: usize,
     /// How results are written.
     pub writer: BatchWriterConfig,
-    /// Ends what works in this context. Default: one that nobody else has.
+    /// Ends what works in this context. Default: a new one.
     pub interrupt: Interrupt,
 }
 

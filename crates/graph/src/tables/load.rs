@@ -1,4 +1,4 @@
-//! Which part of a table is a matrix, and reading it into memory.
+//! Selects the part of a table that is a matrix, and reads it into memory.
 
 use ostrakon_cell::{Column, ColumnSelection, Result, ScanOptions};
 
@@ -94,7 +94,7 @@ impl MatrixTable {
     }
 }
 
-/// Bytes an entry takes while a graph is read: the pair, and both directions of the graph.
+/// Bytes per entry while a graph is read: the pair, and both directions of the graph.
 const EDGE_BYTES: usize = 16;
 
 /// Reads an adjacency table as an undirected graph: rows and columns are vertices. Returns it with

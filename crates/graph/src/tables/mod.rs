@@ -1,4 +1,4 @@
-//! Reading and writing tables for algorithms: scans with iterators or without, rows as they come,
+//! Reads and writes tables for algorithms: scans with iterators or without, rows in order,
 //! results into tables.
 
 mod context;

@@ -67,7 +67,7 @@ pub(crate) struct TableWriter {
     family: Vec<u8>,
     visibility: Vec<u8>,
     config: ostrakon_cell::BatchWriterConfig,
-    /// Only whole numbers may be written: the combiner knows no others.
+    /// Only whole numbers may be written: the combiner supports no others.
     whole_only: bool,
     /// The table was made for this.
     pub(crate) fresh: bool,

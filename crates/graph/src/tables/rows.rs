@@ -100,7 +100,7 @@ impl RowStream {
 
 fn not_a_number(row: &[u8], qualifier: &[u8]) -> Error {
     Error::invalid(
-        "a value is no number: leave its column out, or count entries as 1 (ValueKind::Ones or \
+        "a value is not a number: leave its column out, or count entries as 1 (ValueKind::Ones or \
          NumbersOrOne)",
     )
     .with("row", Escaped(row))

@@ -12,7 +12,7 @@ pub(crate) fn context() -> GraphContext {
     open(true)
 }
 
-/// A store that knows the stock iterators alone: the same algorithms must fall back.
+/// A store that has only the stock iterators: the same algorithms must fall back.
 pub(crate) fn plain_context() -> GraphContext {
     open(false)
 }

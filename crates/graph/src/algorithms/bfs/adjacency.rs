@@ -178,7 +178,7 @@ impl RowForm {
 }
 
 fn vertex_rows(walk: &mut Walk<'_>, batch: &Batch) -> Result<()> {
-    // Entries of one row often share its bytes: one look-up serves them all.
+    // Entries of one row often share its bytes: one lookup serves them all.
     let mut row: Option<(Span, bool)> = None;
     let put_out = walk.output.wanted();
     for (at, slot) in batch.slots().iter().enumerate() {

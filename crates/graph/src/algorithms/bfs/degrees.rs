@@ -84,7 +84,7 @@ impl Degrees {
         let mut scan = context.scan(&self.table, &ranges, options)?;
         let mut batch = Batch::new();
         // A vertex may have several entries, one for each label: their sum is its degree. A scan
-        // also meets vertices that were looked up before: they keep what they have.
+        // also finds vertices that were looked up before: they keep their values.
         let mut wanted = vec![!whole; if whole { names.len() } else { 0 }];
         if whole {
             for &vertex in vertices {
@@ -106,7 +106,7 @@ impl Degrees {
                     continue;
                 }
                 let degree = parse_number(entry.value).ok_or_else(|| {
-                    Error::invalid("a degree is no number: name the column that holds numbers")
+                    Error::invalid("a degree is not a number: name the column that holds numbers")
                         .with("row", Escaped(row))
                         .with("column", Escaped(entry.key.qualifier))
                 })?;

@@ -48,7 +48,7 @@ impl Edges {
         walk: &mut Walk<'_>,
         frontier: &[u32],
     ) -> Result<()> {
-        // An edge takes two look-ups: to find its key, and its other end.
+        // An edge takes two point reads: to find its key, and its other end.
         let whole = self.transpose.is_none() || self.size.prefers_scan(2 * frontier.len());
         let ranges = match &self.transpose {
             Some(transpose) if !whole => {

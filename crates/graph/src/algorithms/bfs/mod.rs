@@ -2,7 +2,7 @@
 //!
 //! Each step keeps the vertices whose degree lies within the limits, fetches their edges and goes
 //! to the edges' ends. Few vertices are looked up; many are found by one scan of the table, since
-//! reading forty entries in order costs about as much as one look-up.
+//! reading forty entries in order costs about as much as one point read.
 
 mod adjacency;
 mod degrees;

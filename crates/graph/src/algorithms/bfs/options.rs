@@ -1,4 +1,4 @@
-//! What to search, and what was found.
+//! Options and results of a search.
 
 use crate::matrix::{Keys, SparseMatrix};
 use crate::tables::{ResultTable, WriteCount};
@@ -34,14 +34,14 @@ pub enum GraphForm {
     },
 }
 
-/// Which vertices a step goes on from.
+/// The vertices from which a step continues.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DegreeLimit {
     /// The table of degrees, a row per vertex.
     pub table: String,
     /// The column that holds the degree as a number, such as `OutDeg`.
     pub column: Vec<u8>,
-    /// What stands before the vertex in the table's rows, such as `Out|`; may be empty.
+    /// The prefix of the vertex in the table's rows, such as `Out|`; may be empty.
     pub prefix: Vec<u8>,
     /// Least degree, included. A vertex without an entry has degree 0.
     pub least: f64,
@@ -58,9 +58,9 @@ pub struct BfsOptions {
     pub start: Keys,
     /// How many steps to take.
     pub steps: u32,
-    /// Which vertices to go on from. Default: all.
+    /// The vertices from which to continue. Default: all.
     pub degrees: Option<DegreeLimit>,
-    /// Puts the edges of all steps out instead of those of the last alone. Default: all.
+    /// Outputs the edges of all steps instead of only those of the last. Default: all.
     pub union: bool,
     /// Goes on again from a vertex that is reached again, as D4M and Graphulo do: step k is then all
     /// walks of length k, and edges taken several times are added up. Default: no, each vertex once.
@@ -119,7 +119,7 @@ pub struct BfsResult {
     pub last: Vec<u32>,
     /// Edges taken.
     pub edges: u64,
-    /// Entries read, those passed over by scans included.
+    /// Entries read, those skipped by scans included.
     pub entries_read: u64,
     /// Entries written.
     pub io: WriteCount,

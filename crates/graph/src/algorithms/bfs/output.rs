@@ -1,4 +1,4 @@
-//! Where the edges of a search go.
+//! Output of the edges of a search.
 
 use ostrakon_cell::Result;
 

@@ -1,4 +1,4 @@
-//! The search: frontiers, steps, what is known of each vertex.
+//! The search: frontiers, steps, and the state of each vertex.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::{BfsOptions, BfsResult, GraphForm};
 use crate::matrix::Interner;
 use crate::tables::GraphContext;
 
-/// Entries a scan reads in the time of one look-up.
+/// Entries a scan reads in the time of one point read.
 const LOOK_UP_ENTRIES: u64 = 40;
 
-/// Look-ups at once that are never worth a scan of a table of unknown size.
+/// The number of point reads up to which a scan of a table of unknown size is never cheaper.
 const LOOK_UPS_FEW: u64 = 4096;
 
 const UNSEEN: u32 = u32::MAX;
@@ -28,7 +28,7 @@ const UNSEEN: u32 = u32::MAX;
 /// when they are looked up.
 ///
 /// # Errors
-/// A missing table; a degree that is no number; edges that do not fit `memory_bytes`.
+/// A missing table; a degree that is not a number; edges that do not fit `memory_bytes`.
 pub fn bfs(context: &GraphContext, options: &BfsOptions) -> Result<BfsResult> {
     let mut walk = Walk::new(context, options)?;
     let mut degrees = match &options.degrees {
@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// How large a table is, as far as is known: what decides between look-ups and a scan.
+/// The size of a table as far as it is known, which decides between point reads and a scan.
 pub(super) struct Size {
     entries: u64,
 }
@@ -225,7 +225,7 @@ impl Size {
         }
     }
 
-    /// Whether scanning everything is cheaper than so many look-ups.
+    /// Whether scanning everything is cheaper than this number of point reads.
     pub(super) fn prefers_scan(&self, look_ups: usize) -> bool {
         let least = self.entries.max(LOOK_UPS_FEW * LOOK_UP_ENTRIES);
         look_ups as u64 * LOOK_UP_ENTRIES >= least

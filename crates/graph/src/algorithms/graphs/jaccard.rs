@@ -37,7 +37,7 @@ pub struct JaccardResult {
 /// For every pair of vertices with common neighbours, their number divided by the number of vertices
 /// that are neighbours of either.
 ///
-/// Held in memory: the graph, 16 bytes an entry of the table while it is read, which is bounded by
+/// Held in memory: the graph, 16 bytes per entry of the table while it is read, which is bounded by
 /// `memory_bytes`; a count for each vertex. Pairs are written as they are found, in order, each
 /// once.
 ///

@@ -1,5 +1,5 @@
 //! Every edge once, from the end with fewer neighbours to the other: no vertex then has many, and
-//! every triangle is met exactly once.
+//! every triangle is found exactly once.
 
 use crate::matrix::UndirectedGraph;
 
@@ -43,7 +43,7 @@ impl OrientedGraph {
 
     /// Visits every triangle whose first vertex lies in `vertices`: its three edges.
     ///
-    /// `marked` is empty at first; it is given again for the next vertices.
+    /// `marked` is empty at first; it is passed again for the next vertices.
     pub(super) fn triangles(
         &self,
         vertices: std::ops::Range<usize>,

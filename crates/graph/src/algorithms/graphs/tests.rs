@@ -209,7 +209,7 @@ fn filters_choose_the_graph_and_a_small_memory_is_respected() {
 }
 
 /// The filter of columns dropped everything from a batch, whose arena stayed full: the scan took the
-/// full, empty batch for its end, and vertices behind the first 256 KiB were missing.
+/// full, empty batch for its end, and vertices after the first 256 KiB were missing.
 #[test]
 fn columns_far_apart_are_all_found() {
     for context in [context(), plain_context()] {

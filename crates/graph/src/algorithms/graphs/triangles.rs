@@ -25,7 +25,7 @@ pub struct TriangleResult {
 
 /// Counts the triangles of an adjacency table, taken as undirected and without loops.
 ///
-/// Held in memory: the graph, 16 bytes an entry of the table while it is read, which is bounded by
+/// Held in memory: the graph, 16 bytes per entry of the table while it is read, which is bounded by
 /// `memory_bytes`. Nothing is written. The algorithm is T. Schank and D. Wagner's (2005).
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! k-truss: what is left when every edge lies in at least k − 2 triangles of what is left.
+//! k-truss: the largest subgraph in which every edge lies in at least k − 2 triangles.
 
 use ostrakon_cell::{Result, ScanOptions};
 
@@ -40,7 +40,7 @@ pub struct TrussResult {
 
 /// The k-truss of an adjacency table.
 ///
-/// Held in memory: the graph, 16 bytes an entry of the table while it is read, which is bounded by
+/// Held in memory: the graph, 16 bytes per entry of the table while it is read, which is bounded by
 /// `memory_bytes`. Only the truss is written: doing the rounds in tables writes a hundred times as
 /// much (Graphulo's own finding).
 ///
@@ -83,8 +83,8 @@ pub fn k_truss_adjacency(context: &GraphContext, options: &TrussOptions) -> Resu
 }
 
 /// The k-truss of an incidence table: the rows of the edges that stay. A row's columns name the ends
-/// of its edge behind a prefix that ends with `separator` (`Out|alice`); a row that has not exactly
-/// two different ends is no edge of a triangle and goes. Of parallel edges all stay or none.
+/// of its edge after a prefix that ends with `separator` (`Out|alice`); a row that has not exactly
+/// two different ends is not an edge of a triangle and is removed. Parallel edges stay or go together.
 ///
 /// Held in memory: as for [`k_truss_adjacency`]. The table is read twice.
 ///

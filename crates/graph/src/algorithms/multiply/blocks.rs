@@ -1,4 +1,4 @@
-//! Blocks of C, for inputs that do not fit at once: which, and whether they are worth reading for.
+//! Blocks of C, for inputs that do not fit at once: their choice, and whether they are worth the reading.
 
 use super::chunk::Side;
 use crate::matrix::Keys;
@@ -9,12 +9,12 @@ const BLOCKS_MAX: u64 = 4096;
 /// What a first reading found.
 #[derive(Default)]
 pub(super) struct Sizes {
-    /// Entries that met, by the number of their column key.
+    /// Matching entries, by the number of their column key.
     pub(super) left: Vec<u64>,
     pub(super) right: Vec<u64>,
-    /// Entries read, whether they met or not.
+    /// Entries read, whether they matched or not.
     pub(super) read: u64,
-    /// Pairs that met.
+    /// Matching pairs.
     pub(super) products: u64,
 }
 
@@ -40,7 +40,7 @@ fn count(entries: &mut Vec<u64>, side: &mut Side) {
     *side = Side::default();
 }
 
-/// A cut of C into so many parts of its rows and columns, each with about as many entries.
+/// A division of C into parts of its rows and columns, each with about the same number of entries.
 pub(super) struct Blocks {
     rows: u32,
     columns: u32,
@@ -82,7 +82,7 @@ impl Blocks {
                     .filter(|rest| *rest > 0)?;
                 Some((parts, right.div_ceil(rest).max(1)))
             })
-            // Each part of the columns makes files of its own, which compactions will merge.
+            // Each part of the columns makes separate files, which compactions will merge.
             .min_by_key(|(parts, others)| {
                 let readings = parts.saturating_mul(*others).saturating_mul(sizes.read);
                 readings.saturating_add((others - 1).saturating_mul(sizes.products / 4))

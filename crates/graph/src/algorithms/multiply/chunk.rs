@@ -3,7 +3,7 @@
 use super::Part;
 use crate::matrix::{Keys, ranks};
 
-/// Entries of rows that met, by number of the meeting.
+/// Entries of matching rows, by number of the match.
 #[derive(Default)]
 pub(super) struct Side {
     pub(super) offsets: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What to multiply, and what came of it.
+//! Options and results of a multiplication.
 
 use crate::matrix::SparseMatrix;
 use crate::tables::{MatrixTable, ResultTable, WriteCount};
@@ -19,11 +19,11 @@ pub enum Part {
 /// A product of two tables.
 #[derive(Debug, Clone, Default)]
 pub struct TableMultOptions {
-    /// The left table: it holds A *transposed*, so that its rows meet those of the right.
+    /// The left table: it holds A *transposed*, so that its rows match those of the right.
     pub left: MatrixTable,
     /// The right table, B.
     pub right: MatrixTable,
-    /// What stands for plus and times. Default: plus and times.
+    /// The operations used as plus and times. Default: plus and times.
     pub semiring: Semiring,
     /// Which entries are wanted. Default: all.
     pub part: Part,
@@ -46,7 +46,7 @@ impl TableMultOptions {
         }
     }
 
-    /// Whether a second reading could meet what the first one wrote.
+    /// Whether a second reading could read what the first one wrote.
     pub(super) fn writes_what_it_reads(&self) -> bool {
         let mut results = self.result.iter().chain(&self.result_transpose);
         results.any(|result| [&self.left.table, &self.right.table].contains(&&result.table))
@@ -60,7 +60,7 @@ impl TableMultOptions {
 /// What a product did.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableMultResult {
-    /// Partial products: pairs of entries that met.
+    /// Partial products: pairs of matching entries.
     pub partial_products: u64,
     /// Row keys found in both tables.
     pub rows_matched: u64,

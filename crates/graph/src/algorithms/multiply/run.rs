@@ -12,9 +12,9 @@ use crate::algorithms::one_table::count_entries;
 use crate::matrix::{Interner, Triples};
 use crate::tables::{GraphContext, Interrupt, RowSink, TableWriter};
 
-/// Bytes an entry of the left takes: collected and transposed.
+/// Bytes per entry of the left: collected and transposed.
 const LEFT_BYTES: usize = 24;
-/// Bytes an entry of the right takes.
+/// Bytes per entry of the right.
 const RIGHT_BYTES: usize = 12;
 
 /// Multiplies two tables: `C += leftᵀ right`; see [`TableMultOptions`].
@@ -26,7 +26,7 @@ const RIGHT_BYTES: usize = 12;
 /// result goes to a table that is read, partial sums are written and combined in the result table.
 ///
 /// # Errors
-/// A missing table, values that are no numbers, a result that is not finite, a result table without
+/// A missing table, values that are not numbers, a result that is not finite, a result table without
 /// combiner where one is needed; then a part may be written already.
 pub fn table_mult(context: &GraphContext, options: &TableMultOptions) -> Result<TableMultResult> {
     let mut product = Product::new(context, options)?;
@@ -121,7 +121,7 @@ impl<'a> Product<'a> {
         )
     }
 
-    /// Reads both tables and collects the entries of rows that meet, those of these columns.
+    /// Reads both tables and collects the entries of matching rows in these columns.
     fn read_those(
         &mut self,
         left_wanted: impl Fn(u32) -> bool,

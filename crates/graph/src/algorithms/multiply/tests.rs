@@ -74,7 +74,7 @@ proptest! {
         registered in any::<bool>(),
     ) {
         let mut context = if registered { context() } else { plain_context() };
-        // So little memory that nearly every meeting is a collection of its own.
+        // So little memory that nearly every match is a separate collection.
         context.memory_bytes = if tight { 100 } else { 1 << 20 };
         let (a, b) = (table(&context, "a", &left), table(&context, "b", &right));
         let mut options = TableMultOptions::new("a", "b");
@@ -101,7 +101,7 @@ proptest! {
     }
 }
 
-/// Two tables whose every row meets: 40 rows of 60 entries each, 144,000 partial products.
+/// Two tables in which all rows match: 40 rows of 60 entries each, 144,000 partial products.
 fn crowded(context: &GraphContext) -> (Dense, Dense) {
     let of = |seed: u32| -> Vec<(u8, u8, i32)> {
         let cell = |at: u32| {
@@ -213,7 +213,7 @@ fn parts_filters_and_functions_are_honoured() {
     options.collect = true;
     assert!(
         table_mult(&context, &options).is_err(),
-        "a word is no number"
+        "a word is not a number"
     );
     options.left.values = ValueKind::NumbersOrOne;
     options.right.values = ValueKind::NumbersOrOne;

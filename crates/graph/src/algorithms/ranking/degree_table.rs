@@ -12,7 +12,7 @@ use crate::tables::{GraphContext, MatrixTable, ResultTable, TableWriter, WriteCo
 /// Held in memory: a batch.
 ///
 /// # Errors
-/// A missing table, values that are no numbers.
+/// A missing table, values that are not numbers.
 pub fn degree_table(
     context: &GraphContext,
     from: &MatrixTable,

@@ -1,4 +1,4 @@
-//! Entries that are gone through again and again: from memory while they fit, else from the table.
+//! Entries that are read many times: from memory if they fit, otherwise from the table.
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 

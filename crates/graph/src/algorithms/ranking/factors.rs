@@ -70,12 +70,13 @@ pub struct FactorsResult {
 /// while they fit `memory_bytes`; else the table is read twice a round.
 ///
 /// # Errors
-/// A missing table, values that are no numbers, a number of topics out of bounds.
+/// A missing table, values that are not numbers, a number of topics out of bounds.
 pub fn nmf(context: &GraphContext, options: &FactorsOptions) -> Result<FactorsResult> {
     let topics = options.topics;
     if !(1..=1000).contains(&topics) {
         return Err(
-            Error::invalid("the number of topics lies between 1 and 1,000").with("topics", topics),
+            Error::invalid("the number of topics must lie between 1 and 1,000")
+                .with("topics", topics),
         );
     }
     let mut entries = EdgeList::read(context, &options.table, false)?;

@@ -1,4 +1,4 @@
-//! Algorithms that weigh vertices and words: degrees, TF-IDF, PageRank, non-negative factors.
+//! Algorithms that rank vertices and words: degrees, TF-IDF, PageRank, non-negative factors.
 
 mod degree_table;
 mod edge_list;

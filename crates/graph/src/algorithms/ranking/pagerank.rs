@@ -61,11 +61,11 @@ pub struct PageRankResult {
 /// `memory_bytes`; else the table is read in every round.
 ///
 /// # Errors
-/// A missing table, negative weights or other values that are no numbers, options out of bounds.
+/// A missing table, negative weights or other values that are not numbers, options out of bounds.
 pub fn pagerank(context: &GraphContext, options: &PageRankOptions) -> Result<PageRankResult> {
     if !(0.0..1.0).contains(&options.damping) {
         return Err(
-            Error::invalid("the damping lies between 0 and 1").with("damping", options.damping)
+            Error::invalid("the damping must lie between 0 and 1").with("damping", options.damping)
         );
     }
     let mut edges = EdgeList::read(context, &options.table, true)?;

@@ -190,7 +190,10 @@ fn options_out_of_bounds_are_refused() {
     let context = context();
     fill(&context, "A", [("a", "b", "-1"), ("c", "d", "word")]);
     let mut options = PageRankOptions::new("A");
-    assert!(pagerank(&context, &options).is_err(), "a word is no number");
+    assert!(
+        pagerank(&context, &options).is_err(),
+        "a word is not a number"
+    );
     options.table.values = ValueKind::NumbersOrOne;
     assert!(pagerank(&context, &options).is_err(), "a negative weight");
     options.table.values = ValueKind::Ones;

@@ -1,4 +1,4 @@
-//! TF-IDF: words weighed by how few documents they are in.
+//! TF-IDF: words weighted by the number of documents that contain them.
 
 use ostrakon_cell::Result;
 
@@ -38,7 +38,7 @@ pub struct TfIdfResult {
 /// Held in memory: the words and a count for each; the matrix, if asked for.
 ///
 /// # Errors
-/// A missing table, values that are no numbers, a result table that takes whole numbers alone.
+/// A missing table, values that are not numbers, a result table that takes whole numbers only.
 pub fn tfidf(context: &GraphContext, options: &TfIdfOptions) -> Result<TfIdfResult> {
     let mut words = Interner::default();
     let mut counts: Vec<(u64, u64)> = Vec::new();
@@ -52,7 +52,7 @@ pub fn tfidf(context: &GraphContext, options: &TfIdfOptions) -> Result<TfIdfResu
             if word == counts.len() {
                 counts.push((0, 0));
             }
-            // A word may stand in a row twice, with two labels.
+            // A row may have a word twice, with two labels.
             let (count, last) = &mut counts[word];
             if *last != document {
                 *last = document;
