@@ -1,4 +1,4 @@
-//! When a run ends: time, count, a wish of the caller, a failure.
+//! Decides when a run ends: by time, count, request of the caller, or failure.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ pub(crate) struct Control<'a> {
     started: Instant,
     deadline: Option<Instant>,
     limit: u64,
-    /// Units done, or handed out to be done.
+    /// Units done, or assigned.
     pub(crate) done: AtomicU64,
     stopped: AtomicBool,
     progress: &'a dyn Progress,
@@ -25,7 +25,7 @@ impl<'a> Control<'a> {
         let started = Instant::now();
         Self {
             started,
-            // A time too far to be named is no limit.
+            // A time too far in the future to be represented means no limit.
             deadline: duration.and_then(|duration| started.checked_add(duration)),
             limit: limit.unwrap_or(u64::MAX),
             done: AtomicU64::new(0),
@@ -39,7 +39,7 @@ impl<'a> Control<'a> {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run goes on.
+    /// Whether the run continues.
     pub(crate) fn goes_on(&self) -> bool {
         if self.stopped.load(Ordering::Relaxed)
             || self.done.load(Ordering::Relaxed) >= self.limit

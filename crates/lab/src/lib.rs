@@ -1,15 +1,15 @@
 //! The lab: workloads, measurement, run records and reports.
 //!
 //! * [`continuous`]: the continuous test suite. Ingest writes linked lists of random rows; walkers
-//!   follow them; verify finds every link that leads nowhere.
+//!   follow them; verify finds every link to a missing row.
 //! * [`graphs`]: ingest of stacked Kronecker graphs, by batch writers or by processes that sort their
 //!   own part.
 //! * [`experiments`]: the tables and figures of published papers, rerun at a size that suits this
-//!   machine, one JSON record a run.
-//! * [`report`]: the records as one HTML page, the paper's rows beside ours.
+//!   machine, one JSON record per run.
+//! * [`report`]: the records as one HTML page, the paper's rows next to ours.
 //! * [`measure`]: rates against time, latencies, process and host samples.
 //!
-//! The lab sees tables only through the source contract of `ostrakon_cell`: whoever calls it hands
+//! The lab sees tables only through the source contract of `ostrakon_cell`: the caller passes
 //! the source in.
 
 pub mod continuous;

@@ -1,4 +1,4 @@
-//! How a long run tells its caller where it is.
+//! Progress reports of a long run to its caller.
 
 /// Told about a running workload. The lab draws nothing itself: a terminal program shows bars, a
 /// test passes [`NoProgress`].
@@ -11,7 +11,7 @@ pub trait Progress: Sync {
         let _ = (what, total);
     }
 
-    /// So many units of the present phase are done, all told.
+    /// The total number of units done in the present phase.
     fn done(&self, units: u64) {
         let _ = units;
     }
@@ -35,7 +35,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// Tells nobody anything and never cancels.
+/// Reports nothing and never cancels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProgress;
 

@@ -1,10 +1,10 @@
-//! Threads with names that can fail to start, and dice.
+//! Named threads that can fail to start, and random numbers.
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 use rand::TryRng;
 use rand::rngs::SysRng;
 
-/// Runs `work` with 0, 1, … `count` - 1, each in a thread of its own, and waits for all. The first
+/// Runs `work` with 0, 1, … `count` - 1, each in its own thread, and waits for all. The first
 /// error wins; `stop` is called with it at once, so that the others can end early.
 pub(crate) fn in_threads<T: Send>(
     name: &str,
@@ -41,7 +41,7 @@ pub(crate) fn in_threads<T: Send>(
                     failed = failed.or_else(|| {
                         Some(Error::new(
                             ErrorKind::Internal,
-                            "a thread of the lab panicked; its message stands above",
+                            "a thread of the lab panicked; its message is above",
                         ))
                     });
                 }

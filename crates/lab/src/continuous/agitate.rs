@@ -1,4 +1,4 @@
-//! Agitate: kills the writer again and again, and verifies that nothing acknowledged is lost.
+//! Agitate: kills the writer repeatedly, and verifies that nothing acknowledged is lost.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -17,13 +17,13 @@ use crate::control::Control;
 use crate::threads::seed;
 use crate::{NoProgress, Progress};
 
-/// What only the caller knows: how to start a writer in a process of its own, and how to open the
+/// Provided by the caller: how to start a writer in a separate process, and how to open the
 /// store when that process is gone.
 pub trait Agitated {
     /// A command that ingests until it is killed, into the table and store that are agitated. It
-    /// must be the writer itself, not a shell around it, so that the kill meets it. Its
+    /// must be the writer itself, not a shell around it, so that the kill reaches it. Its
     /// standard output is read: lines `flushed <writer> <entries>` (see
-    /// [`Progress::flushed`]) tell what was acknowledged; other lines are passed over. Its standard
+    /// [`Progress::flushed`]) tell what was acknowledged; other lines are skipped. Its standard
     /// error goes to a pipe and is shown if it dies by itself. `child` counts from 0 and serves to
     /// vary the seed.
     ///
@@ -81,7 +81,7 @@ pub struct AgitateFigures {
     pub corrupt: u64,
     /// Rows that others point to.
     pub referenced: u64,
-    /// Rows nobody points to.
+    /// Rows no entry points to.
     pub unreferenced: u64,
     /// Entries that were there before plus those the writers said were acknowledged.
     pub acknowledged: u64,
@@ -141,7 +141,7 @@ impl AgitateFigures {
 /// at the end.
 ///
 /// # Errors
-/// A writer dies by itself (with what it said), the store does not open, or verify fails to run.
+/// A writer dies without being killed (the error quotes its output), the store does not open, or verify fails to run.
 pub fn run_agitate(
     agitated: &dyn Agitated,
     options: &AgitateOptions,
@@ -487,7 +487,7 @@ mod tests {
                 BatchWriterConfig::default(),
             );
             let work = self.work[child as usize];
-            // Rows of their own, which nobody points to; what is deleted is what the child before wrote.
+            // Rows of their own, which no entry points to; the entries of the previous child are deleted.
             let from = 1000 * (child - u64::from(work < 0));
             for number in from..from + work.unsigned_abs() {
                 let mut generator = Generator::new(GeneratorOptions::default())?;
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_nobody_acknowledged_make_up_for_none_that_are_lost() {
+    fn unacknowledged_entries_do_not_hide_lost_ones() {
         let script = "echo flushed 0 10; exec sleep 100";
         // The first child writes 50 entries and has 10 of them acknowledged; the second has 10
         // acknowledged, none of which is there, and takes 5 of the first away.

@@ -27,7 +27,7 @@ pub struct BatchWalkOptions {
     pub table: String,
     /// Ends the run after this time. Default: until stopped.
     pub duration: Option<Duration>,
-    /// Ends the run after so many queries. Default: no limit.
+    /// Ends the run after this number of queries. Default: no limit.
     pub queries: Option<u64>,
     /// Pause after each batch. `None`, the default, is the suite's 180 s in a run without end, and no pause in one
     /// that `duration` or `queries` limits, which is a measurement.
@@ -122,7 +122,7 @@ const PAUSE: Duration = Duration::from_secs(180);
 /// them up in one batch scan, takes the rows these point to for the next batch, and so on.
 ///
 /// # Errors
-/// No such table, an empty one, or a failed read. Missing rows are no error but a figure.
+/// No such table, an empty one, or a failed read. Missing rows are a figure and not an error.
 pub fn run_batch_walk(
     source: &Arc<dyn Source>,
     options: &BatchWalkOptions,

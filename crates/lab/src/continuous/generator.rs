@@ -15,9 +15,9 @@ use super::rows::RowRange;
 pub struct GeneratorOptions {
     /// The numbers rows are drawn from.
     pub rows: RowRange,
-    /// The first number that is no column family. Default 32,767, as in the suite; at most 65,536.
+    /// One more than the largest column family. Default 32,767, as in the suite; at most 65,536.
     pub family_max: u32,
-    /// The first number that is no column qualifier. Default 32,767; at most 65,536.
+    /// One more than the largest column qualifier. Default 32,767; at most 65,536.
     pub qualifier_max: u32,
     /// Whether values end in a checksum (8 bytes). Default yes, as in the suite; the paper's runs
     /// had none.
@@ -60,7 +60,7 @@ impl GeneratorOptions {
     }
 }
 
-/// Where an entry stands: what the third step needs to write it again.
+/// The position of an entry, which the third step needs to write it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     /// The row.
@@ -73,7 +73,7 @@ pub struct Place {
 
 /// Makes the entries of one ingest client.
 ///
-/// The parts of an entry stand in one buffer in the order in which the checksum covers them, so
+/// The parts of an entry are in one buffer in the order in which the checksum covers them, so
 /// that it is one call, and only what changes is written again.
 #[derive(Debug)]
 pub struct Generator {
@@ -121,7 +121,7 @@ impl Generator {
     }
 
     /// Takes the name of another client, of which this is a part. Bytes beyond a UUID's length are
-    /// passed over.
+    /// skipped.
     pub fn set_uuid(&mut self, uuid: &[u8]) {
         let len = uuid.len().min(UUID_BYTES);
         self.value_mut()[..len].copy_from_slice(&uuid[..len]);

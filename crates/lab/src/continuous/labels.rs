@@ -5,16 +5,16 @@ use std::path::Path;
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, VisibilityExpression};
 
 /// Reads a file of visibility expressions, one a line. Empty lines and lines that begin with `#`
-/// are passed over. Ingest draws one of them for each linked list.
+/// are skipped. Ingest draws one of them for each linked list.
 ///
 /// # Errors
-/// The file cannot be read, a line is no expression (named with its number), or there is none.
+/// The file cannot be read, a line is not a visibility expression (the error has its number), or there is none.
 pub fn read_visibilities(file: &Path) -> Result<Vec<Vec<u8>>> {
     lines(file, |line| {
         VisibilityExpression::parse(line)
             .map(|_| line.as_bytes().to_vec())
             .map_err(|error| {
-                Error::invalid("the line is no visibility expression").with_source(error)
+                Error::invalid("the line is not a valid visibility expression").with_source(error)
             })
     })
 }
@@ -24,14 +24,15 @@ pub fn read_visibilities(file: &Path) -> Result<Vec<Vec<u8>>> {
 /// they follow.
 ///
 /// # Errors
-/// The file cannot be read, a line is no set (named with its number), or there is none.
+/// The file cannot be read, a line is not a list of authorizations (the error has its number), or there is none.
 pub fn read_authorizations(file: &Path) -> Result<Vec<Authorizations>> {
     lines(file, |line| {
         if line == "-" {
             return Ok(Authorizations::empty());
         }
         Authorizations::parse(line).map_err(|error| {
-            Error::invalid("the line is no comma list of authorizations").with_source(error)
+            Error::invalid("the line is not a comma-separated list of authorizations")
+                .with_source(error)
         })
     })
 }
@@ -54,7 +55,7 @@ fn lines<T>(file: &Path, parse: impl Fn(&str) -> Result<T>) -> Result<Vec<T>> {
     }
     if parsed.is_empty() {
         return Err(
-            Error::invalid("the file has no line; write one set or expression a line")
+            Error::invalid("the file has no line; write one set or expression per line")
                 .with("file", file.display()),
         );
     }

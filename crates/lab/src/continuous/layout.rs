@@ -15,7 +15,7 @@
 //! The previous row always starts at offset 54 of the value. Without a checksum a value has 55
 //! bytes, or 71 with a previous row (the paper of 2013 says 54); a checksum adds 8. Readers take a
 //! trailing colon as "no checksum". The suite's present version may put random bytes and a
-//! colon between the previous row and the checksum; readers here pass over them.
+//! colon between the previous row and the checksum; readers here skip them.
 #![deny(clippy::indexing_slicing)]
 
 use ostrakon_cell::EntryRef;
@@ -51,10 +51,10 @@ pub struct Link<'a> {
     pub checked: bool,
 }
 
-/// Why an entry is none of the test's.
+/// Why an entry does not belong to the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryError {
-    /// Neither key nor value look like the test's: somebody else's entry in the same table.
+    /// Neither key nor value look like the test's: an unrelated entry in the same table.
     Foreign,
     /// The row, or the shape of the value, is not what the test writes.
     Shape,

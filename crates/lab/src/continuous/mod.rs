@@ -1,9 +1,9 @@
 //! The continuous test suite on any source.
 //!
 //! [Ingest](run_ingest) writes linked lists: every entry names a row written and acknowledged
-//! before it. So whatever happens to a sound store, no entry ever names a row that is not there;
-//! [verify](run_verify) looks for one that does, [walk](run_walk) and [batch walk](run_batch_walk)
-//! stumble over it, and [agitate](run_agitate) kills the writer again and again to provoke it.
+//! before it. So in a sound store no entry ever names a missing row. [Verify](run_verify) searches for
+//! one that does, [walk](run_walk) and [batch walk](run_batch_walk) detect it when they reach it, and
+//! [agitate](run_agitate) kills the writer repeatedly to provoke it.
 //!
 //! Parameters and formats follow the suite of Accumulo; where it and the paper of 2013 differ the
 //! option says so.

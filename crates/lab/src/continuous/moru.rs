@@ -1,4 +1,4 @@
-//! Moru (many objects read, updated): reads every entry and writes its neighbour anew.
+//! Moru (many objects read, updated): reads every entry and writes its neighbour again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +63,7 @@ pub struct MoruFigures {
     pub self_read: u64,
     /// Entries whose checksum or form is wrong.
     pub corrupt: u64,
-    /// Entries of others; they are passed over.
+    /// Entries of others; they are skipped.
     pub foreign: u64,
     /// Seconds by the clock.
     pub seconds: f64,

@@ -1,4 +1,4 @@
-//! Cuts a table into ranges that threads read side by side.
+//! Cuts a table into ranges that threads read in parallel.
 
 use ostrakon_cell::{Range, Result, Table};
 

@@ -10,7 +10,7 @@ use super::layout::format_row;
 pub struct RowRange {
     /// The smallest row. Default 0.
     pub min: u64,
-    /// The first number that is no row. Default 2^63 - 1, the largest long of Java.
+    /// One more than the largest row. Default 2^63 - 1, the largest long of Java.
     pub max: u64,
 }
 

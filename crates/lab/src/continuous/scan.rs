@@ -24,7 +24,7 @@ pub struct ScanTestOptions {
     pub table: String,
     /// Ends the run after this time. Default: until stopped.
     pub duration: Option<Duration>,
-    /// Ends the run after so many scans. Default: no limit.
+    /// Ends the run after this number of scans. Default: no limit.
     pub scans: Option<u64>,
     /// Pause after each scan. `None`, the default, is the suite's 10 ms in a run without end, and no pause in one that
     /// `duration` or `scans` limits, which is a measurement.
@@ -106,7 +106,7 @@ pub fn run_scan(
                 authorizations: set.clone(),
                 ..ScanOptions::default()
             };
-            // A set sees a part of the entries of its own: each has a width of its own.
+            // Each set sees a different part of the entries and has its own width.
             Ok((table.scan(&[Range::row("")], &scan)?, FIRST_WIDTH))
         })
         .collect::<Result<Vec<_>>>()?;

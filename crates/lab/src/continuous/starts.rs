@@ -1,4 +1,4 @@
-//! Finds rows to start from: reads a few entries behind a random row.
+//! Finds rows to start from: reads a few entries after a random row.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::rows::RowRange;
 /// Random rows tried before the table is taken for empty.
 const TRIES_MAX: usize = 64;
 
-/// A scan that is started again and again at random rows.
+/// A scan that is restarted at random rows.
 pub(super) struct Starts {
     scan: Box<dyn Scan>,
     batch: Batch,
@@ -52,7 +52,7 @@ impl Starts {
         })
     }
 
-    /// Appends the rows that a run of entries behind a random row points to. Returns how long the
+    /// Appends the rows that a run of entries after a random row points to. Returns how long the
     /// successful search took.
     ///
     /// There may be none (a run of list ends); then try again.
@@ -82,7 +82,7 @@ impl Starts {
             }
         }
         Err(Error::not_found(
-            "no entry was found behind any of many random rows: ingest first, give the row range \
+            "no entry was found after any of many random rows: ingest first, give the row range \
              and the authorizations it was written with",
         ))
     }

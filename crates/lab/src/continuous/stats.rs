@@ -1,4 +1,4 @@
-//! Stats: one line about the table every so many seconds.
+//! Stats: one line about the table at intervals.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct StatsOptions {
     pub table: String,
     /// Time between lines. Default 30 s.
     pub interval: Duration,
-    /// Lines to collect; `None`, the default, goes on until stopped.
+    /// Lines to collect; `None`, the default, continues until stopped.
     pub lines: Option<u64>,
 }
 

@@ -25,7 +25,7 @@ pub struct WalkOptions {
     pub table: String,
     /// Ends the run after this time. Default: until stopped.
     pub duration: Option<Duration>,
-    /// Ends the run after so many queries, all walkers together. Default: no limit.
+    /// Ends the run after this number of queries of all walkers together. Default: no limit.
     pub queries: Option<u64>,
     /// Pause after each query. `None`, the default, is the suite's 10 ms (it stands for an
     /// application's own work) in a run without end, and no pause in one that `duration` or
@@ -113,11 +113,11 @@ impl WalkFigures {
 /// The suite's pause.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Follows random lists: reads a few entries behind a random row, picks one that points to another
+/// Follows random lists: reads a few entries after a random row, picks one that points to another
 /// row, looks that row up, and so on to the end of the list.
 ///
 /// # Errors
-/// No such table, an empty one, or a failed read. Missing rows are no error but a figure.
+/// No such table, an empty one, or a failed read. Missing rows are a figure and not an error.
 pub fn run_walk(
     source: &Arc<dyn Source>,
     options: &WalkOptions,

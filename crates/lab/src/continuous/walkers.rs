@@ -1,4 +1,4 @@
-//! What walkers and batch walkers have in common: how they run side by side, and what they count.
+//! Common parts of walkers and batch walkers: running in parallel, and counting.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ pub(super) fn watched<'a>(
     }
 }
 
-/// The sets a walker draws from: those given, or one of nobody.
+/// The sets a walker draws from: those given, or one without labels.
 pub(super) fn authorization_sets(given: &[Authorizations]) -> Vec<Authorizations> {
     match given {
         [] => vec![Authorizations::default()],
@@ -112,7 +112,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Adds up what was counted in so many seconds by the clock.
+    /// Sums what was counted in a number of seconds by the clock.
     pub(super) fn of(tallies: impl IntoIterator<Item = Tally>, seconds: f64) -> Result<Self> {
         let mut latencies = Latencies::new()?;
         let mut totals = Self {

@@ -18,7 +18,7 @@ use crate::measure::max_rate;
 /// Cells along a side of a spy picture.
 pub(super) const SPY_SIDE: usize = 320;
 
-/// One edge in so many is in a spy picture, as in the paper.
+/// A spy picture shows one edge out of this number, as in the paper.
 const SPY_SHARE: u64 = 10;
 
 impl Outcome {

@@ -1,7 +1,7 @@
 //! The tables and figures of published papers, rerun.
 //!
-//! Each experiment is a plan of rows; each row makes its table anew for every repetition, runs its
-//! phases, and leaves numbers, samples and distributions in a [`Record`].
+//! Each experiment is a plan of rows; each row makes a new table for every repetition, runs its
+//! phases, and puts numbers, samples and distributions into a [`Record`].
 
 mod catalogue;
 mod graph_phases;

@@ -34,7 +34,7 @@ pub(super) struct Outcome {
     pub(super) entries: u64,
     pub(super) entry_bytes: u64,
     pub(super) table_bytes: u64,
-    /// Bytes of files an entry, if the last thing done to the table was to settle it.
+    /// Bytes of files per entry, if the table was last flushed and compacted.
     pub(super) stored_bytes_per_entry: Option<f64>,
     pub(super) codec: String,
     pub(super) plots: Vec<Plot>,
@@ -131,7 +131,7 @@ impl Outcome {
                 let ingested = ingested.map_err(|_| {
                     ostrakon_cell::Error::new(
                         ostrakon_cell::ErrorKind::Internal,
-                        "the ingest beside the walkers panicked",
+                        "the ingest that runs with the walkers panicked",
                     )
                 })??;
                 self.count(&ingested);
@@ -269,7 +269,7 @@ fn mean_of_rates(samples: &[RateSample]) -> f64 {
     crate::measure::spread(&rates).mean
 }
 
-/// Cancels when told, beside the caller's own wish.
+/// Cancels on request, or when the caller does.
 struct Ended<'a>(AtomicBool, &'a dyn Progress);
 
 impl Progress for Ended<'_> {

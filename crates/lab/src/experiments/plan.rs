@@ -1,4 +1,4 @@
-//! Experiments as data: which phases each row runs.
+//! Experiments as data: the phases of each row.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(super) struct Plan {
     /// Metric, head, unit.
     pub(super) columns: &'static [(&'static str, &'static str, Unit)],
     pub(super) rows: Vec<RowPlan>,
-    /// Charts made of all rows, besides those every record gets.
+    /// Charts of all rows, in addition to those of every record.
     pub(super) plots: fn(&[Row]) -> Vec<Plot>,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Phase {
     /// Ingest and walkers at the same time, for the walkers' duration.
     Mix(IngestOptions, WalkOptions),
     Verify(VerifyOptions),
-    /// Graphs by batch writers; with a durability of its own or the run's.
+    /// Graphs by batch writers; with its own durability or that of the run.
     Graph(GraphWorkload, Option<Durability>),
     /// Graphs by processes that sort their own part; left out where the caller starts none.
     Ranks(GraphWorkload),

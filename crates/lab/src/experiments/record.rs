@@ -1,4 +1,4 @@
-//! What a run leaves behind: one JSON file.
+//! The result of a run: one JSON file.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct Record {
     pub columns: Vec<Column>,
     /// Our rows.
     pub rows: Vec<Row>,
-    /// Charts besides those that every record gets.
+    /// Charts in addition to those of every record.
     #[serde(default)]
     pub plots: Vec<Plot>,
 }
@@ -100,7 +100,7 @@ pub struct Conditions {
     pub durability: String,
     /// Bytes of keys and values of an entry, on average.
     pub entry_bytes: f64,
-    /// Bytes an entry takes on disk after the last compaction, on average; 0 where unknown.
+    /// Bytes per entry on disk after the last compaction, on average; 0 where unknown.
     pub stored_bytes_per_entry: f64,
     /// The table's block compression, as its property says.
     pub codec: String,

@@ -1,4 +1,4 @@
-//! What an experiment needs from its caller: empty sources.
+//! The interface through which an experiment gets empty sources from its caller.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -159,7 +159,7 @@ fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
     }
 }
 
-/// The rates of a row, for whoever watches.
+/// The rates of a row, for progress messages.
 fn line(plan: &Plan, row: &Row) -> String {
     let numbers = plan.columns.iter().filter_map(|(key, label, unit)| {
         let of = row.metrics.get(*key).filter(|_| key.ends_with("rate"))?;

@@ -1,4 +1,4 @@
-//! Every experiment, tiny, on the judge: they must not rot.
+//! Every experiment at a tiny scale on the reference model, so that all of them keep working.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! Ingest of graphs, as in the paper of 100 million inserts a second: Kronecker graphs stacked one below the
 //! other in one table, each writer with rows of its own.
 //!
-//! * [`GraphWorkload`] says what is stacked; [`BaseGraph`] is what one writer makes and inserts again and again.
+//! * [`GraphWorkload`] describes the stack; [`BaseGraph`] is the graph that one writer makes and inserts repeatedly.
 //! * [`run_graph_ingest`] writes it with batch writers in this process.
-//! * [`run_ranks`] has processes sort their own part, and takes over what they wrote in one import;
-//!   [`run_rank`] is what such a process does.
+//! * [`run_ranks`] starts processes that sort their own part, and imports their files in one step;
+//!   [`run_rank`] is the work of such a process.
 //! * [`DegreeCurve`] and [`Spy`] are the pictures of one base graph.
 
 mod base;

@@ -1,4 +1,4 @@
-//! What one process of a parallel ingest does: it sorts its own part and leaves a sorted file.
+//! One process of a parallel ingest: it sorts its own part and writes a sorted file.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::base::BaseGraph;
 use super::workload::GraphWorkload;
 
-/// Bytes handed to the file at a time.
+/// Bytes written to the file at a time.
 const BATCH_BYTES: usize = 500_000;
 
-/// What a rank is told.
+/// Options of a rank.
 #[derive(Debug, Clone)]
 pub struct RankOptions {
     /// The whole workload; its writers are the ranks.
@@ -35,7 +35,7 @@ pub struct RankFigures {
     pub entries: u64,
     /// Bytes of keys and values of them.
     pub bytes: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: f64,
     /// Of these, for making and sorting the base graph.
     pub generating_seconds: f64,
@@ -47,17 +47,17 @@ pub type MakeSorted<'a> = dyn Fn(&str) -> Result<Box<dyn BulkWriter>> + 'a;
 /// Does the work of one rank: reads the split file, picks its share of the local tablets, generates its base graph,
 /// moves the rows to each of its tablets in turn, and leaves one sorted file, `part-RANK.sorted`.
 ///
-/// Timestamps are 0: nobody who sorts ahead knows when the table takes the entries over.
+/// Timestamps are 0: a process that sorts ahead does not know when the table imports the entries.
 ///
 /// # Errors
-/// No split file or one with other rows, a rank that is none, what `make` refuses.
+/// No split file or one with other rows, an invalid rank, what `make` refuses.
 pub fn run_rank(options: &RankOptions, make: &MakeSorted<'_>) -> Result<RankFigures> {
     let started = Instant::now();
     let workload = &options.workload;
     workload.check()?;
     if options.rank >= workload.writers {
         return Err(
-            Error::invalid("ranks are numbered from 0 and below their number")
+            Error::invalid("ranks are numbered from 0 to one less than their count")
                 .with("rank", options.rank)
                 .with("ranks", workload.writers),
         );
@@ -122,7 +122,7 @@ fn local_tablets(options: &RankOptions) -> Result<Vec<u64>> {
         if !end.is_empty() {
             let last: u64 = end
                 .parse()
-                .map_err(|_| refuse("a row of the split file is no number"))?;
+                .map_err(|_| refuse("a row of the split file is not a number"))?;
             first_row = last + 1;
         }
     }

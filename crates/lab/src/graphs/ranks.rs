@@ -1,4 +1,4 @@
-//! Starts the processes of a parallel ingest, waits for them, and takes over what they wrote in one import.
+//! Starts the processes of a parallel ingest, waits for them, and imports their files in one step.
 
 use std::fmt::Write as _;
 use std::io::Read;
@@ -16,9 +16,9 @@ use crate::Progress;
 /// The split file; an import passes names over that begin like this.
 const SPLITS_FILE: &str = "_splits";
 
-/// How a rank is started: the lab knows no program.
+/// How a rank is started: the lab does not know the program.
 pub trait RankCommand: Sync {
-    /// The command that does [`run_rank`](super::run_rank) in a process of its own, leaves its file in `directory`, and
+    /// The command that does [`run_rank`](super::run_rank) in a separate process, writes its file to `directory`, and
     /// prints its figures as one line of JSON.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ pub struct RanksOptions {
     pub table: String,
     /// What is written; its writers are the ranks.
     pub workload: GraphWorkload,
-    /// A directory for the ranks' files, on the table's file system; made anew, and removed at the end.
+    /// A directory for the ranks' files, on the table's file system; created at the start, and removed at the end.
     pub directory: PathBuf,
 }
 
@@ -102,7 +102,7 @@ pub fn run_ranks(
     if report.entries != figures.entries {
         return Err(Error::new(
             ErrorKind::Internal,
-            "the table took over another number of entries than the ranks wrote",
+            "the table imported a different number of entries than the ranks wrote",
         )
         .with("imported", report.entries)
         .with("written", figures.entries));

@@ -1,4 +1,4 @@
-//! Pictures of a base graph: where its edges lie, and how many vertices have how many.
+//! Pictures of a base graph: the positions of its edges, and its distribution of degrees.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Stacked graphs, by writers and by ranks: the same table.
+//! Stacked graphs: writers and ranks give the same table.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is stacked, and how its rows are named and split.
+//! The stacked graphs, and how their rows are named and split.
 
 use ostrakon_cell::{Error, Result};
 use ostrakon_graph::KroneckerOptions;
@@ -48,7 +48,7 @@ impl GraphWorkload {
     pub(super) fn check(&self) -> Result<()> {
         if self.writers == 0 || self.tablets == 0 || !(1..=32).contains(&self.scale) {
             return Err(Error::invalid(
-                "a graph ingest has writers, each has tablets, and the scale is from 1 to 32",
+                "a graph ingest needs at least one writer with at least one tablet each, and a scale from 1 to 32",
             )
             .with("writers", self.writers)
             .with("tablets", self.tablets)
@@ -56,14 +56,14 @@ impl GraphWorkload {
         }
         if self.rows() > 10_u64.pow(ROW_DIGITS as u32) {
             return Err(Error::invalid(format!(
-                "so many rows do not fit into {ROW_DIGITS} digits: take a smaller scale, fewer writers or tablets"
+                "the number of rows does not fit into {ROW_DIGITS} digits: use a smaller scale, fewer writers or tablets"
             ))
             .with("rows", self.rows()));
         }
         Ok(())
     }
 
-    /// Rows a tablet stands for.
+    /// Rows per tablet.
     #[must_use]
     pub fn tablet_rows(&self) -> u64 {
         1 << self.scale

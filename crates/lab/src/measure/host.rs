@@ -1,4 +1,4 @@
-//! What the process and the machine did, read from `/proc`. Elsewhere everything reads as zero.
+//! Activity of the process and the machine, read from `/proc`. Elsewhere everything reads as zero.
 
 use std::path::Path;
 use std::thread::{Scope, ScopedJoinHandle};

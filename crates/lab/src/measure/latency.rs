@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use ostrakon_cell::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 
-/// The longest time told apart: an hour, in nanoseconds. Longer ones count as this.
+/// The longest time that is distinguished: an hour, in nanoseconds. Longer ones count as this.
 const MAX_NANOS: u64 = 3_600_000_000_000;
 
 /// Records times with three significant digits in constant memory.

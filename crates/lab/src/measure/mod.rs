@@ -1,4 +1,4 @@
-//! Measurement: rates against time, latencies, what the process and the machine did meanwhile.
+//! Measurement: rates against time, latencies, activity of the process and the machine.
 
 mod host;
 mod latency;

@@ -1,4 +1,4 @@
-//! Throughput against time: a counter, and a thread that looks at it.
+//! Throughput against time: a counter, and a thread that samples it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
@@ -76,7 +76,7 @@ fn sample(watched: Watched<'_>, stopped: &Receiver<()>) -> Vec<RateSample> {
     let mut told = RateSample::default();
     let mut next = started + interval;
     loop {
-        // Progress is told a few times a second, whatever the interval of the samples.
+        // Progress is reported a few times per second, whatever the interval of the samples.
         let now = Instant::now();
         let wait = next.saturating_duration_since(now);
         let outcome = stopped.recv_timeout(wait.min(Duration::from_millis(250)));

@@ -1,4 +1,4 @@
-//! One line chart as SVG. The library draws; colours that follow the page's theme are put in
+//! One line chart as SVG. The library draws it; colours that follow the page's theme are inserted
 //! afterwards, since the library knows only fixed ones.
 
 use ostrakon_cell::{Error, ErrorKind, Result};
@@ -24,12 +24,12 @@ pub(super) struct Chart<'a> {
     /// Whether points are marked, for charts of few points.
     pub(super) marked: bool,
     pub(super) log_y: bool,
-    /// Whether the horizontal axis counts nines: a quantile q stands at -log10(1 - q), so that the slow
+    /// Whether the horizontal axis counts nines: a quantile q is at -log10(1 - q), so that the slow
     /// end has room.
     pub(super) nines: bool,
 }
 
-/// Where a quantile stands on an axis that counts nines.
+/// The position of a quantile on an axis that counts nines.
 pub(super) fn nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }

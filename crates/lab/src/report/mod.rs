@@ -1,4 +1,4 @@
-//! The report: records of experiments as one HTML page that asks nobody for anything: no script, no
+//! The report: records of experiments as one HTML page that needs nothing else: no script, no
 //! style sheet, no font from elsewhere.
 
 mod chart;

@@ -25,12 +25,12 @@ const STYLE: &str = include_str!("style.css");
 /// several records of one experiment the newest is shown.
 ///
 /// # Errors
-/// No record is there, one is no record (named), or the page cannot be written.
+/// There is no record, a file is not a record (the error names it), or the page cannot be written.
 pub fn write_report(directory: &Path, file: Option<&Path>) -> Result<ReportSummary> {
     let records = newest(read_records(directory)?);
     if records.is_empty() {
         return Err(Error::not_found(
-            "no record of an experiment is in the directory; `lab run NAME --out DIR` makes one",
+            "the directory has no record of an experiment; `lab run NAME --out DIR` makes one",
         )
         .with("directory", directory.display()));
     }
@@ -64,7 +64,7 @@ fn read_records(directory: &Path) -> Result<Vec<Record>> {
         let text = std::fs::read(&file)
             .map_err(|error| no_record("the record cannot be read").with_source(error))?;
         let record: Record = serde_json::from_slice(&text).map_err(|error| {
-            no_record("the file is no record of an experiment: move it elsewhere")
+            no_record("the file is not a record of an experiment: move it elsewhere")
                 .with_source(error)
         })?;
         if record.record_version > RECORD_VERSION {
@@ -127,7 +127,7 @@ fn page(records: &[Record]) -> Result<String> {
          <title>Ostrakon: published experiments, rerun</title><style>{STYLE}</style></head><body>\
          <header><h1>Published experiments, rerun</h1>\
          {citations}\
-         <p>A paper's rows stand beside ours. A paper's numbers are of a cluster, ours of one \
+         <p>A paper's rows are next to ours. A paper's numbers are of a cluster, ours of one \
          machine: compare shapes (what splitting costs, what a mix costs, how rates grow), not sizes. \
          Ours are means over repetitions with the standard deviation in percent; each repetition \
          begins with newly made data.</p></header>\

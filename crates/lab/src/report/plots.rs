@@ -1,4 +1,4 @@
-//! Which charts an experiment gets.
+//! Selects the charts of an experiment.
 
 use ostrakon_cell::Result;
 
@@ -139,7 +139,7 @@ fn latencies(record: &Record) -> Result<String> {
                     .latency
                     .curve
                     .iter()
-                    // The longest of all stands nowhere on an axis of nines.
+                    // The maximum has no place on an axis of nines.
                     .filter(|(quantile, _)| *quantile < 1.0)
                     .map(|(quantile, micros)| (nines(*quantile), *micros))
                     .collect(),

@@ -1,4 +1,4 @@
-//! One experiment on the page: what the paper did, its rows beside ours, charts, conditions.
+//! One experiment on the page: what the paper did, its rows next to ours, charts, conditions.
 
 use ostrakon_cell::Result;
 
@@ -107,7 +107,7 @@ fn conditions(record: &Record) -> String {
         }
     };
     let stored = if conditions.stored_bytes_per_entry > 0.0 {
-        format!("{:.1} bytes an entry", conditions.stored_bytes_per_entry)
+        format!("{:.1} bytes per entry", conditions.stored_bytes_per_entry)
     } else {
         "not known".to_owned()
     };
@@ -140,7 +140,7 @@ fn conditions(record: &Record) -> String {
         (
             "Writers",
             format!(
-                "batches of {}, at most {} under way each",
+                "batches of {}, at most {} in flight each",
                 Unit::Bytes.show(conditions.batch_bytes as f64),
                 Unit::Bytes.show(conditions.buffer_bytes as f64)
             ),

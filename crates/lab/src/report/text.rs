@@ -1,4 +1,4 @@
-//! Numbers and words as HTML.
+//! Formats numbers and text as HTML.
 
 use crate::experiments::{Unit, short};
 use crate::measure::Spread;
@@ -37,7 +37,7 @@ pub(super) fn spread(spread: &Spread, unit: Unit) -> String {
 pub(super) fn moment(millis: u64) -> String {
     let seconds = millis / 1000;
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Days since 0000-03-01, in eras of 400 years; Howard Hinnant's days-from-civil, turned round.
+    // Days since 0000-03-01, in eras of 400 years; Howard Hinnant's days-from-civil, inverted.
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

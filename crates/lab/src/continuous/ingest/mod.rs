@@ -1,4 +1,4 @@
-//! Ingest: writes linked lists for ever, or as many entries as asked.
+//! Ingest: writes linked lists forever, or until a number of entries is written.
 
 mod options;
 mod run;

@@ -1,4 +1,4 @@
-//! What ingest is told and what it answers.
+//! Options and figures of ingest.
 
 use std::time::Duration;
 
@@ -47,9 +47,9 @@ pub struct IngestOptions {
     pub writers: usize,
     /// The numbers rows are drawn from.
     pub rows: RowRange,
-    /// The first number that is no column family. Default 32,767.
+    /// One more than the largest column family. Default 32,767.
     pub family_max: u32,
-    /// The first number that is no column qualifier. Default 32,767.
+    /// One more than the largest column qualifier. Default 32,767.
     pub qualifier_max: u32,
     /// Whether values end in a checksum. Default yes, as in the suite; the paper's had none.
     pub checksum: bool,
@@ -69,7 +69,7 @@ pub struct IngestOptions {
     /// Seconds between samples of the rate. Default 1. They stretch as the run grows, so that there are never more
     /// than 600.
     pub sample_seconds: f64,
-    /// Seconds between statistics lines handed to the progress. Default: none are made.
+    /// Seconds between statistics lines that are reported as progress. Default: none.
     pub stats_seconds: Option<f64>,
     /// Start of the random sequences. `None`, the default, draws one.
     pub seed: Option<u64>,
@@ -181,6 +181,6 @@ pub struct IngestFigures {
     pub durability: String,
     /// Start of the random sequences.
     pub seed: u64,
-    /// Entries handed to the table against time.
+    /// Entries passed to the table over time.
     pub samples: Vec<RateSample>,
 }

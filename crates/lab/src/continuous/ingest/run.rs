@@ -1,4 +1,4 @@
-//! The run: makes the table, starts the clients, measures, settles.
+//! The run: makes the table, starts the clients, measures, flushes and compacts.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ use crate::control::Control;
 use crate::measure::{RateSampler, Watched, max_rate};
 use crate::threads::{in_threads, seed, thread_seed};
 
-/// Writes linked lists: for each writer, again and again,
+/// Writes linked lists: for each writer, repeatedly,
 ///
 /// 1. as many first entries as the flush interval says, which point to nothing; flush;
 /// 2. as many rounds as the depth says, in each of which every list gets an entry that points to

@@ -49,7 +49,7 @@ fn a_whole_round_is_one_list() {
     assert_eq!((figures.entries, figures.rewritten), (total, width - 1));
     let links = links(&entries(&source));
     assert_eq!(links.len() as u64, total - (width - 1));
-    // From the one row nobody points to, every row is met once, and the end points to nothing.
+    // From the one row no entry points to, every row is reached once, and the end points to nothing.
     let pointed: std::collections::BTreeSet<u64> = links.values().filter_map(|to| *to).collect();
     let heads: Vec<u64> = links
         .keys()

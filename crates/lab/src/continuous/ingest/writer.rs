@@ -1,4 +1,4 @@
-//! One ingest client: the three steps, again and again.
+//! One ingest client, which repeats the three steps.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Verify: finds every link that leads nowhere, in bounded memory.
+//! Verify: finds every link to a missing row, in bounded memory.
 
 mod count;
 mod options;

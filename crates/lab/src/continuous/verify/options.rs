@@ -1,4 +1,4 @@
-//! What verify is told and what it answers.
+//! Options and figures of verify.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ impl Default for VerifyOptions {
 pub struct VerifyFigures {
     /// Rows that are there and that others point to.
     pub referenced: u64,
-    /// Rows that are there and that nobody points to: the ends of lists. Normal.
+    /// Rows that exist and that no entry points to: the ends of lists. Normal.
     pub unreferenced: u64,
     /// Rows that others point to and that are not there: data was lost.
     pub undefined: u64,
@@ -55,11 +55,11 @@ pub struct VerifyFigures {
     pub entries_per_second: f64,
     /// Entries read.
     pub entries: u64,
-    /// Entries of others in the same table; they are passed over.
+    /// Entries of others in the same table; they are skipped.
     pub foreign: u64,
     /// Entries without a checksum, which only their form and links prove.
     pub unchecked: u64,
-    /// Seconds in all.
+    /// Total seconds.
     pub seconds: f64,
     /// Seconds of scanning.
     pub scan_seconds: f64,

@@ -1,9 +1,9 @@
-//! Links sorted into partitions by row, in memory as far as it goes, on disk beyond.
+//! Sorts links into partitions by row, in memory up to a limit, then on disk.
 //!
 //! A *mark* is one number: a row, and whether it says "is there" or "is pointed to". Marks come in
-//! any order and any number; a partition holds those of one stretch of rows. Threads collect a few marks
-//! a partition on their own, hand them over together, and full chunks of a partition are kept or
-//! written to one file, which has no name and vanishes with the process.
+//! any order and any number; a partition holds those of one range of rows. Each thread collects a few marks
+//! per partition and passes them on together. Full chunks of a partition are kept in memory or
+//! written to one file, which has no name and disappears with the process.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -64,7 +64,7 @@ impl Spill {
         self.end.load(Ordering::Relaxed)
     }
 
-    /// Whether so many more bytes may stay in memory; then they are counted.
+    /// Whether this number of additional bytes may stay in memory; if so, they are counted.
     fn keep(&self, bytes: u64) -> bool {
         self.kept_bytes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kept| {

@@ -1,4 +1,4 @@
-//! The run: scan and mark, sort and count, and name who points to what is missing.
+//! The run: scan and mark, sort and count, and name the rows that point to missing ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,8 +24,8 @@ const REFERRERS: usize = 3;
 ///
 /// Two marks of eight bytes are made of each entry (its row is there; the row it names is pointed
 /// to), sorted into partitions by row, then each partition is sorted and counted. So memory is bounded
-/// at any table size. Entries written while verify runs may be reported as missing: let nobody
-/// write meanwhile.
+/// at any table size. Entries written while verify runs may be reported as missing: do
+/// not write meanwhile.
 ///
 /// # Errors
 /// No such table, a failed read, too little memory, or the scratch directory refuses; cancelled.
@@ -104,7 +104,7 @@ fn check_cancelled(control: &Control<'_>) -> Result<()> {
     ))
 }
 
-/// Entries the tablets say they hold, for the progress alone.
+/// The tablets' own counts of entries, used for progress only.
 fn stored_entries(table: &dyn Table) -> Option<u64> {
     let tablets = table.tablets().ok()?;
     Some(tablets.iter().map(|tablet| tablet.entries).sum::<u64>()).filter(|entries| *entries > 0)

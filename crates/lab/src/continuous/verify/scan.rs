@@ -1,4 +1,4 @@
-//! Reads a table piece by piece in several threads, and what each entry says.
+//! Reads a table piece by piece in several threads, and interprets each entry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ pub(super) struct Read {
     pub(super) foreign_examples: Vec<String>,
 }
 
-/// Reads all pieces. Each thread gets a visitor of its own from `visitor`, which sees every sound
+/// Reads all pieces. Each thread gets its own visitor from `visitor`, which sees every sound
 /// link, and gives it back.
 pub(super) fn read<V: Send>(
     table: &Arc<dyn Table>,

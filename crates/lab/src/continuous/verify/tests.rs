@@ -136,7 +136,7 @@ fn a_flipped_bit_is_found_and_named() {
             .starts_with(std::str::from_utf8(&entry.key.row).unwrap())
     );
     assert_eq!(example.fault, "the checksum does not match");
-    // Its row is not vouched for, as in the suite, so whoever points to it points nowhere.
+    // Its row does not count as existing, as in the suite, so a link to it is undefined.
     assert!(figures.undefined <= 1);
 }
 

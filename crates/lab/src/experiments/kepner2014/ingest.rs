@@ -1,4 +1,4 @@
-//! Figures 5, 6 and 7 and the write-ahead log: how fast graphs go in.
+//! Figures 5, 6 and 7 and the write-ahead log: ingest rates of graphs.
 
 use ostrakon_cell::Durability;
 
@@ -8,7 +8,7 @@ use super::super::unit::Unit;
 use super::paper;
 use crate::graphs::GraphWorkload;
 
-/// No tablet splits by itself: the split points are the workload's.
+/// Tablets are not split automatically: the split points are the workload's.
 const THRESHOLD_HIGH: (&str, &str) = ("table.split.threshold", "128G");
 
 /// The paper's base graphs.

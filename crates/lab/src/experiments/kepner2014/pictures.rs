@@ -1,4 +1,4 @@
-//! Figures 3 and 4: what the graph looks like.
+//! Figures 3 and 4: pictures of the graph.
 
 use super::super::graph_phases::SPY_SIDE;
 use super::super::plan::{Phase, Picture, Plan, RowPlan, Sizes};

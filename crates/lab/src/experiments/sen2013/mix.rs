@@ -22,14 +22,14 @@ const COLUMNS: &[(&str, &str, Unit)] = &[
     ("query.missing", "Missing rows", Unit::Count),
 ];
 
-/// Entries at the start, and how long a mix goes on, at scale 1.
+/// Entries at the start, and the duration of a mix, at scale 1.
 const ENTRIES: u64 = 2_000_000;
 const SECONDS: f64 = 5.0;
 
 struct Mix {
     title: &'static str,
     paper: PaperTable,
-    /// What stands between the size at the start and the time.
+    /// The text between the size at the start and the time.
     clients_here: &'static str,
     splits: usize,
     properties: &'static [(&'static str, &'static str)],

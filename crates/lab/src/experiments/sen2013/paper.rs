@@ -29,7 +29,7 @@ const MIX_COLUMNS: &[&str] = &[
 ];
 
 const LATENCY: &str = "Every \"average latency\" of the paper equals 1 / (average throughput of the \
-     whole cluster); it is not the time an operation took. Ours shows that number beside true \
+     whole cluster); it is not the time an operation took. Ours shows that number next to true \
      percentiles.";
 const WRONG_CAPTION: &str = "The caption in the paper repeats \"pre-split table ingest throughputs\"; \
      the text says what the table holds.";

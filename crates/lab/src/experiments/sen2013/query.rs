@@ -54,9 +54,9 @@ const BATCH_COLUMNS: &[(&str, &str, Unit)] = &[
 
 const TIMED: &str = "queries by the clock, pauses included where a row has them; neither ingest nor its \
      flush and compaction";
-const SETTLED: &str = "steady state: the table is flushed and compacted, nobody writes";
+const SETTLED: &str = "steady state: the table is flushed and compacted, without writers";
 const UNSETTLED: &str =
-    "the table is flushed as splitting left it, several files a tablet; nobody writes";
+    "the table is flushed as splitting left it, several files per tablet; without writers";
 
 const ENTRIES: u64 = 2_000_000;
 
@@ -127,7 +127,7 @@ fn batch_walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
     .collect()
 }
 
-/// How long walkers go on at scale 1.
+/// The duration of walkers at scale 1.
 const SECONDS: f64 = 3.0;
 
 fn walkers_here(sizes: Sizes) -> String {

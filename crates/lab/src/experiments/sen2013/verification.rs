@@ -36,7 +36,7 @@ pub(in super::super) fn table_12(sizes: Sizes) -> Plan {
             sizes.entries_shown(6_000_000)
         ),
         timed: "the whole verification: scan, sort, count",
-        state: "steady state: the table is flushed and compacted, nobody writes".to_owned(),
+        state: "steady state: the table is flushed and compacted, without writers".to_owned(),
         columns: &[
             ("verify.entries", "Entries", Unit::Count),
             ("verify.seconds", "Time", Unit::Seconds),
