@@ -49,7 +49,7 @@ conformance: ## random scripts on a real Accumulo and here, answers compared (AR
 	@scripts/setup java
 	$(CARGO) run -q -p ostrakon-testkit --example conformance -- $(ARGS)
 
-faults: ## harmed files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
+faults: ## damaged files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
 	@scripts/setup
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: rot:: trouble::
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
@@ -62,7 +62,7 @@ test-python: ## the Python part of `make test`: wheel, types, examples, tests (A
 	@scripts/setup python
 	@scripts/python test $(ARGS)
 
-test-extras: ## each extra of the Python package alone, and none; downloads much (ARGS="pandas none")
+test-extras: ## each extra of the Python package alone, and none; downloads a lot (ARGS="pandas none")
 	@scripts/setup python
 	@scripts/python extras $(ARGS)
 
