@@ -1,5 +1,7 @@
 //! Which crate may import which: the table of ARCHITECTURE.md, "Which crate may import which?".
 
+use std::collections::BTreeMap;
+
 use crate::architecture::{Architecture, CRATES_HEAD, CrateRow, Libraries, OUTER_MARK, PAGE};
 use crate::finding::Finding;
 use crate::tree::Tree;
@@ -21,6 +23,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     }
     let crates = tree.folders_in("crates").into_iter();
     let folders = crates.map(|folder| (folder, format!("crates/{folder}/Cargo.toml")));
+    let packages = packages(tree);
     let mut seen = Vec::new();
     for (folder, path) in folders.chain([("python", "python/Cargo.toml".to_owned())]) {
         let Some(text) = tree.text(&path) else {
@@ -41,7 +44,10 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         match text.parse::<toml::Table>() {
-            Ok(manifest) => check_manifest(&path, row, &architecture, &manifest, &mut findings),
+            Ok(manifest) => {
+                let found = check_manifest(row, &architecture, &packages, &manifest);
+                findings.extend(found.map(|(what, instead)| Finding::new(&path, 0, what, instead)));
+            }
             Err(error) => findings.push(Finding::new(path, 0, error.to_string(), "correct it")),
         }
     }
@@ -61,69 +67,65 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn check_manifest(
-    path: &str,
-    row: &CrateRow,
-    architecture: &Architecture,
-    manifest: &toml::Table,
-    findings: &mut Vec<Finding>,
-) {
-    let here = &row.name;
-    for (section, in_tests) in [
+/// The folder of each of our packages, by the name under which other crates depend on it.
+fn packages(tree: &Tree) -> BTreeMap<String, String> {
+    let manifests = tree.texts("", "/Cargo.toml");
+    let named = manifests.filter_map(|(path, text)| {
+        let folder = path.strip_suffix("/Cargo.toml")?;
+        let folder = folder.strip_prefix("crates/").unwrap_or(folder);
+        let manifest: toml::Table = text.parse().ok()?;
+        let name = manifest.get("package")?.get("name")?.as_str()?;
+        Some((name.to_owned(), folder.to_owned()))
+    });
+    named.collect()
+}
+
+/// What is wrong with the dependencies of a crate, and what to do instead.
+fn check_manifest<'a>(
+    row: &'a CrateRow,
+    architecture: &'a Architecture,
+    packages: &'a BTreeMap<String, String>,
+    manifest: &'a toml::Table,
+) -> impl Iterator<Item = (String, &'static str)> {
+    let sections = [
         ("dependencies", false),
         ("build-dependencies", false),
         ("dev-dependencies", true),
-    ] {
-        let Some(names) = manifest.get(section).and_then(toml::Value::as_table) else {
-            continue;
-        };
-        for name in names.keys() {
-            let mut object = |what: String, instead: &str| {
-                findings.push(Finding::new(path, 0, what, instead));
-            };
-            if let Some(ours) = name.strip_prefix("ostrakon-") {
-                let in_test_list = in_tests && row.test_imports.contains(ours);
-                if !row.imports.contains(ours) && !in_test_list {
-                    object(
-                        format!("`{here}` imports `{ours}` in [{section}]"),
-                        "imports go downward only (ARCHITECTURE.md, \"Which crate may import \
-                         which?\"): take it as an argument or a trait of `cell`, or move the code",
-                    );
-                }
-            } else if name == "ostrakon" {
-                object(
-                    format!("`{here}` imports the binary"),
-                    "no crate imports `cli`: move what is needed to `lab` or `store`",
-                );
-            } else if !in_tests {
-                match &row.libraries {
-                    Libraries::Any => {}
-                    Libraries::NotOuter => {
-                        if architecture
-                            .outer
-                            .iter()
-                            .any(|outer| name.starts_with(outer))
-                        {
-                            object(
-                                format!("`{here}` imports `{name}`"),
-                                "network, SQL, Arrow and JSON belong to the outer crates",
-                            );
-                        }
-                    }
-                    Libraries::Only(only) => {
-                        if !only.contains(name) {
-                            object(
-                                format!("`{here}` imports `{name}`"),
-                                "the crate has no I/O, clock, randomness or async runtime. If \
-                                 the library has none either, add it to the crate's row in \
-                                 ARCHITECTURE.md",
-                            );
-                        }
-                    }
-                }
-            }
+    ];
+    let dependencies = sections.into_iter().flat_map(|(section, in_tests)| {
+        let table = manifest.get(section).and_then(toml::Value::as_table);
+        let names = table.into_iter().flat_map(toml::Table::keys);
+        names.map(move |name| (section, in_tests, name.as_str()))
+    });
+    dependencies.filter_map(|(section, in_tests, name)| {
+        let here = &row.name;
+        if let Some(ours) = packages.get(name) {
+            let in_test_list = in_tests && row.test_imports.contains(ours);
+            let refused = !row.imports.contains(ours) && !in_test_list;
+            return refused.then_some((
+                format!("`{here}` imports `{ours}` in [{section}]"),
+                "imports go downward only (ARCHITECTURE.md, \"Which crate may import which?\"): \
+                 take it as an argument or a trait of `cell`, or move the code",
+            ));
         }
-    }
+        let (refused, instead) = match &row.libraries {
+            Libraries::Any => (false, ""),
+            Libraries::NotOuter => (
+                architecture
+                    .outer
+                    .iter()
+                    .any(|outer| name.starts_with(outer)),
+                "network, SQL, Arrow and JSON belong to the outer crates",
+            ),
+            Libraries::Only(only) => (
+                !only.contains(name),
+                "the crate has no I/O, clock, randomness or async runtime. If the library has \
+                 none either, add it to the crate's row in ARCHITECTURE.md",
+            ),
+        };
+        let refused = refused && !in_tests;
+        refused.then(|| (format!("`{here}` imports `{name}`"), instead))
+    })
 }
 
 #[cfg(test)]
@@ -141,16 +143,25 @@ mod tests {
 Outer libraries are those whose names begin with `serde_json`, `arrow`.
 ";
 
-    fn findings(path: &str, manifest: &str) -> usize {
-        let mut files = vec![(PAGE, PAGE_TEXT), (path, manifest)];
-        for other in ["cell", "store", "lab"].map(|name| format!("crates/{name}/Cargo.toml")) {
-            if other != path {
-                files.push((other.leak(), ""));
-            }
-        }
-        if path != "python/Cargo.toml" {
-            files.push(("python/Cargo.toml", ""));
-        }
+    /// The findings when one manifest has these dependencies and the others have none.
+    fn findings(path: &str, dependencies: &str) -> usize {
+        let packages = [
+            ("crates/cell/Cargo.toml", "ostrakon-cell"),
+            ("crates/store/Cargo.toml", "ostrakon-store"),
+            ("crates/lab/Cargo.toml", "ostrakon-lab"),
+            ("python/Cargo.toml", "ostrakon-python"),
+            ("crates/utils/Cargo.toml", "ostrakon-utils"),
+        ];
+        let manifest = |(at, package): (&str, &str)| {
+            let body = if at == path { dependencies } else { "" };
+            format!("[package]\nname = \"{package}\"\n{body}")
+        };
+        let wanted = |at: &str| at == path || !at.contains("utils");
+        let packages: Vec<_> = packages.into_iter().filter(|(at, _)| wanted(at)).collect();
+        let texts: Vec<String> = packages.iter().copied().map(manifest).collect();
+        let mut files = vec![(PAGE, PAGE_TEXT)];
+        let paths = packages.iter().map(|(at, _)| *at);
+        files.extend(paths.zip(texts.iter().map(String::as_str)));
         check(&Tree::of(&files)).len()
     }
 
@@ -160,7 +171,6 @@ Outer libraries are those whose names begin with `serde_json`, `arrow`.
             ("cell", "dependencies", "ostrakon-store", 1),
             ("lab", "dependencies", "ostrakon-store", 1),
             ("lab", "dev-dependencies", "ostrakon-store", 0),
-            ("lab", "dependencies", "ostrakon", 1),
             ("lab", "dependencies", "ostrakon-python", 1),
             ("store", "dependencies", "ostrakon-cell", 0),
         ] {
