@@ -44,9 +44,10 @@ impl Warm {
             self.tablet = Some(tablet);
             self.files.clear();
             if view.files.len() <= WARM_FILES {
-                for file in &view.files {
-                    self.files.push(Warmer::new(file.file.reader())?);
-                }
+                // A file that cannot be read is the matter of the look-ups that need it.
+                let readers = view.files.iter().map(|file| file.file.reader());
+                self.files
+                    .extend(readers.filter_map(|reader| Warmer::new(reader).ok()));
             }
         }
         for file in &mut self.files {

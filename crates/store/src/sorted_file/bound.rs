@@ -36,6 +36,15 @@ impl<'a> Bound<'a> {
         }
     }
 
+    /// Whether the place is before everything of `row`, or right at its beginning.
+    pub(super) fn ends_before_row(&self, row: &[u8]) -> bool {
+        match self.key.row.cmp(row) {
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Equal => self.first_of_row,
+            std::cmp::Ordering::Greater => false,
+        }
+    }
+
     /// The place before everything of `row`.
     pub(super) fn before_row(row: &'a [u8]) -> Self {
         let key = KeyRef {

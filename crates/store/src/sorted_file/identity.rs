@@ -1,7 +1,6 @@
 //! Which file is it? What the catalog knows of a file is compared with what the file says of itself.
 
-use xxhash_rust::xxh3::Xxh3;
-
+use super::bound::Bound;
 use super::format::{Description, FOOTER_BYTES, Footer, FormatError, read_footer};
 use super::options::Origin;
 use super::reader::SortedFile;
@@ -10,13 +9,14 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::ReadableFile;
 
 /// What the catalog knows of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
     identity: u64,
     bytes: u64,
     entries: u64,
     deletes: u64,
-    rows: u64,
+    first_row: Box<[u8]>,
+    last_row: Box<[u8]>,
 }
 
 impl Expected {
@@ -26,7 +26,8 @@ impl Expected {
             bytes: record.bytes,
             entries: record.entries,
             deletes: record.deletes,
-            rows: hash(&record.first_row, &record.last_row),
+            first_row: record.first_row.as_slice().into(),
+            last_row: record.last_row.as_slice().into(),
         }
     }
 
@@ -37,19 +38,26 @@ impl Expected {
     fn describes(&self, description: &Description) -> bool {
         self.entries == description.entries
             && self.deletes == description.deletes
-            && self.rows == hash(&description.first_row, &description.last_row)
+            && *self.first_row == *description.first_row
+            && *self.last_row == *description.last_row
+    }
+
+    /// Whether some entry may lie between two places; `None` is infinite.
+    fn meets(&self, start: Option<Bound<'_>>, end: Option<Bound<'_>>) -> bool {
+        let begins_behind = start.is_some_and(|start| start.key.row > &*self.last_row);
+        let ends_before = end.is_some_and(|end| end.ends_before_row(&self.first_row));
+        !begins_behind && !ends_before
     }
 }
 
-fn hash(first_row: &[u8], last_row: &[u8]) -> u64 {
-    let mut hash = Xxh3::new();
-    hash.update(&(first_row.len() as u64).to_le_bytes());
-    hash.update(first_row);
-    hash.update(last_row);
-    hash.digest()
-}
-
 impl SortedFile {
+    /// Whether entries may lie between two places, as far as the catalog knows: where none do, the file need not be
+    /// opened, and a scan of other rows does not fail with it.
+    pub(super) fn meets(&self, start: Option<Bound<'_>>, end: Option<Bound<'_>>) -> bool {
+        let expected = self.expected.as_ref();
+        expected.is_none_or(|expected| expected.meets(start, end))
+    }
+
     /// The footer of a file that was just opened, which must be the one that the catalog means.
     pub(super) fn recognize(&self, file: &dyn ReadableFile) -> StoreResult<Footer> {
         let len = file.len()?;

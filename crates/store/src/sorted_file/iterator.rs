@@ -376,6 +376,9 @@ impl SortedKeyValueIterator for FileIterator {
         if range.is_empty() || self.fences.is_empty() {
             return Ok(());
         }
+        if !self.file.meets(self.range.0.bound(), self.range.1.bound()) {
+            return Ok(());
+        }
         // Taken out and put back: a count of its users would have to be raised and lowered otherwise.
         let description = match self.description.take() {
             Some(description) => description,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::{
     Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, ErrorKind,
-    ImportDirectoryOptions, Key, Range, Result, Scanner, Source, Table, TableOptions, TimeType,
+    ImportDirectoryOptions, Key, Range, Result, ScanOptions, Scanner, Source, Table, TableOptions,
+    TimeType,
 };
 use ostrakon_store::sorted_file::{SortedFileWriter, WriterOptions};
 use ostrakon_store::vfs::{MemoryVfs, Vfs};
@@ -264,5 +265,53 @@ fn a_tables_time_passes_what_a_directory_brought() {
         put(&table, b"latest");
         assert_eq!(read(&table, Range::row("r00003")).unwrap(), ["latest"]);
         store.close().unwrap();
+    }
+}
+
+/// Every other row of a tablet is read while one of its files is missing; only its own are not.
+#[test]
+fn a_missing_file_is_missed_by_scans_of_its_rows_alone() {
+    let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+    let store = open(&vfs);
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    for (letter, value) in [('a', "one"), ('b', "two"), ('c', "three")] {
+        fill(&table, letter, value);
+        table.flush(true).unwrap();
+    }
+    store.close().unwrap();
+    drop((table, store));
+    let second = files(&vfs, Path::new(DIR)).swap_remove(1);
+    vfs.remove(&second).unwrap();
+    let store = open(&vfs);
+    let table = store.table("t").unwrap();
+    assert_eq!(table.tablets().unwrap().len(), 1);
+    let rows = |from: &str, to: &str| Range::rows(from..=to);
+    for (range, letter) in [
+        (rows("a00000", "a00999"), "one"),
+        (rows("", "azzz"), "one"),
+        (rows("b00999\0", "c00999"), "three"),
+        (Range::row("c00500"), "three"),
+        (Range::row("a00500"), "one"),
+    ] {
+        let values = read(&table, range.clone()).unwrap();
+        assert!(!values.is_empty() && values.iter().all(|value| value == letter));
+        let unordered = ScanOptions {
+            ordered: false,
+            ..ScanOptions::default()
+        };
+        let mut scan = table.scan(&[range], &unordered).unwrap();
+        let mut entries = Batch::new();
+        while scan.next_batch(&mut entries).unwrap() {}
+    }
+    for range in [
+        Range::all(),
+        Range::row("b00000"),
+        Range::row("b00999"),
+        rows("a", "b00000"),
+        rows("b00999", "z"),
+    ] {
+        let error = read(&table, range.clone()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{range:?}: {error:?}");
     }
 }
