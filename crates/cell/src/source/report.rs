@@ -235,6 +235,8 @@ pub struct CheckReport {
     pub entries: u64,
     /// What is wrong; empty for a sound store.
     pub problems: Vec<CheckProblem>,
+    /// What could not be proven, and may be as it should.
+    pub notes: Vec<String>,
 }
 
 /// Told how far a long call is: done and total, in a unit of the call's choice. Returning `false`

@@ -10,6 +10,11 @@ use super::recovery::known_log;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::wal::{LogPart, LogReader};
 
+/// Said of a store whose log may have lost its end.
+const NO_CLOSED: &str = "the file `closed` is missing or damaged, so that nothing proves where the log ended when the \
+                         store was opened: a store that was never closed in order, as after a crash of the process \
+                         that made it, has none; in any other the last writes may be missing";
+
 /// What a file's error says about the file; the error itself if it says nothing about it.
 fn verdict(error: Error) -> StoreResult<String> {
     match error.kind() {
@@ -46,6 +51,9 @@ impl Store {
                 .push(problem("catalog".into(), None, message));
         }
         self.verify_log(&mut report)?;
+        if self.is_end_unproven {
+            report.notes.push(NO_CLOSED.to_owned());
+        }
         let _kept = context.files.hold_garbage();
         let view = context.catalog.view()?;
         let files = view.files()?;

@@ -80,6 +80,8 @@ pub struct Store {
     pub(super) damages: Vec<Damage>,
     /// How it was closed before it was opened.
     pub(super) closed: Closed,
+    /// Whether nothing said where the log it was opened with should end.
+    pub(super) is_end_unproven: bool,
     /// One change of the set of tables, of a name or of a state at a time: see `admin.rs`.
     pub(super) administration: Administration,
     /// The disk that checkpoints go to.
@@ -269,6 +271,9 @@ impl Store {
             stop: Arc::new(AtomicBool::new(false)),
             tables: Arc::new(RwLock::new(tables)),
             damages,
+            is_end_unproven: closed.store == 0
+                && (next_segment > 1 || open_end.is_some())
+                && context.catalog.view()?.wal_last()?.segment == 0,
             closed,
             outside: outside.unwrap_or_else(|| context.vfs.clone()),
             context,
