@@ -17,7 +17,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The call itself is wrong: mend the argument, do not repeat it.
+    /// The call itself is wrong: mend the argument, do not repeat it. Where only what a table holds makes it wrong (a
+    /// value that is no number, a row that is too large), the context says under `data` what that is.
     InvalidArgument,
     /// A file, a store, a property … that the call names does not exist.
     NotFound,
@@ -157,10 +158,10 @@ impl ErrorKind {
 ///
 /// ```
 /// use ostrakon_cell::{Error, ErrorKind};
-/// let error = Error::new(ErrorKind::TableNotFound, "no such table; `table list` shows those there are")
+/// let error = Error::new(ErrorKind::TableNotFound, "no such table")
 ///     .with("table", "grahp");
 /// assert_eq!(error.kind(), ErrorKind::TableNotFound);
-/// assert_eq!(error.to_string(), "no such table; `table list` shows those there are (table: grahp)");
+/// assert_eq!(error.to_string(), "no such table (table: grahp)");
 /// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);

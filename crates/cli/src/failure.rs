@@ -121,6 +121,21 @@ impl Failure {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Whether it is about a file of entries that the store keeps, not one that the command line names.
+    fn is_of_table_file(&self) -> bool {
+        self.named("file").is_some_and(|file| {
+            let path = Path::new(file);
+            let folder = path.parent().and_then(Path::file_name);
+            folder == Some("files".as_ref()) && path.extension() == Some("sorted".as_ref())
+        })
+    }
+
+    /// Whether it names something like what was not found.
+    pub(crate) fn suggests(&self) -> bool {
+        let next = self.next.as_deref();
+        next.is_some_and(|step| step.starts_with("did you mean"))
+    }
+
     /// The message alone.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -132,6 +147,7 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
+            Kind::Store(ErrorKind::InvalidArgument) if self.named("data").is_some() => 1,
             Kind::Usage
             | Kind::Store(
                 ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound,
@@ -195,11 +211,39 @@ impl Failure {
     }
 }
 
-/// What to do about an error of the store, where the message does not say it already.
-fn next_step(kind: ErrorKind) -> Option<&'static str> {
+/// What to do about an error of the store: its message only says what happened.
+fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
+    let of_file = failure.named("file").is_some();
     Some(match kind {
+        ErrorKind::Corruption if failure.is_of_table_file() => {
+            "`ostrakon check` names every damaged file, and `ostrakon table restore-file` puts one back from a \
+             checkpoint; the rest stays readable"
+        }
         ErrorKind::Corruption => {
             "`ostrakon check` names every damaged file; the rest stays readable"
+        }
+        ErrorKind::NotFound if failure.is_of_table_file() => {
+            "`ostrakon table restore-file` puts the file back from a checkpoint, and `ostrakon check` names every \
+             one that is missing; the rest stays readable"
+        }
+        ErrorKind::TableNotFound => "`ostrakon table list` shows the tables there are",
+        ErrorKind::NamespaceNotFound => {
+            "`ostrakon namespace list` shows the namespaces there are, `ostrakon namespace create` makes one"
+        }
+        ErrorKind::Offline => "`ostrakon table online TABLE` brings it back",
+        ErrorKind::TooManyFiles => "`ostrakon table status` names the cause and the way out",
+        ErrorKind::Unavailable if failure.named("cause").is_some() => {
+            "`ostrakon table status` names the cause and the way out"
+        }
+        ErrorKind::TimedOut => {
+            "give it more time with --timeout, or ask for less; what was not finished is as it was"
+        }
+        ErrorKind::PermissionDenied if of_file => "change the owner or the mode of the file",
+        ErrorKind::Io if of_file => {
+            "look at the disk, and at what the system's log says of it, before you trust it"
+        }
+        ErrorKind::Io if failure.named("thread").is_some() => {
+            "raise the limit on processes (`ulimit -u`), or free memory"
         }
         ErrorKind::OutOfSpace => "make room and run the command again",
         ErrorKind::TooManyOpenFiles => {
@@ -231,15 +275,20 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) ->
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut failure = Self::new(Kind::Store(error.kind()), error.message());
+        let mut similar = None;
         for (name, value) in error.context() {
-            failure.context.push(((*name).to_owned(), value.clone()));
+            match *name {
+                "similar" => similar = Some(format!("did you mean `{value}`?")),
+                name => failure.context.push((name.to_owned(), value.clone())),
+            }
         }
         let mut cause = StdError::source(&error);
         while let Some(inner) = cause {
             failure.causes.push(inner.to_string());
             cause = inner.source();
         }
-        failure.next = next_step(error.kind()).map(str::to_owned);
+        let by_kind = next_step(error.kind(), &failure).map(str::to_owned);
+        failure.next = similar.or(by_kind);
         failure
     }
 }
@@ -267,6 +316,8 @@ mod tests {
         }
         let unknown = Error::not_found("x").with("property", "y");
         assert_eq!(Failure::from(unknown).exit_code(), 2);
+        let data = Error::invalid("x").with("data", "a value");
+        assert_eq!(Failure::from(data).exit_code(), 1);
         let file = Error::not_found("x").with("file", "y");
         assert_eq!(Failure::from(file).exit_code(), 1);
         assert_eq!(Failure::usage("x").exit_code(), 2);
@@ -279,18 +330,82 @@ mod tests {
     }
 
     #[test]
+    fn advice_stands_in_next_alone() {
+        let cases = [
+            (
+                Error::not_found("gone").with("file", "/s/files/0000000000000012.sorted"),
+                "restore-file",
+            ),
+            (
+                Error::corruption("rot").with("file", "/s/files/0000000000000012.sorted"),
+                "restore-file",
+            ),
+            (Error::corruption("rot").with("file", "/s/wal/1"), "check"),
+            (Error::no_table("none").with("similar", "tt"), "`tt`"),
+            (Error::no_table("none"), "table list"),
+            (
+                Error::new(ErrorKind::Unavailable, "full").with("cause", "i/o failure"),
+                "table status",
+            ),
+            (Error::new(ErrorKind::Io, "x").with("file", "/s/a"), "disk"),
+            (
+                Error::new(ErrorKind::Io, "x").with("thread", "scan-1"),
+                "ulimit -u",
+            ),
+        ];
+        for (error, step) in cases {
+            let failure = Failure::from(error);
+            let next = failure.next.as_deref().unwrap_or_default();
+            assert!(next.contains(step), "{next}");
+            assert_eq!(failure.named("similar"), None);
+            assert_eq!(failure.to_text().matches(step).count(), 1, "{step}");
+        }
+        // A file that the command line names is nothing that a checkpoint has.
+        let given = Error::not_found("no such file").with("file", "/home/me/a.sorted");
+        assert_eq!(Failure::from(given).next, None);
+    }
+
+    /// Kinds of which every message says what the caller has to change.
+    const PLAIN: [ErrorKind; 16] = [
+        ErrorKind::InvalidArgument,
+        ErrorKind::NotFound,
+        ErrorKind::ClassNotFound,
+        ErrorKind::AlreadyExists,
+        ErrorKind::NotEmpty,
+        ErrorKind::ConcurrentModification,
+        ErrorKind::PermissionDenied,
+        ErrorKind::BadAuthorizations,
+        ErrorKind::BadCredentials,
+        ErrorKind::ConstraintViolation,
+        ErrorKind::Io,
+        ErrorKind::SampleNotPresent,
+        ErrorKind::Unsupported,
+        ErrorKind::Closed,
+        ErrorKind::Cancelled,
+        ErrorKind::Unavailable,
+    ];
+
+    #[test]
+    fn every_kind_has_a_next_step_or_needs_none() {
+        for kind in ErrorKind::ALL {
+            let has = Failure::from(Error::new(kind, "x")).next.is_some();
+            assert_eq!(has, !PLAIN.contains(&kind), "{}", kind.as_str());
+        }
+    }
+
+    #[test]
     fn a_failure_names_context_cause_and_next_step() {
         let error = Error::corruption("a block does not match its checksum")
-            .with("file", "t1/a.sf")
+            .with("file", "wal/1")
             .with_source(io::Error::other("inner"));
         let failure = Failure::from(error);
         assert_eq!(
             failure.to_text(),
-            "error: a block does not match its checksum\n  file: t1/a.sf\n  caused by: inner\n  \
+            "error: a block does not match its checksum\n  file: wal/1\n  caused by: inner\n  \
              next: `ostrakon check` names every damaged file; the rest stays readable\n"
         );
         let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");
-        assert_eq!(json["error"]["context"]["file"], "t1/a.sf");
+        assert_eq!(json["error"]["context"]["file"], "wal/1");
     }
 }

@@ -9,7 +9,7 @@ use ostrakon_cell::{
 };
 
 use crate::codec::Compression;
-use crate::error::{Error, ErrorKind, StoreResult};
+use crate::error::{Error, StoreResult};
 
 /// The properties of one table, read.
 #[derive(Debug, Clone)]
@@ -307,7 +307,7 @@ impl TableConfig {
         if changed.contains_key(label) && !readable.contains_key(label) {
             let unreadable = Error::invalid(
                 "the default visibility cannot be read, so that entries without a label are shown to nobody: correct \
-                 the property (`table config`)",
+                 the property",
             );
             iterators[IteratorScope::Scan as usize] =
                 Stack::Unusable(Arc::new(unreadable.with("property", label)));
@@ -523,8 +523,8 @@ pub fn check_system_property(name: &str, value: &str) -> StoreResult<()> {
 /// Checks one property's name and value.
 ///
 /// # Errors
-/// [`NotFound`](ErrorKind::NotFound) for an unknown name, with the nearest known one;
-/// [`InvalidArgument`](ErrorKind::InvalidArgument) for a value of the wrong form.
+/// [`NotFound`](ostrakon_cell::ErrorKind::NotFound) for an unknown name, with the nearest known one as `similar`;
+/// [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument) for a value of the wrong form.
 pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
     let Some((_, _, kind)) = KNOWN.iter().find(|(known, _, _)| *known == name) else {
         if PREFIXES
@@ -564,17 +564,11 @@ fn unknown(name: &str) -> Error {
         .chain(PREFIXES.iter().copied())
         .map(|known| (strsim::damerau_levenshtein(known, name), known))
         .min();
-    let error = match nearest {
-        Some((distance, known)) if distance <= known.len() / 3 => Error::new(
-            ErrorKind::NotFound,
-            format!("no such table property; did you mean {known}?"),
-        ),
-        _ => Error::new(
-            ErrorKind::NotFound,
-            "no such table property; properties of your own are named table.custom.…",
-        ),
-    };
-    error.with("property", name)
+    let error = Error::not_found("no such table property").with("property", name);
+    match nearest {
+        Some((distance, known)) if distance <= known.len() / 4 => error.with("similar", known),
+        _ => error,
+    }
 }
 
 /// The default of a property that has one.
@@ -735,6 +729,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn properties(pairs: &[(&str, &str)]) -> Properties {
         pairs
@@ -767,15 +762,14 @@ mod tests {
     fn a_misspelt_property_is_refused_with_the_right_one() {
         let error = check_property("table.split.treshold", "1G").unwrap_err();
         assert!(
-            error
-                .to_string()
-                .contains("did you mean table.split.threshold?"),
+            error.to_string().contains("similar: table.split.threshold"),
             "{error}"
         );
-        assert_eq!(
-            check_property("table.zzz", "1").unwrap_err().kind(),
-            ErrorKind::NotFound
-        );
+        for name in ["table.zzz", "table.nonsense"] {
+            let error = check_property(name, "1").unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            assert!(!error.to_string().contains("similar"), "{error}");
+        }
         check_property("table.custom.mine", "anything").unwrap();
     }
 

@@ -18,12 +18,9 @@ pub fn spawn<T: Send + 'static>(
         .name(name.to_owned())
         .spawn(work)
         .map_err(|e| {
-            Error::new(
-                ErrorKind::Io,
-                "cannot start a thread; raise the limit on processes (`ulimit -u`) or free memory",
-            )
-            .with("thread", name)
-            .with_source(e)
+            Error::new(ErrorKind::Io, "cannot start a thread")
+                .with("thread", name)
+                .with_source(e)
         })
 }
 

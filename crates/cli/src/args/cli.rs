@@ -11,7 +11,7 @@ use super::entries::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, Put
 use super::import::ImportArgs;
 use super::lab::LabCommand;
 use super::levels::{LevelCommand, NamespaceCommand};
-use super::store::{CheckpointArgs, CompletionsArgs, ManArgs};
+use super::store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
 use super::table::TableCommand;
 use super::values::{size, wait};
 
@@ -191,6 +191,8 @@ Examples:
   ostrakon check
   ostrakon check --json | jq '.problems[].file'")]
     Check,
+    /// List the classes of iterators and constraints that the store can run, or look some up
+    Iterators(IteratorsArgs),
 }
 
 /// Reads the command line of this process.

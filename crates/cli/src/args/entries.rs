@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
 use super::values::{
-    Bytes, authorizations, column, count, durability, duration, iterator, label, timestamp,
+    Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label, timestamp,
 };
 
 /// Which cell, and how its change is written: shared by `put` and `delete`.
@@ -34,6 +34,8 @@ pub(crate) struct CellArgs {
     /// How sure the change is when the command returns [default: the table's]
     #[arg(long, value_name = "LEVEL", value_parser = durability())]
     pub(crate) durability: Option<Durability>,
+    #[command(flatten)]
+    pub(crate) within: Timeout,
 }
 
 /// `put`

@@ -42,10 +42,15 @@ pub(crate) enum LevelCommand {
     /// Show what is set for the store or for a namespace
     #[command(after_help = "Examples:
   ostrakon config get
-  ostrakon config get --namespace people")]
+  ostrakon config get --namespace people
+  ostrakon config get split                              only names with `split` in them
+
+Only what is set at this level is shown; `ostrakon table config get TABLE` shows what is in force.")]
     Get {
         #[command(flatten)]
         level: Level,
+        /// Show only properties with this text in their name
+        filter: Option<String>,
     },
     /// Set properties that tables inherit, all in one step
     #[command(after_help = "Examples:

@@ -27,7 +27,7 @@ pub(crate) use lab::{
 };
 pub(crate) use levels::{Level, LevelCommand, NamespaceCommand};
 pub(crate) use refuse::refuse;
-pub(crate) use store::{CheckpointArgs, CompletionsArgs, ManArgs};
+pub(crate) use store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
 pub(crate) use table::{
     CloneArgs, CompactArgs, ConfigCommand, CreateArgs, ImportDirectoryArgs, RowBounds, TableCommand,
 };

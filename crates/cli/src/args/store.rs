@@ -16,6 +16,23 @@ pub(crate) struct CheckpointArgs {
     pub(crate) directory: PathBuf,
 }
 
+/// `iterators`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon iterators
+  ostrakon iterators RegExFilter org.apache.accumulo.core.iterators.user.VersioningIterator
+  ostrakon iterators --constraints
+
+A class that the store does not have is a failure.")]
+pub(crate) struct IteratorsArgs {
+    /// Their names, with or without a package; all without any
+    #[arg(value_name = "CLASS")]
+    pub(crate) names: Vec<String>,
+    /// Constraints in place of iterators
+    #[arg(long)]
+    pub(crate) constraints: bool,
+}
+
 /// `completions`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

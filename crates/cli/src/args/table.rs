@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ostrakon_cell::{IteratorSetting, TimeType};
 
-use super::values::{Bytes, Property, iterator, time_type};
+use super::values::{Bytes, Property, Timeout, iterator, time_type};
 
 /// One variant a verb.
 #[derive(Debug, Subcommand)]
@@ -92,13 +92,26 @@ The file is verified first: it must be sound, and the one that the store knows u
         #[command(flatten)]
         rows: RowBounds,
     },
+    /// Show in which tablets rows lie
+    #[command(after_help = "Examples:
+  ostrakon table locate people alice zoe
+  ostrakon table locate people alice --json")]
+    Locate {
+        /// The table
+        table: String,
+        /// The rows; they need not exist
+        #[arg(value_name = "ROW", required = true)]
+        rows: Vec<Bytes>,
+    },
     /// Write what is in memory to files
     Flush {
         /// The table
         table: String,
         /// Return at once
-        #[arg(long)]
+        #[arg(long, conflicts_with = "timeout")]
         no_wait: bool,
+        #[command(flatten)]
+        within: Timeout,
     },
     /// Merge the files of each tablet into one
     Compact(CompactArgs),
@@ -190,10 +203,15 @@ pub(crate) struct CompactArgs {
     #[arg(long)]
     pub(crate) no_flush: bool,
     /// Return at once
-    #[arg(long)]
+    #[arg(long, conflicts_with = "timeout")]
     pub(crate) no_wait: bool,
+    #[command(flatten)]
+    pub(crate) within: Timeout,
     /// Cancel instead
-    #[arg(long, conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait", "timeout"]
+    )]
     pub(crate) cancel: bool,
 }
 

@@ -179,6 +179,14 @@ pub(crate) fn wait(text: &str) -> Result<Duration, Refusal> {
         .ok_or_else(|| format!("`{text}` is not a number of seconds, 0 or more"))
 }
 
+/// How long a command may take.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub(crate) struct Timeout {
+    /// Fail when the call takes longer than this [default: as long as it needs]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
 /// Parser of the durability levels, which also lists them in help and completions.
 pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(["none", "log", "flush", "sync"])

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_cell::{ErrorKind, Source, Table};
+use ostrakon_cell::{CallContext, ClassKind, ErrorKind, Source, Table};
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
 
@@ -204,9 +204,35 @@ fn suggest_class(failure: Failure) -> Failure {
     }
 }
 
-/// Adds a table of a similar name to a failure that says there is none, unless the source did.
+/// The same, with calls that may take no longer than `timeout` together.
+pub(super) fn find_table_within(
+    source: &dyn Source,
+    name: &str,
+    timeout: Option<Duration>,
+) -> Result<Arc<dyn Table>> {
+    let table = find_table(source, name)?;
+    if timeout.is_none() {
+        return Ok(table);
+    }
+    Ok(table.within(&CallContext {
+        timeout,
+        ..CallContext::default()
+    })?)
+}
+
+/// The classes of iterators or constraints that stores are opened with here, by their short names.
+pub(super) fn classes(kind: ClassKind) -> Vec<String> {
+    let components = components();
+    let names = match kind {
+        ClassKind::Iterator => components.iterators.short_names(),
+        ClassKind::Constraint => components.constraints.short_names(),
+    };
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Puts a table of a similar name in a failure that says there is none, unless the source did.
 pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -> Failure {
-    if !failure.is_kind(ErrorKind::TableNotFound) || failure.message().contains("did you mean") {
+    if !failure.is_kind(ErrorKind::TableNotFound) || failure.suggests() {
         return failure;
     }
     let Ok(tables) = source.tables() else {

@@ -3,7 +3,7 @@
 use ostrakon_cell::{Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, Source, source};
 use serde_json::json;
 
-use super::access::find_table;
+use super::access::{find_table, find_table_within};
 use super::confirm::confirm;
 use super::put::change_cell;
 use super::rows::asked;
@@ -15,7 +15,7 @@ use crate::progress::Progress;
 
 /// Deletes one cell.
 pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.cell.table)?;
+    let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
     change_cell(table, &args.cell, args.timestamp, None)?;
     let (name, row) = (&args.cell.table, escape(&args.cell.row.0));
     out.object(

@@ -70,6 +70,7 @@ fn reads_only(command: &StoreCommand) -> bool {
         StoreCommand::Scan(_)
         | StoreCommand::Export(_)
         | StoreCommand::Check
+        | StoreCommand::Iterators(_)
         | StoreCommand::Namespace(NamespaceCommand::List)
         | StoreCommand::Config(LevelCommand::Get { .. }) => true,
         StoreCommand::Table(command) => matches!(
@@ -77,6 +78,7 @@ fn reads_only(command: &StoreCommand) -> bool {
             TableCommand::List { .. }
                 | TableCommand::Splits { .. }
                 | TableCommand::Tablets { .. }
+                | TableCommand::Locate { .. }
                 | TableCommand::Du { .. }
                 | TableCommand::Config(ConfigCommand::Get { .. })
         ),
@@ -113,6 +115,7 @@ pub(super) fn on_source(
         StoreCommand::Export(args) => export::run(source, *args, out),
         StoreCommand::Checkpoint(args) => store::checkpoint(source, &args, out),
         StoreCommand::Check => store::check(source, out),
+        StoreCommand::Iterators(args) => store::iterators(source, &args, out),
     }
 }
 

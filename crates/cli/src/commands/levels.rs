@@ -1,10 +1,10 @@
 //! `namespace …` and `config …`: what tables share.
 
-use ostrakon_cell::{Error, PropertyOwner, Source};
+use ostrakon_cell::{PropertyOwner, Source};
 use serde_json::json;
 
 use crate::args::{Level, LevelCommand, NamespaceCommand};
-use crate::failure::{Failure, Result, nearest};
+use crate::failure::Result;
 use crate::output::{Columns, Output};
 
 /// What the namespace of tables without one is called.
@@ -45,10 +45,12 @@ pub(super) fn namespace(
 /// Shows and changes properties that tables inherit.
 pub(super) fn config(source: &dyn Source, command: LevelCommand, out: &mut Output) -> Result<()> {
     match command {
-        LevelCommand::Get { level } => {
+        LevelCommand::Get { level, filter } => {
+            let wanted = filter.unwrap_or_default();
             let own = source.own_properties(owner(&level))?;
             let mut columns = Columns::new(&["property", "value"]);
-            for (name, value) in own.properties {
+            let shown = own.properties.into_iter();
+            for (name, value) in shown.filter(|(name, _)| name.contains(&wanted)) {
                 if out.is_json() {
                     out.object(&json!({"property": name, "value": value}), String::new)?;
                 }
@@ -68,17 +70,6 @@ pub(super) fn config(source: &dyn Source, command: LevelCommand, out: &mut Outpu
             changed(&level, changes.len(), out)
         }
         LevelCommand::Delete { level, names } => {
-            let own = source.own_properties(owner(&level))?.properties;
-            for name in &names {
-                if !own.contains_key(name) {
-                    let failure = Failure::from(Error::not_found("no such property is set here"))
-                        .with("property", name);
-                    return Err(match nearest(name, own.keys().map(String::as_str)) {
-                        Some(near) => failure.next(format!("did you mean `{near}`?")),
-                        None => failure.next("`ostrakon config get` shows what is set"),
-                    });
-                }
-            }
             let changes: Vec<_> = names.into_iter().map(|name| (name, None)).collect();
             source.change_properties(owner(&level), None, &changes)?;
             changed(&level, changes.len(), out)

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate, MAX_VALUE_BYTES, Source, Table};
 use serde_json::json;
 
-use super::access::find_table;
+use super::access::find_table_within;
 use crate::args::{Bytes, CellArgs, PutArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{Output, escape};
 
 /// Writes one entry.
 pub(super) fn run(source: &dyn Source, args: &PutArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.cell.table)?;
+    let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
     let value = value(&args.value)?;
     change_cell(table, &args.cell, args.timestamp, Some(&value))?;
     let (name, row) = (&args.cell.table, escape(&args.cell.row.0));

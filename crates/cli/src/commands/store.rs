@@ -1,12 +1,13 @@
 //! `checkpoint` and `check`
 
-use ostrakon_cell::Source;
+use ostrakon_cell::{ClassKind, Error, ErrorKind, Source};
 use serde_json::json;
 
-use crate::args::CheckpointArgs;
+use super::access::classes;
+use crate::args::{CheckpointArgs, IteratorsArgs};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, bytes, counted};
+use crate::output::{Columns, Output, bytes, counted};
 use crate::progress::Progress;
 
 /// Copies the store.
@@ -20,6 +21,41 @@ pub(super) fn checkpoint(
     out.object(&json!({"directory": shown}), || {
         format!("the store is copied to {shown}")
     })
+}
+
+/// The classes of iterators or constraints: all of them, or those of these names.
+pub(super) fn iterators(source: &dyn Source, args: &IteratorsArgs, out: &mut Output) -> Result<()> {
+    let (kind, word) = match args.constraints {
+        true => (ClassKind::Constraint, "constraint"),
+        false => (ClassKind::Iterator, "iterator"),
+    };
+    let names = match args.names.is_empty() {
+        true => classes(kind),
+        false => args.names.clone(),
+    };
+    let mut columns = Columns::new(&["class", "what it does"]);
+    for name in &names {
+        let Some(info) = source.find_class(kind, name)? else {
+            let failure = Error::new(
+                ErrorKind::ClassNotFound,
+                format!("the store has no {word} class of that name"),
+            );
+            let failure = Failure::from(failure.with("class", name));
+            return Err(failure.next("`ostrakon iterators` lists those there are"));
+        };
+        if out.is_json() {
+            let object = json!({
+                "class": info.name, "description": info.description,
+                "scans_only": info.scans_only,
+            });
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![info.name, info.description]);
+    }
+    if !out.is_json() {
+        columns.write(out.stream())?;
+    }
+    Ok(())
 }
 
 /// Verifies the store; a failure if anything is wrong.
@@ -42,6 +78,7 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
         "bytes": report.bytes,
         "entries": report.entries,
         "problems": problems,
+        "notes": report.notes,
     });
     out.object(&object, || {
         let mut text = format!(
@@ -58,6 +95,9 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
                 .map_or(String::new(), |table| format!(" (table {table})"));
             text.push_str(&format!("\n{}{table}: {}", one.file, one.message));
         }
+        for note in &report.notes {
+            text.push_str(&format!("\nnote: {note}"));
+        }
         text
     })?;
     if report.problems.is_empty() {
@@ -66,6 +106,9 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
     Err(
         Failure::outcome("the store is damaged; what is not listed stays readable")
             .with("problems", report.problems.len().to_string())
-            .next("restore the damaged files from a checkpoint, or export what can be read"),
+            .next(
+                "`ostrakon table restore-file` puts a damaged or missing table file back from a checkpoint; \
+                 `ostrakon export` writes what can be read",
+            ),
     )
 }

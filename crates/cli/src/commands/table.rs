@@ -8,7 +8,7 @@ use ostrakon_cell::{
 };
 use serde_json::json;
 
-use super::access::{find_table, suggest_table};
+use super::access::{find_table, find_table_within, suggest_table};
 use super::confirm::confirm;
 use super::rows::rows;
 use super::{table_config, table_show, table_status};
@@ -65,8 +65,13 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
                 json!({"table": table, "begin": begin.map(escape), "end": end.map(escape)});
             out.object(&object, String::new)
         }
-        TableCommand::Flush { table, no_wait } => {
-            find_table(source, &table)?.flush(!no_wait)?;
+        TableCommand::Locate { table, rows } => table_show::locate(source, &table, &rows, out),
+        TableCommand::Flush {
+            table,
+            no_wait,
+            within,
+        } => {
+            find_table_within(source, &table, within.timeout)?.flush(!no_wait)?;
             out.object(&json!({"table": table, "done": !no_wait}), String::new)
         }
         TableCommand::Compact(args) => compact(source, args, out),
@@ -132,7 +137,7 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
 }
 
 fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<()> {
-    let table = find_table(source, &args.table)?;
+    let table = find_table_within(source, &args.table, args.within.timeout)?;
     if args.cancel {
         table.cancel_compaction()?;
         return out.object(

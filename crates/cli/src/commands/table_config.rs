@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::access::find_table;
 use crate::args::ConfigCommand;
-use crate::failure::{Failure, Result, nearest};
+use crate::failure::{Failure, Result};
 use crate::output::{Columns, Output};
 
 /// Shows or changes properties.
@@ -65,17 +65,6 @@ pub(super) fn run(source: &dyn Source, command: ConfigCommand, out: &mut Output)
             change(source, &table, &changes, out)
         }
         ConfigCommand::Delete { table, names } => {
-            let known = find_table(source, &table)?.properties()?;
-            for name in &names {
-                if !known.contains_key(name) {
-                    let failure = Failure::from(Error::not_found("the table has no such property"))
-                        .with("property", name);
-                    return Err(match nearest(name, known.keys().map(String::as_str)) {
-                        Some(near) => failure.next(format!("did you mean `{near}`?")),
-                        None => failure.next(all_of(&table)),
-                    });
-                }
-            }
             let changes: Vec<_> = names.into_iter().map(|name| (name, None)).collect();
             change(source, &table, &changes, out)
         }
@@ -127,13 +116,11 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
 fn explain(table: &str, error: Error) -> Failure {
     let unknown = error.kind() == ErrorKind::NotFound;
     let failure = Failure::from(error);
-    if unknown && failure.named("property").is_some() && failure.named("class").is_none() {
-        failure.next(all_of(table))
+    if unknown && failure.named("property").is_some() && !failure.suggests() {
+        failure.next(format!(
+            "`ostrakon table config get {table}` shows all; properties of your own are named table.custom.…"
+        ))
     } else {
         failure
     }
-}
-
-fn all_of(table: &str) -> String {
-    format!("`ostrakon table config get {table}` shows all")
 }

@@ -4,6 +4,7 @@ use ostrakon_cell::{Source, TableInfo, TabletInfo};
 use serde_json::json;
 
 use super::access::find_table;
+use crate::args::Bytes;
 use crate::failure::Result;
 use crate::output::{Columns, Output, bytes, escape, grouped};
 
@@ -129,6 +130,40 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
             grouped(tablet.memory_entries),
             bytes(tablet.bytes),
             tablet.location.clone(),
+        ]);
+    }
+    if !json {
+        columns.write(out.stream())?;
+    }
+    Ok(())
+}
+
+/// The tablets that rows lie in.
+pub(super) fn locate(
+    source: &dyn Source,
+    table: &str,
+    rows: &[Bytes],
+    out: &mut Output,
+) -> Result<()> {
+    let table = find_table(source, table)?;
+    let mut columns = Columns::new(&["row", "after row", "up to row", "location"]);
+    let json = out.is_json();
+    for Bytes(row) in rows {
+        let found = table.locate(row)?;
+        let (after, end) = &found.rows;
+        let (after, end) = (after.as_deref().map(escape), end.as_deref().map(escape));
+        if json {
+            let object = json!({
+                "row": escape(row), "previous_end": after, "end": end,
+                "location": found.location, "layout": found.layout,
+            });
+            out.object(&object, String::new)?;
+        }
+        columns.row(vec![
+            escape(row).into_owned(),
+            after.map_or("(first)".into(), std::borrow::Cow::into_owned),
+            end.map_or("(last)".into(), std::borrow::Cow::into_owned),
+            found.location,
         ]);
     }
     if !json {

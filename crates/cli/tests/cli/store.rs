@@ -382,3 +382,22 @@ fn commands_that_read_share_a_store_and_change_nothing() {
     let err = folder.fails(2, &["--allow-damage", "put", "t", "a", "f", "q", "v"]);
     assert!(err.contains("--allow-damage"), "{err}");
 }
+
+#[test]
+fn check_notes_that_nothing_proves_the_end_of_the_log() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "row", "f", "q", "value"]);
+    let sound = folder.run(&["check", "--json"]).json();
+    assert_eq!(sound[0]["notes"], serde_json::json!([]));
+    std::fs::remove_file(folder.path("store/closed")).unwrap();
+    let told = folder.ok(&["check"]);
+    assert!(
+        told.contains(": 0 problems\nnote: the file `closed`"),
+        "{told}"
+    );
+    let told = folder.run(&["check", "--json"]).json();
+    assert_eq!(told[0]["notes"].as_array().unwrap().len(), 1);
+    // The next one that closes the store in order writes it again.
+    folder.ok(&["put", "t", "row", "f", "q", "value"]);
+    assert!(!folder.ok(&["check"]).contains("note:"));
+}

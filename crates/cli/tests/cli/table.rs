@@ -1,5 +1,7 @@
 //! table …
 
+use serde_json::json;
+
 use crate::run::Folder;
 
 #[test]
@@ -279,6 +281,42 @@ fn a_property_that_is_not_there_cannot_be_taken_back() {
 }
 
 #[test]
+fn rows_are_located_and_classes_looked_up() {
+    let folder = Folder::with_table();
+    folder.ok(&["table", "add-splits", "t", "g", "n"]);
+    let told = folder.run(&["table", "locate", "t", "a", "g", "\\xff", "--json"]);
+    let ends: Vec<_> = told
+        .json()
+        .iter()
+        .map(|one| {
+            assert_eq!(one["location"], "local");
+            (one["previous_end"].clone(), one["end"].clone())
+        })
+        .collect();
+    let (none, g, n) = (json!(null), json!("g"), json!("n"));
+    assert_eq!(
+        ends,
+        [(none.clone(), g.clone()), (none.clone(), g), (n, none)],
+        "{}",
+        told.out
+    );
+    assert!(folder.ok(&["table", "locate", "t", "h"]).contains("local"));
+    let full = "org.apache.accumulo.core.iterators.user.RegExFilter";
+    for name in ["RegExFilter", full] {
+        let found = folder.run(&["iterators", name, "--json"]).json();
+        assert_eq!(found[0]["class"], full);
+    }
+    assert!(folder.ok(&["iterators"]).contains(full));
+    let constraints = folder.ok(&["iterators", "--constraints"]);
+    assert!(
+        constraints.contains("VisibilityConstraint"),
+        "{constraints}"
+    );
+    let err = folder.fails(2, &["iterators", "RegexFilter"]);
+    assert!(err.contains("did you mean `RegExFilter`?"), "{err}");
+}
+
+#[test]
 fn what_fails_is_shown_with_the_way_out() {
     let folder = Folder::with_table();
     let sum = "table.iterator.minc.sum";
@@ -314,8 +352,8 @@ fn what_fails_is_shown_with_the_way_out() {
         "{problem}"
     );
     assert!(!problem.to_string().contains("secret-row"), "{problem}");
-    // The options of the iterator do not fit the data: they are the caller's to correct.
-    let err = folder.fails(2, &["table", "flush", "sums"]);
+    // The command is right, and what the table holds is not.
+    let err = folder.fails(1, &["table", "flush", "sums"]);
     assert!(!err.contains("secret-row"), "{err}");
     folder.ok(&["table", "config", "delete", "sums", sum]);
     assert_eq!(folder.ok(&["table", "status", "sums", "--try"]), "");
@@ -332,7 +370,18 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
     let file = std::fs::read_dir(&files).unwrap().next().unwrap().unwrap();
     let lost = file.file_name().to_string_lossy().into_owned();
     std::fs::remove_file(file.path()).unwrap();
-    folder.fails(1, &["scan", "t"]);
+    let err = folder.fails(1, &["scan", "t", "--json"]);
+    let error: serde_json::Value = serde_json::from_str(err.lines().last().unwrap()).unwrap();
+    let next = error["error"]["next"].as_str().unwrap();
+    assert!(next.contains("ostrakon table restore-file"), "{err}");
+    assert!(!error["error"]["message"].to_string().contains("restore"));
+    let checked = folder.run(&["check"]);
+    assert!(
+        checked.code == 1 && checked.err.contains("ostrakon table restore-file"),
+        "{} {}",
+        checked.out,
+        checked.err
+    );
     // Nothing has met it in this command; with `--try` it does.
     folder.ok(&["table", "status", "t"]);
     let status = folder.run(&["table", "status", "t", "--try"]);
@@ -430,7 +479,10 @@ fn properties_come_from_levels_and_namespaces_have_tables() {
         "table.durability",
     ]);
     assert_eq!(get("table.durability")[0]["level"], "default");
-    folder.fails(2, &["config", "delete", "table.nothing"]);
+    let err = folder.fails(2, &["config", "delete", "table.nothing"]);
+    assert!(!err.contains("did you mean"), "{err}");
+    let own = folder.ok(&["config", "get", "nothing"]);
+    assert!(!own.contains("table.file.max"), "{own}");
     folder.fails(1, &["namespace", "delete", "people"]);
     folder.ok(&["namespace", "rename", "people", "authors"]);
     assert_eq!(folder.ok(&["table", "list"]), "authors.a\n");

@@ -200,4 +200,5 @@ pub(super) fn not_a_number() -> Error {
         "a value is not a number: filter its column out, or turn values into numbers with the \
          operation set",
     )
+    .with("data", "a value")
 }

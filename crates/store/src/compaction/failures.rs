@@ -33,6 +33,7 @@ const KEPT: usize = 1024;
 const SAFE_CONTEXT: &[&str] = &[
     "bytes",
     "class",
+    "data",
     "directory",
     "file",
     "iterator",
@@ -266,7 +267,7 @@ pub fn caught<T>(work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
         Err(Error::new(
             ErrorKind::Internal,
             "background work panicked; what is printed above says where. An iterator of your own may be at fault: \
-             take it off the table (`table config`) and it goes on",
+             take it off the table and it goes on",
         ))
     })
 }

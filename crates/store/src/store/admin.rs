@@ -38,11 +38,11 @@ impl Store {
     pub(crate) fn core(&self, name: &str) -> StoreResult<Arc<TableCore>> {
         let tables = self.tables.read();
         tables.get(name).cloned().ok_or_else(|| {
-            let message = match nearest(name, tables.keys()) {
-                Some(known) => format!("no such table; did you mean {known}?"),
-                None => "no such table; `table list` shows those there are".to_owned(),
-            };
-            Error::new(ErrorKind::TableNotFound, message).with("table", name)
+            let error = Error::no_table("no such table").with("table", name);
+            match nearest(name, tables.keys()) {
+                Some(known) => error.with("similar", known),
+                None => error,
+            }
         })
     }
 

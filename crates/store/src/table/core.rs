@@ -441,11 +441,9 @@ impl TableStatus {
     pub(crate) fn check_online(&self) -> StoreResult<()> {
         self.check_exists()?;
         if self.state == TableState::Offline {
-            return Err(Error::new(
-                ErrorKind::Offline,
-                "the table is off-line; bring it back with `table online`",
-            )
-            .with("table", &self.name));
+            return Err(
+                Error::new(ErrorKind::Offline, "the table is off-line").with("table", &self.name)
+            );
         }
         Ok(())
     }

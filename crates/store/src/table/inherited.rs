@@ -47,11 +47,7 @@ impl Inherited {
     pub(crate) fn named(&self, name: &str) -> StoreResult<&NamespaceRecord> {
         let mut all = self.namespaces.values();
         all.find(|one| one.name == name).ok_or_else(|| {
-            Error::new(
-                ErrorKind::NamespaceNotFound,
-                "no such namespace; `namespace list` shows those there are, `namespace create` makes one",
-            )
-            .with("namespace", name)
+            Error::new(ErrorKind::NamespaceNotFound, "no such namespace").with("namespace", name)
         })
     }
 

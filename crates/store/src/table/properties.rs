@@ -28,9 +28,12 @@ pub(crate) fn changed(
                 ConstraintSet::check_property(name, value, constraints)?;
                 own.properties.insert(name.clone(), value.clone());
             }
-            None => {
-                own.properties.remove(name);
-            }
+            None if own.properties.remove(name).is_some() => {}
+            // Taking back what is not set is fine, of a name that could be set.
+            None => match check(name, "") {
+                Err(error) if error.kind() == ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
         }
     }
     own.version += 1;

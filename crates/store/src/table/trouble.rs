@@ -281,8 +281,7 @@ impl TableCore {
         Error::new(
             kind,
             format!(
-                "the table takes no writes: {} failed {} times and there is no more room for what it leaves; \
-                 `table status` names the cause and the way out",
+                "the table takes no writes: {} failed {} times and there is no more room for what it leaves",
                 failure.activity.as_str(),
                 failure.times
             ),

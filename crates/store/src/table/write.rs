@@ -163,8 +163,7 @@ impl TableCore {
             Error::new(
                 ErrorKind::Internal,
                 "a constraint of the table panicked and nothing of the batch was written; what is \
-                 printed above says where. Take the constraint off the table (`table config`) or \
-                 correct it",
+                 printed above says where. Take the constraint off the table or correct it",
             )
             .with("table", &environment.table)
         })?;

@@ -81,45 +81,31 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
     match errno {
         Some(Errno::NOSPC | Errno::DQUOT) => (
             ErrorKind::OutOfSpace,
-            format!(
-                "cannot {operation}: disk full or quota used up; free space, then reopen the store"
-            ),
+            format!("cannot {operation}: disk full or quota used up"),
         ),
         Some(Errno::MFILE) => (
             ErrorKind::TooManyOpenFiles,
-            format!(
-                "cannot {operation}: this process has too many open files; raise the limit \
-                 (`ulimit -n`) or lower the store's open-file setting"
-            ),
+            format!("cannot {operation}: this process has too many open files"),
         ),
         Some(Errno::NFILE) => (
             ErrorKind::TooManyOpenFiles,
-            format!(
-                "cannot {operation}: the machine has too many open files; close other programs, \
-                 raise fs.file-max, or lower the store's open-file setting"
-            ),
+            format!("cannot {operation}: the machine has too many open files"),
         ),
         Some(Errno::ROFS) => (
             ErrorKind::ReadOnly,
-            format!(
-                "cannot {operation}: the file system is read-only; remount it writable, or copy \
-                 the store elsewhere"
-            ),
+            format!("cannot {operation}: the file system is read-only"),
         ),
         Some(Errno::ACCESS | Errno::PERM) if operation.writes() => (
             ErrorKind::ReadOnly,
-            format!("cannot {operation}: this user may not write here; change owner or mode"),
+            format!("cannot {operation}: this user may not write here"),
         ),
         Some(Errno::ACCESS | Errno::PERM) => (
             ErrorKind::PermissionDenied,
-            format!("cannot {operation}: this user may not read it; change its owner or mode"),
+            format!("cannot {operation}: this user may not read it"),
         ),
         Some(Errno::IO) => (
             ErrorKind::Io,
-            format!(
-                "cannot {operation}: the device reported a failure; check the kernel log before \
-                 trusting this disk"
-            ),
+            format!("cannot {operation}: the device reported a failure"),
         ),
         _ => match cause.kind() {
             io::ErrorKind::NotFound => (
@@ -214,19 +200,19 @@ mod tests {
                 Operation::Write,
                 Errno::NOSPC,
                 ErrorKind::OutOfSpace,
-                "free space",
+                "disk full",
             ),
             (
                 Operation::Open,
                 Errno::MFILE,
                 ErrorKind::TooManyOpenFiles,
-                "ulimit -n",
+                "this process has too many",
             ),
             (
                 Operation::Open,
                 Errno::NFILE,
                 ErrorKind::TooManyOpenFiles,
-                "open-file setting",
+                "the machine has too many",
             ),
             (
                 Operation::Create,
@@ -258,7 +244,7 @@ mod tests {
                 ErrorKind::AlreadyExists,
                 "exists already",
             ),
-            (Operation::Sync, Errno::IO, ErrorKind::Io, "kernel log"),
+            (Operation::Sync, Errno::IO, ErrorKind::Io, "device"),
         ];
         for (operation, errno, kind, words) in cases {
             let error = error_of(operation, errno);

@@ -39,6 +39,7 @@ impl Reduce for LongReduce {
                     "a value is no number of the type the combiner was given: set its options so \
                      that it leaves that column out, or lossy=true to skip such values",
                 )
+                .with("data", "a value")
                 .with("type", format!("{:?}", self.encoding));
                 return Err(if self.names_place {
                     error

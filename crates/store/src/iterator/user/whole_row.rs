@@ -73,6 +73,7 @@ impl WholeRowIterator {
                     "a row is too large to be packed into one entry: raise maxBufferSize, or \
                      fetch fewer columns",
                 )
+                .with("data", "a row")
                 .with("maxBufferSize", self.max));
             }
             encode_entry(entry, &mut self.packed);
