@@ -256,7 +256,10 @@ pub(crate) enum ExportFormat {
   ostrakon import copy people.csv --entries --create     and back
 
 The columns are row, family, qualifier, visibility, timestamp and value, with \\xNN for bytes that
-are no text. Only what the authorizations let you see is written.")]
+are no text. Only what the authorizations let you see is written.
+
+A damaged or missing table file ends the export, and no file is left. With --skip-damaged it goes on
+behind what cannot be read, in the order of rows; what was left out is told, and the exit code is 1.")]
 pub(crate) struct ExportArgs {
     /// The table
     pub(crate) table: String,
@@ -269,6 +272,9 @@ pub(crate) struct ExportArgs {
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
+    /// Leave out rows that cannot be read, say which, and go on behind them
+    #[arg(long)]
+    pub(crate) skip_damaged: bool,
     /// Stop after this many entries
     #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) limit: Option<u64>,

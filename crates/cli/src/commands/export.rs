@@ -6,10 +6,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use ostrakon_cell::{Batch, EntryRef, Source, Table};
+use ostrakon_cell::{Batch, EntryRef, Range, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
+use super::damage::{Lost, behind, is_damage};
 use super::rows::{Asked, asked};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::failure::{Failure, Result};
@@ -32,28 +33,77 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
     let format = args.format.unwrap_or_else(|| by_ending(&args.file));
     let limit = args.limit.unwrap_or(u64::MAX);
     let asked = asked(args.selection)?.limited(args.limit);
+    let job = Job {
+        table: &*table,
+        asked: &asked,
+        limit,
+        format,
+        skip_damaged: args.skip_damaged,
+    };
     if args.file == Path::new("-") {
         // The entries are the output; a summary would stand among them.
-        return write_entries(&*table, &asked, limit, format, out.stream()).map(drop);
+        return job.write(out.stream()).and_then(|written| written.told());
     }
     let started = Instant::now();
-    let entries = Target::create(&args.file, args.force)?
-        .fill(|file| write_entries(&*table, &asked, limit, format, file))?;
+    let written = Target::create(&args.file, args.force)?.fill(|file| job.write(file))?;
     let elapsed = started.elapsed().as_secs_f64();
+    let lost: Vec<_> = written.lost.iter().map(lost_range).collect();
     let object = json!({
         "table": args.table,
         "file": args.file.display().to_string(),
-        "entries": entries,
+        "entries": written.entries,
+        "lost": lost,
         "seconds": elapsed,
     });
     out.object(&object, || {
-        format!(
+        let mut text = format!(
             "wrote {} to {} in {}",
-            counted(entries, "entry", "entries"),
+            counted(written.entries, "entry", "entries"),
             args.file.display(),
             seconds(elapsed)
+        );
+        for lost in &written.lost {
+            text.push_str(&format!("\nlost: {}", lost_rows(lost)));
+        }
+        text
+    })?;
+    written.told()
+}
+
+fn lost_range(lost: &Lost) -> serde_json::Value {
+    json!({"begin": escape(&lost.begin), "before": lost.before.as_deref().map(escape)})
+}
+
+fn lost_rows(lost: &Lost) -> String {
+    let begin = escape(&lost.begin);
+    match &lost.before {
+        Some(before) => format!("rows from {begin} on, before {}", escape(before)),
+        None => format!("rows from {begin} on"),
+    }
+}
+
+/// What was written.
+struct Written {
+    entries: u64,
+    /// What was passed over.
+    lost: Vec<Lost>,
+}
+
+impl Written {
+    /// A failure if something was passed over.
+    fn told(&self) -> Result<()> {
+        let Some(first) = self.lost.first() else {
+            return Ok(());
+        };
+        Err(
+            Failure::outcome("what is damaged was left out; the rest was exported")
+                .with("ranges lost", self.lost.len().to_string())
+                .with("first", lost_rows(first))
+                .next(
+                    "`ostrakon check` names every damaged file, `ostrakon table restore-file` puts one back",
+                ),
         )
-    })
+    }
 }
 
 fn by_ending(file: &Path) -> ExportFormat {
@@ -64,34 +114,71 @@ fn by_ending(file: &Path) -> ExportFormat {
     }
 }
 
-fn write_entries(
-    table: &dyn Table,
-    asked: &Asked,
+/// What is to be written.
+struct Job<'a> {
+    table: &'a dyn Table,
+    asked: &'a Asked,
     limit: u64,
     format: ExportFormat,
-    out: &mut dyn Write,
-) -> Result<u64> {
-    let watch = Watch::start();
-    let progress = Progress::count("entries written");
-    let mut form = Form::new(format, out)?;
-    if asked.ranges.is_empty() || limit == 0 {
+    /// Go on behind what cannot be read.
+    skip_damaged: bool,
+}
+
+impl Job<'_> {
+    fn write(&self, out: &mut dyn Write) -> Result<Written> {
+        let watch = Watch::start();
+        let progress = Progress::count("entries written");
+        let mut form = Form::new(self.format, out)?;
+        let mut written = Written {
+            entries: 0,
+            lost: Vec::new(),
+        };
+        let mut ranges = self.asked.ranges.clone();
+        let mut options = self.asked.options.clone();
+        if self.skip_damaged {
+            (options.resumable, options.ordered) = (true, true);
+            ranges = Range::merge(ranges);
+        }
+        let at_once = options.batch.entries;
+        let mut batch = Batch::new();
+        while !ranges.is_empty() && written.entries < self.limit {
+            let mut scan = self.table.scan(&ranges, &options)?;
+            let failed = loop {
+                match scan.next_batch(&mut batch) {
+                    Ok(true) => {}
+                    Ok(false) => break false,
+                    Err(error) if self.skip_damaged && is_damage(&error) => break true,
+                    Err(error) => return Err(error.into()),
+                }
+                let wanted = usize::try_from(self.limit - written.entries).unwrap_or(usize::MAX);
+                batch
+                    .iter()
+                    .take(wanted)
+                    .try_for_each(|entry| form.entry(entry))?;
+                written.entries += batch.len().min(wanted) as u64;
+                progress.set(written.entries);
+                watch.check("nothing was exported")?;
+                if written.entries >= self.limit {
+                    break false;
+                }
+            };
+            if !failed {
+                break;
+            }
+            ranges = scan.unread()?;
+            if options.batch.entries > 1 {
+                // Once more, entry by entry: what stands before the damage is not lost with it.
+                options.batch.entries = 1;
+                continue;
+            }
+            options.batch.entries = at_once.max(2);
+            let (lost, rest) = behind(self.table, &options, &ranges)?;
+            written.lost.push(lost);
+            ranges = rest;
+        }
         form.finish()?;
-        return Ok(0);
+        Ok(written)
     }
-    let mut scan = table.scan(&asked.ranges, &asked.options)?;
-    let (mut batch, mut entries) = (Batch::new(), 0_u64);
-    while entries < limit && scan.next_batch(&mut batch)? {
-        let wanted = usize::try_from(limit - entries).unwrap_or(usize::MAX);
-        batch
-            .iter()
-            .take(wanted)
-            .try_for_each(|entry| form.entry(entry))?;
-        entries += batch.len().min(wanted) as u64;
-        progress.set(entries);
-        watch.check("nothing was exported")?;
-    }
-    form.finish()?;
-    Ok(entries)
 }
 
 /// One of the formats.
@@ -195,11 +282,11 @@ impl Target {
         })
     }
 
-    fn fill(mut self, write: impl FnOnce(&mut dyn Write) -> Result<u64>) -> Result<u64> {
-        let written = write(&mut self.file).and_then(|entries| {
+    fn fill<T>(mut self, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+        let written = write(&mut self.file).and_then(|written| {
             self.file.flush()?;
             fs::rename(&self.partial, &self.path)?;
-            Ok(entries)
+            Ok(written)
         });
         if written.is_err() {
             // What is left of it helps nobody; that it cannot be removed changes nothing.

@@ -2,6 +2,7 @@
 
 mod access;
 mod confirm;
+mod damage;
 mod delete;
 mod dispatch;
 mod export;

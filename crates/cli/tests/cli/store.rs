@@ -401,3 +401,65 @@ fn check_notes_that_nothing_proves_the_end_of_the_log() {
     folder.ok(&["put", "t", "row", "f", "q", "value"]);
     assert!(!folder.ok(&["check"]).contains("note:"));
 }
+
+#[test]
+fn an_export_goes_on_behind_damage_if_asked() {
+    let folder = Folder::with_table();
+    let lines: String = (0..20_000_u64)
+        .map(|n| {
+            let value = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            format!("row-{n:06},{value:020}{:020}\n", value.rotate_left(17))
+        })
+        .collect();
+    folder.import_csv(&lines);
+    folder.ok(&["table", "compact", "t"]);
+    let all = folder.ok(&["export", "t", "-", "--format", "tsv"]);
+    let files: Vec<_> = std::fs::read_dir(folder.path("store/files"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(files.len(), 1);
+    let mut bytes = std::fs::read(&files[0]).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&files[0], bytes).unwrap();
+    let err = folder.fails(1, &["export", "t", "out.tsv"]);
+    assert!(err.contains("file: ") && err.contains("next: "), "{err}");
+    assert!(!folder.path("out.tsv").exists());
+    let ran = folder.run(&["export", "t", "out.tsv", "--skip-damaged", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let told = &ran.json()[0];
+    let lost = told["lost"].as_array().unwrap();
+    assert_eq!(lost.len(), 1, "{told}");
+    // What is between was in the one block; the row where it begins was read.
+    let exported = folder.read("out.tsv");
+    let row = |line: &str| line.split('\t').next().unwrap().to_owned();
+    // Between two rows there may be bytes that are shown as escapes.
+    let bound = |name: &str| {
+        let shown = lost[0][name].as_str().unwrap();
+        let mut parts = shown.split("\\x");
+        let mut bytes = parts.next().unwrap().as_bytes().to_vec();
+        for part in parts {
+            let (hex, rest) = part.split_at(2);
+            bytes.push(u8::from_str_radix(hex, 16).unwrap());
+            bytes.extend_from_slice(rest.as_bytes());
+        }
+        bytes
+    };
+    let (begin, before) = (bound("begin"), bound("before"));
+    let is_kept = |line: &str| {
+        let row = row(line).into_bytes();
+        row <= begin || row >= before
+    };
+    let expected: Vec<&str> = all.lines().filter(|line| is_kept(line)).collect();
+    assert!(exported.lines().eq(expected.iter().copied()), "{told}");
+    assert!(
+        expected.len() > 15_000 && expected.len() < 20_001,
+        "{}",
+        expected.len()
+    );
+    assert_eq!(told["entries"].as_u64(), Some(expected.len() as u64 - 1));
+    let ran = folder.run(&["export", "t", "-", "--format", "tsv", "--skip-damaged"]);
+    assert_eq!((ran.code, ran.out), (1, exported));
+    assert!(ran.err.contains("ranges lost: 1"), "{}", ran.err);
+}
