@@ -18,6 +18,7 @@ from ostrakon.table import Table
 
 __all__ = [
     "CheckReport",
+    "ClassInfo",
     "Problem",
     "RestoredFile",
     "Store",
@@ -59,6 +60,14 @@ class TableProblem(NamedTuple):
     way_out: str
     times: int
     refuses_writes: bool
+
+
+class ClassInfo(NamedTuple):
+    """A class of iterators or constraints that a store can run."""
+
+    name: str
+    description: str
+    scans_only: bool
 
 
 class RestoredFile(NamedTuple):
@@ -241,6 +250,47 @@ class Store:
         []
         """
         return [TableProblem(*found) for found in self._native.problems(table)]
+
+    def find_class(self, name: str, *, constraint: bool = False) -> ClassInfo | None:
+        """The iterator (or constraint) class of that name, with or without a package; `None` where
+        there is none.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     store.find_class("RegExFilter").name
+        'org.apache.accumulo.core.iterators.user.RegExFilter'
+        """
+        found = self._native.find_class(name, constraint)
+        return None if found is None else ClassInfo(*found)
+
+    def namespaces(self) -> list[str]:
+        """The names of the namespaces; that of tables without one is the empty text."""
+        return [name for name, _ in self._native.namespaces()]
+
+    def create_namespace(self, name: str) -> None:
+        """Makes a namespace, so that tables `NAMESPACE.NAME` can be created."""
+        self._native.create_namespace(name)
+
+    def delete_namespace(self, name: str) -> None:
+        """Deletes a namespace that has no tables."""
+        self._native.delete_namespace(name)
+
+    def rename_namespace(self, name: str, to: str) -> None:
+        """Gives a namespace another name, and with it its tables."""
+        self._native.rename_namespace(name, to)
+
+    def properties(self, namespace: str | None = None) -> dict[str, str]:
+        """What is set for the tables of a namespace, or of the whole store without one."""
+        return self._native.own_properties(namespace)
+
+    def set_properties(
+        self, changes: Mapping[str, str | None], namespace: str | None = None
+    ) -> None:
+        """Sets and removes (`None`) properties that tables inherit, in one step."""
+        self._native.change_properties(
+            namespace,
+            [(name, None if value is None else str(value)) for name, value in changes.items()],
+        )
 
     def restore_file(self, file: str | PathLike[str]) -> RestoredFile:
         """Puts a damaged or missing table file back, from a checkpoint's `files`.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["ImportReport", "Table", "Tablet"]
+__all__ = ["ImportReport", "Location", "Table", "Tablet"]
 
 
 class Tablet(NamedTuple):
@@ -30,6 +30,16 @@ class Tablet(NamedTuple):
     files: int
     entries: int
     bytes: int
+
+
+class Location(NamedTuple):
+    """Where a row lies: the rows of its tablet, where that is served, and a number that grows
+    whenever the rows of some tablet of the table change."""
+
+    previous_end: bytes | None
+    end: bytes | None
+    location: str
+    layout: int
 
 
 class ImportReport(NamedTuple):
@@ -331,9 +341,22 @@ class Table:
         """Deletes the rows after `start` (not itself) up to `end` (itself too)."""
         self._native.delete_rows(start, end)
 
-    def flush(self, *, wait: bool = True) -> None:
-        """Writes what is in memory to files."""
-        self._native.flush(wait)
+    def locate(self, row: Bytes) -> Location:
+        """The tablet that `row` lies in, whether there is such a row or not.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     store.create_table("graph", splits=["m"]).locate("alice").end
+        b'm'
+        """
+        return Location(*self._native.locate(row))
+
+    def flush(self, *, wait: bool = True, timeout: float | None = None) -> None:
+        """Writes what is in memory to files.
+
+        After `timeout` seconds it raises `TimedOutError`; the flush goes on.
+        """
+        self._native.flush(wait, timeout)
 
     def compact(
         self,
@@ -342,9 +365,15 @@ class Table:
         *,
         iterators: Iterable[IteratorSetting] = (),
         wait: bool = True,
+        timeout: float | None = None,
     ) -> None:
-        """Merges the files of each tablet between two rows into one, after a flush."""
-        self._native.compact(start, end, [setting.native() for setting in iterators], wait)
+        """Merges the files of each tablet between two rows into one, after a flush.
+
+        After `timeout` seconds it raises `TimedOutError`; the compaction goes on, and
+        `cancel_compaction` ends it.
+        """
+        settings = [setting.native() for setting in iterators]
+        self._native.compact(start, end, settings, wait, timeout)
 
     def cancel_compaction(self) -> None:
         """Cancels compactions that were asked for."""

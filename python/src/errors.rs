@@ -1,6 +1,7 @@
 //! Errors of the crates as exceptions of `ostrakon.errors`; nowhere else are they mapped.
 
 use std::error::Error as StdError;
+use std::path::Path;
 
 use ostrakon_cell::{Error, ErrorKind};
 use pyo3::prelude::*;
@@ -66,6 +67,10 @@ fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
         .getattr(class_name(error.kind()))?
         .cast_into::<PyType>()?;
     let mut text = error.to_string();
+    if let Some(step) = next_step(error) {
+        text.push_str("; ");
+        text.push_str(step);
+    }
     let mut cause = error.source();
     while let Some(below) = cause {
         text.push_str(": ");
@@ -77,6 +82,28 @@ fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
         context.set_item(name, value)?;
     }
     class.call1((text, context))
+}
+
+/// What to do, where the message of the crates only says what happened.
+fn next_step(error: &Error) -> Option<&'static str> {
+    let of_table_file = error.context().iter().any(|(name, file)| {
+        let path = Path::new(file);
+        *name == "file"
+            && path.extension().is_some_and(|ending| ending == "sorted")
+            && path
+                .parent()
+                .is_some_and(|folder| folder.ends_with("files"))
+    });
+    Some(match error.kind() {
+        ErrorKind::NotFound | ErrorKind::Corruption if of_table_file => {
+            "`Store.restore_file` puts the file back from a checkpoint, `Store.check` names all of them"
+        }
+        ErrorKind::OutOfSpace => "make room and open the store again",
+        ErrorKind::TooManyOpenFiles => "raise the limit (`ulimit -n`) and try again",
+        ErrorKind::Offline => "`Store.set_online` brings it back",
+        ErrorKind::NamespaceNotFound => "`Store.create_namespace` makes one",
+        _ => return None,
+    })
 }
 
 /// `?` on results of the crates inside functions that Python calls.

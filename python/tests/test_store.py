@@ -65,9 +65,9 @@ def test_tables_come_and_go(store: ostrakon.Store) -> None:
     store.drop("c")
     with pytest.raises(errors.NotFoundError):
         table.scan().count()
-    with pytest.raises(errors.NotFoundError, match="did you mean b") as caught:
+    with pytest.raises(errors.NotFoundError, match="no such table .*similar: b") as caught:
         store.table("bb")
-    assert caught.value.context == {"table": "bb"}
+    assert caught.value.context == {"table": "bb", "similar": "b"}
     with pytest.raises(errors.AlreadyExistsError):
         store.create_table("b")
     assert store.create_table("b", exist_ok=True).scan().count() == 3
@@ -310,3 +310,52 @@ def test_a_lost_file_is_put_back_from_a_checkpoint(tmp_path: Path) -> None:
         restored = store.restore_file(tmp_path / "copy" / "files" / lost.name)
         assert restored.tables == ["t"]
         assert store.table("t").scan().count() == 2
+
+
+def test_rows_are_located_and_classes_found(store: ostrakon.Store) -> None:
+    table = store.create_table("t", splits=["g"])
+    assert table.locate("a")[:3] == (None, b"g", "local")
+    before = table.locate("z")
+    assert (before.previous_end, before.end) == (b"g", None)
+    table.add_splits(["n"])
+    after = table.locate("z")
+    assert after.previous_end == b"n"
+    assert after.layout > before.layout
+    found = store.find_class("VersioningIterator")
+    assert found is not None
+    assert found.name.endswith(".VersioningIterator")
+    assert store.find_class("VisibilityConstraint") is None
+    assert store.find_class("VisibilityConstraint", constraint=True) is not None
+    assert store.find_class("NoSuchIterator") is None
+
+
+def test_calls_end_with_their_time(table: ostrakon.Table) -> None:
+    table.put("a")
+    for call in (table.flush, table.compact):
+        with pytest.raises(errors.TimedOutError):
+            call(timeout=0)
+        with pytest.raises(errors.InvalidArgumentError, match="seconds"):
+            call(timeout=-1)
+        call(timeout=3600)
+
+
+def test_tables_inherit_from_namespaces_and_the_store(store: ostrakon.Store) -> None:
+    store.create_namespace("people")
+    assert store.namespaces() == ["", "accumulo", "people"]
+    table = store.create_table("people.a")
+    store.set_properties({"table.file.max": "5"})
+    store.set_properties({"table.durability": "log"}, namespace="people")
+    assert store.properties() == {"table.file.max": "5"}
+    assert store.properties("people") == {"table.durability": "log"}
+    assert table.properties()["table.file.max"] == "5"
+    assert table.properties()["table.durability"] == "log"
+    store.set_properties({"table.durability": None, "table.bloom.enabled": None}, "people")
+    assert table.properties()["table.durability"] == "sync"
+    store.rename_namespace("people", "authors")
+    assert store.tables() == ["authors.a"]
+    with pytest.raises(errors.NotEmptyError):
+        store.delete_namespace("authors")
+    store.drop("authors.a")
+    store.delete_namespace("authors")
+    with pytest.raises(errors.NamespaceNotFoundError, match="create_namespace"):
+        store.create_table("authors.a")

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ostrakon_cell::source::TabletRows;
 use ostrakon_cell::{
-    Authorizations, CloneOptions, ReaderSource, Result, Source, TableOptions, TimeType,
+    Authorizations, ClassKind, CloneOptions, PropertyOwner, ReaderSource, Result, Source,
+    TableOptions, TimeType,
 };
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -31,6 +32,11 @@ type Found = (
     u64,
     bool,
 );
+
+/// Whose properties are meant.
+fn owner(namespace: Option<&str>) -> PropertyOwner<'_> {
+    namespace.map_or(PropertyOwner::System, PropertyOwner::Namespace)
+}
 
 /// What a check says: files, bytes, entries, and problems as file, table and message.
 type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
@@ -245,6 +251,73 @@ impl NativeStore {
             )
         });
         Ok(found.collect())
+    }
+
+    /// A class of iterators or constraints: its full name, what it does, whether it runs in scans alone.
+    fn find_class(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        constraint: bool,
+    ) -> PyResult<Option<(String, String, bool)>> {
+        let kind = match constraint {
+            true => ClassKind::Constraint,
+            false => ClassKind::Iterator,
+        };
+        let found = py
+            .detach(|| self.open_store()?.find_class(kind, name))
+            .into_python()?;
+        Ok(found.map(|class| (class.name, class.description, class.scans_only)))
+    }
+
+    /// Namespaces: name and id.
+    fn namespaces(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let all = py
+            .detach(|| self.open_store()?.namespaces())
+            .into_python()?;
+        Ok(all.into_iter().map(|one| (one.name, one.id)).collect())
+    }
+
+    /// Creates a namespace.
+    fn create_namespace(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        py.detach(|| self.open_store()?.create_namespace(name))
+            .into_python()
+    }
+
+    /// Deletes a namespace without tables.
+    fn delete_namespace(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        py.detach(|| self.open_store()?.delete_namespace(name))
+            .into_python()
+    }
+
+    /// Renames a namespace and its tables.
+    fn rename_namespace(&self, py: Python<'_>, name: &str, to: &str) -> PyResult<()> {
+        py.detach(|| self.open_store()?.rename_namespace(name, to))
+            .into_python()
+    }
+
+    /// What is set for a namespace, or for the whole store.
+    fn own_properties(
+        &self,
+        py: Python<'_>,
+        namespace: Option<&str>,
+    ) -> PyResult<BTreeMap<String, String>> {
+        let own = py.detach(|| self.open_store()?.own_properties(owner(namespace)));
+        Ok(own.into_python()?.properties)
+    }
+
+    /// Sets and removes properties of a namespace, or of the whole store, in one step.
+    fn change_properties(
+        &self,
+        py: Python<'_>,
+        namespace: Option<&str>,
+        changes: Vec<(String, Option<String>)>,
+    ) -> PyResult<()> {
+        let change = || {
+            let store = self.open_store()?;
+            store.change_properties(owner(namespace), None, &changes)
+        };
+        py.detach(change).into_python().map(drop)
     }
 
     /// Puts a table file back; returns its name, its length and the tables that read it.

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ostrakon_cell::{
-    Authorizations, BatchLimit, BatchWriter, BatchWriterConfig, ColumnSelection, CompactOptions,
-    Error, ImportDirectoryOptions, ImportTransfer, Interrupt, Range, Result, ScanOptions, Table,
+    Authorizations, BatchLimit, BatchWriter, BatchWriterConfig, CallContext, ColumnSelection,
+    CompactOptions, Error, ImportDirectoryOptions, ImportTransfer, Interrupt, Range, Result,
+    ScanOptions, Table,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -42,7 +43,39 @@ impl NativeTable {
     fn open_table(&self) -> Result<&Arc<dyn Table>> {
         self.gate.check().map(|()| &self.table)
     }
+
+    /// The same, for a call that may take so many seconds.
+    fn table_within(&self, timeout: Option<f64>) -> Result<Arc<dyn Table>> {
+        let table = self.open_table()?;
+        match seconds(timeout)? {
+            None => Ok(table.clone()),
+            timeout => table.within(&CallContext {
+                timeout,
+                ..CallContext::default()
+            }),
+        }
+    }
 }
+
+/// A number of seconds as Python passes it.
+fn seconds(timeout: Option<f64>) -> Result<Option<Duration>> {
+    match timeout.map(Duration::try_from_secs_f64) {
+        None => Ok(None),
+        Some(Ok(timeout)) => Ok(Some(timeout)),
+        Some(Err(_)) => Err(
+            Error::invalid("`timeout` is a number of seconds, 0 or more")
+                .with("argument", "timeout"),
+        ),
+    }
+}
+
+/// Where a row lies: end of the tablet before, own end, where it is served, number of the layout.
+type Located<'py> = (
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyBytes>>,
+    String,
+    u64,
+);
 
 /// How a scan is run, as Python passes it.
 #[derive(FromPyObject)]
@@ -129,17 +162,7 @@ impl NativeTable {
             limit: argument.limit,
         };
         let interrupt = Interrupt::default();
-        let timeout = match argument.timeout.map(Duration::try_from_secs_f64) {
-            None => None,
-            Some(Ok(timeout)) => Some(timeout),
-            Some(Err(_)) => {
-                return Err(
-                    Error::invalid("`timeout` is a number of seconds, 0 or more")
-                        .with("argument", "timeout"),
-                )
-                .into_python();
-            }
-        };
+        let timeout = seconds(argument.timeout).into_python()?;
         let options = ScanOptions {
             interrupt: Some(interrupt.clone()),
             timeout,
@@ -273,6 +296,17 @@ impl NativeTable {
             .collect())
     }
 
+    /// The tablet of a row: end of the one before, own end, where it is served, number of the layout.
+    fn locate<'py>(&self, py: Python<'py>, row: Text) -> PyResult<Located<'py>> {
+        let row = row.into_bytes();
+        let found = py
+            .detach(|| self.open_table()?.locate(&row))
+            .into_python()?;
+        let (after, end) = found.rows;
+        let bytes = |row: Option<Vec<u8>>| row.map(|row| PyBytes::new(py, &row));
+        Ok((bytes(after), bytes(end), found.location, found.layout))
+    }
+
     /// Adds split points.
     fn add_splits(&self, py: Python<'_>, rows: Vec<Text>) -> PyResult<()> {
         let rows = all_bytes(rows);
@@ -305,8 +339,8 @@ impl NativeTable {
     }
 
     /// Writes what is in memory to files.
-    fn flush(&self, py: Python<'_>, wait: bool) -> PyResult<()> {
-        let table = self.open_table().into_python()?.clone();
+    fn flush(&self, py: Python<'_>, wait: bool, timeout: Option<f64>) -> PyResult<()> {
+        let table = self.table_within(timeout).into_python()?;
         run(py, || {}, move || table.flush(wait))?.into_python()
     }
 
@@ -318,6 +352,7 @@ impl NativeTable {
         end: Option<Text>,
         iterators: Vec<IteratorArgument>,
         wait: bool,
+        timeout: Option<f64>,
     ) -> PyResult<()> {
         let options = CompactOptions {
             start: start.map(Text::into_bytes),
@@ -326,7 +361,7 @@ impl NativeTable {
             wait,
             ..CompactOptions::default()
         };
-        let table = self.open_table().into_python()?.clone();
+        let table = self.table_within(timeout).into_python()?;
         let compacted = table.clone();
         let stop = || drop(table.cancel_compaction());
         run(py, stop, move || compacted.compact(&options))?.into_python()
