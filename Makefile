@@ -37,6 +37,7 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 	$(CARGO) clippy -p ostrakon-python -- -D warnings
 	$(CARGO) test
 	$(CARGO) test --bench '*'
+	$(CARGO) clippy -p ostrakon --no-default-features --features jemalloc -- -D warnings
 	$(CARGO) clippy -p ostrakon-bench-compare --all-targets -- -D warnings
 	$(CARGO) test -p ostrakon-bench-compare
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs

@@ -11,6 +11,12 @@ use crate::classes::ClosureClass;
 use crate::store::Store;
 use crate::{Durability, EntryRef, Error, Result};
 
+/// Whether memory that is freed goes back to the system soon, so that write-buffer memory may be lent to caches.
+#[cfg(feature = "jemalloc")]
+const ALLOCATOR_GIVES_BACK: bool = ostrakon_allocator::GIVES_BACK;
+#[cfg(not(feature = "jemalloc"))]
+const ALLOCATOR_GIVES_BACK: bool = false;
+
 /// Opens a store with settings of the caller's choice; made by [`Store::builder`].
 ///
 /// ```
@@ -37,11 +43,7 @@ impl StoreBuilder {
     pub(crate) fn new() -> Self {
         Self {
             options: StoreOptions {
-                lend_unused: cfg!(all(
-                    feature = "jemalloc",
-                    target_os = "linux",
-                    target_arch = "x86_64"
-                )),
+                lend_unused: ALLOCATOR_GIVES_BACK,
                 ..StoreOptions::default()
             },
             components: Components::default(),

@@ -41,6 +41,8 @@
 //!
 //! # Features
 //!
+//! * `zstd`, on by default: reads and writes blocks in zstd, with a library in C. Without it tables
+//!   that are set to zstd are written with LZ4, and blocks in zstd cannot be read.
 //! * `jemalloc`: the program allocates with jemalloc, and stores lend write-buffer memory that is
 //!   not used to their block cache. Off by default: which allocator a process has is for its owner
 //!   to say.
@@ -79,10 +81,3 @@ pub use table::Table;
 pub use table_builder::TableBuilder;
 pub use write::Write;
 pub use writer::BatchWriter;
-
-#[cfg(feature = "jemalloc")]
-use ostrakon_allocator as _;
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guide/rust.md")]
-struct Guide;

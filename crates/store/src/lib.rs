@@ -6,6 +6,11 @@
 //!   [`Table::scan`](ostrakon_cell::Table::scan) for batches.
 //! * Not here: a network protocol, SQL, Arrow; other crates build them on the same contract.
 //!
+//! Most programs want the crate `ostrakon`, which has the comfortable face of this one. Modules that these pages do not
+//! show are public for the fuzz targets, benchmarks and test kit of the repository alone, and change without notice. They
+//! are hidden and not behind a feature, since a feature would have every crate of the workspace compile the store anew
+//! for its tests.
+//!
 //! ```
 //! use ostrakon_cell::{BatchWriter, BatchWriterConfig, Mutation, Range, Scanner, Source, TableOptions};
 //! use ostrakon_store::Store;
@@ -27,15 +32,19 @@
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[doc(hidden)]
 pub mod cache;
+#[doc(hidden)]
 pub mod catalog;
 pub mod clock;
+#[doc(hidden)]
 pub mod codec;
 mod commit;
 pub mod compaction;
 pub mod constraint;
 pub mod error;
 pub mod iterator;
+#[doc(hidden)]
 pub mod memtable;
 pub mod metrics;
 mod options;
@@ -45,11 +54,16 @@ mod runtime;
 pub mod sorted_file;
 mod store;
 mod table;
+#[doc(hidden)]
 pub mod tablet;
+#[doc(hidden)]
 pub mod threads;
+#[doc(hidden)]
 pub mod timer;
+#[doc(hidden)]
 pub mod version;
 pub mod vfs;
+#[doc(hidden)]
 pub mod wal;
 
 pub use options::{FileCuts, StoreOptions};

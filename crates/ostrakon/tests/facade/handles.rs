@@ -91,6 +91,31 @@ fn tables_are_created_listed_and_dropped() {
 }
 
 #[test]
+fn a_table_set_to_zstd_is_kept_in_every_build() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    let builder = store
+        .table_builder("t")
+        .property("table.file.compress.type", "zstd");
+    let table = builder.create().unwrap();
+    let mut writer = table.batch_writer();
+    for n in 0..1000 {
+        writer
+            .put(
+                format!("{n:04}"),
+                ("f", "q"),
+                "the same value again and again",
+            )
+            .unwrap();
+    }
+    writer.close().unwrap();
+    table.compact().unwrap();
+    store.close().unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    assert_eq!(store.table("t").unwrap().scan().count().unwrap(), 1000);
+}
+
+#[test]
 fn a_read_only_store_reads_and_refuses_writes() {
     let directory = tempfile::tempdir().unwrap();
     let table = Store::open(directory.path())

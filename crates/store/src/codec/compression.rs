@@ -15,6 +15,7 @@ use lz4_flex::block::{
     CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size,
 };
 
+use super::zstandard::{ZstdCompressor, ZstdDecompressor};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 /// Largest raw block, in bytes. Bounds what a wrong length on disk can make a reader allocate.
@@ -89,7 +90,7 @@ impl BlockCodec {
 pub struct Compressor {
     compression: Compression,
     lz4: CompressTable,
-    zstd: Option<zstd::bulk::Compressor<'static>>,
+    zstd: Option<ZstdCompressor>,
     /// Compressed here first: the libraries want room for the worst case.
     scratch: Vec<u8>,
 }
@@ -106,24 +107,13 @@ impl Compressor {
     /// `InvalidArgument` for a Zstandard level outside the library's range.
     pub fn new(compression: Compression) -> StoreResult<Self> {
         let zstd = match compression {
-            Compression::Zstd(level) => {
-                let range = zstd::compression_level_range();
-                if !range.contains(&level) {
-                    return Err(Error::new(
-                        ErrorKind::InvalidArgument,
-                        format!(
-                            "zstd level {level} is outside {} to {}",
-                            range.start(),
-                            range.end()
-                        ),
-                    ));
-                }
-                let context = zstd::bulk::Compressor::new(level).map_err(|e| {
-                    Error::new(ErrorKind::Internal, "cannot set up zstd").with_source(e)
-                })?;
-                Some(context)
-            }
+            Compression::Zstd(level) => ZstdCompressor::new(level)?,
             _ => None,
+        };
+        // Built without zstd: such tables are written with LZ4, which every build reads.
+        let compression = match compression {
+            Compression::Zstd(_) if zstd.is_none() => Compression::Lz4,
+            as_set => as_set,
         };
         Ok(Self {
             compression,
@@ -139,33 +129,28 @@ impl Compressor {
     /// nothing.
     pub fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> StoreResult<BlockCodec> {
         let worth_it = raw.len() - raw.len() / 16;
-        let written =
-            match self.compression {
-                Compression::None => None,
-                Compression::Lz4 => {
-                    let scratch = room(&mut self.scratch, get_maximum_output_size(raw.len()));
-                    let written = compress_into_with_table(raw, scratch, &mut self.lz4);
-                    Some(written.map_err(|e| {
-                        Error::new(
-                            ErrorKind::Internal,
-                            "lz4 needed more room than its own bound",
-                        )
-                        .with_source(e)
-                    })?)
-                }
-                Compression::Zstd(_) => {
-                    let bound = zstd::zstd_safe::compress_bound(raw.len());
-                    let scratch = room(&mut self.scratch, bound);
-                    let context = self
-                        .zstd
-                        .as_mut()
-                        .ok_or_else(|| Error::new(ErrorKind::Internal, "zstd was not set up"))?;
-                    let written = context.compress_to_buffer(raw, scratch);
-                    Some(written.map_err(|e| {
-                        Error::new(ErrorKind::Internal, "zstd failed").with_source(e)
-                    })?)
-                }
-            };
+        let written = match self.compression {
+            Compression::None => None,
+            Compression::Lz4 => {
+                let scratch = room(&mut self.scratch, get_maximum_output_size(raw.len()));
+                let written = compress_into_with_table(raw, scratch, &mut self.lz4);
+                Some(written.map_err(|e| {
+                    Error::new(
+                        ErrorKind::Internal,
+                        "lz4 needed more room than its own bound",
+                    )
+                    .with_source(e)
+                })?)
+            }
+            Compression::Zstd(_) => {
+                let context = self
+                    .zstd
+                    .as_mut()
+                    .ok_or_else(|| Error::new(ErrorKind::Internal, "zstd was not set up"))?;
+                let scratch = room(&mut self.scratch, ZstdCompressor::bound(raw.len()));
+                Some(context.compress(raw, scratch)?)
+            }
+        };
         let compressed = written
             .filter(|written| *written <= worth_it)
             .and_then(|written| self.scratch.get(..written));
@@ -193,7 +178,7 @@ fn room(scratch: &mut Vec<u8>, len: usize) -> &mut [u8] {
 /// Decompresses blocks one after another.
 #[derive(Default)]
 pub struct Decompressor {
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    zstd: Option<ZstdDecompressor>,
 }
 
 impl fmt::Debug for Decompressor {
@@ -249,13 +234,9 @@ impl Decompressor {
             BlockCodec::Zstd => {
                 let context = match &mut self.zstd {
                     Some(context) => context,
-                    none => none.insert(zstd::bulk::Decompressor::new().map_err(|e| {
-                        Error::new(ErrorKind::Internal, "cannot set up zstd").with_source(e)
-                    })?),
+                    none => none.insert(ZstdDecompressor::new()?),
                 };
-                context
-                    .decompress_to_buffer(stored, out.as_mut_slice())
-                    .map_err(|e| corrupt("a zstd block does not decompress").with_source(e))?
+                context.decompress(stored, out)?
             }
         };
         if written != raw_len {
@@ -267,7 +248,7 @@ impl Decompressor {
     }
 }
 
-fn corrupt(message: impl Into<Cow<'static, str>>) -> Error {
+pub(super) fn corrupt(message: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Corruption, message)
 }
 
@@ -279,12 +260,24 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Compression; 4] = [
+    const ALL: &[Compression] = &[
         Compression::None,
         Compression::Lz4,
+        #[cfg(feature = "zstd")]
         Compression::Zstd(3),
+        #[cfg(feature = "zstd")]
         Compression::Zstd(-5),
     ];
+
+    #[cfg(not(feature = "zstd"))]
+    #[test]
+    fn without_zstd_its_blocks_are_refused_and_written_with_lz4() {
+        let mut out = Vec::new();
+        let codec = compress(Compression::Zstd(3), &repetitive(1000), &mut out);
+        assert_eq!(codec, BlockCodec::Lz4);
+        let read = Decompressor::new().decompress(BlockCodec::Zstd, &out, 1000, &mut Vec::new());
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::Unsupported);
+    }
 
     fn repetitive(len: usize) -> Vec<u8> {
         (0..len)
@@ -327,7 +320,7 @@ mod tests {
     fn output_is_appended_and_input_comes_back_from_a_reused_buffer() {
         let mut raw = Vec::new();
         let mut decompressor = Decompressor::new();
-        for compression in ALL {
+        for &compression in ALL {
             let mut compressor = Compressor::new(compression).unwrap();
             for len in [0, 1, 12, 13, 1000, 65_534, 65_535, 65_536, 300_000, 77] {
                 let block = repetitive(len);
@@ -350,7 +343,7 @@ mod tests {
     fn what_does_not_shrink_is_stored_as_it_is() {
         let mut block = vec![0; 50_000];
         crate::clock::Random::from_seed(1).fill(&mut block);
-        for compression in ALL {
+        for &compression in ALL {
             let mut out = Vec::new();
             let codec = Compressor::new(compression)
                 .unwrap()
@@ -397,7 +390,7 @@ mod tests {
         ) {
             let block: Vec<u8> =
                 pieces.iter().flat_map(|(piece, count)| piece.repeat(*count)).collect();
-            for compression in ALL {
+            for &compression in ALL {
                 let mut stored = Vec::new();
                 let codec = compress(compression, &block, &mut stored);
                 let mut raw = vec![9; 3];

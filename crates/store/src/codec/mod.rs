@@ -10,6 +10,7 @@ pub mod lanes;
 mod prefetch;
 mod prefix;
 pub mod varint;
+mod zstandard;
 
 pub use bytes::{ByteReader, put_length_prefixed};
 pub use checksum::{Checksum, checksum};
