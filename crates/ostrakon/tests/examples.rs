@@ -12,6 +12,8 @@ mod custom_iterator;
 mod first_table;
 #[path = "../examples/graph.rs"]
 mod graph;
+#[path = "../examples/guide.rs"]
+mod guide;
 #[path = "../examples/labels.rs"]
 mod labels;
 #[path = "../examples/lock.rs"]
@@ -25,6 +27,7 @@ const EXAMPLES: &[(&str, Main)] = &[
     ("custom_iterator", custom_iterator::main),
     ("first_table", first_table::main),
     ("graph", graph::main),
+    ("guide", guide::main),
     ("labels", labels::main),
     ("lock", lock::main),
     ("time_series", time_series::main),
@@ -44,6 +47,7 @@ fn main() {
     }
     all_are_listed();
     the_readme_shows_the_first();
+    the_guide_is_one_of_them();
 }
 
 fn prints_what_it_says(name: &str) {
@@ -95,6 +99,28 @@ fn the_readme_shows_the_first() {
         let printed = printed.split("```").next().unwrap();
         assert_eq!(printed, program, "{page} shows another program");
     }
+}
+
+/// The parts of the guide, one after the other, are the whole program.
+fn the_guide_is_one_of_them() {
+    let page = format!("{}/../../docs/guide/rust.md", env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(page).unwrap();
+    let parts = page.split("```rust\n").skip(1);
+    let parts: Vec<&str> = parts
+        .map(|part| part.split("```").next().unwrap())
+        .collect();
+    let printed: Vec<&str> = parts.iter().flat_map(|part| part.lines()).collect();
+    let source = source("guide");
+    let (_, program) = source.split_once("Result<()> {\n").unwrap();
+    let program = program.strip_suffix("    Ok(())\n}\n").unwrap();
+    let lines = program
+        .lines()
+        .map(|line| line.strip_prefix("    ").unwrap_or(line));
+    let said = |line: &&str| !line.is_empty();
+    assert!(
+        lines.filter(said).eq(printed.into_iter().filter(said)),
+        "another program"
+    );
 }
 
 fn source(name: &str) -> String {
