@@ -1,5 +1,7 @@
 //! Writes: of one row, conditional, and many.
 
+use std::sync::{Arc, Mutex};
+
 use ostrakon::{BatchWriterConfig, Condition, ErrorKind, Mutation, Store, Table};
 
 fn table() -> Table {
@@ -167,4 +169,49 @@ fn a_writer_reports_the_failure_of_an_earlier_batch() {
     assert_eq!(failed.unwrap_err().kind(), ErrorKind::TableNotFound);
     let closed = writer.close();
     assert_eq!(closed.unwrap_err().kind(), ErrorKind::TableNotFound);
+}
+
+/// Keeps the levels of events.
+#[derive(Clone, Default)]
+struct Events(Arc<Mutex<Vec<tracing::Level>>>);
+
+impl tracing::Subscriber for Events {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        if event.metadata().target().starts_with("ostrakon::") {
+            self.0.lock().unwrap().push(*event.metadata().level());
+        }
+    }
+
+    fn enter(&self, _: &tracing::span::Id) {}
+
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_dropped_writer_logs_what_it_could_not_write() {
+    let events = Events::default();
+    tracing::subscriber::with_default(events.clone(), || {
+        let store = Store::in_memory().unwrap();
+        let table = store.create_table("t").unwrap();
+        let (mut dropped, mut closed) = (table.batch_writer(), table.batch_writer());
+        dropped.put("a", ("f", "q"), "1").unwrap();
+        closed.put("b", ("f", "q"), "1").unwrap();
+        store.drop_table("t").unwrap();
+        assert!(closed.close().is_err());
+        assert!(events.0.lock().unwrap().is_empty(), "the caller was told");
+        drop(dropped);
+    });
+    assert_eq!(*events.0.lock().unwrap(), [tracing::Level::ERROR]);
 }
