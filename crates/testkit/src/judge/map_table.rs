@@ -10,12 +10,13 @@ use ostrakon_cell::iterator::{
 use ostrakon_cell::source::{WriteOutcome, check_row_range};
 use ostrakon_cell::{
     Authorizations, Batch, BulkWriter, CallContext, Capabilities, ColumnSelection, CompactOptions,
-    Condition, ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
+    ConditionalMutation, ConditionalStatus, Durability, Entry, Error, ErrorKind, Key,
     MutationBatch, PendingWrite, Properties, PropertyChange, PropertyInfo, Range, Result, Scan,
-    ScanOptions, Table, TabletInfo, TabletLocation, VersionedProperties, VisibilityExpression,
+    ScanOptions, Table, TabletInfo, TabletLocation, VersionedProperties,
 };
 use parking_lot::Mutex;
 
+use super::conditional;
 use super::content::{ContentIterator, Reader, drain, push_some};
 use super::levels::changed;
 use super::map_source::{base36, capabilities, check_split};
@@ -150,41 +151,15 @@ impl Table for MapTable {
         let mut state = self.state.lock();
         let known = state.tables.get(&self.id).ok_or_else(deleted)?;
         known.check_online()?;
-        let mut answers = Vec::new();
-        for one in mutations {
-            let now = state.now_millis;
-            let table = state.tables.get(&self.id).ok_or_else(deleted)?;
-            let mut answer = ConditionalStatus::Accepted;
-            let mut labels = one.mutation.updates().map(|update| update.visibility);
-            if labels.any(|label| VisibilityExpression::parse(label).is_err()) {
-                answer = ConditionalStatus::MalformedVisibility;
-            }
-            for condition in &one.conditions {
-                if !may_see(authorizations, &condition.visibility) {
-                    answer = ConditionalStatus::InvisibleVisibility;
-                }
-            }
-            for condition in &one.conditions {
-                if answer != ConditionalStatus::Accepted {
-                    break;
-                }
-                let row = one.mutation.row();
-                if !holds(table, now, &self.registry, row, condition, authorizations)? {
-                    answer = ConditionalStatus::Rejected;
-                    break;
-                }
-            }
-            if answer == ConditionalStatus::Accepted {
-                let mut batch = MutationBatch::new();
-                batch.push(&one.mutation)?;
-                let written = state.write(self.id, &batch, self.held())?;
-                if !written.rejections.is_empty() {
-                    answer = ConditionalStatus::Violated;
-                }
-            }
-            answers.push(answer);
-        }
-        Ok(answers)
+        let held = self.held();
+        conditional::write(
+            &mut state,
+            self.id,
+            &self.registry,
+            &mutations,
+            authorizations,
+            held,
+        )
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>> {
@@ -354,41 +329,6 @@ impl Table for MapTable {
             entries: Vec::new(),
         }))
     }
-}
-
-/// Whether a reader may see entries with this label; a malformed one nobody sees.
-fn may_see(authorizations: &Authorizations, label: &[u8]) -> bool {
-    VisibilityExpression::parse(label).is_ok_and(|expression| expression.evaluate(authorizations))
-}
-
-fn holds(
-    table: &TableState,
-    now_millis: i64,
-    registry: &IteratorRegistry,
-    row: &[u8],
-    condition: &Condition,
-    authorizations: &Authorizations,
-) -> Result<bool> {
-    let options = ScanOptions {
-        authorizations: authorizations.clone(),
-        iterators: condition.iterators.clone(),
-        ..ScanOptions::default()
-    };
-    // Exactly this column, and whatever comes out of the iterators first.
-    let key = |timestamp: i64, deleted| Key {
-        row: row.to_vec(),
-        family: condition.family.clone(),
-        qualifier: condition.qualifier.clone(),
-        visibility: condition.visibility.clone(),
-        timestamp,
-        deleted,
-    };
-    let first = key(condition.timestamp.unwrap_or(i64::MAX), true);
-    let last = key(condition.timestamp.unwrap_or(i64::MIN), false);
-    let range = Range::keys(Some(first), true, Some(last), true)?;
-    let found = read(table, now_millis, registry, &[range], &options)?;
-    let value = found.into_iter().next().map(|entry| entry.value);
-    Ok(value == condition.value)
 }
 
 /// A write that was applied when it was handed over.

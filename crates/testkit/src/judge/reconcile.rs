@@ -260,17 +260,35 @@ fn as_sum(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Optio
     (rest == 0).then(|| both.map(|((_, shows), taken)| *shows != taken).collect())
 }
 
-/// Believes of each doubt whether `found` has its entry.
+/// Believes of each doubt whether `found` has its entry. Values repeat in long runs, so each entry found stands for one
+/// that was written: first for those that show for certain, then for the newest in doubt.
 fn as_found(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Vec<bool> {
-    let is_there = |place: &Place| {
-        content.get(place).is_some_and(|stored| {
-            found.iter().any(|entry| {
+    let mut left: Vec<&Entry> = found.iter().collect();
+    let mut take = |place: &Place| {
+        let at = content.get(place).and_then(|stored| {
+            left.iter().position(|entry| {
                 entry.key.timestamp == place.0.timestamp && entry.value == stored.value
             })
-        })
+        });
+        at.map(|at| left.remove(at)).is_some()
     };
-    let flip = |(place, shows): &(Place, bool)| *shows != is_there(place);
-    doubts.iter().map(flip).collect()
+    let mut markers = Markers::default();
+    for (place, stored) in content {
+        let (key, Reverse(at)) = place;
+        if key.deleted {
+            markers.add(key, *at, stored);
+        } else if markers.fate(*at, stored) == Fate::Live
+            && !doubts.iter().any(|(doubt, _)| doubt == place)
+        {
+            take(place);
+        }
+    }
+    let mut flips = vec![false; doubts.len()];
+    // The last doubt was written last.
+    for ((place, shows), flip) in doubts.iter().zip(&mut flips).rev() {
+        *flip = *shows != take(place);
+    }
+    flips
 }
 
 /// Which of the doubts to give up, the likeliest first.

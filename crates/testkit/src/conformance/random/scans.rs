@@ -198,8 +198,9 @@ fn options(random: &mut Generator, table: &Table, first: &str) {
         let negate = random.pick(&["true", "false"]);
         random.line(format!("  options {name} negate={negate}"));
     }
-    // What was dropped when a file was written depends on compactions.
-    if random.below(8) == 0 && (random.explicit || table.all_versions) {
+    // What was dropped when a file was written depends on compactions, and differs where markers were.
+    let kept = table.all_versions || (random.explicit && table.no_deletes);
+    if random.below(8) == 0 && kept {
         let versions = 1 + random.below(3);
         random.line(format!("  options vers maxVersions={versions}"));
     }
