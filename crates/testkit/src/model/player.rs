@@ -132,11 +132,11 @@ impl Player<'_> {
             }
             _ => {}
         }
-        if self.troubled {
-            self.step_in_trouble(*millis, operation);
+        if self.is_unsettled(operation) {
             return Ok(());
         }
-        if self.is_unsettled(operation) {
+        if self.troubled {
+            self.step_in_trouble(*millis, operation);
             return Ok(());
         }
         let operation = match operation {
@@ -305,8 +305,23 @@ impl Player<'_> {
             Operation::Rename { from, to } | Operation::Clone { from, to } => {
                 from == to || (!there(*from) && there(*to))
             }
+            // A combiner in files alone makes what a scan finds depend on compactions. It is meant for tables that sum
+            // in scans too, and this may be an older one, if the disk died while that was made.
+            Operation::Property { table, changes } => {
+                let sums = |name: &str| name.ends_with(".sum");
+                changes
+                    .iter()
+                    .any(|(name, value)| sums(name) && value.is_some())
+                    && !self.property_is_set(*table, "table.iterator.scan.sum")
+            }
             _ => false,
         }
+    }
+
+    fn property_is_set(&self, table: u8, name: &str) -> bool {
+        let table = self.model.table(&Operation::name_of(table));
+        let properties = table.and_then(|table| table.properties());
+        properties.is_ok_and(|all| all.contains_key(name))
     }
 
     fn level(&self, operation: &Operation) -> Level {
