@@ -18,7 +18,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The call itself is wrong: mend the argument, do not repeat it. Where only what a table holds makes it wrong (a
-    /// value that is no number, a row that is too large), the context says under `data` what that is.
+    /// value that is no number, a row that is too large), the context has its sort ("a value", "a row") as `data`, never its
+    /// content.
     InvalidArgument,
     /// A file, a store, a property … that the call names does not exist.
     NotFound,

@@ -123,11 +123,8 @@ impl Failure {
 
     /// Whether it is about a file of entries that the store keeps, not one that the command line names.
     fn is_of_table_file(&self) -> bool {
-        self.named("file").is_some_and(|file| {
-            let path = Path::new(file);
-            let folder = path.parent().and_then(Path::file_name);
-            folder == Some("files".as_ref()) && path.extension() == Some("sorted".as_ref())
-        })
+        self.named("file")
+            .is_some_and(|file| is_table_file(Path::new(file)))
     }
 
     /// Whether it names something like what was not found.
@@ -236,7 +233,7 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "`ostrakon table status` names the cause and the way out"
         }
         ErrorKind::TimedOut => {
-            "give it more time with --timeout, or ask for less; what was not finished is as it was"
+            "raise --timeout, or request less. A flush is finished and a compaction is cancelled before the command ends"
         }
         ErrorKind::PermissionDenied if of_file => "change the owner or the mode of the file",
         ErrorKind::Io if of_file => {
@@ -298,6 +295,12 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::io("stdout cannot be written", &error)
     }
+}
+
+/// Whether a path is that of a file of entries in a store's directory.
+pub(crate) fn is_table_file(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    folder == Some("files".as_ref()) && path.extension() == Some("sorted".as_ref())
 }
 
 #[cfg(test)]

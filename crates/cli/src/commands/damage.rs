@@ -1,12 +1,16 @@
 //! Reading on behind what is damaged.
 
+use std::path::Path;
+
 use ostrakon_cell::{Batch, BatchLimit, Error, ErrorKind, Range, Result, ScanOptions, Table};
 
-/// How often the place where reading goes on is looked for more closely.
-const HALVINGS: usize = 64;
+use crate::failure::is_table_file;
 
-/// Leading bytes of rows that are told apart when it is looked for.
+/// Leading bytes of rows that are compared when the next readable row is searched.
 const BYTES: usize = 256;
+
+/// Steps of the binary search for the next readable row: one for each bit of the bytes compared.
+const HALVINGS: usize = 8 * (BYTES + 1);
 
 /// Rows that were passed over, from `begin` up to but not including `before`. Of the first the beginning may have been
 /// read.
@@ -17,10 +21,18 @@ pub(super) struct Lost {
     pub(super) before: Option<Vec<u8>>,
 }
 
-/// Whether a file of a table cannot be read: then rows of other files, or of other parts of it, may be.
+/// Whether a file of a table cannot be read: then rows of other files, or of other parts of it, may be. An error about
+/// the output file is not damage.
 pub(super) fn is_damage(error: &Error) -> bool {
-    let of_file = error.context().iter().any(|(name, _)| *name == "file");
-    of_file && matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound)
+    let mut context = error.context().iter();
+    let of_table = context.any(|(name, path)| *name == "file" && is_table_file(Path::new(path)));
+    let unreadable = [
+        ErrorKind::Corruption,
+        ErrorKind::NotFound,
+        ErrorKind::Io,
+        ErrorKind::PermissionDenied,
+    ];
+    of_table && unreadable.contains(&error.kind())
 }
 
 /// Looks for the first row that can be read behind the beginning of `unread`, which cannot. Answers what is passed over
@@ -99,21 +111,31 @@ fn first_readable(
     Ok(Some(reads))
 }
 
-/// Rows behind `row`, ascending, in steps that double.
-fn steps(row: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let mut base = row.get(..row.len().min(BYTES)).unwrap_or(row).to_vec();
-    let next = [row, &[0]].concat();
-    if base.is_empty() {
-        base.push(0);
+/// Rows after `row`, ascending, in steps that double, up to the end of the row space.
+fn steps(row: &[u8]) -> Vec<Vec<u8>> {
+    let base = row.get(..row.len().min(BYTES)).unwrap_or(row);
+    let zero = [0];
+    let base = if base.is_empty() { &zero[..] } else { base };
+    let mut all = vec![[row, &[0]].concat()];
+    let mut add = |step: Vec<u8>| {
+        if all.last().is_some_and(|last| step > *last) {
+            all.push(step);
+        }
+    };
+    for (at, byte) in base.iter().enumerate().rev() {
+        let shared = base.get(..at).unwrap_or_default();
+        let doubled = (0..8).filter_map(|shift| byte.checked_add(1 << shift));
+        for byte in doubled.chain([0xff]) {
+            add([shared, &[byte]].concat());
+        }
     }
-    let larger = (0..base.len()).rev().flat_map(move |at| {
-        let base = base.clone();
-        (0..8).filter_map(move |shift| {
-            let byte = base.get(at)?.checked_add(1 << shift)?;
-            Some([base.get(..at)?, &[byte]].concat())
-        })
-    });
-    std::iter::once(next).chain(larger)
+    for length in (1..)
+        .map(|power| 1 << power)
+        .take_while(|&length| length <= BYTES)
+    {
+        add(vec![0xff; length]);
+    }
+    all
 }
 
 /// A row in the middle between two rows, if there is one that is not too long.
@@ -152,7 +174,7 @@ mod tests {
     #[test]
     fn steps_ascend() {
         for row in [&b""[..], b"a", b"row-00017", b"\xff\xff", &[7; 1000]] {
-            let all: Vec<_> = steps(row).collect();
+            let all = steps(row);
             assert!(all.is_sorted(), "{row:?}");
             assert!(all.iter().all(|step| step.as_slice() > row), "{row:?}");
         }
@@ -173,12 +195,30 @@ mod tests {
     }
 
     #[test]
+    fn rows_up_to_the_end_of_the_row_space_are_found() {
+        for (begin, end) in [
+            (&b"\x90"[..], &b"\xd5"[..]),
+            (b"\x10\x22", b"\x95"),
+            (b"\x01", b"\x81\x01"),
+            (b"a", b"\xe5"),
+            (b"\xff\xff", b"\xff\xff\x05"),
+            (b"", b"\xff\xff\xff"),
+        ] {
+            let found = first_readable(begin, |row| Ok(row >= end));
+            let found = found.expect("no error").expect("a row");
+            assert_eq!(found, end, "after {begin:?}");
+        }
+    }
+
+    #[test]
     fn the_first_readable_row_is_found() {
         for (begin, end) in [
             ("row-00017", "row-00018"),
             ("row-00017", "row-00999"),
             ("row-00017", "row-10000"),
             ("", "row"),
+            ("", "com.example.www/0101"),
+            ("a", "com.example.www/0101"),
             ("a", "zebra"),
         ] {
             let found = first_readable(begin.as_bytes(), |row| Ok(row >= end.as_bytes()))

@@ -38,9 +38,11 @@ final class Writes {
     for (var detail : operation.details()) {
       update(detail, mutations, Mutation::new);
     }
+    String table = prefix + operation.head().word(0);
+    // A writer that was refused one mutation does not send again those whose tablet it did not know, and does not count them.
+    locate(table, mutations);
     // One thread, so that mutations arrive in the order in which they stand here.
-    var writer = client.createBatchWriter(prefix + operation.head().word(0),
-        new BatchWriterConfig().setMaxWriteThreads(1));
+    var writer = client.createBatchWriter(table, new BatchWriterConfig().setMaxWriteThreads(1));
     try {
       writer.addMutations(mutations);
       writer.close();
@@ -98,7 +100,7 @@ final class Writes {
    * Asks the servers for the tablets of some rows. What the client has to send again, because it knew a wrong
    * tablet or none, it sends in any order, and the answers to mutations of one row depend on their order.
    */
-  private void locate(String table, List<ConditionalMutation> mutations) {
+  private void locate(String table, List<? extends Mutation> mutations) {
     try (var scanner = client.createScanner(table, Authorizations.EMPTY)) {
       // No iterator of the table meets an entry.
       scanner.fetchColumnFamily(new Text("\0 none"));
