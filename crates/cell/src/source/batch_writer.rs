@@ -1,4 +1,4 @@
-//! The batch writer: what a program holds to write.
+//! The batch writer, through which a program writes.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -11,20 +11,22 @@ use crate::{ColumnUpdate, Durability, Mutation, Result};
 #[derive(Debug, Clone)]
 pub struct BatchWriterConfig {
     /// Bytes collected before a batch is submitted, at most half of `max_memory`. Default 1 MiB:
-    /// large enough that one sync serves ten thousand entries; smaller ones are seen sooner.
+    /// large enough that one sync serves ten thousand entries. Smaller batches become visible
+    /// sooner.
     pub batch_bytes: usize,
-    /// Bytes collected, or submitted and not yet acknowledged, after which the writer waits.
-    /// Default 50 MiB, as Accumulo's.
+    /// Limit of the bytes that are collected, or submitted and not yet acknowledged; at the limit
+    /// the writer waits. Default 50 MiB, as in Accumulo.
     pub max_memory: usize,
-    /// The longest that a mutation stays collected before it is submitted, also while the program
-    /// does something else; `None` for as long as the batch is not full. Default 120 seconds, as
-    /// Accumulo's. Costs a lock an entry. Sources without a timer
+    /// The longest that a mutation stays collected before it is submitted, even if the program
+    /// makes no further call; `None` for no limit: a batch is then submitted when it is full.
+    /// Default 120 seconds, as in Accumulo. Costs one lock per entry. Sources without a timer
     /// ([`Table::tick_every`]) submit full batches only.
     pub max_latency: Option<Duration>,
-    /// The longest that a submitted batch may wait to be acknowledged; `None`, the default as
-    /// in Accumulo, waits for ever. After it the writer fails, and nobody knows what was applied.
+    /// The longest that a submitted batch may wait to be acknowledged; `None`, the default as in
+    /// Accumulo, waits without limit. After the timeout the writer fails, and it is unknown which
+    /// mutations were applied.
     pub timeout: Option<Duration>,
-    /// Durability of these writes; `None` takes the table's.
+    /// Durability of these writes; `None` takes the durability of the table.
     pub durability: Option<Durability>,
 }
 
@@ -40,36 +42,37 @@ impl Default for BatchWriterConfig {
     }
 }
 
-/// Writes mutations to one table: collects them in encoded batches, submits full ones without
+/// Writes mutations to one table: collects them in encoded batches, submits full batches without
 /// waiting, and reports failures at the next call.
 ///
-/// A batch that fails, also one that the timer submitted or that made the source panic, breaks the
-/// writer: from then on [`add`](Self::add), [`put`](Self::put), [`flush`](Self::flush) and
+/// A batch that fails breaks the writer, also if the timer submitted it or the source panicked.
+/// From then on [`add`](Self::add), [`put`](Self::put), [`flush`](Self::flush) and
 /// [`close`](Self::close) add nothing and return its error, until
-/// [`take_failure`](Self::take_failure) takes it. Mutations of the batches under way may be lost.
+/// [`take_failure`](Self::take_failure) takes it. Mutations of submitted batches may be lost.
 ///
-/// A writer belongs to one thread; make one for each. What is collected is submitted when the batch
-/// is full, after [`max_latency`](BatchWriterConfig::max_latency), and on [`flush`](Self::flush) and
-/// [`close`](Self::close); dropping a writer submits nothing more.
+/// A writer belongs to one thread; create one per thread. Collected mutations are submitted when
+/// the batch is full, after [`max_latency`](BatchWriterConfig::max_latency), and on
+/// [`flush`](Self::flush) and [`close`](Self::close). Dropping a writer submits nothing more.
 pub struct BatchWriter(State);
 
 enum State {
-    /// Nobody else touches it.
+    /// Only the owning thread uses it.
     Alone(Box<Collector>),
-    /// The source's timer looks after it.
+    /// The source's timer may submit its batch.
     Timed(Arc<Timed>),
 }
 
 /// A collector that a timer may submit.
 struct Timed(Mutex<Collector>);
 
-/// Ticks in the longest latency. A batch that met this many ticks is submitted: the first met it
-/// at most one part after it was begun, so that it is never older than the whole.
+/// Ticks per longest latency. A batch is submitted once it has seen this many ticks. The first of
+/// them comes at most one tick period after the batch was begun, so that no batch grows older than
+/// the longest latency.
 const TICKS: u32 = 4;
 
 impl Tick for Timed {
     fn tick(&self) {
-        // A writer that has the lock is at work and submits by itself.
+        // If the lock is held, the writer is at work and submits the batch itself.
         if let Ok(mut collector) = self.0.try_lock() {
             collector.tick(TICKS);
         }
@@ -105,12 +108,12 @@ impl BatchWriter {
     /// A malformed label or an oversized key (nothing is added); the failure of an earlier batch,
     /// which every later call repeats (nothing is added); or
     /// [`ConstraintViolation`](crate::ErrorKind::ConstraintViolation) for mutations of earlier
-    /// batches, told once: this mutation is added, and the writer goes on.
+    /// batches. The last is reported once: this mutation is added, and the writer continues.
     pub fn add(&mut self, mutation: &Mutation) -> Result<()> {
         self.with(|collector| collector.add(mutation))
     }
 
-    /// Adds a mutation of a single update, without a [`Mutation`].
+    /// Adds a mutation of a single update, without building a [`Mutation`].
     ///
     /// # Errors
     /// As [`add`](Self::add).
@@ -119,22 +122,22 @@ impl BatchWriter {
         self.with(|collector| collector.put(row, update))
     }
 
-    /// Submits what is collected and waits until everything is acknowledged.
+    /// Submits the collected mutations and waits until everything is acknowledged.
     ///
     /// # Errors
-    /// The first failure of any batch since the last flush, or what constraints refused since;
-    /// see [`add`](Self::add).
+    /// The first failure of any batch since the last flush, or the mutations that constraints
+    /// rejected since then; see [`add`](Self::add).
     pub fn flush(&mut self) -> Result<()> {
         self.with(Collector::flush)
     }
 
-    /// Takes the failure that broke the writer, if one did. The writer goes on with what it has
-    /// collected since the batch that failed; what was in that batch is not written again.
+    /// Takes the failure that broke the writer, if there is one. The writer continues with what it
+    /// has collected since the failed batch; the mutations of that batch are not written again.
     pub fn take_failure(&mut self) -> Option<crate::Error> {
         self.with(Collector::take_failure)
     }
 
-    /// [`flush`](Self::flush), and gives the writer up.
+    /// Calls [`flush`](Self::flush) and consumes the writer.
     ///
     /// # Errors
     /// As [`flush`](Self::flush).
@@ -142,7 +145,7 @@ impl BatchWriter {
         self.flush()
     }
 
-    /// Everything constraints have refused so far, summed up: one for each constraint and code.
+    /// All rejections by constraints so far, summed up per constraint and code.
     #[must_use]
     pub fn rejections(&self) -> Vec<Rejection> {
         match &self.0 {
@@ -162,7 +165,7 @@ impl BatchWriter {
 
 #[inline]
 fn lock(timed: &Timed) -> std::sync::MutexGuard<'_, Collector> {
-    // A source that panicked has reported it; what is collected is still whole.
+    // A source that panicked has reported it; the collected mutations are still complete.
     timed.0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

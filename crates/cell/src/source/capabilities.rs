@@ -1,20 +1,20 @@
-//! What a source can do.
+//! What a source supports.
 
 use std::fmt;
 
-/// One thing that not every source can do.
+/// A feature that not every source supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Capability {
-    /// Isolated scans: never half a row.
+    /// Isolated scans: never part of a row.
     IsolatedScan,
     /// Conditional mutations.
     ConditionalWrite,
     /// Iterators given with a scan.
     ScanIterators,
-    /// Iterators of our own classes, registered where the source was opened (a real Accumulo runs
-    /// Java ones).
+    /// Iterators of native classes, registered when the source was opened (a real Accumulo runs
+    /// Java classes).
     NativeIterators,
     /// Splits, merges, row-range deletes.
     Tablets,
@@ -24,7 +24,7 @@ pub enum Capability {
     BulkImport,
     /// Clones that share files.
     Clone,
-    /// Writer-chosen durability per write.
+    /// Durability chosen per write.
     WriteDurability,
     /// Taking tables off-line.
     Offline,
@@ -34,9 +34,9 @@ pub enum Capability {
     Check,
     /// Constraints that writes must pass.
     Constraints,
-    /// Scans that can be interrupted, have a timeout, and answer in time with nothing.
+    /// Scans that can be interrupted, that have a timeout, and that return in time without entries.
     ScanLimits,
-    /// Scans that tell what they have not read.
+    /// Scans that report which ranges they have not read.
     ScanResume,
     /// Properties of tables by level, with versions, changed by compare and set.
     OwnProperties,
@@ -44,7 +44,7 @@ pub enum Capability {
     PropertyLevels,
     /// Creating, renaming and deleting namespaces.
     Namespaces,
-    /// Telling which classes it can run.
+    /// Looking up which classes it can run.
     ClassLookup,
     /// Calls on behalf of a principal, with a deadline.
     CallContext,

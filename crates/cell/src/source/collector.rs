@@ -1,4 +1,4 @@
-//! Mutations on their way: collected, submitted, settled.
+//! Collects mutations, submits them as batches and waits for their acknowledgement.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{
 /// Labels known to be well-formed; bounded, since every entry may carry its own.
 const KNOWN_LABELS: usize = 4096;
 
-/// What a [`BatchWriter`](super::BatchWriter) is made of.
+/// The state of a [`BatchWriter`](super::BatchWriter).
 pub(super) struct Collector {
     table: Arc<dyn Table>,
     config: BatchWriterConfig,
@@ -24,13 +24,13 @@ pub(super) struct Collector {
     pending_bytes: usize,
     last_label: Vec<u8>,
     known_labels: HashSet<Vec<u8>>,
-    /// Nothing may be added: a batch failed, or the source panicked while it had one in hand.
+    /// Nothing may be added: a batch failed, or the source panicked while it took one.
     broken: bool,
-    /// Why, unless it panicked.
+    /// The failure, unless it was a panic.
     failed: Option<Error>,
-    /// What constraints refused and nobody was told of yet.
+    /// Rejections by constraints that are not reported yet.
     unreported: Vec<Rejection>,
-    /// What constraints refused in all.
+    /// All rejections by constraints.
     refused: Vec<Rejection>,
 }
 
@@ -78,7 +78,7 @@ impl Collector {
         self.tell()
     }
 
-    /// Takes what failed, so that the writer goes on.
+    /// Takes the failure, so that the writer continues.
     pub(super) fn take_failure(&mut self) -> Option<Error> {
         let failure = self.check_failed().err();
         self.broken = false;
@@ -86,14 +86,15 @@ impl Collector {
         failure
     }
 
-    /// Submits the batch when it has met `most` ticks. A failure waits for the writer's next call.
+    /// Submits the batch once it has seen `most` ticks. A failure is reported at the writer's next
+    /// call.
     pub(super) fn tick(&mut self, most: u32) {
         if self.batch.is_empty() {
             return;
         }
         self.age += 1;
         if self.age >= most {
-            // What went wrong is kept in `failed`.
+            // The error is kept in `failed`.
             let _ = self.submit();
         }
     }
@@ -133,7 +134,7 @@ impl Collector {
             .batch_buffer(self.config.batch_bytes + self.config.batch_bytes / 8);
         let mut batch = std::mem::replace(&mut self.batch, MutationBatch::with_buffer(buffer));
         batch.labels_are_checked();
-        // Stays so if the source panics: the batch is lost, and the writer must say so.
+        // Stays `true` if the source panics: the batch is lost, and the writer must report it.
         self.broken = true;
         let pending = self
             .table
@@ -198,7 +199,7 @@ impl Collector {
         self.failed.as_ref().map_or_else(panicked, Error::duplicate)
     }
 
-    /// Says once what constraints refused.
+    /// Reports rejections by constraints once.
     #[inline]
     fn tell(&mut self) -> Result<()> {
         if self.unreported.is_empty() {
@@ -207,7 +208,7 @@ impl Collector {
         Err(rejected(&std::mem::take(&mut self.unreported)))
     }
 
-    /// A malformed label would hide its entry from everybody for ever: refuse it here.
+    /// Rejects malformed labels here, because an entry with one would be invisible to every reader.
     #[inline]
     fn check_label(&mut self, label: &[u8]) -> Result<()> {
         if label.is_empty() || label == self.last_label {

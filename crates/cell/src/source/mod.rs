@@ -1,9 +1,10 @@
 //! The source contract: how any table is created, configured, written, scanned and administered.
 //!
-//! Above this room nobody asks which source it is: an embedded directory, a server of ours, a real
-//! Accumulo cluster. Nothing here assumes shared memory: batches are the unit, writes are submitted
-//! and awaited separately (a remote source has many in flight), a scan may be restarted, a table's
-//! tablets may move, and what a source cannot do it says in its [`Capabilities`].
+//! Code above this module does not depend on the kind of source: an embedded directory, a server,
+//! or a real Accumulo cluster. The contract does not assume shared memory: batches are the unit,
+//! writes are submitted and awaited separately (a remote source has many in flight), a scan may be
+//! restarted, a table's tablets may move, and a source declares in its [`Capabilities`] what it
+//! supports.
 
 mod batch_writer;
 mod capabilities;

@@ -1,4 +1,4 @@
-//! Options of the contract's calls: plain data.
+//! Options of the calls of the source contract, as plain data.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::{
 /// Families by locality group.
 pub type LocalityGroups = BTreeMap<String, Vec<Vec<u8>>>;
 
-/// Where timestamps come from that the writer does not give. Fixed when the table is created.
+/// Source of the timestamps that the writer does not set. Fixed when the table is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TimeType {
-    /// Milliseconds since 1970, never going backwards within a table.
+    /// Milliseconds since 1970, monotonic within a table.
     #[default]
     Millis,
-    /// A counter, one step per mutation batch of the table.
+    /// A counter that grows by one per mutation batch of the table.
     Logical,
 }
 
@@ -50,7 +50,7 @@ impl std::str::FromStr for TimeType {
 pub struct TableOptions {
     /// Source of timestamps.
     pub time_type: TimeType,
-    /// Rows at which the table is split before any data.
+    /// Rows at which the table is split on creation.
     pub splits: Vec<Vec<u8>>,
     /// Properties that differ from the defaults.
     pub properties: Properties,
@@ -65,13 +65,13 @@ pub struct TableOptions {
 /// How a table is cloned.
 #[derive(Debug, Clone)]
 pub struct CloneOptions {
-    /// Flushes the source first, also one that is off-line, so that the clone holds every write that was acknowledged
-    /// before the call began, and perhaps later ones. Without it the clone holds what is in files: of a table that was
-    /// never flushed, nothing. Default: yes.
+    /// Flushes the source first, even if it is off-line, so that the clone holds every write that
+    /// was acknowledged before the call began, and perhaps later ones. Without it the clone holds
+    /// only what is in files: nothing, if the source was never flushed. Default: yes.
     pub flush: bool,
     /// Properties set on the clone.
     pub set_properties: Properties,
-    /// Properties that the clone does not have itself: of the source, and also of those set.
+    /// Properties that the clone does not get, whether from the source or from those set.
     pub exclude_properties: Vec<String>,
     /// Leaves the clone off-line.
     pub keep_offline: bool,
@@ -115,30 +115,30 @@ impl Default for CompactOptions {
     }
 }
 
-/// What becomes of files that a table takes over.
+/// What happens to files that a table takes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ImportTransfer {
-    /// They leave the directory, as Accumulo's `importDirectory` has it. They get a second name in the
-    /// source before the import and lose the first one after it, so that a crash between the two leaves
-    /// them in both places.
+    /// They leave the directory, as with Accumulo's `importDirectory`. They get a second name in
+    /// the source before the import and lose the first one after it, so that a crash in between
+    /// leaves them in both places.
     #[default]
     Move,
-    /// They stay, and the source shares their bytes through a hard link where the file system can: never
-    /// change such a file afterwards.
+    /// They stay, and the source shares their bytes through a hard link where the file system
+    /// supports it. Such a file must never be changed afterwards.
     Link,
-    /// They stay, and the source has bytes of its own.
+    /// They stay, and the source makes its own copy.
     Copy,
 }
 
 /// How the files of a directory are imported.
 #[derive(Debug, Clone, Default)]
 pub struct ImportDirectoryOptions {
-    /// What becomes of the files. Default: they leave the directory. Across file systems they are
-    /// copied, whatever this says.
+    /// What happens to the files. Default: they leave the directory. Across file systems they are
+    /// always copied.
     pub transfer: ImportTransfer,
-    /// Reads every entry of every file before it is taken over. Default: no; then format, checksums of
-    /// indexes and filters, order of the index and outermost rows are checked, and each block when it
-    /// is read later.
+    /// Reads every entry of every file before it is taken over. Default: no. Then the format, the
+    /// checksums of indexes and filters, the order of the index and the first and last row are
+    /// checked, and each block is checked when it is read later.
     pub verify: bool,
     /// Accepts a directory without files. Default: no.
     pub allow_empty: bool,
@@ -149,41 +149,44 @@ pub struct ImportDirectoryOptions {
 pub struct ScanOptions {
     /// The columns fetched. Default: all.
     pub columns: ColumnSelection,
-    /// What the reader may see: entries whose label these do not satisfy are not there. Default:
-    /// none, which leaves the entries without label.
+    /// The authorizations of the scan: entries whose label they do not satisfy are left out.
+    /// Default: none, which shows only entries without a label.
     pub authorizations: Authorizations,
-    /// Iterators of this scan, besides the table's.
+    /// Iterators of this scan, in addition to the table's.
     pub iterators: Vec<IteratorSetting>,
-    /// Options for iterators by their names, over those that the table or the scan gives them; see
+    /// Options for iterators by name, which override those that the table or the scan sets; see
     /// [`IteratorSetting::merged`].
     pub iterator_options: BTreeMap<String, IteratorOptions>,
-    /// Reads the sample that the table keeps by this class and these options, in place of everything. Default: no.
+    /// Reads the table's sample of this class with these options instead of all entries. Default:
+    /// no.
     pub sampler: Option<(String, BTreeMap<String, String>)>,
-    /// Size of the batches handed out.
+    /// Size of the batches returned.
     pub batch: BatchLimit,
-    /// Never shows half a row, even when a remote scan resumes. Embedded scans are isolated anyway
-    /// as long as they run.
+    /// Never returns part of a row, even when a remote scan resumes. Scans of an embedded store are
+    /// always isolated while they run.
     pub isolated: bool,
     /// Entries come in key order across ranges (a Scanner). When false (a BatchScanner) ranges are
     /// read in any order, in parallel.
     pub ordered: bool,
-    /// Threads of an unordered scan; 0 lets the source choose. A source may give fewer.
+    /// Threads of an unordered scan; 0 lets the source choose. A source may use fewer.
     pub threads: usize,
     /// Ends the scan with [`Cancelled`](crate::ErrorKind::Cancelled) when it is set, from any thread, also while a call
     /// is under way. Default: none.
     pub interrupt: Option<Interrupt>,
-    /// The longest that the scan may take, from its start or restart to its end; after it calls fail with
-    /// [`TimedOut`](crate::ErrorKind::TimedOut). Default: as long as it needs.
+    /// The longest that the scan may take, from its start or restart to its end; after it, calls
+    /// fail with [`TimedOut`](crate::ErrorKind::TimedOut). Default: no limit.
     pub timeout: Option<Duration>,
-    /// The longest that one [`next_batch`](super::Scan::next_batch) may take, roughly: then it answers with what it has,
-    /// if that is nothing. An iterator that computes for long before it hands on a batch delays the answer. Default: a
-    /// call takes as long as it needs to find an entry.
+    /// The approximate limit of one [`next_batch`](super::Scan::next_batch): then it returns the
+    /// entries it has, perhaps none. An iterator that computes for long before it passes on a batch
+    /// delays the return. Default: a call takes as long as it needs to find an entry.
     pub answer_within: Option<Duration>,
-    /// Keeps what [`Scan::unread`](super::Scan::unread) needs, at the cost of a copied key for each batch. Default: no.
+    /// Keeps what [`Scan::unread`](super::Scan::unread) needs, at the cost of one copied key per
+    /// batch. Default: no.
     pub resumable: bool,
-    /// Lets the order and the borders of batches depend on nothing but the ranges asked for and the entries given out:
-    /// an unordered scan is then not read tablet by tablet, since tablets are split by entries that its reader may
-    /// not see, too. Set for every scan of a [`ReaderSource`](super::ReaderSource). Default: no.
+    /// Makes the order and the borders of batches depend only on the requested ranges and the
+    /// returned entries: an unordered scan is then not read tablet by tablet, because tablets may
+    /// be split at entries that the reader may not see. Set for every scan of a
+    /// [`ReaderSource`](super::ReaderSource). Default: no.
     pub confined: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Properties: where they are set, which of them is in force, and what it does.
+//! Properties: at which level a value is set, which value is in force, and what it does.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ pub type Properties = BTreeMap<String, String>;
 /// A change of properties: names with the value to set, or `None` to remove what is set.
 pub type PropertyChange = (String, Option<String>);
 
-/// Where a value comes from. Of several the last one counts.
+/// The level a value comes from. The last level at which a value is set is in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PropertyLevel {
-    /// Nobody set it.
+    /// Not set at any level.
     Default,
     /// Set for all tables of the source.
     System,
@@ -37,9 +37,9 @@ impl PropertyLevel {
 /// What a value does in this source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PropertyEffect {
-    /// What its name says.
+    /// The property works as its name says.
     Full,
-    /// Nothing: it is kept and given back, for programs that set it.
+    /// None: the value is stored and returned, for programs that set it.
     None,
     /// The source uses this value instead.
     Instead(String),
@@ -56,16 +56,16 @@ pub struct PropertyInfo {
     pub effect: PropertyEffect,
 }
 
-/// What is set at one level, without what is inherited.
+/// The properties set at one level, without inherited ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionedProperties {
-    /// Grows with each change, so that a change can say what it was made of.
+    /// Grows with each change, so that a change can name the version it is based on.
     pub version: u64,
     /// The properties.
     pub properties: Properties,
 }
 
-/// Who has properties besides tables.
+/// An owner of properties other than a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PropertyOwner<'a> {
     /// The whole source.

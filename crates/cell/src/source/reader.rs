@@ -1,4 +1,4 @@
-//! A source as a reader sees it: authorizations bound every call, not scans alone.
+//! A source restricted to a reader's authorizations, which bound every call and not only scans.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -14,10 +14,10 @@ use crate::{
     Authorizations, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
 };
 
-/// The principal of readers that were not named: there are no users yet.
+/// The principal of readers without a name: there are no users yet.
 const ROOT: &str = "root";
 
-/// What administrators alone may do.
+/// Capabilities reserved to administrators.
 const ADMINISTRATION: [Capability; 8] = [
     Capability::Tablets,
     Capability::Compaction,
@@ -29,17 +29,17 @@ const ADMINISTRATION: [Capability; 8] = [
     Capability::Namespaces,
 ];
 
-/// A source in the hands of a reader who holds certain authorizations.
+/// A source restricted to a reader with certain authorizations.
 ///
-/// A reader creates, renames and deletes tables, writes to them, and reads what these authorizations
-/// satisfy. Everything from which more could be learnt is refused with
-/// [`PermissionDenied`](ErrorKind::PermissionDenied): compactions (whose iterators see every entry),
-/// clones and changed properties (which change what iterators and default labels do), checkpoints and
-/// checks, tablets with their sizes, split points, merges, deletes of rows, flushes, taking tables
-/// off-line, and files from outside.
+/// A reader creates, renames and deletes tables, writes to them, and reads what these
+/// authorizations satisfy. Every call that could disclose more is rejected with
+/// [`PermissionDenied`](ErrorKind::PermissionDenied): compactions (whose iterators see every
+/// entry), clones and changed properties (which change what iterators and default labels do),
+/// checkpoints and checks, tablets with their sizes, split points, merges, deletes of rows,
+/// flushes, taking tables off-line, and importing files.
 ///
-/// Calls that are not named here are refused as well: what a source learns to do later is not a
-/// reader's until it says so.
+/// Calls that are not listed here are rejected as well, so that a new call of the source contract
+/// is open to readers only when it is added here.
 #[derive(Clone)]
 pub struct ReaderSource {
     source: Arc<dyn Source>,
@@ -48,7 +48,7 @@ pub struct ReaderSource {
 }
 
 impl ReaderSource {
-    /// `source` for a reader who holds `held`.
+    /// `source` for a reader with the authorizations `held`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>, held: Authorizations) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl ReaderSource {
         }
     }
 
-    /// `source` for a reader who is this principal.
+    /// `source` for a reader that acts as this principal.
     #[must_use]
     pub fn for_principal(source: Arc<dyn Source>, principal: Principal) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl Source for ReaderSource {
             ..CallContext::default()
         };
         Ok(Arc::new(ReaderTable {
-            // Where a source knows no callers, its constraints know none either.
+            // If a source does not know callers, its constraints do not know them either.
             table: match table.within(&context) {
                 Err(error) if error.kind() == ErrorKind::Unsupported => table,
                 within => within?,
@@ -194,7 +194,7 @@ impl Table for ReaderTable {
         of_a_reader(self.table.capabilities())
     }
 
-    /// A principal with more authorizations than this reader holds is refused.
+    /// A principal with more authorizations than this reader holds is rejected.
     fn within(&self, context: &CallContext) -> Result<Arc<dyn Table>> {
         let principal = context.principal.clone();
         let principal = principal.unwrap_or_else(|| self.source.principal());

@@ -1,4 +1,4 @@
-//! What the contract's calls answer.
+//! Results of the calls of the source contract.
 
 use super::TimeType;
 use crate::ErrorKind;
@@ -23,7 +23,8 @@ pub struct TableInfo {
 pub struct NamespaceInfo {
     /// The name; empty for the namespace of tables whose names have no dot.
     pub name: String,
-    /// The id, stable under rename: base 36, or `+default` and `+accumulo` for those that are always there.
+    /// The id, stable under rename: base 36, or `+default` and `+accumulo` for those that always
+    /// exist.
     pub id: String,
 }
 
@@ -41,15 +42,15 @@ pub struct TabletInfo {
     pub entries: u64,
     /// Bytes on disk, estimated where files are shared.
     pub bytes: u64,
-    /// Those of the entries that are in memory and in no file yet.
+    /// The entries that are in memory and not yet in a file.
     pub memory_entries: u64,
-    /// Bytes of memory that they hold, estimated.
+    /// Estimated bytes of memory of these entries.
     pub memory_bytes: u64,
-    /// Where it is served: `local`, or `host:port`.
+    /// The server of the tablet: `local`, or `host:port`.
     pub location: String,
 }
 
-/// Why mutations were refused while others of their batch were applied.
+/// Why some mutations of a batch were rejected while others were applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The constraint, by class name.
@@ -58,17 +59,17 @@ pub struct Rejection {
     pub code: i16,
     /// What the code means.
     pub description: String,
-    /// How many mutations it hit.
+    /// How many mutations were rejected.
     pub mutations: u64,
 }
 
-/// Rows whose share of a batch was not applied, for a reason that is none of the mutations'. A source that applies a
-/// batch as a whole never has any: it fails.
+/// Rows of a batch whose mutations were not all applied, for a reason other than the mutations
+/// themselves. A source that applies a batch as a whole never returns one: the write fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedExtent {
     /// The rows of the tablet, as the source knew them.
     pub rows: TabletRows,
-    /// The mutations of the batch that were applied there: the first so many.
+    /// How many mutations of the batch were applied there: the first ones.
     pub applied: u64,
     /// The kind of the cause.
     pub kind: ErrorKind,
@@ -79,26 +80,26 @@ pub struct FailedExtent {
 /// The outcome of a submitted batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteOutcome {
-    /// What constraints refused, summed up; empty when everything was applied.
+    /// Rejections by constraints, summed up; empty when everything was applied.
     pub rejections: Vec<Rejection>,
-    /// The mutations that constraints refused, by their places in the batch, ascending.
+    /// The mutations that constraints rejected, by their positions in the batch, ascending.
     pub refused: Vec<u32>,
     /// Where mutations were not applied for another reason.
     pub failed: Vec<FailedExtent>,
 }
 
-/// Where a row is.
+/// The location of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TabletLocation {
     /// The rows of its tablet.
     pub rows: TabletRows,
-    /// Where the tablet is served: `local`, or `host:port`.
+    /// The server of the tablet: `local`, or `host:port`.
     pub location: String,
-    /// Grows whenever the rows of any tablet of the table change, as long as the source is open.
+    /// Grows whenever the rows of any tablet of the table change, while the source is open.
     pub layout: u64,
 }
 
-/// What a class is for.
+/// The kind of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClassKind {
     /// Iterators.
@@ -114,7 +115,7 @@ pub struct ClassInfo {
     pub name: String,
     /// What it does.
     pub description: String,
-    /// Whether it runs in scans alone.
+    /// Whether it runs in scans only.
     pub scans_only: bool,
 }
 
@@ -123,16 +124,16 @@ pub struct ClassInfo {
 pub struct ImportReport {
     /// Files that the table has taken over.
     pub files: u64,
-    /// Entries in them.
+    /// Entries in these files.
     pub entries: u64,
-    /// Bytes of them.
+    /// Bytes in these files.
     pub bytes: u64,
-    /// Files without entries: passed over.
+    /// Files without entries, which were skipped.
     pub empty_files: u64,
-    /// Files that had to be copied, or were meant to be.
+    /// Files that were copied, whether on request or across file systems.
     pub copied_files: u64,
-    /// Files that were imported and could not be removed from the directory. Remove them by hand: a
-    /// second import would have their entries twice.
+    /// Imported files that could not be removed from the directory. Remove them by hand: a second
+    /// import would duplicate their entries.
     pub files_left: u64,
 }
 
@@ -142,7 +143,7 @@ pub struct ImportReport {
 pub enum Activity {
     /// Reading the properties of a table.
     Properties,
-    /// Writing what is in memory to files.
+    /// Writing the content of memory to files.
     Flush,
     /// Merging files.
     Compaction,
@@ -152,7 +153,7 @@ pub enum Activity {
     Read,
     /// Reading the log.
     Log,
-    /// Writing at all: the whole source accepts no writes.
+    /// Writing: the whole source rejects writes.
     Write,
 }
 
@@ -176,13 +177,13 @@ impl Activity {
 /// is no bound.
 pub type TabletRows = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Something that fails now, of one table or tablet where it can be said. Nothing of an entry is in it. For
+/// A present problem, of one table or tablet if that is known. It holds no data of entries. For
 /// administrators: the rows at which a tablet begins and ends are split points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The table; `None` when the whole source is concerned.
+    /// The table; `None` for the whole source.
     pub table: Option<String>,
-    /// The tablet; `None` when the whole table is concerned.
+    /// The tablet; `None` for the whole table.
     pub tablet: Option<TabletRows>,
     /// What fails.
     pub activity: Activity,
@@ -192,17 +193,17 @@ pub struct Problem {
     pub message: String,
     /// What to do.
     pub way_out: String,
-    /// How often it failed in a row.
+    /// Number of consecutive failures.
     pub times: u64,
-    /// When it failed first, milliseconds since 1970; 0 if that is not known.
+    /// Time of the first failure, milliseconds since 1970; 0 if it is not known.
     pub since_millis: i64,
-    /// When it is tried again, milliseconds since 1970; `None` where nothing is tried by itself.
+    /// Time of the next automatic attempt, milliseconds since 1970; `None` if there is none.
     pub next_try_millis: Option<i64>,
-    /// Whether the table takes no writes because of it.
+    /// Whether the table rejects writes because of it.
     pub refuses_writes: bool,
 }
 
-/// A table file that was put back.
+/// A table file that was restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFile {
     /// The file, relative to the store's directory.
@@ -213,14 +214,14 @@ pub struct RestoredFile {
     pub tables: Vec<String>,
 }
 
-/// One thing wrong in a store.
+/// One problem found in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckProblem {
     /// The file, relative to the store's directory.
     pub file: String,
     /// The table, if known.
     pub table: Option<String>,
-    /// What is wrong, with the offset where there is one, and what to do.
+    /// What is wrong, at which offset if there is one, and what to do.
     pub message: String,
 }
 
@@ -235,10 +236,10 @@ pub struct CheckReport {
     pub entries: u64,
     /// What is wrong; empty for a sound store.
     pub problems: Vec<CheckProblem>,
-    /// What could not be proven, and may be as it should.
+    /// Findings that could not be verified and need not be errors.
     pub notes: Vec<String>,
 }
 
-/// Told how far a long call is: done and total, in a unit of the call's choice. Returning `false`
-/// cancels the call.
+/// Receives the progress of a long call: done and total, in a unit that the call chooses. Returning
+/// `false` cancels the call.
 pub type Progress<'a> = &'a mut (dyn FnMut(u64, u64) -> bool + Send);

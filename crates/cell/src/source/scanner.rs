@@ -1,4 +1,4 @@
-//! A comfortable scan: for people, tests and small results.
+//! A convenient scan for interactive use, tests and small results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Scanner {
         self
     }
 
-    /// Sets what the reader may see.
+    /// Sets the authorizations of the scan.
     pub fn authorizations(mut self, authorizations: Authorizations) -> Self {
         self.options.authorizations = authorizations;
         self

@@ -1,4 +1,4 @@
-//! The traits a source implements.
+//! The traits that a source implements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,17 +18,18 @@ use crate::{
 
 /// A set of tables: an embedded store, or a connection to a server.
 ///
-/// Administration is linearizable: each call takes effect at one moment between its beginning and its end, for names,
-/// states and listings alike, and of calls that exclude one another one succeeds. After the source was closed every
-/// call, also on its tables and scans, fails with [`Closed`](ErrorKind::Closed).
+/// Administration is linearizable: each call takes effect at one moment between its beginning and
+/// its end, for names, states and listings alike. Of concurrent calls that exclude one another, one
+/// succeeds. After the source is closed, every call fails with [`Closed`](ErrorKind::Closed), also
+/// on its tables and scans.
 ///
-/// Every call may be made from any thread. Errors are of the kinds that [`ErrorKind`] lists; calls
-/// outside [`capabilities`](Self::capabilities) return [`Unsupported`](ErrorKind::Unsupported).
+/// Every call may be made from any thread. Calls outside [`capabilities`](Self::capabilities)
+/// return [`Unsupported`](ErrorKind::Unsupported).
 pub trait Source: Send + Sync {
     /// What this source can do.
     fn capabilities(&self) -> Capabilities;
 
-    /// All tables, by name.
+    /// All tables, sorted by name.
     ///
     /// # Errors
     /// When the source cannot be reached.
@@ -37,7 +38,7 @@ pub trait Source: Send + Sync {
     /// Creates a table.
     ///
     /// # Errors
-    /// The name is taken or malformed, a property or iterator is unknown or malformed.
+    /// The name is taken or malformed, or a property or iterator is unknown or malformed.
     fn create_table(&self, name: &str, options: &TableOptions) -> Result<()>;
 
     /// Deletes a table and everything in it.
@@ -46,36 +47,37 @@ pub trait Source: Send + Sync {
     /// No such table.
     fn delete_table(&self, name: &str) -> Result<()>;
 
-    /// Gives a table another name in its namespace.
+    /// Renames a table within its namespace.
     ///
     /// # Errors
     /// No such table, or the new name is taken, malformed or in another namespace.
     fn rename_table(&self, from: &str, to: &str) -> Result<()>;
 
-    /// Makes `to` a table with the content of `from`, on-line or not, sharing its files; see
-    /// [`CloneOptions::flush`] for which.
+    /// Makes `to` a table with the content of `from`, which may be off-line. Both share their
+    /// files; [`CloneOptions::flush`] says which.
     ///
     /// # Errors
     /// No such table, or the new name is taken or malformed.
     fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()>;
 
-    /// A handle to one table. It follows the table when it is renamed, fails with
-    /// [`TableNotFound`](ErrorKind::TableNotFound) once the table is deleted, and never reaches another table that is given the
-    /// name.
+    /// A handle to one table. It follows the table when it is renamed, and fails with
+    /// [`TableNotFound`](ErrorKind::TableNotFound) once the table is deleted, even if another table
+    /// gets the name.
     ///
     /// # Errors
     /// No such table.
     fn table(&self, name: &str) -> Result<Arc<dyn Table>>;
 
-    /// Takes a table off-line or brings it back; a table that is there already stays so. While off-line it answers
-    /// [`Offline`](ErrorKind::Offline) to reads and writes, running ones included; what was acknowledged stays.
+    /// Takes a table off-line or brings it online; does nothing if the table is in that state
+    /// already. While off-line it rejects reads and writes with [`Offline`](ErrorKind::Offline),
+    /// running ones included. Acknowledged writes are kept.
     ///
     /// # Errors
     /// No such table.
     fn set_online(&self, name: &str, online: bool) -> Result<()>;
 
-    /// All namespaces, by name. Two are always there: the one of tables whose names have no dot, with the empty name,
-    /// and `accumulo`, which is kept for system tables.
+    /// All namespaces, sorted by name. Two always exist: the one of tables whose names have no dot,
+    /// with the empty name, and `accumulo`, which is reserved for system tables.
     ///
     /// # Errors
     /// The source has no [`Namespaces`](Capability::Namespaces), or cannot be reached.
@@ -83,7 +85,7 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::Namespaces))
     }
 
-    /// Creates a namespace. A table `namespace.name` can be created in it then.
+    /// Creates a namespace. Then a table `namespace.name` can be created in it.
     ///
     /// # Errors
     /// The name is taken or malformed.
@@ -92,27 +94,27 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::Namespaces))
     }
 
-    /// Deletes a namespace without tables.
+    /// Deletes an empty namespace.
     ///
     /// # Errors
-    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound), [`NotEmpty`](ErrorKind::NotEmpty); one that is always
-    /// there cannot be deleted.
+    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound), [`NotEmpty`](ErrorKind::NotEmpty); a
+    /// namespace that always exists cannot be deleted.
     fn delete_namespace(&self, name: &str) -> Result<()> {
         let _ = name;
         Err(unsupported(Capability::Namespaces))
     }
 
-    /// Gives a namespace another name, and with it its tables.
+    /// Renames a namespace and thereby its tables.
     ///
     /// # Errors
-    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound); the new name is taken or malformed; one that is always
-    /// there cannot be renamed.
+    /// [`NamespaceNotFound`](ErrorKind::NamespaceNotFound); the new name is taken or malformed; a
+    /// namespace that always exists cannot be renamed.
     fn rename_namespace(&self, from: &str, to: &str) -> Result<()> {
         let _ = (from, to);
         Err(unsupported(Capability::Namespaces))
     }
 
-    /// What is set for the whole source or for a namespace.
+    /// The properties set for the whole source or for a namespace.
     ///
     /// # Errors
     /// No such namespace; the source has no [`PropertyLevels`](Capability::PropertyLevels).
@@ -121,11 +123,12 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::PropertyLevels))
     }
 
-    /// Sets and removes properties of the whole source or of a namespace in one step, live for all tables that inherit
-    /// them; see [`Table::change_properties`].
+    /// Sets and removes properties of the whole source or of a namespace in one step. Takes effect
+    /// at once in all tables that inherit them; see [`Table::change_properties`].
     ///
     /// # Errors
-    /// As [`Table::change_properties`]; no such namespace; the change would break a table, which is named.
+    /// As [`Table::change_properties`]; no such namespace; the change is invalid for a table that
+    /// inherits it, which the error names.
     fn change_properties(
         &self,
         owner: PropertyOwner<'_>,
@@ -136,7 +139,8 @@ pub trait Source: Send + Sync {
         Err(unsupported(Capability::PropertyLevels))
     }
 
-    /// What is known of a class by its full name or the last part of it; `None` if the source cannot run it.
+    /// Describes a class, given its full name or the last part of it; `None` if the source cannot
+    /// run it.
     ///
     /// # Errors
     /// The source has no [`ClassLookup`](Capability::ClassLookup), or cannot be reached.
@@ -148,13 +152,13 @@ pub trait Source: Send + Sync {
     /// Writes a copy of the whole store to a new directory while it runs.
     ///
     /// # Errors
-    /// The directory exists, or the disk refuses.
+    /// The directory exists, or the disk returns an error.
     fn checkpoint(&self, directory: &Path) -> Result<()> {
         let _ = directory;
         Err(unsupported(Capability::Checkpoint))
     }
 
-    /// What fails now, table by table; empty for a sound source. Cheap: nothing is read from files.
+    /// The present problems, by table; empty if there are none. Cheap: no file is read.
     ///
     /// # Errors
     /// When the source cannot be reached.
@@ -162,12 +166,13 @@ pub trait Source: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Puts a table file back that is damaged or missing, from a checkpoint or another copy. The candidate is verified
-    /// first: it must be sound, and the very file that the source knows under its name.
+    /// Restores a table file that is damaged or missing, from a checkpoint or another copy. The
+    /// candidate is verified first: it must be undamaged and identical to the file that the source
+    /// knows under its name.
     ///
     /// # Errors
-    /// `InvalidArgument` or `Corruption` for a file that is another one or damaged, `NotFound` for one that no table
-    /// reads; nothing is changed then.
+    /// `InvalidArgument` or `Corruption` for a different or damaged file, `NotFound` for a file
+    /// that no table reads. Then nothing is changed.
     fn restore_file(&self, from: &Path) -> Result<RestoredFile> {
         let _ = from;
         Err(unsupported(Capability::Check))
@@ -176,7 +181,7 @@ pub trait Source: Send + Sync {
     /// Verifies every checksum, order and reference.
     ///
     /// # Errors
-    /// Only when verifying itself fails; what is wrong in the store is in the report.
+    /// Only when the verification itself fails; the report lists what is wrong in the store.
     fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
         let _ = progress;
         Err(unsupported(Capability::Check))
@@ -185,17 +190,17 @@ pub trait Source: Send + Sync {
 
 /// One table of a [`Source`].
 pub trait Table: Send + Sync {
-    /// The present name; the last one of a table that was deleted.
+    /// The present name; the last name of a deleted table.
     fn name(&self) -> String;
 
-    /// The id, as [`TableInfo::id`] has it: never changed, and never given to another table.
+    /// The id, equal to [`TableInfo::id`]: never changed, and never reused for another table.
     fn id(&self) -> String;
 
-    /// What the source can do with it.
+    /// What the source supports for this table.
     fn capabilities(&self) -> Capabilities;
 
-    /// A handle to the same table whose calls are made within `context`: for its principal and under its trace name,
-    /// in place of those of this handle, and until the earlier of the two deadlines.
+    /// A handle to the same table whose calls are made within `context`: its principal and trace
+    /// name replace those of this handle, and the earlier of the two deadlines holds.
     ///
     /// # Errors
     /// The source has no [`CallContext`](Capability::CallContext).
@@ -204,42 +209,41 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::CallContext))
     }
 
-    /// Hands a batch over. When this returns the batch is under way, not yet applied; several may
-    /// be, and they are applied in order of submission as far as they touch the same row.
-    /// `durability` overrides the table's.
+    /// Submits a batch. When this returns, the batch is in progress and not yet applied. Several
+    /// batches may be in progress; batches that touch the same row are applied in order of
+    /// submission. `durability` overrides the table's.
     ///
     /// # Errors
-    /// The table cannot take it now: closed, off-line, read-only. A label of the batch is not a valid
-    /// expression. A constraint failed. Nothing of the batch is written then.
+    /// The table does not accept writes now: closed, off-line, read-only. A label of the batch is
+    /// malformed. A constraint failed. Then nothing of the batch is written.
     fn submit(
         &self,
         batch: MutationBatch,
         durability: Option<Durability>,
     ) -> Result<Box<dyn PendingWrite>>;
 
-    /// An empty buffer for the next batch, with room for `bytes`. A source that is done with the
-    /// buffers of earlier batches hands them out again here, which spares the system's allocator
-    /// megabytes at a time.
+    /// An empty buffer for the next batch, with a capacity of `bytes`. A source returns the buffers
+    /// of finished batches here, which saves the allocator megabytes per batch.
     fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
         Vec::with_capacity(bytes)
     }
 
-    /// Calls [`Tick::tick`] every `period` from now on, on a thread of the source's, until `tick` is
+    /// Calls [`Tick::tick`] every `period` from now on, on a thread of the source, until `tick` is
     /// dropped or the source closed. `false` means that the source has no timer and calls nothing.
-    /// It is how a writer keeps its longest latency, since this crate has neither clock nor threads.
+    /// With it a writer keeps its longest latency, since this crate has neither clock nor threads.
     fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
         let _ = (period, tick);
         false
     }
 
-    /// Applies each mutation whose conditions hold, in one step with checking them. The answers
-    /// stand in the order of the mutations, each for its own: of two mutations of one row the second
-    /// sees what the first did.
+    /// Applies each mutation whose conditions hold; checking and applying are one step. Returns one
+    /// status per mutation, in the order of the mutations. Of two mutations of one row the second
+    /// sees the effect of the first.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit), but for labels and constraints, which have answers. No mutation
-    /// was acknowledged then; what failed after some were applied is answered with
-    /// [`Unknown`](ConditionalStatus::Unknown).
+    /// As [`submit`](Self::submit), except for labels and constraints, which are reported as a
+    /// status. On an error no mutation was acknowledged. A failure after some mutations were
+    /// applied is reported as [`Unknown`](ConditionalStatus::Unknown).
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,
@@ -251,7 +255,7 @@ pub trait Table: Send + Sync {
     /// order.
     ///
     /// # Errors
-    /// Unknown iterators, wrong options, a table that is closed or off-line;
+    /// Unknown iterators, invalid options, a table that is closed or off-line;
     /// [`SampleNotPresent`](ErrorKind::SampleNotPresent) for a sample that the table does not keep.
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>>;
 
@@ -261,7 +265,7 @@ pub trait Table: Send + Sync {
     /// When the source cannot be reached.
     fn properties(&self) -> Result<Properties>;
 
-    /// The properties in force with the level that each comes from, and what it does.
+    /// The properties in force with the level that each comes from, and its effect.
     ///
     /// # Errors
     /// The source has no [`OwnProperties`](Capability::OwnProperties), or cannot be reached.
@@ -269,7 +273,7 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::OwnProperties))
     }
 
-    /// What is set for this table, without defaults and what it inherits.
+    /// The properties set for this table, without defaults and inherited ones.
     ///
     /// # Errors
     /// The source has no [`OwnProperties`](Capability::OwnProperties), or cannot be reached.
@@ -277,16 +281,19 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::OwnProperties))
     }
 
-    /// Sets and removes (`None`) properties of this table in one step, live; given a `version`, only if the table's own
-    /// properties still have it. Removing brings back what is inherited, also where nothing is set. Returns the new
+    /// Sets and removes (`None`) properties of this table in one step; takes effect at once. Given
+    /// a `version`, the change is made only if the table's own properties still have that version.
+    /// Removing restores the inherited value, and does nothing if no value is set. Returns the new
     /// version.
     ///
     /// # Errors
-    /// An unknown name (with the `similar` one, if there is one) that is not set either, a malformed value, an unknown class;
-    /// [`ConcurrentModification`](ErrorKind::ConcurrentModification) for another version. Nothing is changed then.
+    /// An unknown name that is not set either (with the most `similar` name, if there is one), a
+    /// malformed value, an unknown class;
+    /// [`ConcurrentModification`](ErrorKind::ConcurrentModification) for another version. Then
+    /// nothing is changed.
     fn change_properties(&self, version: Option<u64>, changes: &[PropertyChange]) -> Result<u64>;
 
-    /// [`change_properties`](Self::change_properties), whatever their version.
+    /// [`change_properties`](Self::change_properties) for any version.
     ///
     /// # Errors
     /// As there.
@@ -294,8 +301,8 @@ pub trait Table: Send + Sync {
         self.change_properties(None, changes).map(drop)
     }
 
-    /// What fails now in this table; empty for a sound one. A table with problems is degraded: it answers as far as it
-    /// can, and the rest of the source works.
+    /// The present problems of this table; empty if there are none. A table with problems is
+    /// degraded: it serves what it can, and the rest of the source works.
     ///
     /// # Errors
     /// When the source cannot be reached.
@@ -309,7 +316,7 @@ pub trait Table: Send + Sync {
     /// When the source cannot be reached.
     fn tablets(&self) -> Result<Vec<TabletInfo>>;
 
-    /// The tablet that a row is in, without looking at the others.
+    /// The tablet that contains a row, without reading the others.
     ///
     /// # Errors
     /// The source has no [`Tablets`](Capability::Tablets), or cannot be reached.
@@ -318,14 +325,14 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::Tablets))
     }
 
-    /// Adds split points; those that exist are passed over.
+    /// Adds split points; existing ones are skipped.
     ///
     /// # Errors
     /// A row too long for a split point (10 KiB by default).
     fn add_splits(&self, rows: &[Vec<u8>]) -> Result<()>;
 
-    /// Makes one tablet of those that meet the rows after `start` (exclusive) up to `end`
-    /// (inclusive).
+    /// Merges the tablets that contain rows after `start` (exclusive) up to `end` (inclusive) into
+    /// one.
     ///
     /// # Errors
     /// An empty or swapped range.
@@ -338,20 +345,21 @@ pub trait Table: Send + Sync {
     /// An empty or swapped range.
     fn delete_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> Result<()>;
 
-    /// Writes what is in memory to files. With `wait` returns only when that is done, else as soon as it was asked for;
-    /// a store without background threads always waits.
+    /// Writes the content of memory to files. With `wait`, returns when that is done, otherwise as
+    /// soon as it is requested; a store without background threads always waits.
     ///
     /// # Errors
-    /// With `wait`, what keeps the content of memory out of files: the disk refuses, the table is deleted meanwhile.
+    /// With `wait`, why the content of memory was not written: the disk returned an error, or the
+    /// table was deleted meanwhile.
     fn flush(&self, wait: bool) -> Result<()>;
 
     /// Merges the files of each tablet into one.
     ///
     /// # Errors
-    /// Unknown iterators, the disk refuses, or [`Cancelled`](ErrorKind::Cancelled).
+    /// Unknown iterators, an error of the disk, or [`Cancelled`](ErrorKind::Cancelled).
     fn compact(&self, options: &CompactOptions) -> Result<()>;
 
-    /// Cancels compactions that users asked for.
+    /// Cancels compactions that users requested.
     ///
     /// # Errors
     /// When the source cannot be reached.
@@ -365,13 +373,14 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::BulkImport))
     }
 
-    /// Takes over every sorted file of a directory, all of them at once or none. Names that begin
-    /// with `_` or `.` are passed over; the files were written by other processes and are checked.
+    /// Takes over all sorted files of a directory atomically. Names that begin with `_` or `.` are
+    /// skipped. The files were written by other processes and are checked.
     ///
     /// # Errors
-    /// `InvalidArgument` for an empty directory; the first file that is no sorted file, is damaged
-    /// or is of a newer version, by name; the source has no [`BulkImport`](Capability::BulkImport).
-    /// Nothing is imported then, and the directory is as it was.
+    /// `InvalidArgument` for an empty directory; the name of the first file that is not a sorted
+    /// file, is damaged or has a newer format version; the source has no
+    /// [`BulkImport`](Capability::BulkImport). Then nothing is imported, and the directory is
+    /// unchanged.
     fn import_directory(
         &self,
         directory: &Path,
@@ -382,24 +391,24 @@ pub trait Table: Send + Sync {
     }
 }
 
-/// What a source's timer calls.
+/// A callback of a source's timer.
 pub trait Tick: Send + Sync {
-    /// Does what is due. Other writers of the source may wait for it meanwhile.
+    /// Does the work that is due. It may delay the ticks of other writers of the source.
     fn tick(&self);
 }
 
 /// A submitted batch.
 pub trait PendingWrite: Send {
-    /// Waits until the batch is applied and as durable as asked.
+    /// Waits until the batch is applied with the requested durability.
     ///
     /// # Errors
     /// The batch, or part of it, may not be applied.
     fn wait(self: Box<Self>) -> Result<WriteOutcome>;
 
-    /// As [`wait`](Self::wait), for a limited time. A source without a clock waits for ever.
+    /// As [`wait`](Self::wait), for a limited time. A source without a clock waits without limit.
     ///
     /// # Errors
-    /// [`Unavailable`](ErrorKind::Unavailable) when the time is over: the batch may still be applied.
+    /// [`Unavailable`](ErrorKind::Unavailable) after the timeout: the batch may still be applied.
     fn wait_at_most(self: Box<Self>, timeout: Duration) -> Result<WriteOutcome> {
         let _ = timeout;
         self.wait()
@@ -411,34 +420,37 @@ pub trait PendingWrite: Send {
 
 /// A running scan.
 ///
-/// An error is final. After [`next_batch`](Self::next_batch) or [`restart`](Self::restart) failed every call gives the
-/// same error again and no entry, until a restart succeeds. A panic of an iterator is an error too: a scan that ends
-/// with `Ok(false)` has given everything. A scan ends soon, with the error that says why, when its table is deleted or
-/// goes off-line, or its source is closed.
+/// An error is final. After [`next_batch`](Self::next_batch) or [`restart`](Self::restart) failed,
+/// every call returns the same error again and no entry, until a restart succeeds. A panic of an
+/// iterator is an error too: a scan that ends with `Ok(false)` has returned all its entries. A scan
+/// ends soon, with an error that gives the reason, when its table is deleted or goes off-line, or
+/// its source is closed.
 pub trait Scan: Send {
-    /// Replaces the content of `out` by the next entries. `Ok(false)` means that the scan is over
-    /// and `out` is empty; `Ok(true)` that `out` holds at least one entry, or none where
-    /// [`answer_within`](ScanOptions::answer_within) was given and the time is over.
+    /// Replaces the content of `out` by the next entries. `Ok(false)` means that the scan has ended
+    /// and `out` is empty. `Ok(true)` means that `out` holds at least one entry, or none if
+    /// [`answer_within`](ScanOptions::answer_within) was set and the time is over.
     ///
     /// # Errors
-    /// A corrupt file, a failed read, a table deleted meanwhile; [`Cancelled`](ErrorKind::Cancelled) and
-    /// [`TimedOut`](ErrorKind::TimedOut), as the options say. `out` is empty then.
+    /// A corrupt file, a failed read, a table deleted meanwhile;
+    /// [`Cancelled`](ErrorKind::Cancelled) and [`TimedOut`](ErrorKind::TimedOut), as the options
+    /// say. Then `out` is empty.
     fn next_batch(&mut self, out: &mut Batch) -> Result<bool>;
 
     /// Starts over with other ranges, the same options and a fresh snapshot. Much cheaper than a
-    /// new scan: the way to look up many rows one after another.
+    /// new scan, and meant for many point reads one after another.
     ///
     /// # Errors
     /// As [`Table::scan`].
     fn restart(&mut self, ranges: &[Range]) -> Result<()>;
 
-    /// What a scan with [`resumable`](ScanOptions::resumable) has not given out yet, as ranges for another scan, of
-    /// whatever is in the table then. Of an ordered scan exactly that; of an unordered one more, since ranges that are
-    /// read in part come as a whole. Iterators that make entries of others must be able to be sought behind each, as
-    /// after [`Range::after`].
+    /// The ranges that a scan with [`resumable`](ScanOptions::resumable) has not returned yet, for
+    /// another scan with a new snapshot. Exact for an ordered scan. For an unordered scan they are
+    /// larger, since a range that was read in part is included as a whole. Iterators that make new
+    /// entries must support a seek to the range after each of them, as [`Range::after`] gives it.
     ///
     /// # Errors
-    /// The scan was started without that option, or the source has no [`ScanResume`](Capability::ScanResume).
+    /// The scan was started without that option, or the source has no
+    /// [`ScanResume`](Capability::ScanResume).
     fn unread(&self) -> Result<Vec<Range>> {
         Err(unsupported(Capability::ScanResume))
     }
@@ -446,17 +458,17 @@ pub trait Scan: Send {
 
 /// A bulk import: sorted entries become table files and one atomic change of the catalog.
 pub trait BulkWriter: Send {
-    /// Appends entries, which must be sorted and not below those appended before.
+    /// Appends entries, which must be sorted and not less than those appended before.
     ///
     /// # Errors
-    /// Unsorted entries, or the disk refuses.
+    /// Unsorted entries, or an error of the disk.
     fn append(&mut self, batch: &Batch) -> Result<()>;
 
     /// Makes everything appended visible at once; returns the number of entries. Dropping the
-    /// writer instead leaves nothing behind.
+    /// writer instead leaves no trace.
     ///
     /// # Errors
-    /// The disk refuses; then nothing is visible.
+    /// An error of the disk; then nothing is visible.
     fn finish(self: Box<Self>) -> Result<u64>;
 }
 
