@@ -1,7 +1,7 @@
-//! The one error every source of tables returns.
+//! The error type of all sources of tables.
 //!
-//! A kind exists only when the caller would act differently; the text is for people and is no
-//! part of the promise. Context (`file`, `table`, `row` …) is kept as pairs, causes are chained.
+//! A kind exists only if the caller would act differently. The message is for people and may
+//! change. Context (`file`, `table`, `row` …) is kept as pairs, and causes are chained.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -17,63 +17,68 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The call itself is wrong: mend the argument, do not repeat it. Where only what a table holds makes it wrong (a
-    /// value that is no number, a row that is too large), the context has its sort ("a value", "a row") as `data`, never its
-    /// content.
+    /// An argument of the call is invalid: fix the argument; repeating the call does not help. If
+    /// only the content of a table makes it invalid (a value that is not a number, a row that is
+    /// too large), the context has its kind ("a value", "a row") as `data`, never the content.
     InvalidArgument,
     /// A file, a store, a property … that the call names does not exist.
     NotFound,
-    /// The table does not exist, or does no more: forget what is known of it.
+    /// The table does not exist, or was deleted: discard cached information about it.
     TableNotFound,
     /// The namespace does not exist: create it, or name another.
     NamespaceNotFound,
-    /// No iterator or constraint class has this name here: name another, or use a source that has it.
+    /// No iterator or constraint class has this name in this source: choose another name, or use a
+    /// source that has it.
     ClassNotFound,
     /// The name is taken.
     AlreadyExists,
     /// The namespace still has tables: delete them first.
     NotEmpty,
-    /// Somebody else made a change after the caller looked: look again and repeat.
+    /// Another change was made after the caller read the state: read it again and repeat.
     ConcurrentModification,
     /// The caller lacks the permission for this call: ask an administrator.
     PermissionDenied,
-    /// The caller asks to see what it holds no authorization for: ask for less.
+    /// The requested authorizations exceed those that the caller holds: request fewer.
     BadAuthorizations,
-    /// The source does not know the caller, or not by this secret: log in again.
+    /// The source does not know the caller, or the credentials are wrong: log in again.
     BadCredentials,
-    /// A constraint refused some mutations; the others were applied.
+    /// A constraint rejected some mutations; the others were applied.
     ConstraintViolation,
-    /// Stored bytes are not what was written. The rest of the store stays readable: run `check`.
+    /// Stored bytes differ from what was written. The rest of the store stays readable: run
+    /// `check`.
     Corruption,
-    /// The operating system refused an operation.
+    /// The operating system returned an error.
     Io,
-    /// The disk or a quota is full: make room and repeat.
+    /// The disk or a quota is full: free space and repeat.
     OutOfSpace,
-    /// A tablet has more files than may be read or kept: compact the table, or wait until that is done, and repeat.
+    /// A tablet has more files than the limit for reading or keeping: compact the table, or wait
+    /// until that is done, and repeat.
     TooManyFiles,
-    /// The table keeps no sample, or another one than the scan asks for: scan without, or configure it and compact.
+    /// The table keeps no sample, or a different one from what the scan requests: scan without a
+    /// sample, or configure one and compact.
     SampleNotPresent,
-    /// The process or the machine has no file descriptor left: raise the limit, or close something, and repeat.
+    /// The process or the machine has no file descriptor left: raise the limit or close files, and
+    /// repeat.
     TooManyOpenFiles,
-    /// Another process holds the store.
+    /// Another process has the store open.
     Locked,
     /// The store accepts no writes (read-only directory, or a failed sync): reopen to go on.
     ReadOnly,
-    /// The source cannot do this; ask its capability list first.
+    /// The source does not support this call; check its capabilities first.
     Unsupported,
-    /// Written by a newer version of the software: use that one.
+    /// Written by a newer version of the software: use that version.
     NewerFormat,
     /// The store, writer or scan was closed: open another one.
     Closed,
     /// The table is off-line: bring it on-line and repeat.
     Offline,
-    /// Somebody cancelled the operation.
+    /// The operation was cancelled.
     Cancelled,
-    /// The time that the caller gave was over: repeat with more, or for less.
+    /// The caller's time limit was exceeded: repeat with a longer limit or a smaller request.
     TimedOut,
-    /// A remote source did not answer; repeating may help.
+    /// A remote source did not respond; repeating may help.
     Unavailable,
-    /// We are wrong. Please report it.
+    /// An internal error: a bug in Ostrakon. Please report it.
     Internal,
 }
 
@@ -110,7 +115,7 @@ impl ErrorKind {
         Self::Internal,
     ];
 
-    /// Whether something that the call names does not exist, whatever it is.
+    /// Whether the kind says that something named by the call does not exist.
     #[must_use]
     pub fn is_not_found(self) -> bool {
         matches!(
@@ -176,7 +181,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of `kind` that says `message`.
+    /// An error of `kind` with `message`.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
@@ -211,21 +216,21 @@ impl Error {
         Self::new(ErrorKind::TableNotFound, message)
     }
 
-    /// Adds one pair of context, shown behind the message.
+    /// Adds one pair of context, shown after the message.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.0.context.push((name, value.to_string()));
         self
     }
 
-    /// Chains the cause.
+    /// Sets the cause.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(source.into().into());
         self
     }
 
-    /// What the caller should do.
+    /// The kind, which tells the caller what to do.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -243,7 +248,7 @@ impl Error {
         &self.0.context
     }
 
-    /// A copy for a second receiver: a failed group commit answers many writers.
+    /// A copy for a second receiver: a failed group commit is reported to many writers.
     #[must_use]
     pub fn duplicate(&self) -> Self {
         self.clone()

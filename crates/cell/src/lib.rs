@@ -1,14 +1,14 @@
-//! Ostrakon's nouns, and the two contracts everything else is built against.
+//! The data types of Ostrakon, and the two contracts everything else is built against.
 //!
 //! * **Data**: [`Key`], [`Entry`], [`Mutation`], [`Range`], [`ColumnSelection`], and their batches
 //!   [`Batch`] (entries out) and [`MutationBatch`] (changes in).
 //! * **Visibility**: [`VisibilityExpression`], [`Authorizations`], [`VisibilityEvaluator`].
 //! * **The iterator contract** ([`iterator`]): how code runs inside a scan or a compaction.
-//! * **The constraint contract** ([`constraint`]): what a mutation must pass to be accepted.
+//! * **The constraint contract** ([`constraint`]): the checks a mutation must pass to be accepted.
 //! * **The source contract** ([`source`]): how any table is created, written, scanned and
-//!   administered, whichever engine keeps it.
+//!   administered, whichever engine stores it.
 //!
-//! This crate does no I/O, reads no clock, draws no random numbers and starts no threads.
+//! This crate does no I/O, reads no clock, generates no random numbers and starts no threads.
 //!
 //! ```
 //! use ostrakon_cell::{Key, Mutation, Range};

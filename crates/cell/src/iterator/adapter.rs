@@ -1,10 +1,10 @@
-//! Entry-at-a-time iterators in a stack of batches.
+//! Adapts iterators that work on one entry at a time to a stack that works on batches.
 
 use super::{BoxedIterator, SortedKeyValueIterator};
 use crate::{Batch, BatchLimit, ColumnSelection, EntryRef, Range, Result};
 
-/// An iterator that stands on one entry at a time: the simple way to write a custom one. Reads its
-/// own source through a [`BatchCursor`](crate::BatchCursor).
+/// An iterator over single entries: the simple way to write a custom one. Reads its source through
+/// a [`BatchCursor`](crate::BatchCursor).
 pub trait EntryIterator: Send {
     /// As [`SortedKeyValueIterator::seek`].
     ///
@@ -12,10 +12,10 @@ pub trait EntryIterator: Send {
     /// Those of the source.
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()>;
 
-    /// The entry it stands on, or `None` at the end.
+    /// The current entry, or `None` at the end.
     fn top(&self) -> Option<EntryRef<'_>>;
 
-    /// Goes to the next entry; only called while there is a [`top`](Self::top).
+    /// Moves to the next entry; only called while there is a [`top`](Self::top).
     ///
     /// # Errors
     /// Those of the source.

@@ -6,29 +6,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Error, ErrorKind, Result};
 
-/// A switch that stops work: a scan, a compaction, a flush. It is set by whoever wants the work stopped, from any
-/// thread; copies share it. The iterators of the work have it in their
-/// [environment](super::IteratorEnvironment::interrupt), where it may stand for more than the switch: a deadline, a
-/// table that is deleted or goes off-line, a store that closes.
+/// A flag that stops work: a scan, a compaction, a flush. Any thread may set it; clones share it.
+/// The iterators of the work receive it in their
+/// [environment](super::IteratorEnvironment::interrupt), where it may also stand for other reasons
+/// to stop: a deadline, a table that is deleted or goes off-line, a store that closes.
 ///
-/// An iterator that computes for long between two calls of its source polls it; the source below answers by itself.
+/// An iterator that computes for long between two calls of its source polls it; the source itself
+/// checks it at each call.
 #[derive(Clone, Default)]
 pub struct Interrupt {
     switch: Arc<AtomicBool>,
     watched: Option<Arc<dyn Interruption>>,
 }
 
-/// A reason to stop besides the switch itself.
+/// A reason to stop besides the flag itself.
 pub trait Interruption: Send + Sync {
-    /// An error once it is time to stop; cheap until then, since it is asked for each batch.
+    /// Returns an error once the work must stop; cheap until then, since it is called for each
+    /// batch.
     ///
     /// # Errors
-    /// Why to stop.
+    /// The reason to stop.
     fn check(&self) -> Result<()>;
 }
 
 impl Interrupt {
-    /// A switch of its own, which also stands for a reason.
+    /// A new flag, which also checks `reason`.
     #[must_use]
     pub fn watching(reason: Arc<dyn Interruption>) -> Self {
         Self {
@@ -37,19 +39,19 @@ impl Interrupt {
         }
     }
 
-    /// Asks to stop. Cannot be taken back.
+    /// Requests a stop, which cannot be revoked.
     pub fn set(&self) {
         self.switch.store(true, Ordering::Relaxed);
     }
 
-    /// Whether to stop. As cheap as reading a number.
+    /// Whether to stop. Costs one atomic load.
     #[inline]
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.check().is_err()
     }
 
-    /// An error once it is time to stop.
+    /// Returns an error once the work must stop.
     ///
     /// # Errors
     /// [`Cancelled`](ErrorKind::Cancelled), or the reason.
@@ -64,7 +66,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether this is the same switch as `other`.
+    /// Whether this is the same flag as `other`.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.switch, &other.switch)
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_share_the_switch() {
+    fn clones_share_the_flag() {
         let interrupt = Interrupt::default();
         let copy = interrupt.clone();
         assert!(copy.check().is_ok() && copy.is(&interrupt));
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_stops_as_the_switch_does() {
+    fn a_reason_stops_as_the_flag_does() {
         let late = Arc::new(Late(AtomicBool::new(false)));
         let interrupt = Interrupt::watching(late.clone());
         assert!(!interrupt.is_set());

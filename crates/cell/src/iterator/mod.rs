@@ -1,9 +1,9 @@
 //! The iterator contract: how user code runs inside a scan or a compaction.
 //!
 //! Iterators are stacked: sources → deletes → columns → visibility → user iterators by ascending
-//! priority. Each [`seek`](SortedKeyValueIterator::seek)s its source and hands sorted entries on,
-//! a batch at a time. Code that wants to look at one entry at a time implements [`EntryIterator`]
-//! and is wrapped in an [`EntryAdapter`].
+//! priority. Each [`seek`](SortedKeyValueIterator::seek)s its source and passes sorted entries on,
+//! one batch at a time. Code that works on one entry at a time implements [`EntryIterator`] and is
+//! wrapped in an [`EntryAdapter`].
 
 mod adapter;
 mod contract;

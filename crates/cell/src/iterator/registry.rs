@@ -7,28 +7,28 @@ use crate::classes::Classes;
 use crate::source::ClassInfo;
 use crate::{Error, ErrorKind, Result};
 
-/// Makes iterators of one class.
+/// Creates iterators of one class.
 pub trait IteratorClass: Send + Sync {
-    /// The names under which the class is known, Accumulo's full class name first. The part
-    /// behind the last dot is accepted as well.
+    /// The names under which the class is known, Accumulo's full class name first. The part after
+    /// the last dot is accepted as well.
     fn names(&self) -> &[&str];
 
     /// One sentence on what the class does, and its options with defaults, for help texts.
     fn describe(&self) -> &str;
 
-    /// Checks options when they are set, long before a tablet uses them.
+    /// Checks options when they are set, long before an iterator is created with them.
     ///
     /// # Errors
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) naming the option and what it takes.
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) naming the option and its valid values.
     fn validate(&self, options: &IteratorOptions) -> Result<()>;
 
-    /// Whether the class must not run where entries are stored again, because what it makes does not
-    /// carry the labels of what it was made of. Default: no.
+    /// Whether the class must not run in compactions, because its results do not carry the labels
+    /// of the entries they are made from. Default: no.
     fn scans_only(&self) -> bool {
         false
     }
 
-    /// Puts an iterator of this class on top of `source`.
+    /// Creates an iterator of this class on top of `source`.
     ///
     /// # Errors
     /// As [`validate`](Self::validate).
@@ -40,7 +40,7 @@ pub trait IteratorClass: Send + Sync {
     ) -> Result<BoxedIterator>;
 }
 
-/// The classes a store can run.
+/// The classes that a store can run.
 #[derive(Clone, Default)]
 pub struct IteratorRegistry {
     classes: Classes<dyn IteratorClass>,
@@ -53,9 +53,9 @@ impl IteratorRegistry {
         Self::default()
     }
 
-    /// Adds a class under all its names; `false` if some of them belong to another class, with which
-    /// they stay. So no class takes over a stock one's name: a class of the same short name is reached
-    /// by its full name.
+    /// Adds a class under all its names; `false` if some of them are taken, in which case they keep
+    /// their class. So no class takes over the name of a stock one: a class with the same short
+    /// name is reached by its full name.
     pub fn register(&mut self, class: Arc<dyn IteratorClass>) -> bool {
         self.classes.add(class.names(), &class)
     }
@@ -63,7 +63,7 @@ impl IteratorRegistry {
     /// Checks a setting for `scope` as [`stack`](Self::stack) will: class, scope and options.
     ///
     /// # Errors
-    /// Unknown classes, a scope in which the class cannot run, wrong options.
+    /// Unknown classes, a scope in which the class cannot run, invalid options.
     pub fn validate(&self, setting: &IteratorSetting, scope: IteratorScope) -> Result<()> {
         let class = self.get(&setting.class)?;
         check_scope(&**class, scope)?;
@@ -87,7 +87,7 @@ impl IteratorRegistry {
         })
     }
 
-    /// What is known of the class of that name, if there is one.
+    /// Describes the class of that name, if there is one.
     #[must_use]
     pub fn describe(&self, class: &str) -> Option<ClassInfo> {
         let found = self.classes.get(class)?;
@@ -107,7 +107,7 @@ impl IteratorRegistry {
     /// Stacks iterators on `source` in [their order](IteratorSetting::order).
     ///
     /// # Errors
-    /// Unknown classes and wrong options.
+    /// Unknown classes and invalid options.
     pub fn stack(
         &self,
         source: BoxedIterator,

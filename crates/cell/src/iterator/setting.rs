@@ -1,4 +1,4 @@
-//! Iterator settings: which class, where in the stack, with which options.
+//! Iterator settings: the class of an iterator, its place in the stack, and its options.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl std::str::FromStr for IteratorScope {
 /// One iterator of a stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IteratorSetting {
-    /// Place in the stack: lower runs nearer to the data. At least 1.
+    /// Position in the stack: lower runs nearer to the data. At least 1.
     pub priority: u32,
     /// A name unique in its stack.
     pub name: String,
@@ -76,11 +76,11 @@ impl IteratorSetting {
         self
     }
 
-    /// Checks the iterators of one scan or condition, as Accumulo does: each has a name and a priority of its own.
-    /// Those of the table may have the same ones.
+    /// Checks the iterators of one scan or condition, as Accumulo does: names and priorities must
+    /// be unique among them. They may equal those of the table.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the name or priority that stands there twice.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) with the duplicate name or priority.
     pub fn check_distinct(settings: &[Self]) -> Result<()> {
         for (at, setting) in settings.iter().enumerate() {
             for other in settings.iter().take(at) {
@@ -100,7 +100,7 @@ impl IteratorSetting {
         Ok(())
     }
 
-    /// The properties that carry this setting in the given scopes:
+    /// The properties that encode this setting in the given scopes:
     /// `table.iterator.<scope>.<name>` = `<priority>,<class>` and `….opt.<option>`.
     #[must_use]
     pub fn to_properties(&self, scopes: &[IteratorScope]) -> BTreeMap<String, String> {
@@ -115,7 +115,7 @@ impl IteratorSetting {
         properties
     }
 
-    /// The stack of `scope` among table properties, [in order](Self::order).
+    /// The stack of `scope` in table properties, [in order](Self::order).
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a property is malformed.
@@ -158,7 +158,7 @@ impl IteratorSetting {
             }
         }
         for (name, option, value) in options {
-            // Options may be set before their iterator; they wait for it.
+            // Options may be set before their iterator; then they have no effect until it is set.
             if let Some(setting) = settings.get_mut(name) {
                 setting.options.insert(option.to_owned(), value.clone());
             }
@@ -168,13 +168,14 @@ impl IteratorSetting {
         Ok(stack)
     }
 
-    /// Puts a stack in the order in which it runs: by priority, and by name where priorities are equal.
+    /// Sorts a stack into the order in which it runs: by priority, and by name for equal
+    /// priorities.
     pub fn order(stack: &mut [Self]) {
         stack.sort_by(|a, b| (a.priority, &a.name).cmp(&(b.priority, &b.name)));
     }
 
-    /// The names of two iterators of an ordered stack that share a priority, if any do. Nothing but their names says
-    /// which runs first, so that somebody should be told.
+    /// The names of two iterators of an ordered stack that share a priority, if there are any. Only
+    /// their names decide which runs first, so that the user should be warned.
     #[must_use]
     pub fn equal_priorities(stack: &[Self]) -> Option<(&str, &str)> {
         stack.windows(2).find_map(|pair| match pair {
@@ -183,9 +184,9 @@ impl IteratorSetting {
         })
     }
 
-    /// The stack of a table with what one scan or compaction brings. Options go by name: every iterator of a name
-    /// has the options of all settings of that name, and `options` over them. Names that no iterator has are passed
-    /// over, as in Accumulo.
+    /// Merges the stack of a table with the iterators of one scan or compaction. Options go by
+    /// name: every iterator of a name has the options of all settings of that name, overridden by
+    /// `options`. Names without an iterator are ignored, as in Accumulo.
     #[must_use]
     pub fn merged(
         table: &[Self],
@@ -219,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_survive_the_way_through_properties() {
+    fn settings_round_trip_through_properties() {
         let versions =
             IteratorSetting::new(20, "vers", "VersioningIterator").with("maxVersions", "3");
         let grep = IteratorSetting::new(5, "grep", "GrepIterator").with("term", "x.y");
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn iterators_of_one_priority_run_by_name() {
+    fn equal_priorities_run_by_name() {
         let of = |priority, name: &str| IteratorSetting::new(priority, name, "X");
         let mut stack = [of(7, "b"), of(7, "a"), of(3, "c")];
         IteratorSetting::order(&mut stack);
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_settings_are_refused() {
+    fn malformed_settings_are_rejected() {
         let bad = |pairs: &[(&str, &str)]| {
             let properties = pairs
                 .iter()
@@ -289,12 +290,12 @@ mod tests {
     }
 
     #[test]
-    fn names_and_priorities_of_a_scan_are_given_once() {
+    fn duplicate_names_and_priorities_are_rejected() {
         let setting = |priority, name: &str| IteratorSetting::new(priority, name, "Class");
         let check = |other| IteratorSetting::check_distinct(&[setting(1, "a"), other]);
         assert!(check(setting(2, "b")).is_ok());
         for (other, says) in [(setting(1, "b"), "priority"), (setting(2, "a"), "name")] {
-            let error = check(other).expect_err("stands there twice");
+            let error = check(other).expect_err("duplicate");
             assert!(error.to_string().contains(says), "{error}");
         }
     }
