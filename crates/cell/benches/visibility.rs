@@ -1,8 +1,8 @@
-//! What a visibility check costs. Every figure is for one label.
+//! The cost of a visibility check. Every figure is for one label.
 //!
-//! Cached: the verdict is remembered. `one label` asks for the same label over and over, as
-//! neighbours in a table do; `16 labels` takes them in turn, so the look-up is a real one.
-//! Uncached: the cache is switched off, each call reads the label.
+//! Cached: the verdict is in the cache. `one label` evaluates the same label repeatedly, as with
+//! neighbours in a table; `16 labels` takes them in turn, so that each call needs a real look-up.
+//! Uncached: the cache is disabled, and each call parses the label.
 
 #![allow(
     missing_docs,
@@ -85,7 +85,7 @@ fn uncached(c: &mut Criterion) {
     group.finish();
 }
 
-/// A million labels, none seen twice: the cache is of no use and must not cost much.
+/// A million distinct labels: the cache does not help and must not cost much.
 fn distinct(c: &mut Criterion) {
     let labels: Vec<Vec<u8>> = (0..1_000_000)
         .map(|i| format!("A&(B|user-{i})").into_bytes())

@@ -1,11 +1,11 @@
 //! Comparing short byte strings.
 
-/// Above this length the system's comparison is the faster one.
+/// Above this length `memcmp` is faster.
 const SHORT: usize = 32;
 
-/// Whether two byte strings are equal. For the short ones that keys are made of: they are compared as a few words in
-/// place, which a call of the system's comparison costs several times. The last bytes are looked at first, since
-/// neighbours in a sorted table begin alike.
+/// Whether two byte strings are equal. Optimized for the short strings that keys consist of: these
+/// are compared inline, a few words at a time, which costs a fraction of a call of `memcmp`. The
+/// last bytes are compared first, since neighbours in a sorted table share a prefix.
 #[must_use]
 #[inline]
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_length_and_every_differing_byte() {
+    fn any_differing_byte_is_found_at_every_length() {
         for len in 0..40_usize {
             let a: Vec<u8> = (0..len as u8).collect();
             assert!(same_bytes(&a, &a.clone()));

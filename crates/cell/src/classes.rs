@@ -1,14 +1,14 @@
-//! Classes by name, as iterators and constraints are looked up.
+//! Looks up the classes of iterators and constraints by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Classes under their full names and under the last parts of these.
+/// Classes under their full names and under the last parts of these names.
 pub(crate) struct Classes<C: ?Sized>(BTreeMap<String, Arc<C>>);
 
 impl<C: ?Sized> Classes<C> {
-    /// Adds a class under all its names. A name that another class has stays with that class: whoever
-    /// uses it must not get other code because something was added. Whether all names were free.
+    /// Adds a class under all its names. A name that is taken keeps its class, so that existing
+    /// users of the name never get different code. Returns whether all names were free.
     pub(crate) fn add(&mut self, names: &[&str], class: &Arc<C>) -> bool {
         let mut free = true;
         for name in names.iter().flat_map(|name| [name, short_name(name)]) {
@@ -21,8 +21,8 @@ impl<C: ?Sized> Classes<C> {
     /// The class of that name.
     pub(crate) fn get(&self, class: &str) -> Option<&Arc<C>> {
         self.0.get(class).or_else(|| {
-            // A class of another package may share the last part of a name: only Accumulo's own
-            // packages are looked up by it.
+            // A class of another package may share the last part of a name: only names in
+            // Accumulo's own packages are looked up by their last part.
             class
                 .starts_with("org.apache.accumulo.")
                 .then(|| self.0.get(short_name(class)))?

@@ -1,8 +1,8 @@
-//! Which columns a scan fetches.
+//! The columns that a scan fetches.
 
 use crate::KeyRef;
 
-/// One column asked for: a family, or a family and a qualifier.
+/// One requested column: a family, or a family and a qualifier.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Column {
     /// The family.
@@ -42,14 +42,15 @@ impl Column {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ColumnSelection {
-    /// Sorted by family then qualifier; a whole family (`None`) stands first and swallows the rest.
+    /// Sorted by family, then qualifier; a whole family (`None`) comes first and covers the
+    /// family's other columns.
     columns: Vec<Column>,
     /// The distinct families, sorted.
     families: Vec<Vec<u8>>,
     qualified: bool,
 }
 
-/// The other fields follow from the columns. Asked for every look-up.
+/// The other fields follow from the columns. Called for every point read.
 impl PartialEq for ColumnSelection {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -66,7 +67,7 @@ impl ColumnSelection {
         Self::default()
     }
 
-    /// The given columns; none given means all.
+    /// The given columns; an empty list means all.
     #[must_use]
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         let mut columns: Vec<Column> = columns.into_iter().collect();
@@ -104,7 +105,7 @@ impl ColumnSelection {
         &self.families
     }
 
-    /// Whether some column names a qualifier, so that looking at families is not enough.
+    /// Whether some column names a qualifier, so that comparing families is not sufficient.
     #[must_use]
     pub fn has_qualifiers(&self) -> bool {
         self.qualified

@@ -1,14 +1,14 @@
-//! How sure a write is when it is acknowledged.
+//! Durability of a write when it is acknowledged.
 
 use crate::{Error, Result};
 
-/// What an acknowledged write survives. Accumulo's four levels, on one machine.
+/// What an acknowledged write survives: Accumulo's four levels, on one machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Durability {
-    /// No write-ahead log: lost by a crash until the next flush.
+    /// No write-ahead log: a crash loses the write until the next flush.
     None,
-    /// In the log. The embedded store does as for [`Flush`](Self::Flush); elsewhere the end of a
-    /// server may take what was written in the last moments.
+    /// In the log. The embedded store treats it as [`Flush`](Self::Flush); other sources may lose
+    /// the last writes when a server crashes.
     Log,
     /// Handed to the operating system: survives `kill -9`, not power loss.
     Flush,

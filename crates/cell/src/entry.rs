@@ -2,22 +2,22 @@
 
 use crate::{Key, KeyRef};
 
-/// An entry that owns its bytes. For the edges (tests, small results); the engine moves
+/// An entry that owns its bytes. For tests and small results; the engine moves
 /// [`Batch`](crate::Batch)es.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Entry {
-    /// Where the entry stands.
+    /// The key.
     pub key: Key,
-    /// What it holds.
+    /// The value.
     pub value: Vec<u8>,
 }
 
 /// An entry that borrows from a [`Batch`](crate::Batch).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryRef<'a> {
-    /// Where the entry stands.
+    /// The key.
     pub key: KeyRef<'a>,
-    /// What it holds.
+    /// The value.
     pub value: &'a [u8],
 }
 

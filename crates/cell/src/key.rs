@@ -1,4 +1,4 @@
-//! Keys: where an entry stands in a table.
+//! Keys: the position of an entry in a table.
 //!
 //! Order is Accumulo's: row, family, qualifier and visibility ascending as unsigned bytes, then
 //! timestamp *descending* (newest first), then deletes before puts.
@@ -24,13 +24,13 @@ pub struct Key {
     pub qualifier: Vec<u8>,
     /// Column visibility: the label, an expression over authorizations.
     pub visibility: Vec<u8>,
-    /// Milliseconds or a logical counter, as the table's time type says. Sorts newest first.
+    /// Milliseconds or a logical counter, depending on the table's time type. Sorts newest first.
     pub timestamp: i64,
     /// Whether this entry is a delete marker.
     pub deleted: bool,
 }
 
-/// A key that borrows its bytes; what scans and iterators hand around.
+/// A key that borrows its bytes; used by scans and iterators.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyRef<'a> {
     /// See [`Key::row`].
@@ -47,7 +47,7 @@ pub struct KeyRef<'a> {
     pub deleted: bool,
 }
 
-/// How many leading parts of a key an operation looks at.
+/// How many leading parts of a key an operation compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyPart {
     /// The row alone.
@@ -123,7 +123,7 @@ impl Key {
     /// Overwrites this key, reusing its buffers.
     pub fn set(&mut self, key: KeyRef<'_>) {
         fn put(to: &mut Vec<u8>, from: &[u8]) {
-            // Most parts of the ends of ranges are empty, before and after.
+            // The bounds of ranges mostly have empty parts, in the old and the new key.
             if !(to.is_empty() && from.is_empty()) {
                 to.clear();
                 to.extend_from_slice(from);

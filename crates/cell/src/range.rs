@@ -244,7 +244,7 @@ impl Range {
         }
     }
 
-    /// Whether `key` lies behind the end of the range.
+    /// Whether `key` lies after the end of the range.
     #[must_use]
     pub fn after_end(&self, key: KeyRef<'_>) -> bool {
         match &self.end {
@@ -290,7 +290,7 @@ impl Range {
         }
     }
 
-    /// The part of this range inside `other`, or `None` when they do not meet.
+    /// The intersection of this range with `other`, or `None` if they do not overlap.
     #[must_use]
     pub fn clip(&self, other: &Self) -> Option<Self> {
         let (start, start_inclusive) = match (&self.start, &other.start) {
@@ -320,8 +320,8 @@ impl Range {
         (!clipped.is_empty()).then_some(clipped)
     }
 
-    /// The part of the range behind `key` (exclusive): where a scan goes on after a pause. All of it for a key that lies
-    /// before its start.
+    /// The part of the range after `key` (exclusive), where a scan resumes. The whole range if
+    /// `key` lies before its start.
     #[must_use]
     pub fn after(&self, key: KeyRef<'_>) -> Option<Self> {
         if self.before_start(key) {
@@ -393,12 +393,12 @@ impl Range {
     }
 }
 
-/// Whether every key of `row` lies behind the end key.
+/// Whether every key of `row` lies after the end key.
 fn row_is_past(row: &[u8], end: &Key, end_inclusive: bool) -> bool {
     match row.cmp(end.row.as_slice()) {
         Ordering::Less => false,
         Ordering::Greater => true,
-        // The end key may be the very first key of its row: then nothing of the row is left.
+        // The end key may be the first possible key of its row: then no key of the row is left.
         Ordering::Equal => {
             !end_inclusive
                 && end.family.is_empty()
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_set_is_the_row_made() {
+    fn set_row_equals_a_new_row_range() {
         let mut range = Range::row_column("a", "f", "q");
         assert_eq!(range.as_row(), None);
         for row in ["longer", "b", "", "c\0"] {
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_whose_ends_are_swapped_is_refused() {
+    fn a_range_with_swapped_ends_is_rejected() {
         let error = Range::keys(
             Some(Key::new("b", "", "")),
             true,

@@ -1,9 +1,8 @@
-//! Reading a batch stream one entry at a time.
+//! Reads a stream of batches one entry at a time.
 
 use crate::{Batch, BatchLimit, ColumnSelection, EntryRef, Range, Result, SortedKeyValueIterator};
 
-/// Walks over an iterator's batches entry by entry: the adapter for code that looks at one entry
-/// at a time.
+/// Iterates over an iterator's batches entry by entry, for code that works on one entry at a time.
 pub struct BatchCursor<I> {
     source: I,
     batch: Batch,
@@ -24,7 +23,7 @@ impl<I: SortedKeyValueIterator> BatchCursor<I> {
         }
     }
 
-    /// Goes to the first entry of `range`.
+    /// Moves to the first entry of `range`.
     ///
     /// # Errors
     /// Those of the source.
@@ -36,13 +35,13 @@ impl<I: SortedKeyValueIterator> BatchCursor<I> {
         self.fill()
     }
 
-    /// The entry under the cursor, or `None` at the end.
+    /// The current entry, or `None` at the end.
     #[must_use]
     pub fn top(&self) -> Option<EntryRef<'_>> {
         (self.at < self.batch.len()).then(|| self.batch.entry(self.at))
     }
 
-    /// Goes one entry on.
+    /// Moves to the next entry.
     ///
     /// # Errors
     /// Those of the source.

@@ -1,4 +1,4 @@
-//! The batch itself.
+//! The batch of entries.
 
 use super::labels::Labels;
 use crate::{EntryRef, Error, KeyRef, Result, same_bytes};
@@ -12,7 +12,7 @@ pub struct Span {
     pub len: u32,
 }
 
-/// One entry of a batch: where its parts lie in the arena.
+/// One entry of a batch: the positions of its parts in the arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Slot {
     /// The row.
@@ -31,21 +31,22 @@ pub struct Slot {
     pub deleted: bool,
 }
 
-/// How much [`next_batch`](crate::SortedKeyValueIterator::next_batch) may append.
+/// How many entries and bytes [`next_batch`](crate::SortedKeyValueIterator::next_batch) may append.
 ///
-/// Both count the entries that are in the batch, never what was dropped from it: an empty batch is
-/// full for no limit above zero.
+/// Both count the entries that are in the batch, never dropped ones: an empty batch is not full for
+/// any limit above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimit {
-    /// Entries the batch may hold in all.
+    /// Maximum number of entries in the batch.
     pub entries: usize,
-    /// [Content bytes](Batch::content_len) after which no further entry is begun. An entry that is
-    /// larger than this goes out as the last one of its batch.
+    /// [Content bytes](Batch::content_len) after which no further entry is begun. A larger entry
+    /// becomes the last one of its batch.
     pub bytes: usize,
 }
 
 impl Default for BatchLimit {
-    /// 2,048 entries or 256 KiB: large enough to hide per-batch cost, small enough for L2.
+    /// 2,048 entries or 256 KiB: large enough to hide the cost per batch, small enough for the L2
+    /// cache.
     fn default() -> Self {
         Self {
             entries: 2048,
@@ -55,8 +56,8 @@ impl Default for BatchLimit {
 }
 
 impl BatchLimit {
-    /// The limit with room for one entry at least: a batch that is full from the start could not
-    /// be told from the end.
+    /// The limit, raised to at least one entry: a batch that is full from the start could not be
+    /// distinguished from the end.
     #[must_use]
     pub fn at_least_one(self) -> Self {
         Self {
@@ -81,13 +82,14 @@ pub struct Batch {
     pub(super) bytes: Vec<u8>,
     pub(super) slots: Vec<Slot>,
     pub(super) labels: Labels,
-    /// Bytes of the entries: row, family, qualifier, label and value of each, shared or not.
+    /// Bytes of the entries: row, family, qualifier, label and value of each, whether shared or
+    /// not.
     pub(super) content: usize,
     /// How often entries or values were dropped; see [`Mark`](super::Mark).
     pub(super) drops: u64,
-    /// How often what stands in the arena was moved.
+    /// How often the content of the arena was moved.
     pub(super) rebuilds: u64,
-    /// Where the arena is rebuilt.
+    /// The buffer into which the arena is rebuilt.
     pub(super) spare: Vec<u8>,
 }
 
@@ -111,14 +113,14 @@ impl Batch {
     }
 
     /// Bytes in the arena: less than [`content_len`](Self::content_len) where entries share bytes,
-    /// more where entries were dropped. How entries lie in the arena depends on where they came
-    /// from; nothing that leaves the process may depend on it.
+    /// more where entries were dropped. The layout in the arena depends on the source of the
+    /// entries; nothing that leaves the process may depend on it.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Bytes of the entries: row, family, qualifier, label and value of each one. Depends on the
+    /// Bytes of the entries: row, family, qualifier, label and value of each. Depends on the
     /// entries alone.
     #[must_use]
     #[inline]
@@ -156,14 +158,14 @@ impl Batch {
     /// The bytes of a span.
     ///
     /// # Panics
-    /// When the span is not of this batch.
+    /// If the span is not of this batch.
     #[must_use]
     #[inline]
     pub fn bytes(&self, span: Span) -> &[u8] {
         &self.bytes[span.start as usize..][..span.len as usize]
     }
 
-    /// The row of entry `at`. Like all accessors by position it panics past the end.
+    /// The row of entry `at`. Like all accessors by position it panics if `at` is out of range.
     #[must_use]
     #[inline]
     pub fn row(&self, at: usize) -> &[u8] {
@@ -214,13 +216,13 @@ impl Batch {
         self.labels.get(&self.bytes, id)
     }
 
-    /// Number of ids in use, the empty label's 0 included.
+    /// Number of ids in use, including id 0 of the empty label.
     #[must_use]
     pub fn visibility_count(&self) -> usize {
         self.labels.len() + 1
     }
 
-    /// Appends one entry; shares the row and family of the entry before where they are equal.
+    /// Appends one entry; shares the row and family with the entry before it if they are equal.
     ///
     /// # Errors
     /// When the arena would pass 4 GiB.
@@ -244,8 +246,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Appends entry `at` of another batch. `labels` remembers ids across calls for one such
-    /// batch: clear it when that batch is refilled.
+    /// Appends entry `at` of another batch. `labels` caches ids across calls for one such batch:
+    /// clear it when that batch is refilled.
     ///
     /// # Errors
     /// When the arena would pass 4 GiB.
@@ -329,13 +331,13 @@ impl Batch {
         &mut self.bytes
     }
 
-    /// Makes room for `entries` more slots and `bytes` more arena bytes.
+    /// Reserves capacity for `entries` more slots and `bytes` more arena bytes.
     pub fn reserve(&mut self, entries: usize, bytes: usize) {
         self.slots.reserve(entries);
         self.bytes.reserve(bytes);
     }
 
-    /// The dictionary id of a label, adding it if new.
+    /// The dictionary id of a label, which is added if new.
     ///
     /// # Errors
     /// When the arena would pass 4 GiB.
@@ -361,19 +363,19 @@ impl Batch {
 
 impl std::fmt::Debug for Batch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Values may be secret and long: the keys identify the entries.
+        // Values may be secret and long; the keys identify the entries.
         f.debug_list()
             .entries(self.iter().map(|entry| entry.key))
             .finish()
     }
 }
 
-/// Dictionary ids of one batch translated into another's; see [`Batch::push_from`].
+/// A map from dictionary ids of one batch to those of another; see [`Batch::push_from`].
 #[derive(Debug, Clone, Default)]
 pub struct LabelMap(Vec<u32>);
 
 impl LabelMap {
-    /// Forgets everything: the source batch, or the target's dictionary, was cleared.
+    /// Clears the map, when the source batch or the target's dictionary was cleared.
     pub fn clear(&mut self) {
         self.0.clear();
     }

@@ -1,17 +1,17 @@
-//! Taking entries out of a batch, and what becomes of their bytes.
+//! Removing entries from a batch, and freeing their bytes.
 //!
-//! What was dropped counts against no limit. Its bytes are given back once they are more than the
-//! entries that are left, so that a filter may drop any number of entries from one batch, and at
-//! once where they must not stay ([`Batch::retain_since`]). Positions of entries stay valid; spans
-//! and ids of labels taken before are void after every call here.
+//! Dropped entries do not count against any limit. Their bytes are freed once they exceed those of
+//! the remaining entries, so that a filter may drop any number of entries from one batch, and at
+//! once where they must not remain ([`Batch::retain_since`]). Positions of entries stay valid;
+//! spans and label ids from before are invalid after every call here.
 
 use super::data::{Batch, Slot, Span, too_large};
 use crate::Result;
 
-/// Dropped bytes that may stay in any case: rebuilding a small arena again and again would not pay.
+/// Dropped bytes that may always stay: it does not pay to rebuild a small arena again and again.
 const SLACK_BYTES: usize = 64 << 10;
 
-/// How far a batch was filled at one moment.
+/// The fill level of a batch at one moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Mark {
     entries: usize,
@@ -30,7 +30,7 @@ impl Mark {
 }
 
 impl Batch {
-    /// How far the batch is filled now.
+    /// The present fill level of the batch.
     #[must_use]
     pub fn mark(&self) -> Mark {
         Mark {
@@ -42,8 +42,8 @@ impl Batch {
         }
     }
 
-    /// The mark, or where the arena was rebuilt since then, the start: bytes and labels that stood
-    /// in the batch at the mark are elsewhere now.
+    /// The mark, or the start if the arena was rebuilt since then, because bytes and labels before
+    /// the mark have moved.
     fn still(&self, mark: Mark) -> Mark {
         if self.rebuilds == mark.rebuilds {
             mark
@@ -52,13 +52,14 @@ impl Batch {
         }
     }
 
-    /// Keeps the entries from position `first` on for which `keep` says so; order stays.
+    /// Keeps the entries from position `first` on for which `keep` returns `true`; their order does
+    /// not change.
     pub fn retain_from(&mut self, first: usize, mut keep: impl FnMut(&Self, usize) -> bool) {
         let mut kept = first;
         let mut dropped = 0;
         for at in first..self.slots.len() {
             if keep(self, at) {
-                // Mostly everything is kept: then nothing moves.
+                // Usually everything is kept: then nothing moves.
                 if kept != at {
                     self.slots[kept] = self.slots[at];
                 }
@@ -74,9 +75,9 @@ impl Batch {
         }
     }
 
-    /// Keeps of what was appended since `mark` the entries for which `keep` says so, and nothing of
-    /// the others: no byte, no label, and no trace of entries that were dropped since then by other
-    /// calls. Nothing that stood in the batch at `mark` may have been dropped.
+    /// Of the entries appended since `mark`, keeps those for which `keep` returns `true`, and
+    /// nothing of the others: no byte, no label, and no trace of entries that other calls dropped
+    /// since then. Entries from before `mark` must not have been dropped.
     ///
     /// # Errors
     /// When the arena would pass 4 GiB.
@@ -112,8 +113,8 @@ impl Batch {
         }
     }
 
-    /// Moves the entries that go beyond `limit` to the end of `rest`, with the labels that no other
-    /// entry has; entries from before `mark` stay. They are few: only the last entry of a batch may
+    /// Moves the entries beyond `limit` to the end of `rest`, with the labels that no other entry
+    /// uses; entries from before `mark` stay. They are few: only the last entry of a batch may
     /// reach a limit, but sources that count roughly append some more.
     ///
     /// # Errors
@@ -131,7 +132,7 @@ impl Batch {
             if len <= limit.entries && before < limit.bytes {
                 break;
             }
-            // The batch without this entry is full already.
+            // The batch is full without this entry.
             len -= 1;
             content = before;
         }
@@ -143,7 +144,7 @@ impl Batch {
             rest.push_from(self, at, &mut labels)?;
         }
         self.truncate(len);
-        // Labels were interned in the order of entries: those of the others come last.
+        // Labels were interned in the order of entries: those of the moved entries come last.
         let mark = self.still(mark);
         let first = mark.entries.min(self.slots.len());
         let used = self.slots[first..]
@@ -154,7 +155,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The other way round: moves entries from the front of `rest` to the end of this batch until `limit`
+    /// The reverse: moves entries from the front of `rest` to the end of this batch until `limit`
     /// is reached.
     ///
     /// # Errors
@@ -170,11 +171,11 @@ impl Batch {
         Ok(())
     }
 
-    /// Makes the dictionary what it would be if nothing had been dropped: the labels of the entries in
-    /// the order in which they come first. Ids taken before are void.
+    /// Puts the dictionary into the state it would have if nothing had been dropped: the labels of
+    /// the entries in the order of their first use. Earlier ids are invalid.
     pub fn order_labels(&mut self) {
         let mut used = Vec::new();
-        // Mostly it is so already: then the ids that are new rise by one each.
+        // It usually is in order already: then each new id is greater by one.
         let mut next = 1;
         for slot in &self.slots {
             next += u32::from(slot.visibility == next);
@@ -217,19 +218,19 @@ impl Batch {
         slots.iter().map(|slot| self.content_of(slot)).sum()
     }
 
-    /// Something was dropped: gives its bytes back if they have become too many.
+    /// Called after dropping entries: frees their bytes if there are too many.
     fn dropped(&mut self) {
         self.drops += 1;
         if self.slots.is_empty() {
             self.clear();
             self.rebuilds += 1;
         } else if self.bytes.len() > 2 * self.content + SLACK_BYTES {
-            // Where it does not fit, all stays as it is, which is right too.
+            // If they do not fit, the batch stays as it is, which is also correct.
             let _ = self.rebuild(Mark::default());
         }
     }
 
-    /// Writes the arena and the dictionary anew from `mark` on, with what entries refer to.
+    /// Rewrites the arena and the dictionary from `mark` on, with only what entries refer to.
     fn rebuild(&mut self, mark: Mark) -> Result<()> {
         let mut arena = std::mem::take(&mut self.spare);
         arena.clear();
@@ -252,8 +253,8 @@ impl Batch {
         moved.map(|_| ())
     }
 
-    /// Copies what the entries since `mark` refer to into `arena`, which will stand at `mark.bytes`;
-    /// gives the labels that are new since then. On an error nothing has changed.
+    /// Copies what the entries since `mark` refer to into `arena`, which will start at
+    /// `mark.bytes`; returns the labels that are new since then. An error changes nothing.
     fn rebuild_into(&mut self, mark: Mark, arena: &mut Vec<u8>) -> Result<Vec<Span>> {
         if mark.bytes + self.content > u32::MAX as usize {
             return Err(too_large());
@@ -270,7 +271,7 @@ impl Batch {
         let mut last: Option<(Slot, Slot)> = None;
         for slot in &mut slots[mark.entries..] {
             let old = *slot;
-            // What neighbours shared they share again.
+            // Spans shared by neighbours stay shared.
             slot.row = match last {
                 Some((before, new)) if before.row == old.row => new.row,
                 _ => keep(old.row),
@@ -297,7 +298,7 @@ impl Batch {
     }
 }
 
-/// Copies a span into the arena that will stand at `base`. What lies before it stays where it is.
+/// Copies a span into the arena that will start at `base`. A span before it does not move.
 #[inline]
 fn keep(bytes: &[u8], base: usize, arena: &mut Vec<u8>, span: Span) -> Span {
     let start = span.start as usize;

@@ -7,7 +7,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use super::data::Span;
 use crate::same_bytes;
 
-/// Labels by id. Their bytes are in the batch's arena, which every call is given.
+/// Labels by id. Their bytes are in the batch's arena, which is passed to every call.
 #[derive(Clone, Default)]
 pub(super) struct Labels {
     /// Spans of the labels with ids 1, 2, …; id 0 is the empty label.
@@ -31,7 +31,7 @@ impl Labels {
         self.ids.clear();
     }
 
-    /// Forgets the labels with ids above `len`.
+    /// Removes the labels with ids above `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         if len < self.spans.len() {
             self.spans.truncate(len);
@@ -39,7 +39,7 @@ impl Labels {
         }
     }
 
-    /// Makes the dictionary hold the labels with these ids alone, in this order.
+    /// Keeps only the labels with these ids, in this order.
     pub(super) fn choose(&mut self, ids: &[u32]) {
         self.spans = ids.iter().map(|&id| self.span(id)).collect();
         self.ids.clear();
@@ -56,7 +56,7 @@ impl Labels {
             .map_or(0, |span| span.len as usize)
     }
 
-    /// Where the label `id`, which is not the empty one, lies.
+    /// The span of label `id`, which must not be the empty label.
     pub(super) fn span(&self, id: u32) -> Span {
         self.spans[id as usize - 1]
     }
@@ -94,7 +94,7 @@ impl Labels {
             .copied()
     }
 
-    /// Adds a label that [`find`](Self::find) did not find; gives its id.
+    /// Adds a label that [`find`](Self::find) did not find; returns its id.
     pub(super) fn add(&mut self, arena: &[u8], span: Span) -> u32 {
         self.spans.push(span);
         let id = self.spans.len() as u32;

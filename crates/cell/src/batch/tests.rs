@@ -9,7 +9,7 @@ fn labelled(row: &str, label: &str) -> Key {
 }
 
 #[test]
-fn pushing_gives_back_what_went_in() {
+fn pushed_entries_read_back() {
     let mut batch = Batch::new();
     for at in 0..100_u32 {
         let key = labelled(&format!("row{:03}", at / 3), &format!("label{}", at % 7));
@@ -55,7 +55,7 @@ fn copying_between_batches_translates_labels() {
 }
 
 #[test]
-fn retaining_keeps_order_and_what_stood_before() {
+fn retaining_keeps_order_and_earlier_entries() {
     let mut batch = Batch::new();
     for at in 0..10 {
         batch
@@ -96,7 +96,7 @@ fn an_empty_batch_is_never_full() {
 }
 
 #[test]
-fn content_counts_what_is_there() {
+fn content_counts_present_entries() {
     let expected = |batch: &Batch| -> usize {
         let entries = batch.iter();
         entries
@@ -120,7 +120,7 @@ fn content_counts_what_is_there() {
 }
 
 #[test]
-fn what_was_dropped_does_not_pile_up() {
+fn bytes_of_dropped_entries_are_freed() {
     let mut batch = Batch::new();
     batch
         .push(labelled("first", "L").as_ref(), b"kept")
@@ -142,7 +142,7 @@ fn what_was_dropped_does_not_pile_up() {
 }
 
 #[test]
-fn nothing_is_left_of_what_must_not_stay() {
+fn retain_since_leaves_no_trace_of_dropped_entries() {
     for before in [0, 1, 7] {
         for (way, secret) in [(0, "A"), (1, "B"), (2, "none")] {
             let mut batch = filled(before);
@@ -153,7 +153,7 @@ fn nothing_is_left_of_what_must_not_stay() {
                 batch.push_from(&all, at, &mut labels).expect("fits");
             }
             if way == 1 {
-                // Another filter drops a part without a trace of it in the mark.
+                // Another filter drops some entries without changing the mark.
                 batch.retain_from(before, |batch, at| batch.key(at).visibility != b"C");
             }
             batch
@@ -224,7 +224,7 @@ fn entries_beyond_the_limit_move_with_their_labels() {
 }
 
 #[test]
-fn the_dictionary_can_be_put_in_order() {
+fn order_labels_sorts_the_dictionary_by_first_use() {
     let labels = ["C", "", "A", "B", "A", "C", "D"];
     for dropped in 0..(1 << labels.len()) {
         let (mut batch, mut wanted) = (Batch::new(), Batch::new());

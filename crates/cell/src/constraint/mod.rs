@@ -1,9 +1,9 @@
-//! The constraint contract: what a mutation must pass before it is accepted.
+//! The constraint contract: the checks that a mutation must pass before it is accepted.
 //!
-//! A source that runs constraints looks at every mutation of a batch before anything is logged,
-//! leaves out those that violate one, applies the others, and says in the
-//! [`WriteOutcome`](crate::source::WriteOutcome) which constraint refused how many, with which code.
-//! A source behind a network hands on what its server says in the same words.
+//! A source that runs constraints checks every mutation of a batch before anything is logged,
+//! removes those that violate one, and applies the others. The
+//! [`WriteOutcome`](crate::source::WriteOutcome) reports how many each constraint rejected, with
+//! which code. A remote source reports the rejections of its server in the same form.
 
 mod contract;
 mod registry;

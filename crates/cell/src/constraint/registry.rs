@@ -20,8 +20,8 @@ impl ConstraintRegistry {
         Self::default()
     }
 
-    /// Adds a constraint under all its names; `false` if some of them belong to another one, with which
-    /// they stay.
+    /// Adds a constraint under all its names; `false` if some of them are taken, in which case they
+    /// keep their constraint.
     pub fn register(&mut self, constraint: Arc<dyn Constraint>) -> bool {
         self.classes.add(constraint.names(), &constraint)
     }
@@ -43,7 +43,7 @@ impl ConstraintRegistry {
         })
     }
 
-    /// What is known of the class of that name, if there is one.
+    /// Describes the class of that name, if there is one.
     #[must_use]
     pub fn describe(&self, class: &str) -> Option<ClassInfo> {
         let found = self.classes.get(class)?;

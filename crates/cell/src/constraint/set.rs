@@ -1,4 +1,4 @@
-//! The constraints of one table, and how they screen a batch.
+//! The constraints of one table, and how they filter a batch.
 
 use std::sync::Arc;
 
@@ -7,30 +7,30 @@ use crate::mutation::MutationRef;
 use crate::source::{Properties, Rejection};
 use crate::{MutationBatch, Result};
 
-/// What a property of a constraint is called; a name follows, a number in Accumulo.
+/// Prefix of the properties that set constraints; a name follows, in Accumulo a number.
 const PREFIX: &str = "table.constraint.";
 
-/// Code of every mutation while a constraint's class is not known, as in Accumulo.
+/// Violation code of every mutation while a constraint's class is unknown, as in Accumulo.
 const UNKNOWN_CLASS: i16 = -1;
 
-/// What constraints left of a batch.
+/// The result of checking a batch.
 #[derive(Debug, Default)]
 pub struct Screened {
-    /// The batch without the mutations that were refused.
+    /// The batch without the rejected mutations.
     pub kept: MutationBatch,
-    /// What was refused: one for each constraint and code.
+    /// Rejections, summed up per constraint and code.
     pub rejections: Vec<Rejection>,
-    /// The places of the refused mutations in the batch, ascending.
+    /// The positions of the rejected mutations in the batch, ascending.
     pub refused: Vec<u32>,
 }
 
-/// The constraints of a table, by the names of their properties.
+/// The constraints of a table, with the names of their properties.
 #[derive(Clone, Default)]
 pub struct ConstraintSet(Vec<(String, Option<Arc<dyn Constraint>>)>);
 
 impl ConstraintSet {
-    /// The constraints that table properties name. A class the registry does not know refuses
-    /// every mutation: what it would have let pass nobody can tell. Ask
+    /// Reads the constraints from table properties. A class that the registry does not know rejects
+    /// every mutation, because what it would accept is unknown. Call
     /// [`check_property`](Self::check_property) when properties are set.
     #[must_use]
     pub fn from_properties(properties: &Properties, registry: &ConstraintRegistry) -> Self {
@@ -47,7 +47,7 @@ impl ConstraintSet {
         )
     }
 
-    /// Checks a property that is about to be set; those that name no constraint pass.
+    /// Checks a property that is about to be set; properties that do not name a constraint pass.
     ///
     /// # Errors
     /// [`ClassNotFound`](crate::ErrorKind::ClassNotFound) for an unknown class.
@@ -60,15 +60,15 @@ impl ConstraintSet {
         Ok(())
     }
 
-    /// Whether there is no constraint.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The batch without the mutations that violate a constraint, and what was refused: one
-    /// [`Rejection`] for each constraint and code. Costs a call a constraint when the batch as a
-    /// whole shows that all is well, and copies nothing unless something is refused.
+    /// Returns the batch without the mutations that violate a constraint, and one [`Rejection`] per
+    /// constraint and code. Costs one call per constraint if the batch as a whole passes, and
+    /// copies nothing unless a mutation is rejected.
     #[must_use]
     pub fn screen(&self, environment: &ConstraintEnvironment, batch: MutationBatch) -> Screened {
         let asked: Vec<_> = self
@@ -112,7 +112,7 @@ impl ConstraintSet {
             if refused {
                 places.push(place);
             } else if kept.push_ref(&mutation).is_err() {
-                // There was room in a larger batch.
+                // The larger batch had enough space.
                 break;
             }
         }

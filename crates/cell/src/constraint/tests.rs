@@ -6,7 +6,7 @@ use crate::mutation::MutationRef;
 use crate::source::Properties;
 use crate::{ErrorKind, Mutation, MutationBatch};
 
-/// Refuses rows that begin with `x` (code 1) and more than two updates (code 2, said twice).
+/// Rejects rows that begin with `x` (code 1) and more than two updates (code 2, reported twice).
 #[derive(Default)]
 struct Picky {
     asked: AtomicUsize,
@@ -76,7 +76,7 @@ fn environment() -> ConstraintEnvironment {
 }
 
 #[test]
-fn violating_mutations_are_left_out_and_counted_by_code() {
+fn violating_mutations_are_removed_and_counted_by_code() {
     let (picky, registry) = registry();
     let set = ConstraintSet::from_properties(
         &properties(&[
@@ -103,7 +103,7 @@ fn violating_mutations_are_left_out_and_counted_by_code() {
 }
 
 #[test]
-fn a_batch_that_passes_as_a_whole_is_not_looked_at() {
+fn a_batch_that_passes_as_a_whole_is_not_checked_per_mutation() {
     let (picky, registry) = registry();
     let set =
         ConstraintSet::from_properties(&properties(&[("table.constraint.1", "Picky")]), &registry);
@@ -116,7 +116,7 @@ fn a_batch_that_passes_as_a_whole_is_not_looked_at() {
 }
 
 #[test]
-fn an_unknown_class_is_refused_when_set_and_refuses_everything_when_loaded() {
+fn an_unknown_class_cannot_be_set_and_rejects_every_mutation_when_loaded() {
     let (_, registry) = registry();
     let check = |name: &str, value: &str| ConstraintSet::check_property(name, value, &registry);
     check("table.constraint.1", "org.example.Picky").expect("known");
@@ -124,7 +124,7 @@ fn an_unknown_class_is_refused_when_set_and_refuses_everything_when_loaded() {
     let error = check("table.constraint.1", "org.example.Gone").expect_err("unknown");
     assert_eq!(error.kind(), ErrorKind::ClassNotFound);
     assert!(error.to_string().contains("Picky"), "{error}");
-    // A class of somebody else's package that ends alike is another class.
+    // A class of another package with the same short name is a different class.
     assert!(check("table.constraint.1", "org.elsewhere.Picky").is_err());
 
     let stored = properties(&[("table.constraint.1", "org.example.Gone")]);

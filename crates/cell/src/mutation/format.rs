@@ -1,7 +1,8 @@
 //! The bytes of a batch of mutations. Page: `docs/format/mutation-batch.md`.
 //!
-//! A batch is a run of *updates*. The first update of a mutation carries the row, the others say
-//! how far back that first update stands, so that any update can be read alone, by its offset.
+//! A batch is a sequence of *updates*. The first update of a mutation carries the row, the others
+//! the distance back to that first update, so that any update can be read on its own from its
+//! offset.
 //!
 //! ```text
 //! update     := flags:u8 place column [visibility] [timestamp] [value]
@@ -14,30 +15,31 @@
 //! ```
 //!
 //! `back` is the distance in bytes from this update's flags to the flags of the mutation's first
-//! update. An update without a timestamp takes that of the batch, and with LATE set the one after it:
-//! the table sets LATE on a put that follows a delete of its column, which would hide the put at the
-//! same timestamp. LATE goes with neither TIMESTAMP nor DELETE.
+//! update. An update without a timestamp takes that of the batch, and with LATE set the next one.
+//! The table sets LATE on a put that follows a delete of its column, because the delete would hide
+//! a put at the same timestamp. LATE excludes TIMESTAMP and DELETE.
 #![deny(clippy::indexing_slicing)]
 
 /// The first update of a mutation: a row follows.
 pub(crate) const FIRST: u8 = 1;
-/// A delete marker: there is no value.
+/// A delete marker: no value follows.
 pub(crate) const DELETE: u8 = 1 << 1;
 /// A timestamp follows the column.
 pub(crate) const TIMESTAMP: u8 = 1 << 2;
 /// A visibility follows the column.
 pub(crate) const VISIBILITY: u8 = 1 << 3;
-/// The timestamp is the one after the batch's.
+/// The timestamp is the one after that of the batch.
 pub(crate) const LATE: u8 = 1 << 4;
-/// Bits that no version has used yet.
+/// Bits that no version uses yet.
 const UNKNOWN: u8 = !(FIRST | DELETE | TIMESTAMP | VISIBILITY | LATE);
 
-/// What is known of a run of updates without reading them: the union over all of them.
+/// Facts about a sequence of updates that are known without reading them: the union over all of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Facts(u8);
 
 impl Facts {
-    /// Some update deletes at a time that the table sets.
+    /// Some update is a delete whose timestamp the table sets.
     pub(crate) const SERVER_DELETE: Self = Self(1);
     /// Some update has a label.
     pub(crate) const LABEL: Self = Self(1 << 1);
@@ -79,15 +81,15 @@ pub struct UpdateRef<'a> {
     pub qualifier: &'a [u8],
     /// The label; empty for none.
     pub visibility: &'a [u8],
-    /// The timestamp given by the writer, or `None` when the table sets it.
+    /// The timestamp set by the writer, or `None` when the table sets it.
     pub timestamp: Option<i64>,
-    /// Whether the table sets the timestamp after the batch's, not the batch's own.
+    /// Whether the table sets the timestamp after that of the batch instead of the batch's own.
     pub late: bool,
-    /// Whether this update deletes.
+    /// Whether this update is a delete.
     pub deleted: bool,
     /// The value; empty for deletes.
     pub value: &'a [u8],
-    /// Whether this update begins a mutation.
+    /// Whether this is the first update of a mutation.
     pub first: bool,
 }
 
@@ -160,8 +162,8 @@ pub(crate) fn put_run(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads the update at offset `at`; also returns the offset behind it. `None` when the bytes are
-/// no update.
+/// Reads the update at offset `at`; also returns the offset after it. `None` when the bytes are not
+/// a valid update.
 #[inline]
 #[must_use]
 pub fn read_update(bytes: &[u8], at: usize) -> Option<(UpdateRef<'_>, usize)> {
@@ -176,7 +178,7 @@ pub fn read_update(bytes: &[u8], at: usize) -> Option<(UpdateRef<'_>, usize)> {
     } else {
         let (back, rest) = take_varint(rest)?;
         let (&head, row) = bytes.get(at.checked_sub(back as usize)?..)?.split_first()?;
-        // Distance 0 would read this update as its own head.
+        // Distance 0 would make this update its own head.
         if head & FIRST == 0 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Mutations: changes of one row, applied whole or not at all, and batches of them.
+//! Mutations (changes to one row, applied as a whole or not at all), and batches of them.
 //!
 //! A [`MutationBatch`] is encoded once by the writer and never again: the same bytes are the record
 //! of the write-ahead log and the chunk of the memtable.

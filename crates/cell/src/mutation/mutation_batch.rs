@@ -1,4 +1,4 @@
-//! A batch of mutations in its one encoding.
+//! An encoded batch of mutations.
 
 use super::format::{Facts, LATE, UpdateRef, read_update};
 use super::mutation_ref::{MutationIter, MutationRef};
@@ -50,17 +50,19 @@ impl MutationBatch {
         }
     }
 
-    /// Takes over encoded bytes, checking every one.
+    /// Takes over encoded bytes and checks all of them.
     ///
     /// # Errors
-    /// [`Corruption`](crate::ErrorKind::Corruption) when the bytes are no batch;
+    /// [`Corruption`](crate::ErrorKind::Corruption) when the bytes are not a valid batch;
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when a key or a value is too large.
     pub fn from_encoded(bytes: Vec<u8>) -> Result<Self> {
         let (mut at, mut updates, mut mutations) = (0, 0_u32, 0_u32);
         let mut facts = Facts::default();
         while at < bytes.len() {
             let Some((update, next)) = read_update(&bytes, at) else {
-                return Err(Error::corruption("the bytes are no column update").with("offset", at));
+                return Err(
+                    Error::corruption("the bytes are not a valid column update").with("offset", at)
+                );
             };
             let column = update.family.len() + update.qualifier.len() + update.visibility.len();
             check_key_and_value(update.row, update.row.len() + column, update.value.len())?;
@@ -83,7 +85,7 @@ impl MutationBatch {
         self.updates as usize
     }
 
-    /// Whether there is nothing in the batch.
+    /// Whether the batch is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.updates == 0
@@ -101,13 +103,13 @@ impl MutationBatch {
         self.bytes.len()
     }
 
-    /// Bytes of the buffer, in use or not.
+    /// Capacity of the buffer in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Moves the encoded bytes to a buffer of just their size, and gives the old one away.
+    /// Moves the encoded bytes to a buffer of exactly their size, and returns the old one.
     #[must_use]
     pub fn shrink(&mut self) -> Vec<u8> {
         let exact = self.bytes.as_slice().to_vec();
@@ -120,16 +122,16 @@ impl MutationBatch {
         &self.bytes
     }
 
-    /// Gives the encoded bytes away.
+    /// Returns the buffer of encoded bytes.
     #[must_use]
     pub fn into_encoded(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Adds a mutation; one without updates changes nothing and is dropped.
+    /// Adds a mutation; one without updates has no effect and is skipped.
     ///
     /// # Errors
-    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the batch would pass 1 GiB.
+    /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when the batch would exceed 1 GiB.
     pub fn push(&mut self, mutation: &Mutation) -> Result<()> {
         if mutation.is_empty() {
             return Ok(());
@@ -171,40 +173,40 @@ impl MutationBatch {
         Ok(())
     }
 
-    /// Whether some update deletes at a time that the table sets.
+    /// Whether some update is a delete whose timestamp the table sets.
     #[inline]
     #[must_use]
     pub fn has_server_deletes(&self) -> bool {
         self.facts.has(Facts::SERVER_DELETE)
     }
 
-    /// Whether some update has a label that was not checked.
+    /// Whether some update has a label that has not been validated.
     #[inline]
     #[must_use]
     pub fn has_unchecked_labels(&self) -> bool {
         self.facts.has(Facts::LABEL)
     }
 
-    /// Notes that the labels of all updates are valid expressions.
+    /// Records that the labels of all updates are valid expressions.
     pub(crate) fn labels_are_checked(&mut self) {
         self.facts.remove(Facts::LABEL);
     }
 
-    /// Whether `mutation` fits into the batch beside what it holds.
+    /// Whether `mutation` fits into the rest of the batch.
     #[must_use]
     pub fn has_room_for(&self, mutation: &Mutation) -> bool {
         self.bytes.len() + mutation.byte_len() <= MAX_BATCH_BYTES
     }
 
-    /// Whether some update takes the timestamp after the batch's.
+    /// Whether some update has the timestamp after that of the batch.
     #[inline]
     #[must_use]
     pub fn has_late(&self) -> bool {
         self.facts.has(Facts::LATE)
     }
 
-    /// Gives the update at `offset` the timestamp after the batch's. For the table that stamps the
-    /// batch; updates that delete or have a timestamp of their own are left as they are.
+    /// Gives the update at `offset` the timestamp after that of the batch. For the table that
+    /// stamps the batch; deletes and updates with a timestamp of their own do not change.
     pub fn mark_late(&mut self, offset: u32) {
         let settable = read_update(&self.bytes, offset as usize)
             .is_some_and(|(update, _)| !update.deleted && update.timestamp.is_none());
@@ -216,7 +218,7 @@ impl MutationBatch {
         }
     }
 
-    /// Takes back every [`mark_late`](Self::mark_late).
+    /// Reverts every [`mark_late`](Self::mark_late).
     pub fn clear_late(&mut self) {
         if !self.has_late() {
             return;

@@ -7,7 +7,8 @@ use crate::Escaped;
 /// One mutation of a [`MutationBatch`](crate::MutationBatch): changes of one row, at least one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MutationRef<'a> {
-    /// From its first update to the next mutation: the distances inside lead nowhere else.
+    /// From its first update to the next mutation: the `back` distances inside stay within these
+    /// bytes.
     bytes: &'a [u8],
     row: &'a [u8],
     updates: u32,

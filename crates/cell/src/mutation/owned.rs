@@ -6,7 +6,7 @@ use super::format::{
 use crate::key::{MAX_KEY_BYTES, MAX_VALUE_BYTES};
 use crate::{Error, Escaped, Result, UpdateRef};
 
-/// One column update to be written: a put of a value, or a delete where `value` is `None`.
+/// One column update to write: a put of a value, or a delete if `value` is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ColumnUpdate<'a> {
     /// The column family.
@@ -15,13 +15,13 @@ pub struct ColumnUpdate<'a> {
     pub qualifier: &'a [u8],
     /// The label; empty for none.
     pub visibility: &'a [u8],
-    /// A timestamp of the writer's, or `None` to let the table set it.
+    /// A timestamp chosen by the writer, or `None` to let the table set it.
     pub timestamp: Option<i64>,
     /// The value, or `None` to delete.
     pub value: Option<&'a [u8]>,
 }
 
-/// Changes of one row, applied whole or not at all.
+/// Changes to one row, applied as a whole or not at all.
 ///
 /// ```
 /// use ostrakon_cell::Mutation;
@@ -51,7 +51,7 @@ impl Mutation {
         }
     }
 
-    /// Starts over with another row and keeps the memory.
+    /// Clears the updates and sets another row, keeping the memory.
     pub fn reset(&mut self, row: &[u8]) {
         self.row.clear();
         self.row.extend_from_slice(row);
@@ -84,7 +84,7 @@ impl Mutation {
         self.bytes.len()
     }
 
-    /// Puts a value without label at a timestamp that the table sets.
+    /// Puts a value without a label; the table sets the timestamp.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::ErrorKind::InvalidArgument) when key or value are too large.
@@ -102,7 +102,7 @@ impl Mutation {
         })
     }
 
-    /// Deletes a column without label.
+    /// Deletes a column without a label.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -165,13 +165,13 @@ impl std::fmt::Debug for Mutation {
     }
 }
 
-/// How an update names its row.
+/// How an update refers to its row.
 pub(super) enum Head<'a> {
     Row(&'a [u8]),
     Back(usize),
 }
 
-/// Encodes an update; returns what is to be known of it.
+/// Encodes an update; returns its facts.
 #[inline]
 pub(super) fn append(out: &mut Vec<u8>, head: Head<'_>, update: &ColumnUpdate<'_>) -> Facts {
     let mut flags = 0;

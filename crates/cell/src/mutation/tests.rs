@@ -20,7 +20,7 @@ fn updates() -> impl Strategy<Value = Vec<Owned>> {
 
 proptest! {
     #[test]
-    fn what_goes_in_comes_out(rows in proptest::collection::vec((any::<Vec<u8>>(), updates()), 1..6)) {
+    fn batches_round_trip(rows in proptest::collection::vec((any::<Vec<u8>>(), updates()), 1..6)) {
         let mut batch = MutationBatch::new();
         let mut expected = Vec::new();
         for (row, updates) in &rows {
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_read_or_rejected(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         if let Ok(mut batch) = MutationBatch::from_encoded(bytes) {
             prop_assert_eq!(batch.updates().count(), batch.len());
             prop_assert_eq!(batch.has_late(), batch.updates().any(|(_, update)| update.late));
@@ -61,14 +61,11 @@ proptest! {
 }
 
 #[test]
-fn oversized_keys_and_values_are_refused_by_name() {
+fn oversized_keys_and_values_are_rejected_by_name() {
     let mut mutation = Mutation::new(vec![b'r'; crate::MAX_KEY_BYTES]);
     let error = mutation.put("f", "", "").expect_err("one byte too many");
     assert!(error.to_string().contains("1048577 bytes"), "{error}");
-    assert!(
-        mutation.is_empty(),
-        "a refused update leaves nothing behind"
-    );
+    assert!(mutation.is_empty(), "a rejected update adds nothing");
 }
 
 #[test]
@@ -104,7 +101,7 @@ fn mutations_of_a_batch_can_be_taken_one_by_one() {
 }
 
 #[test]
-fn encoded_bytes_obey_the_limits_too() {
+fn the_limits_hold_for_encoded_bytes() {
     use super::owned::{Head, append};
     let row = vec![b'r'; crate::MAX_KEY_BYTES + 1];
     let mut bytes = Vec::new();
@@ -143,7 +140,7 @@ fn a_late_update_takes_the_timestamp_after_the_batch() {
     assert_eq!(stamps(&reread, i64::MAX), [i64::MAX, i64::MAX, 3]);
     reread.clear_late();
     assert_eq!(reread, plain);
-    // A late delete, and a late update with a timestamp of its own, mean nothing.
+    // LATE on a delete, or together with a timestamp, is invalid.
     for flags in [1 | 2 | 16, 1 | 4 | 16, 1 | 32] {
         let mut bytes = plain.encoded().to_vec();
         bytes[0] = flags;
@@ -151,7 +148,7 @@ fn a_late_update_takes_the_timestamp_after_the_batch() {
     }
 }
 
-/// What a batch knows of its updates without reading them is the same however it was built.
+/// The facts of a batch are the same however it was built.
 #[test]
 fn facts_of_a_batch_do_not_depend_on_how_it_was_built() {
     let delete = |timestamp| ColumnUpdate {

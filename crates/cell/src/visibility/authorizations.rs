@@ -1,4 +1,4 @@
-//! What a reader may see: a set of names.
+//! The authorizations of a reader: a set of names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,13 +6,13 @@ use std::fmt;
 use super::base64;
 use super::parse::is_plain;
 
-/// How Accumulo marks a serialised set, as opposed to a plain comma list.
+/// Accumulo's prefix of a serialised set, which tells it from a plain comma-separated list.
 const HEADER: &[u8] = b"!AUTH1:";
 
 /// A set of authorizations: names that a reader holds. Names are byte strings, never empty, and
 /// sorted as unsigned bytes.
 ///
-/// A name that is not UTF-8 can be held, as in Accumulo, but no label can ask for it.
+/// A name that is not UTF-8 can be held, as in Accumulo, but no label can require it.
 ///
 /// ```
 /// use ostrakon_cell::visibility::Authorizations;
@@ -34,13 +34,13 @@ pub struct Authorizations {
 }
 
 impl Authorizations {
-    /// Nothing held: sees only entries without a label.
+    /// The empty set: sees only entries without a label.
     #[must_use]
     pub const fn empty() -> Self {
         Self { names: Vec::new() }
     }
 
-    /// The set of these names, in any order, duplicates allowed, each taken as it is.
+    /// The set of these names, in any order, duplicates allowed, each taken as given.
     ///
     /// # Errors
     ///
@@ -62,8 +62,9 @@ impl Authorizations {
         Ok(Self::from_unsorted(set))
     }
 
-    /// Reads a comma list as a user types it: `analyst,eu`. White space around a name is dropped;
-    /// the empty text is the empty set. A name that holds a comma needs [`Authorizations::new`].
+    /// Reads a comma-separated list as a user types it: `analyst,eu`. White space around a name is
+    /// dropped; the empty text is the empty set. A name that contains a comma needs
+    /// [`Authorizations::new`].
     ///
     /// # Errors
     ///
@@ -88,7 +89,8 @@ impl Authorizations {
         Ok(Self::from_unsorted(names))
     }
 
-    /// Accumulo's serialised form: `!AUTH1:`, then each name in base64, comma between, in order.
+    /// Accumulo's serialised form: `!AUTH1:`, then the names in order, in base64 and separated by
+    /// commas.
     #[must_use]
     pub fn serialise(&self) -> String {
         let mut text = String::from_utf8_lossy(HEADER).into_owned();
@@ -101,12 +103,12 @@ impl Authorizations {
         text
     }
 
-    /// Reads the serialised form. Bytes without the `!AUTH1:` header are read as a comma list, the
-    /// form of old Accumulo versions.
+    /// Reads the serialised form. Bytes without the `!AUTH1:` header are read as a comma-separated
+    /// list, the form of old Accumulo versions.
     ///
     /// # Errors
     ///
-    /// An empty name or bad base64, with the byte position.
+    /// An empty name or invalid base64, with the byte position.
     pub fn deserialise(bytes: &[u8]) -> Result<Self, AuthorizationsError> {
         let Some(list) = bytes.strip_prefix(HEADER) else {
             return match std::str::from_utf8(bytes) {
@@ -139,7 +141,7 @@ impl Authorizations {
         Ok(Self::from_unsorted(names))
     }
 
-    /// Is this name held?
+    /// Whether the name is held.
     #[must_use]
     pub fn contains(&self, name: &[u8]) -> bool {
         self.names
@@ -147,7 +149,8 @@ impl Authorizations {
             .is_ok()
     }
 
-    /// Is the name held that a label writes as `raw`, the text between quotes with escapes kept?
+    /// Whether the name is held that a label writes as `raw`, the text between quotes with its
+    /// escapes.
     pub(super) fn contains_escaped(&self, raw: &[u8]) -> bool {
         if !raw.contains(&b'\\') {
             return self.contains(raw);
@@ -162,26 +165,26 @@ impl Authorizations {
         self.names.iter().map(AsRef::as_ref)
     }
 
-    /// How many names are held.
+    /// Number of names held.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Is nothing held?
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Does `other` hold every name held here? A scan's authorizations must be a subset of its
-    /// user's.
+    /// Whether `other` holds every name of this set. A scan's authorizations must be a subset of
+    /// its user's.
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {
         self.names.iter().all(|name| other.contains(name))
     }
 
-    /// The names held here and not by `other`: what to name when a scan asks for too much.
+    /// The names held here and not by `other`, for an error message about excess authorizations.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         Self {
@@ -207,7 +210,7 @@ impl Authorizations {
     }
 }
 
-/// Drops the backslashes of a quoted term.
+/// Removes the backslashes of a quoted term.
 pub(super) fn unescaped(raw: &[u8]) -> impl Iterator<Item = u8> {
     let mut bytes = raw.iter().copied();
     std::iter::from_fn(move || match bytes.next()? {
@@ -230,7 +233,7 @@ pub(super) fn escaped(name: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(name.iter().flat_map(escape).collect())
 }
 
-/// The names in order, comma between; a name that a label would have to quote is quoted.
+/// The names in order, separated by commas; a name that a label would have to quote is quoted.
 impl fmt::Display for Authorizations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.names.iter().enumerate() {
@@ -249,14 +252,14 @@ impl fmt::Display for Authorizations {
     }
 }
 
-/// The names and nothing else.
+/// Shows the names only.
 impl fmt::Debug for Authorizations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Authorizations({self})")
     }
 }
 
-/// A list of authorizations that cannot be read: what is wrong and where. It holds no names.
+/// A list of authorizations that cannot be parsed: what is wrong and where. It holds no names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthorizationsError {
     kind: AuthorizationsErrorKind,
@@ -282,7 +285,7 @@ impl AuthorizationsError {
         self.kind
     }
 
-    /// Where: the byte in a text, the index in a list of names, counted from 0.
+    /// The position: the byte in a text, the index in a list of names, counted from 0.
     #[must_use]
     pub const fn position(&self) -> usize {
         self.position

@@ -1,5 +1,5 @@
-//! Base64 of RFC 4648 §4, with padding: what Accumulo writes authorizations in. Strict both ways:
-//! a text decodes only if it is the one encoding of its bytes.
+//! Base64 of RFC 4648 §4, with padding: Accumulo's encoding of authorizations. Strict in both
+//! directions: a text decodes only if it is the canonical encoding of its bytes.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -11,7 +11,7 @@ pub(super) fn encode(bytes: &[u8], out: &mut String) {
             .fold(0_u32, |group, byte| group << 8 | u32::from(*byte));
         let group = group << (8 * (3 - chunk.len()));
         for place in 0..4 {
-            // n bytes fill n + 1 digits; padding takes the rest.
+            // n bytes make n + 1 digits; padding fills the rest.
             if place <= chunk.len() {
                 let digit = group >> (18 - 6 * place) & 63;
                 out.push(char::from(ALPHABET[digit as usize]));
@@ -22,7 +22,7 @@ pub(super) fn encode(bytes: &[u8], out: &mut String) {
     }
 }
 
-/// The bytes that `text` encodes. The error is the position of the first byte that is wrong.
+/// The bytes encoded in `text`. The error is the position of the first invalid byte.
 pub(super) fn decode(text: &[u8]) -> Result<Vec<u8>, usize> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let groups = text.chunks(4);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_not_canonical() {
+    fn rejects_non_canonical_text() {
         let cases: [(&str, usize); 8] = [
             ("Zg", 2),
             ("Zg=", 3),
@@ -112,12 +112,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(bytes: Vec<u8>) {
+        fn round_trip(bytes: Vec<u8>) {
             prop_assert_eq!(decode(encoded(&bytes).as_bytes()), Ok(bytes));
         }
 
         #[test]
-        fn what_decodes_is_what_would_be_encoded(text in "[A-Za-h/+=]{0,12}") {
+        fn only_canonical_text_decodes(text in "[A-Za-h/+=]{0,12}") {
             if let Ok(bytes) = decode(text.as_bytes()) {
                 prop_assert_eq!(encoded(&bytes), text);
             }

@@ -1,10 +1,10 @@
-//! What was decided about which label, in bounded memory.
+//! The verdicts on labels that were evaluated before, in bounded memory.
 //!
-//! Two generations. New labels go to the young one; when it is full it becomes the old one and the
-//! former old one is emptied and reused. A label found in the old generation is copied to the
-//! young one, so labels in use survive any number of labels seen once, and the whole never holds
-//! more than two generations. Labels lie end to end in one buffer: no allocation per label, and
-//! none at all once both buffers have grown.
+//! Two generations. New labels go to the young one; when it is full it becomes the old one, and the
+//! former old one is emptied and reused. A label found in the old generation is copied to the young
+//! one. So labels in use survive any number of labels seen once, and memory is bounded by two
+//! generations. Labels lie end to end in one buffer: no allocation per label, and no allocation at
+//! all once both buffers have grown.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -12,21 +12,21 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::evaluator::Verdict;
 
-/// The longest label that is remembered, in bytes. Longer ones are read each time: rare, and the
-/// work is in proportion to bytes that had to be read from the table anyway.
+/// The longest label that is cached, in bytes. Longer ones are evaluated each time: they are rare,
+/// and the cost is proportional to bytes that had to be read from the table anyway.
 pub const MAX_CACHED_LABEL_LENGTH: usize = 4096;
 
-/// How many slots the first look-up has; a power of two.
+/// Slots of the first look-up; a power of two.
 const RECENT: usize = 64;
 
-/// Average bytes a label that a generation has room for; labels are usually shorter.
+/// Average bytes per label for which a generation has space; labels are usually shorter.
 const BYTES_PER_LABEL: usize = 64;
 
 pub(super) struct VerdictCache {
     young: Generation,
     old: Generation,
-    /// Labels asked for lately, in the young generation, each in the slot that its length and ends
-    /// choose: a table has few labels, and this answers for most of them without a full hash.
+    /// Recently requested labels of the young generation, each in the slot that its length and ends
+    /// select. A table has few labels, so that this finds most of them without a full hash.
     recent: [Option<Place>; RECENT],
     hasher: DefaultHashBuilder,
     max_labels: usize,
@@ -40,7 +40,7 @@ struct Generation {
     labels: Vec<u8>,
 }
 
-/// Where a label lies in `labels`, and what was decided.
+/// The location of a label in `labels`, and its verdict.
 #[derive(Clone, Copy)]
 struct Place {
     start: u32,
@@ -49,8 +49,8 @@ struct Place {
 }
 
 impl VerdictCache {
-    /// Remembers at least the last `max_labels` labels if they are of ordinary length, at most
-    /// twice as many; 0 remembers none. Allocates nothing yet.
+    /// Caches at least the last `max_labels` labels if they are of ordinary length, at most twice
+    /// as many; 0 disables the cache. Allocates nothing yet.
     pub(super) fn new(max_labels: usize) -> Self {
         // Offsets are 32 bits wide.
         let max_labels =
@@ -69,8 +69,7 @@ impl VerdictCache {
         self.max_labels
     }
 
-    /// The verdict on `label`: the one remembered, or else what `decide` says, which is then
-    /// remembered.
+    /// The verdict on `label`: the cached one, or the result of `decide`, which is then cached.
     pub(super) fn get_or_decide(
         &mut self,
         label: &[u8],
@@ -123,7 +122,7 @@ impl VerdictCache {
         let Generation { places, labels } = &mut self.young;
         let length = labels.len() + label.len();
         if length > labels.capacity() {
-            // Doubling, but never beyond the bound.
+            // Doubles, up to the bound.
             let capacity = (2 * labels.capacity()).min(self.max_bytes).max(length);
             labels.reserve_exact(capacity - labels.len());
         }
@@ -146,8 +145,7 @@ impl Generation {
     }
 }
 
-/// Where in `recent` a label belongs. Cheap and open to collisions: those only cost the full
-/// look-up.
+/// The slot of a label in `recent`. Cheap and with collisions, which only cost the full look-up.
 fn slot(label: &[u8]) -> usize {
     let mixed = match (label.first_chunk::<8>(), label.last_chunk::<8>()) {
         (Some(first), Some(last)) => {
@@ -157,14 +155,14 @@ fn slot(label: &[u8]) -> usize {
             .iter()
             .fold(0, |mixed, byte| mixed << 8 | u64::from(*byte)),
     };
-    // A multiplication carries every bit into the top ones (Knuth's multiplicative hashing).
+    // The multiplication carries every bit into the top ones (Knuth's multiplicative hashing).
     let mixed = mixed
         .wrapping_add(label.len() as u64)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - RECENT.ilog2())) as usize
 }
 
-/// The bytes alone: a label is a whole key, so nothing needs to mark where it ends.
+/// Hashes the bytes alone: a label is a whole key, so it needs no terminator.
 fn hash(hasher: &DefaultHashBuilder, label: &[u8]) -> u64 {
     let mut hasher = hasher.build_hasher();
     hasher.write(label);
@@ -185,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// Asks for `label` and tells whether the cache had to ask back.
+    /// Looks `label` up and returns whether the cache called `decide`.
     fn decided(cache: &mut VerdictCache, label: &[u8], verdict: Verdict) -> bool {
         let mut asked = false;
         let answer = cache.get_or_decide(label, || {
@@ -209,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_in_use_survives_labels_seen_once() {
+    fn a_label_in_use_is_not_evicted_by_labels_seen_once() {
         let mut cache = VerdictCache::new(8);
         decided(&mut cache, b"hot", Verdict::Visible);
         for number in 0..1000 {
@@ -247,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn long_labels_do_not_push_out_the_bound() {
+    fn long_labels_are_not_cached() {
         let mut cache = VerdictCache::new(16);
         for number in 0_u32..100 {
             let mut label = vec![b'x'; MAX_CACHED_LABEL_LENGTH];
@@ -270,10 +268,10 @@ mod tests {
         }
     }
 
-    /// A place of a former generation may, in the buffer filled anew, lie across two labels that
-    /// together spell a third one. Its verdict must not be taken for that of the third.
+    /// A location of a former generation may, in the refilled buffer, span two labels that together
+    /// spell a third one. Its verdict must not be returned for the third one.
     #[test]
-    fn a_place_is_forgotten_with_its_generation() {
+    fn locations_are_dropped_with_their_generation() {
         let (visible, hidden) = (b"aaaaaaaa1bbbbbbbb", b"aaaaaaaa2bbbbbbbb");
         assert_eq!(slot(visible), slot(hidden), "the case needs a collision");
         let mut cache = VerdictCache::new(2);
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_remembered_if_so_wished() {
+    fn size_zero_disables_the_cache() {
         let mut cache = VerdictCache::new(0);
         assert!(decided(&mut cache, b"a", Verdict::Visible));
         assert!(decided(&mut cache, b"a", Verdict::Visible));
@@ -294,10 +292,10 @@ mod tests {
     }
 
     proptest! {
-        /// The verdict is a function of the label, whatever was asked before and however small
-        /// the cache is.
+        /// The verdict is a function of the label alone, whatever was requested before and however
+        /// small the cache is.
         #[test]
-        fn answers_are_those_of_the_decider(
+        fn cached_verdicts_equal_computed_ones(
             max_labels in 0_usize..6,
             labels in prop::collection::vec("[ab]{0,3}", 0..200),
         ) {

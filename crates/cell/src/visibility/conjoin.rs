@@ -1,6 +1,6 @@
-//! Labels together.
+//! The conjunction of two labels.
 
-/// The label of what was made of entries with two labels: who may read it holds what both ask for.
+/// The label of an entry derived from entries with two labels: a reader must satisfy both.
 ///
 /// ```
 /// use ostrakon_cell::visibility::conjoin;
@@ -20,7 +20,7 @@ pub fn conjoin(first: &[u8], second: &[u8]) -> Vec<u8> {
         if at > 0 {
             both.push(b'&');
         }
-        // Between names of `&` alone no parentheses are needed; more than that costs nothing.
+        // Names joined by `&` alone need no parentheses; adding them in other cases is harmless.
         if label.contains(&b'|') {
             both.push(b'(');
             both.extend_from_slice(label);

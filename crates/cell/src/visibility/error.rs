@@ -1,37 +1,37 @@
-//! What can be wrong with a visibility expression, and where.
+//! Errors of visibility expressions, and their positions.
 
 use std::fmt;
 
 use super::parse::{MAX_DEPTH, MAX_EXPRESSION_LENGTH};
 
-/// A visibility expression that breaks the grammar: what is wrong and at which byte.
+/// A malformed visibility expression: what is wrong and at which byte.
 ///
-/// It never holds the expression itself, so it may be logged; the most it shows is one byte.
+/// It never holds the expression itself, so it may be logged; it shows one byte at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VisibilityError {
     kind: VisibilityErrorKind,
     position: usize,
 }
 
-/// What is wrong. The [`VisibilityError::position`] each kind reports is given with it.
+/// The kind of error. Each kind says what [`VisibilityError::position`] points at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VisibilityErrorKind {
-    /// A byte that no unquoted term may hold; the position is that byte's.
+    /// A byte that is not allowed in an unquoted term; the position is that byte's.
     BadCharacter {
         /// The byte found.
         byte: u8,
     },
-    /// An operator where a term must stand, or `""`; the position is the operator's or the first
+    /// An operator in place of a term, or `""`; the position is the operator's or the first
     /// quote's.
     EmptyTerm,
     /// `()`; the position is that of the opening parenthesis.
     EmptyParentheses,
     /// Nothing follows an operator; the position is the operator's.
     TrailingOperator,
-    /// Two operands stand side by side; the position is the start of the second.
+    /// Two operands without an operator between them; the position is the start of the second.
     MissingOperator,
-    /// `&` and `|` on one level; the position is that of the operator which differs from those
+    /// `&` and `|` on one level; the position is that of the first operator that differs from those
     /// before it.
     MixedOperators,
     /// A parenthesis that is never closed; the position is the innermost open one's.
@@ -45,8 +45,7 @@ pub enum VisibilityErrorKind {
     BadEscape,
     /// Bytes inside quotes that are not UTF-8; the position is the first bad byte's.
     InvalidUtf8,
-    /// More than [`MAX_DEPTH`] parentheses inside each other; the position is that of the first
-    /// one too many.
+    /// More than [`MAX_DEPTH`] nested parentheses; the position is that of the first one too many.
     TooDeep,
     /// More than [`MAX_EXPRESSION_LENGTH`] bytes; the position is that limit.
     TooLong,
@@ -64,7 +63,7 @@ impl VisibilityError {
         self.kind
     }
 
-    /// Where, in bytes from the start of the expression, counted from 0.
+    /// The position, in bytes from the start of the expression, counted from 0.
     #[must_use]
     pub const fn position(&self) -> usize {
         self.position

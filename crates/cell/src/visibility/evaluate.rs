@@ -1,14 +1,15 @@
-//! One label against one set, straight from the bytes: no tree, no allocation.
+//! Evaluates one label against one set of authorizations, directly on the bytes: no tree, no
+//! allocation.
 
 use super::authorizations::Authorizations;
 use super::error::VisibilityError;
 use super::parse::{Fold, Operator, walk};
 
-/// Does a reader who holds `authorizations` see an entry with the label `expression`?
+/// Whether a reader with `authorizations` may see an entry with the label `expression`.
 ///
-/// The whole label is read, also when the answer is known early: a label with an error anywhere is
-/// an error for everybody. For many labels against one set use
-/// [`VisibilityEvaluator`](super::VisibilityEvaluator), which is faster and remembers.
+/// The whole label is parsed, even when the result is known early: a label with an error anywhere
+/// is an error for every reader. To check many labels against one set use
+/// [`VisibilityEvaluator`](super::VisibilityEvaluator), which is faster and caches verdicts.
 ///
 /// ```
 /// use ostrakon_cell::visibility::{Authorizations, VisibilityErrorKind, evaluate};
@@ -24,7 +25,7 @@ use super::parse::{Fold, Operator, walk};
 ///
 /// # Errors
 ///
-/// A label that breaks the grammar. Nobody may see its entry.
+/// A malformed label, whose entry no reader may see.
 pub fn evaluate(
     expression: &[u8],
     authorizations: &Authorizations,
@@ -32,11 +33,11 @@ pub fn evaluate(
     evaluate_with(expression, |raw| authorizations.contains_escaped(raw))
 }
 
-/// Is this a sound label? For the write path: allocates nothing.
+/// Checks that a label is well-formed. For the write path: allocates nothing.
 ///
 /// # Errors
 ///
-/// What breaks the grammar, and where.
+/// What is malformed, and where.
 pub fn validate(expression: &[u8]) -> Result<(), VisibilityError> {
     struct Nothing;
     impl Fold for Nothing {
@@ -47,7 +48,7 @@ pub fn validate(expression: &[u8]) -> Result<(), VisibilityError> {
     walk(expression, &mut Nothing).map(|_| ())
 }
 
-/// `holds` gets each term as [`Fold::term`] does.
+/// `holds` is called with each term, as passed to [`Fold::term`].
 pub(super) fn evaluate_with(
     expression: &[u8],
     holds: impl FnMut(&[u8]) -> bool,

@@ -1,4 +1,4 @@
-//! Many labels against one set: what filters a scan.
+//! Evaluates many labels against one set of authorizations, to filter a scan.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,33 +12,33 @@ use super::error::VisibilityError;
 use super::evaluate::evaluate_with;
 use super::expression::VisibilityExpression;
 
-/// How many distinct labels an evaluator remembers unless told otherwise. At ordinary label lengths
-/// that is at most 0.8 MB, and only for scans that meet that many.
+/// Default for the number of distinct labels an evaluator caches. At ordinary label lengths they
+/// take at most 0.8 MB, and only in scans that read that many.
 pub const DEFAULT_CACHED_LABELS: usize = 4096;
 
-/// May this reader see the entry?
+/// Whether a reader may see an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// Yes.
+    /// The reader may see it.
     Visible,
-    /// No: the label asks for names that are not held.
+    /// Hidden: the reader lacks authorizations.
     Hidden,
-    /// No: the label breaks the grammar, so nobody sees the entry.
+    /// Hidden: the label is malformed, so no reader may see the entry.
     Unparsable,
 }
 
 impl Verdict {
-    /// May the entry be shown?
+    /// Whether the entry may be shown.
     #[must_use]
     pub const fn is_visible(self) -> bool {
         matches!(self, Self::Visible)
     }
 }
 
-/// Decides labels against one set of authorizations and remembers the verdicts.
+/// Evaluates labels against one set of authorizations and caches the verdicts.
 ///
-/// Make one for each scan and thread. Memory stays bounded however many distinct labels are met.
-/// A clone shares the set and starts with nothing remembered and nothing counted.
+/// Create one per scan and thread. Memory is bounded however many distinct labels there are. A
+/// clone shares the set and starts with an empty cache and zero counts.
 ///
 /// ```
 /// use ostrakon_cell::visibility::{Authorizations, VisibilityEvaluator, VisibilityExpression};
@@ -53,7 +53,8 @@ impl Verdict {
 /// # Ok::<(), ostrakon_cell::visibility::AuthorizationsError>(())
 /// ```
 pub struct VisibilityEvaluator {
-    /// The names held, with `"` and `\` escaped: a quoted term is then looked up as it stands.
+    /// The names held, with `"` and `\` escaped, so that a quoted term can be looked up without
+    /// unescaping.
     held: Arc<HashSet<Box<[u8]>>>,
     /// The verdict on entries without a label.
     unlabelled: Verdict,
@@ -63,8 +64,8 @@ pub struct VisibilityEvaluator {
 }
 
 impl VisibilityEvaluator {
-    /// For a reader who holds `authorizations`; entries without a label are visible;
-    /// [`DEFAULT_CACHED_LABELS`] are remembered.
+    /// For a reader with `authorizations`; entries without a label are visible;
+    /// [`DEFAULT_CACHED_LABELS`] verdicts are cached.
     #[must_use]
     pub fn new(authorizations: &Authorizations) -> Self {
         let held = authorizations
@@ -90,15 +91,15 @@ impl VisibilityEvaluator {
         self
     }
 
-    /// Remembers about `labels` distinct labels, at most twice as many; 0 remembers none but the
-    /// decision stays the same. Each costs about 100 bytes at ordinary length.
+    /// Caches the verdicts of about `labels` distinct labels, at most twice as many; 0 disables the
+    /// cache and does not change the verdicts. Each costs about 100 bytes at ordinary length.
     #[must_use]
     pub fn with_cached_labels(mut self, labels: usize) -> Self {
         self.cache = VerdictCache::new(labels);
         self
     }
 
-    /// Decides one label, given as the bytes of the key's column visibility.
+    /// Evaluates one label, given as the bytes of the key's column visibility.
     #[inline]
     pub fn evaluate(&mut self, label: &[u8]) -> Verdict {
         if label.is_empty() {
@@ -117,14 +118,14 @@ impl VisibilityEvaluator {
         verdict
     }
 
-    /// How many calls of [`evaluate`](Self::evaluate) met a label that breaks the grammar: entries
-    /// that nobody can see. Worth a warning when it is not 0.
+    /// Number of calls of [`evaluate`](Self::evaluate) with a malformed label: entries that no
+    /// reader may see. A number above 0 deserves a warning.
     #[must_use]
     pub const fn unparsable(&self) -> u64 {
         self.unparsable
     }
 
-    /// What was wrong with the first such label. It does not hold the label, so it may be logged.
+    /// The error of the first malformed label. It does not hold the label, so it may be logged.
     #[must_use]
     pub const fn first_error(&self) -> Option<VisibilityError> {
         self.first_error
@@ -152,7 +153,7 @@ impl Clone for VisibilityEvaluator {
     }
 }
 
-/// Counts only: labels and names stay out of logs.
+/// Shows counts only: labels and names stay out of logs.
 impl fmt::Debug for VisibilityEvaluator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VisibilityEvaluator")

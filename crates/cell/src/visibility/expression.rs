@@ -1,4 +1,4 @@
-//! A visibility expression that has been checked.
+//! A validated visibility expression.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use super::evaluate::{evaluate, validate};
 use super::normalise;
 use super::parse::{Fold, Operator, is_plain, walk};
 
-/// A sound visibility expression, kept as it was written. Equality and order are those of the
-/// text; compare [`normalised`](Self::normalised) forms to treat `A|B` and `B|A` alike.
+/// A valid visibility expression, kept as it was written. Equality and order are those of the text;
+/// compare [`normalised`](Self::normalised) forms to treat `A|B` and `B|A` as equal.
 ///
 /// ```
 /// use ostrakon_cell::visibility::{Authorizations, VisibilityExpression};
@@ -35,17 +35,17 @@ pub struct VisibilityExpression {
 }
 
 impl VisibilityExpression {
-    /// The expression without terms, which lets everybody see.
+    /// The expression without terms, which makes an entry visible to every reader.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Checks an expression and keeps it.
+    /// Validates and stores an expression.
     ///
     /// # Errors
     ///
-    /// What breaks the grammar, and where.
+    /// What is malformed, and where.
     pub fn parse(expression: impl AsRef<[u8]>) -> Result<Self, VisibilityError> {
         let expression = expression.as_ref();
         validate(expression)?;
@@ -64,25 +64,25 @@ impl VisibilityExpression {
         &self.text
     }
 
-    /// The expression as written: what a key holds.
+    /// The bytes of the expression as written, as a key stores them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
-    /// Is this the expression that lets everybody see?
+    /// Whether this is the empty expression, which every reader satisfies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Does a reader who holds `authorizations` see an entry with this label?
+    /// Whether a reader with `authorizations` sees an entry with this label.
     #[must_use]
     pub fn evaluate(&self, authorizations: &Authorizations) -> bool {
         evaluate(self.as_bytes(), authorizations) == Ok(true)
     }
 
-    /// The names the expression asks for, without quotes and escapes, sorted, each once.
+    /// The names in the expression, without quotes and escapes, sorted, without duplicates.
     #[must_use]
     pub fn terms(&self) -> Vec<String> {
         struct Terms(Vec<String>);
@@ -102,12 +102,13 @@ impl VisibilityExpression {
         terms.0
     }
 
-    /// The same meaning in one agreed spelling, as Accumulo's `ColumnVisibility.flatten`: a group
+    /// An equivalent expression in normal form, as Accumulo's `ColumnVisibility.flatten`: a group
     /// inside a group of the same operator is merged into it, operands are sorted (terms first,
-    /// then `|` groups, then `&` groups, by number of operands and then one by one) and duplicates
-    /// dropped, and only needed parentheses and quotes remain. Normalising twice changes nothing.
+    /// then `|` groups, then `&` groups, by number of operands and then one by one), duplicates are
+    /// dropped, and only the necessary parentheses and quotes remain. Normalising twice changes
+    /// nothing.
     ///
-    /// Logic goes no further: `A|(A&B)` stays as it is.
+    /// There is no further logical simplification: `A|(A&B)` stays as it is.
     #[must_use]
     pub fn normalised(&self) -> Self {
         let text = normalise::normalised(self.as_bytes());
@@ -121,7 +122,7 @@ impl VisibilityExpression {
     }
 }
 
-/// How a name is written as a term: as it is if it may stand so, else quoted and escaped.
+/// A name written as a term: unchanged if possible, else quoted and escaped.
 ///
 /// ```
 /// use ostrakon_cell::visibility::quote_term;

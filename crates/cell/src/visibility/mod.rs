@@ -1,8 +1,9 @@
 //! Who may see an entry: labels, authorizations, and the check between them.
 //!
 //! Every entry carries a *column visibility*, a small expression over names. A reader holds
-//! *authorizations*, a set of names. The entry is seen when the expression is true over that set.
-//! Grammar and meaning are those of Apache Accumulo 2.1 (`ColumnVisibility`, `Authorizations`):
+//! *authorizations*, a set of names. The reader sees the entry if the expression is true over that
+//! set. Grammar and meaning are those of Apache Accumulo 2.1 (`ColumnVisibility`,
+//! `Authorizations`):
 //!
 //! ```text
 //! expression = "" | group
@@ -12,10 +13,10 @@
 //!            | '"' one or more UTF-8 characters, where '"' is written \" and '\' is written \\ '"'
 //! ```
 //!
-//! The empty expression lets everybody see. `&` and `|` do not mix on one level: write
-//! `A&(B|C)`, not `A&B|C`. There is no negation and no white space outside quotes.
+//! The empty expression makes an entry visible to every reader. `&` and `|` do not mix on one
+//! level: write `A&(B|C)`, not `A&B|C`. There is no negation and no white space outside quotes.
 //!
-//! Differences from Accumulo 2.1, all on the safe side or in rare corners:
+//! Differences from Accumulo 2.1, all on the safe side or in rare cases:
 //!
 //! * a quoted term that is not UTF-8 is an error here (Accumulo takes any bytes);
 //! * nesting is limited to [`MAX_DEPTH`], length to [`MAX_EXPRESSION_LENGTH`] bytes (Accumulo has
@@ -23,14 +24,14 @@
 //! * [`VisibilityExpression::normalised`] also drops needless quotes and the needless parentheses
 //!   around a group that lost its duplicates, so that normalising twice changes nothing.
 //!
-//! # Which door to take
+//! # Which function to use
 //!
 //! | to | use |
 //! |---|---|
-//! | check what a user typed, print or normalise it | [`VisibilityExpression`] |
-//! | check a label on the write path, no tree wanted | [`validate`] |
+//! | check, print or normalise what a user typed | [`VisibilityExpression`] |
+//! | check a label on the write path, without building a tree | [`validate`] |
 //! | check one label | [`evaluate`](fn@evaluate) |
-//! | filter a scan | [`VisibilityEvaluator`], one for each scan and thread |
+//! | filter a scan | [`VisibilityEvaluator`], one per scan and thread |
 //!
 //! ```
 //! use ostrakon_cell::visibility::{Authorizations, Verdict, VisibilityEvaluator};
@@ -43,8 +44,8 @@
 //! # Ok::<(), ostrakon_cell::visibility::AuthorizationsError>(())
 //! ```
 //!
-//! Every function here takes any bytes and answers with a value or an error; none panics. They are
-//! the entry points for fuzzing.
+//! Every function here accepts any bytes and returns a value or an error; none panics. They are the
+//! entry points for fuzzing.
 
 mod authorizations;
 mod base64;

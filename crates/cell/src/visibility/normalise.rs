@@ -1,8 +1,8 @@
-//! One spelling for expressions that differ only in order, repetition, nesting and quotes.
+//! A normal form for expressions that differ only in order, repetition, nesting and quotes.
 //!
-//! The order of operands is Accumulo's (`ColumnVisibility.NodeComparator`): terms, then `|`
-//! groups, then `&` groups; terms by their written bytes; groups by number of operands, then
-//! operand by operand. [`Node`]'s derived order is that order, so its variants must stay in place.
+//! The order of operands is Accumulo's (`ColumnVisibility.NodeComparator`): terms, then `|` groups,
+//! then `&` groups; terms by their written bytes; groups by number of operands, then operand by
+//! operand. The derived order of [`Node`] is this order, so its variants must not be reordered.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use super::parse::{Fold, Operator, is_plain, walk};
 /// Recursion over nodes is at most [`MAX_DEPTH`](super::MAX_DEPTH) deep.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Node {
-    /// As it will be written, quotes included if they are needed.
+    /// As it will be written, with quotes only if needed.
     Term(Box<str>),
     Or(Operands),
     And(Operands),
@@ -36,7 +36,7 @@ impl PartialOrd for Operands {
     }
 }
 
-/// The normalised text of a sound expression.
+/// The normalised text of a valid expression.
 pub(super) fn normalised(expression: &[u8]) -> String {
     let mut builder = Builder {
         operands: Vec::new(),
@@ -50,7 +50,7 @@ pub(super) fn normalised(expression: &[u8]) -> String {
     text
 }
 
-/// Builds the tree; the values of the walk lie on its own stack.
+/// Builds the tree; the values of the walk are on its own stack.
 struct Builder {
     operands: Vec<Node>,
 }
@@ -73,7 +73,7 @@ impl Fold for Builder {
             debug_assert!(false, "a walk joins two values it has made");
             return;
         };
-        // The left side is most often the level under construction: append to it.
+        // The left side is usually the level under construction: append to it.
         let mut joined = left.into_operands_of(operator);
         match right {
             Node::And(more) if operator == Operator::And => joined.extend(more.0),
@@ -100,8 +100,8 @@ impl Node {
         }
     }
 
-    /// Sorts from the leaves up. A group left with one operand becomes that operand, which may
-    /// then belong to the group around it.
+    /// Sorts from the leaves up. A group with one operand left becomes that operand, which may then
+    /// belong to the group around it.
     fn sorted(self) -> Self {
         let (operator, operands) = match self {
             Self::Term(_) => return self,

@@ -1,27 +1,27 @@
-//! The one reader of the grammar. Parser, validator and evaluators are folds over it, so they
-//! cannot disagree about what is an error.
+//! The only parser of the grammar. Parser, validator and evaluators are folds over it, so they
+//! agree on what is an error.
 //!
-//! One pass from left to right, no allocation, no recursion: a hostile expression costs time in
-//! proportion to its length and a fixed piece of stack.
+//! One pass from left to right, without allocation or recursion: a hostile expression costs time
+//! proportional to its length and a fixed amount of stack.
 
 use super::error::{VisibilityError, VisibilityErrorKind};
 
-/// How many parentheses may stand inside each other. A person writes 3; the limit keeps recursion
-/// over the parsed tree small.
+/// The maximum nesting of parentheses. People write about 3 levels; the limit bounds recursion over
+/// the parsed tree.
 pub const MAX_DEPTH: usize = 128;
 
-/// The longest expression that is read, in bytes: 1 MiB, Accumulo's default limit for a whole key.
+/// The longest accepted expression, in bytes: 1 MiB, Accumulo's default limit for a whole key.
 pub const MAX_EXPRESSION_LENGTH: usize = 1 << 20;
 
-/// What joins the operands of one level.
+/// The operator that joins the operands of one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     And,
     Or,
 }
 
-/// What a walk computes. Calls come in post-order: when `join` is called, its two operands are the
-/// last two values not yet joined.
+/// The computation of a walk. Calls come in post-order: when `join` is called, its two operands are
+/// the last two values not yet joined.
 pub(super) trait Fold {
     type Value: Copy + Default;
 
@@ -29,18 +29,19 @@ pub(super) trait Fold {
     /// always UTF-8. The two notations of one term (`a` and `"a"`) give the same bytes.
     fn term(&mut self, raw: &[u8]) -> Self::Value;
 
-    /// Joins what stands left of an operator (all of it, on this level) with the next operand.
+    /// Joins the value left of an operator (everything before it on this level) with the next
+    /// operand.
     fn join(&mut self, operator: Operator, left: Self::Value, right: Self::Value) -> Self::Value;
 }
 
-/// One level of parentheses: its operator, once seen, and the value so far.
+/// One level of parentheses: its operator, once read, and the value so far.
 #[derive(Clone, Copy, Default)]
 struct Level<V> {
     operator: Option<Operator>,
     value: V,
 }
 
-/// Reads the whole expression. `None` for the empty one, which is visible to all.
+/// Parses the whole expression. `None` for the empty one, which is visible to all.
 pub(super) fn walk<F: Fold>(
     expression: &[u8],
     fold: &mut F,
@@ -98,7 +99,7 @@ pub(super) fn walk<F: Fold>(
                 Some(b')') if depth > 0 => {
                     depth -= 1;
                     at += 1;
-                    // The group just closed is an operand of the level around it.
+                    // The closed group is an operand of the level around it.
                     level = outer.get(depth).copied().unwrap_or_default();
                     continue;
                 }
@@ -122,7 +123,7 @@ pub(super) fn walk<F: Fold>(
     }
 }
 
-/// Is this a byte of an unquoted term?
+/// Whether this byte is allowed in an unquoted term.
 pub(super) const fn is_plain(byte: u8) -> bool {
     PLAIN[byte as usize]
 }
@@ -138,7 +139,7 @@ const PLAIN: [bool; 256] = {
     table
 };
 
-/// The plain term that starts at `start`; empty if none does.
+/// The plain term that starts at `start`; empty if there is none.
 fn plain(expression: &[u8], start: usize) -> &[u8] {
     let rest = expression.get(start..).unwrap_or_default();
     let length = rest
@@ -148,7 +149,7 @@ fn plain(expression: &[u8], start: usize) -> &[u8] {
     rest.get(..length).unwrap_or_default()
 }
 
-/// What stands between the quote at `open` and the one that closes it.
+/// The bytes between the quote at `open` and the one that closes it.
 fn quoted(expression: &[u8], open: usize) -> Result<&[u8], VisibilityError> {
     let error = |kind, position| Err(VisibilityError::new(kind, position));
     let inside = expression.get(open + 1..).unwrap_or_default();
@@ -179,7 +180,7 @@ fn quoted(expression: &[u8], open: usize) -> Result<&[u8], VisibilityError> {
     }
 }
 
-/// Why no operand starts at `at`.
+/// The reason why no operand starts at `at`.
 #[cold]
 fn no_operand(expression: &[u8], at: usize) -> VisibilityError {
     use VisibilityErrorKind as Kind;
@@ -197,7 +198,7 @@ fn no_operand(expression: &[u8], at: usize) -> VisibilityError {
     VisibilityError::new(kind, position)
 }
 
-/// Why the operand that ended before `at` cannot be followed by what stands there.
+/// The reason why the byte at `at` cannot follow the operand before it.
 #[cold]
 fn no_operator(expression: &[u8], at: usize) -> VisibilityError {
     use VisibilityErrorKind as Kind;
@@ -211,13 +212,13 @@ fn no_operator(expression: &[u8], at: usize) -> VisibilityError {
     VisibilityError::new(kind, position)
 }
 
-/// The last parenthesis still open at the end of an expression whose quotes are sound.
+/// The last parenthesis still open at the end of an expression whose quotes are valid.
 fn innermost_open(expression: &[u8]) -> usize {
     let mut closed = 0_usize;
     let mut quoted = false;
     for (at, byte) in expression.iter().enumerate().rev() {
         match byte {
-            // Read backwards, a quote is an escaped one if an odd number of backslashes precedes it.
+            // Read backwards, a quote is escaped if an odd number of backslashes precedes it.
             b'"' => {
                 let slashes = expression.get(..at).unwrap_or_default().iter().rev();
                 if !quoted || slashes.take_while(|byte| **byte == b'\\').count() % 2 == 0 {

@@ -1,5 +1,5 @@
-//! The room as a whole: cases by hand, and random expressions against a judge that shares no code
-//! with it.
+//! Tests of the whole module: cases by hand, and random expressions against a reference parser that
+//! shares no code with it.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -35,7 +35,7 @@ impl Tree {
         }
     }
 
-    /// Writes the tree; `dice` says where needless quotes and parentheses go.
+    /// Writes the tree; `dice` decides where redundant quotes and parentheses go.
     fn write(&self, dice: &mut impl Iterator<Item = bool>, inside: bool) -> String {
         let needless = dice.next().unwrap_or(false);
         let (text, group) = match self {
@@ -72,8 +72,8 @@ impl Tree {
     }
 }
 
-/// Reads an expression in the plainest way: recursive descent over a list of tokens. `None` if it
-/// breaks the grammar; only for expressions within the limits, and never the empty one.
+/// The reference parser: recursive descent over a list of tokens. `None` if the expression breaks
+/// the grammar; only for expressions within the limits, and never the empty one.
 fn judge(expression: &[u8]) -> Option<Tree> {
     #[derive(PartialEq)]
     enum Token {
@@ -185,7 +185,7 @@ fn written_tree() -> impl Strategy<Value = (Tree, String)> {
         })
 }
 
-/// Bytes that look like expressions more often than random ones do.
+/// Bytes that resemble expressions more often than random ones do.
 fn anything() -> impl Strategy<Value = Vec<u8>> {
     let broken = (
         written_tree(),
@@ -218,7 +218,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn evaluates_as_the_tree_says((tree, text) in written_tree(), subset: u64, more in prop::collection::vec(name(), 0..3)) {
+    fn evaluation_matches_tree((tree, text) in written_tree(), subset: u64, more in prop::collection::vec(name(), 0..3)) {
         let mut names = BTreeSet::new();
         tree.names(&mut names);
         let chosen = names.iter().enumerate().filter(|(i, _)| subset >> (i % 64) & 1 == 1);
@@ -243,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn normalising_is_idempotent_and_blind_to_order((tree, text) in written_tree(), dice: Vec<bool>) {
+    fn normalising_is_idempotent_and_ignores_order((tree, text) in written_tree(), dice: Vec<bool>) {
         let normal = VisibilityExpression::parse(&text).unwrap().normalised();
         prop_assert_eq!(normal.normalised(), normal.clone());
         prop_assert!(normal.as_str().len() <= text.len());
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn all_readers_agree_on_what_is_an_error(bytes in anything(), held: BTreeSet<bool>) {
+    fn all_parsers_agree_on_errors(bytes in anything(), held: BTreeSet<bool>) {
         let held = held.into_iter().map(|more| if more { "a" } else { "b" }.to_owned()).collect();
         let authorizations = authorizations(&held);
         let validated = validate(&bytes);
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn authorizations_survive_serialising(names in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..20), 0..10)) {
+    fn authorizations_round_trip(names in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..20), 0..10)) {
         let set = Authorizations::new(&names).unwrap();
         prop_assert_eq!(Authorizations::deserialise(set.serialise().as_bytes()), Ok(set.clone()));
         prop_assert_eq!(set.len(), names.iter().collect::<BTreeSet<_>>().len());
@@ -313,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_break_the_reader_of_authorizations(mut bytes: Vec<u8>, header: bool) {
+    fn any_bytes_are_read_as_authorizations_or_rejected(mut bytes: Vec<u8>, header: bool) {
         if header {
             bytes.splice(..0, *b"!AUTH1:");
         }
@@ -325,7 +325,7 @@ proptest! {
 
 /// Each line of these lists is a case of Accumulo's grammar.
 #[test]
-fn what_accumulo_takes_is_taken() {
+fn expressions_that_accumulo_accepts_are_accepted() {
     let sound = [
         "",
         "a",
@@ -371,7 +371,7 @@ fn plain_terms_have_these_bytes_and_no_others() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place() {
+fn errors_have_a_kind_and_a_position() {
     use VisibilityErrorKind as Kind;
     let bad = |byte| Kind::BadCharacter { byte };
     let cases: &[(&[u8], Kind, usize)] = &[
@@ -471,14 +471,14 @@ fn depth_is_bounded() {
         VisibilityErrorKind::TooDeep
     );
 
-    // As deep a tree as there can be: operators alternate, so nothing is merged away.
+    // The deepest possible tree: operators alternate, so no level is merged.
     let mut deep = "z".to_owned();
     for level in 0..MAX_DEPTH {
         deep = format!("({deep}){}a{level}", if level % 2 == 0 { '&' } else { '|' });
     }
     let label = VisibilityExpression::parse(&deep).unwrap();
     assert_eq!(label.normalised().normalised(), label.normalised());
-    // The outermost operator is `|`, so its term decides.
+    // The outermost operator is `|`, so its term alone makes the expression true.
     assert!(label.evaluate(&Authorizations::new([format!("a{}", MAX_DEPTH - 1)]).unwrap()));
     assert!(!label.evaluate(&Authorizations::new([format!("a{}", MAX_DEPTH - 2)]).unwrap()));
 }
@@ -502,7 +502,7 @@ fn length_is_bounded() {
 
 #[test]
 fn a_wide_expression_takes_time_in_proportion() {
-    // Half a million operands: seconds would mean that something is quadratic.
+    // Half a million operands: a quadratic algorithm would take seconds.
     let mut wide = "b|a|".repeat(MAX_EXPRESSION_LENGTH / 4 - 1);
     wide.push('c');
     let label = VisibilityExpression::parse(&wide).unwrap();
@@ -520,18 +520,19 @@ fn normal_forms() {
         ("(a&c)&b", "a&b&c"),
         ("(b|(a|c))&x", "x&(a|b|c)"),
         ("(d&c&b&a)|(b&c&a&d)", "a&b&c&d"),
-        // Terms before groups; shorter groups first; then one by one.
+        // Terms before groups; then shorter groups first; then operand by operand.
         ("(x&y&z)|(b&a)|(a&c)|q", "q|(a&b)|(a&c)|(x&y&z)"),
         ("(b|c)&((a&d)|e)&z", "z&(b|c)&(e|(a&d))"),
         ("(a&b&c)|(x&y)", "(x&y)|(a&b&c)"),
-        // A group that loses its duplicates becomes its term, and may merge with the level around.
+        // A group that loses its duplicates becomes its term, and may merge with the level around
+        // it.
         ("b&(a|a)", "a&b"),
         ("c&((a&b)|(b&a))", "a&b&c"),
-        // One spelling of a term: quotes only where needed. Written bytes decide the order.
+        // One spelling per term: quotes only where needed. The written bytes decide the order.
         ("\"a\"|a", "a"),
         ("b|\"a b\"", "\"a b\"|b"),
         (r#""\\"&"\"""#, r#""\""&"\\""#),
-        // Logic goes no further.
+        // No further logical simplification.
         ("a|(a&b)", "a|(a&b)"),
     ];
     for (text, normal) in cases {
