@@ -1,4 +1,4 @@
-//! A batch on its way through the log.
+//! A batch that is being committed.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::runtime::Pressure;
 
 /// The table a batch goes to.
 pub(crate) trait CommitTarget: Send {
-    /// The table's id, as the log names it.
+    /// The table's id in the log.
     fn id(&self) -> TableId;
 
     /// Makes a batch visible. `segment` is the log segment that holds it, if any.
@@ -24,8 +24,8 @@ pub(crate) trait CommitTarget: Send {
 
 /// A batch that was checked, stamped and sorted.
 ///
-/// However it ends, its writer is told and the memory it was let in with is given back, unless a
-/// memtable has taken both over: a commit that is dropped was not published.
+/// However it ends, its writer is notified and its memory is returned, unless a memtable has taken
+/// the memory over. A commit that is dropped was not published.
 pub(crate) struct LoggedCommit {
     target: Box<dyn CommitTarget>,
     chunk: Arc<Chunk>,
@@ -33,7 +33,7 @@ pub(crate) struct LoggedCommit {
     durability: Durability,
     ticket: Ticket,
     pressure: Arc<Pressure>,
-    /// Whether its memory was given back, or is a memtable's now.
+    /// Whether its memory was returned, or belongs to a memtable now.
     given_back: bool,
 }
 
@@ -68,12 +68,12 @@ impl LoggedCommit {
         &self.chunk
     }
 
-    /// How durable it must be before the writer is told.
+    /// The durability at which the writer is notified.
     pub(super) fn durability(&self) -> Durability {
         self.durability
     }
 
-    /// Where the writer waits.
+    /// The ticket that the writer waits for.
     pub(crate) fn ticket(&self) -> Ticket {
         self.ticket.clone()
     }
@@ -95,7 +95,7 @@ impl LoggedCommit {
         Ok(())
     }
 
-    /// Tells the writer, when nothing of the batch is left that should not be.
+    /// Notifies the writer, once all traces of a batch that was not published are removed.
     pub(super) fn settle(mut self, outcome: StoreResult<()>) {
         self.give_back();
         self.ticket.settle(outcome);

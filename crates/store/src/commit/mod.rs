@@ -1,8 +1,9 @@
 //! Group commit: writers queue batches, and one log thread writes, syncs and publishes them.
 //!
-//! A batch goes through the files of this module in this order: a table makes a [`LoggedCommit`] of it and puts it into
-//! the [`CommitQueue`]; the [`LogThread`] takes all that wait, appends them to the log, syncs once for all of them,
-//! publishes each in its table's memtable in order of sequence, and settles the [`Ticket`] its writer waits for.
+//! A batch passes through the files of this module in this order: a table makes a [`LoggedCommit`]
+//! of it and puts it into the [`CommitQueue`]; the [`LogThread`] takes all queued commits, appends
+//! them to the log, syncs once for all of them, publishes each in its table's memtable in order of
+//! sequence, and settles the [`Ticket`] that its writer waits for.
 
 mod logged;
 mod queue;

@@ -32,8 +32,8 @@ impl Default for CommitQueue {
 }
 
 impl CommitQueue {
-    /// Hands a commit over, waiting while more than `max_bytes` wait already. Gives it back when
-    /// the queue is closed.
+    /// Queues a commit; waits while more than `max_bytes` are queued. Returns the commit if the
+    /// queue is closed.
     pub(crate) fn submit(
         &self,
         commit: LoggedCommit,
@@ -52,8 +52,8 @@ impl CommitQueue {
         Ok(())
     }
 
-    /// Takes all that wait, in order of submission; waits for the first. `false` when the queue is
-    /// closed and empty. `group` is handed over empty.
+    /// Takes all queued commits, in order of submission; waits for the first. `false` when the
+    /// queue is closed and empty. `group` must be empty.
     pub(crate) fn take(&self, group: &mut Vec<LoggedCommit>) -> bool {
         let mut queue = self.queue.lock();
         while queue.waiting.is_empty() {
@@ -68,14 +68,14 @@ impl CommitQueue {
         true
     }
 
-    /// Lets nothing more in; what waits is still taken.
+    /// Accepts no more commits; queued ones are still taken.
     pub(crate) fn close(&self) {
         self.queue.lock().closed = true;
         self.arrived.notify_all();
         self.left.notify_all();
     }
 
-    /// Lets nothing more in and drops what waits: there is nothing left that takes it.
+    /// Accepts no more commits and drops the queued ones, because no thread takes them any more.
     pub(crate) fn abandon(&self) {
         self.close();
         let waiting = {

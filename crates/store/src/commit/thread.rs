@@ -1,4 +1,4 @@
-//! The log thread: takes what writers submitted, writes and syncs it in groups, and publishes it.
+//! The log thread: takes submitted batches, writes and syncs them in groups, and publishes them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use crate::runtime::{Health, LogState, Pressure, Wakeups};
 use crate::threads;
 use crate::wal::{RecordHeader, SegmentEnd, WalWriter};
 
-/// What the log thread shares with the rest of the store.
+/// State that the log thread shares with the rest of the store.
 pub(crate) struct LogShared {
-    /// Batches on their way to the log.
+    /// Batches waiting for the log.
     pub(crate) commits: Arc<CommitQueue>,
-    /// How far the log is.
+    /// The state of the log.
     pub(crate) state: Arc<LogState>,
     /// Whether the store may be written.
     pub(crate) health: Arc<Health>,
     /// Memory for writes.
     pub(crate) pressure: Arc<Pressure>,
-    /// Flushes are woken when a segment is full.
+    /// Wakes the flush threads when a segment is full.
     pub(crate) wakeups: Arc<Wakeups>,
     /// Counters.
     pub(crate) metrics: Arc<Metrics>,
     /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Bytes of a segment after which the next one begins.
+    /// Size of a segment at which the next one begins, in bytes.
     pub(crate) segment_bytes: u64,
 }
 
@@ -42,8 +42,8 @@ pub(crate) struct LogThread(JoinHandle<StoreResult<SegmentEnd>>);
 impl LogThread {
     pub(crate) fn start(shared: LogShared, writer: WalWriter) -> StoreResult<Self> {
         let work = move || {
-            // What it holds when it panics is not used any more; queue and tables are whole after
-            // each step.
+            // Its own state is not used after a panic; queue and tables are consistent after each
+            // step.
             let outcome = catch_unwind(AssertUnwindSafe(|| run(&shared, writer)));
             outcome.unwrap_or_else(|_| {
                 shared.health.fail(panicked());
@@ -54,8 +54,8 @@ impl LogThread {
         threads::spawn("log", work).map(Self)
     }
 
-    /// Waits until everything submitted is settled; call after the queue was closed. Answers how the
-    /// log ends.
+    /// Waits until everything submitted is settled; call after the queue was closed. Returns how
+    /// the log ends.
     pub(crate) fn join(self) -> StoreResult<SegmentEnd> {
         self.0.join().unwrap_or_else(|_| Err(panicked()))
     }
@@ -73,7 +73,7 @@ fn run(shared: &LogShared, mut writer: WalWriter) -> StoreResult<SegmentEnd> {
     while shared.commits.take(&mut group) {
         commit(shared, &mut writer, &mut group);
     }
-    // Levels below `sync` were written without being synced: do it now that there is time.
+    // Batches with a durability below `sync` were not synced: sync them now.
     if shared.health.check_writable().is_ok() {
         writer.sync()?;
         shared
@@ -111,7 +111,7 @@ fn commit(shared: &LogShared, writer: &mut WalWriter, group: &mut Vec<LoggedComm
         if let Err(error) = writer.roll() {
             shared.health.fail(error);
         }
-        // Only now: until here the group's batches were in the old segment and not all published.
+        // Only now: before, the group's batches were in the old segment and not all published.
         shared
             .state
             .segment
@@ -126,7 +126,7 @@ fn make_way(shared: &LogShared, writer: &mut WalWriter, group: &[LoggedCommit]) 
         .iter()
         .map(|commit| commit.chunk().batch().encoded().len());
     if writer.make_way_for(batches.sum())? {
-        // All that was in the old segment is published.
+        // Everything in the old segment is published.
         shared
             .state
             .segment

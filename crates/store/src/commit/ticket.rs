@@ -1,4 +1,4 @@
-//! Where a writer waits for what it submitted.
+//! Tickets, with which writers wait for submitted batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// What becomes of one submitted batch: the writer waits on it, the log thread settles it.
+/// The outcome of one submitted batch: the writer waits for it, the log thread sets it.
 #[derive(Clone, Default)]
 pub(crate) struct Ticket(Arc<TicketState>);
 
@@ -53,7 +53,7 @@ impl Ticket {
         self.0.outcome.lock().is_some()
     }
 
-    /// Makes the outcome known; the first one counts.
+    /// Sets the outcome; the first one counts.
     pub(crate) fn settle(&self, outcome: Result<(), Error>) {
         let mut known = self.0.outcome.lock();
         if known.is_none() {
@@ -62,7 +62,7 @@ impl Ticket {
         }
     }
 
-    /// Makes known, if nothing else is, that there will be no outcome.
+    /// Sets an error as the outcome if there is none yet.
     pub(crate) fn abandon(&self) {
         if !self.is_settled() {
             self.settle(Err(Error::new(

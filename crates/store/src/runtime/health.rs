@@ -1,4 +1,4 @@
-//! Whether the store may be written, and the failure after which it may not.
+//! Whether the store may be written, and if not, which failure caused that.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{check_process, this_process};
 
-/// Whether the store may be written, and why not.
+/// Whether the store may be written, and the reason if not.
 pub(crate) struct Health {
     /// The process that opened the store, and its directory.
     process: u32,
@@ -26,13 +26,13 @@ impl Health {
         }
     }
 
-    /// An error in a child of the process that opened the store. Takes no lock: a thread that the child
-    /// does not have may hold it.
+    /// Returns an error in a forked child of the process that opened the store. Takes no lock: a
+    /// thread that does not exist in the child may hold it.
     pub(crate) fn check_process(&self) -> StoreResult<()> {
         check_process(self.process, &self.dir)
     }
 
-    /// An error unless the store may be written.
+    /// Returns an error unless the store may be written.
     pub(crate) fn check_writable(&self) -> StoreResult<()> {
         self.check_process()?;
         self.failed
@@ -41,7 +41,7 @@ impl Health {
             .map_or(Ok(()), |error| Err(error.duplicate()))
     }
 
-    /// An error once the store was closed.
+    /// Returns an error once the store is closed.
     pub(crate) fn check_open(&self) -> StoreResult<()> {
         self.check_process()?;
         match &*self.failed.lock() {
@@ -50,8 +50,8 @@ impl Health {
         }
     }
 
-    /// Makes the store read-only until it is reopened: the log or the catalog could not be written
-    /// or synced, or the log thread ended, so what they hold is not known any more.
+    /// Makes the store read-only until it is reopened, because the log or the catalog could not be
+    /// written or synced, or the log thread ended, so that their content is unknown.
     pub(crate) fn fail(&self, cause: Error) {
         let what = match cause.kind() {
             ErrorKind::Internal => "an error in the program stopped the writing of the store",
@@ -71,7 +71,7 @@ impl Health {
         }
     }
 
-    /// Lets nobody write because the store was opened for reading only.
+    /// Rejects all writes because the store was opened for reading only.
     pub(crate) fn open_read_only(&self) {
         *self.failed.lock() = Some(Error::new(
             ErrorKind::ReadOnly,
@@ -79,7 +79,7 @@ impl Health {
         ));
     }
 
-    /// Stops writing for good because the store is closing.
+    /// Rejects all writes because the store is closing.
     pub(crate) fn close(&self) {
         *self.failed.lock() = Some(Error::new(ErrorKind::Closed, "the store is closed"));
     }
@@ -89,9 +89,9 @@ impl Health {
 mod tests {
     use super::*;
 
-    /// A panic of the log thread was called a failure of the disk.
+    /// A panic of the log thread used to be reported as a disk failure.
     #[test]
-    fn the_cause_of_a_store_that_is_read_only_is_named() {
+    fn a_read_only_store_names_the_cause() {
         for (kind, expected) in [
             (ErrorKind::Internal, "an error in the program"),
             (ErrorKind::OutOfSpace, "the disk was full"),

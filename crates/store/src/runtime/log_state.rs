@@ -1,4 +1,4 @@
-//! How far the log is: numbers that the log thread, flushes and closing share.
+//! The state of the log, shared by the log thread, flushes and closing.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -6,21 +6,21 @@ use crate::wal::LogOrigin;
 
 /// The state of a store's log.
 pub(crate) struct LogState {
-    /// Which store and which opening of it writes the log.
+    /// The store and the opening of it that write the log.
     pub(crate) origin: LogOrigin,
-    /// Number of the log segment that is written now.
+    /// Number of the log segment that is being written.
     pub(crate) segment: AtomicU64,
-    /// Bytes of that segment that were on the disk when the log ended; 0 before, and of a new one.
+    /// Bytes of that segment that were on the disk when the log ended; 0 before, and for a new one.
     pub(crate) end: AtomicU64,
     /// Checksum of its last record then.
     pub(crate) sum: AtomicU32,
-    /// From this number on there are no gaps in the log.
+    /// From this segment number on there are no gaps in the log.
     pub(crate) gapless_from: AtomicU64,
     /// Log segments below this were deleted.
     pub(crate) oldest_segment: AtomicU64,
-    /// Whether the next flush is of a table with an old log rather than of a large one.
+    /// Whether the next flush is of a table with an old log segment rather than of a large one.
     pub(crate) old_log_first: AtomicBool,
-    /// The last sequence number given out.
+    /// The last sequence number that was issued.
     sequence: AtomicU64,
 }
 
@@ -44,7 +44,7 @@ impl LogState {
         self.sequence.fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// Sequence numbers given out from now on are above `sequence`.
+    /// Makes all further sequence numbers greater than `sequence`.
     pub(crate) fn advance_sequence(&self, sequence: u64) {
         self.sequence.fetch_max(sequence, Ordering::SeqCst);
     }

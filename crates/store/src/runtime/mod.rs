@@ -1,4 +1,5 @@
-//! What a store's threads share below its tables: health, memory for writes, wake-ups, the state of the log.
+//! State that a store's threads share below its tables: health, memory for writes, wake-ups, the
+//! log.
 
 mod health;
 mod log_state;

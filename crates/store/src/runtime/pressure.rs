@@ -1,5 +1,5 @@
-//! Back-pressure: keeps memory inside its budget by slowing writers down, smoothly. What no writer uses may be lent to
-//! the block cache.
+//! Back-pressure: keeps memory within its budget by slowing writers down gradually. Memory that
+//! writes do not use may be lent to the block cache.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,39 +10,41 @@ use parking_lot::{Condvar, Mutex};
 use crate::cache::BlockCache;
 use crate::clock::Clock;
 
-/// Share of the budget, in percent, above which writers are delayed.
+/// Use of the budget, in percent, above which writers are delayed.
 const SLOWDOWN_PERCENT: u64 = 75;
 
-/// Delay of one batch when memory, or compaction debt, is at its limit.
+/// Delay of one batch when memory, or the compaction backlog, is at its limit.
 const LONGEST_DELAY: Duration = Duration::from_millis(20);
 
-/// Writers that paused for longer have stopped.
+/// After a longer pause writers count as stopped.
 const FILLING_NANOS: u64 = 3_000_000_000;
 
-/// A loan changes by this share of the limit: large enough that hardly a batch waits for it, small enough that nobody
-/// waits long.
+/// A loan changes by this fraction of the limit: large enough that few batches wait for it, small
+/// enough that the wait is short.
 const LOAN_STEPS: u64 = 32;
 
-/// Memory of all memtables and batches under way, and how far compaction is behind.
+/// Memory of all memtables and batches in progress, and the compaction backlog.
 #[derive(Debug)]
 pub(crate) struct Pressure {
     limit: u64,
     used: AtomicU64,
-    /// What tables hold that cannot be flushed: it is not counted against the others, up to a third of the limit.
+    /// Memory of tables that cannot be flushed: not counted against the others, up to a third of
+    /// the limit.
     set_aside: AtomicU64,
-    /// Files above `table.file.max` in the tablet that has most of them, in percent of that limit.
+    /// The compaction backlog: files above `table.file.max` in the tablet with most files, in
+    /// percent of that limit.
     debt_percent: AtomicU64,
-    /// When a batch was last written, by the clock that only goes forward; 0 before the first.
+    /// When a batch was last written, by the monotonic clock; 0 before the first.
     last_write_nanos: AtomicU64,
     gate: Mutex<()>,
     freed: Condvar,
-    /// What memtables may take without asking for anything back; the rest of the limit is lent.
+    /// Memory that memtables may take without reclaiming any; the rest of the limit is lent.
     own: AtomicU64,
-    /// Who borrows, if anybody does.
+    /// The cache that borrows, if there is one.
     borrower: Option<Arc<BlockCache>>,
     /// Held while the loan changes.
     loan: Mutex<()>,
-    /// Writers that can not go on.
+    /// Number of blocked writers.
     waiting: AtomicUsize,
 }
 
@@ -71,13 +73,13 @@ impl Pressure {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing more should be let in.
+    /// Whether no more batches should be admitted.
     #[must_use]
     pub(crate) fn is_full(&self) -> bool {
         self.pressing() >= self.limit
     }
 
-    /// Says how much is held by tables that cannot be flushed.
+    /// Sets how much memory tables hold that cannot be flushed.
     pub(crate) fn set_aside(&self, bytes: u64) {
         let before = self
             .set_aside
@@ -88,22 +90,23 @@ impl Pressure {
         }
     }
 
-    /// Bytes in use that a flush can give back.
+    /// Bytes in use that a flush can free.
     fn pressing(&self) -> u64 {
         self.used()
             .saturating_sub(self.set_aside.load(Ordering::Relaxed))
     }
 
-    /// Counts memory that a batch takes. Waits for what the cache has to free, if the batch needs what was lent.
+    /// Counts memory that a batch takes. If the batch needs lent memory, waits until the cache has
+    /// freed it.
     pub(crate) fn take(&self, bytes: u64) {
-        // In one order with `own`: either `lend` sees these bytes or this sees what was lent.
+        // Sequentially consistent with `own`: either `lend` sees these bytes or this sees the loan.
         let used = self.used.fetch_add(bytes, Ordering::SeqCst) + bytes;
         if used > self.own.load(Ordering::SeqCst) {
             self.reclaim();
         }
     }
 
-    /// Takes back what memtables need and a step more.
+    /// Reclaims what memtables need and one step more.
     #[cold]
     fn reclaim(&self) {
         let _loan = self.loan.lock();
@@ -113,7 +116,8 @@ impl Pressure {
         }
     }
 
-    /// Lends all but what memtables hold, unless somebody is writing. A writer who needs it takes it back at once.
+    /// Lends all but what memtables hold, unless a writer is active. A writer that needs the memory
+    /// reclaims it at once.
     pub(crate) fn lend(&self, clock: &dyn Clock) {
         if self.borrower.is_none() || self.is_filling(0, clock) {
             return;
@@ -125,7 +129,8 @@ impl Pressure {
         }
     }
 
-    /// Keeps `least` and what is in use, up to whole steps and one more, and lends the rest. Under `loan`.
+    /// Keeps `least` and what is in use, rounded up to whole steps and one more, and lends the
+    /// rest. Under `loan`.
     fn keep_own(&self, least: u64) {
         let Some(borrower) = &self.borrower else {
             return;
@@ -143,25 +148,26 @@ impl Pressure {
         }
     }
 
-    /// Counts memory that was given back, and lets writers go on.
+    /// Counts memory that was freed, and wakes writers.
     pub(crate) fn give(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
         let _gate = self.gate.lock();
         self.freed.notify_all();
     }
 
-    /// Says how far compaction is behind.
+    /// Sets the compaction backlog.
     pub(crate) fn set_debt_percent(&self, percent: u64) {
         self.debt_percent.store(percent, Ordering::Relaxed);
     }
 
-    /// Remembers that something is being written.
+    /// Records a write.
     pub(crate) fn wrote(&self, clock: &dyn Clock) {
         self.last_write_nanos
             .store(clock.monotonic_nanos().max(1), Ordering::Relaxed);
     }
 
-    /// Whether somebody is filling memory: at least `bytes` are in use, and more came a moment ago.
+    /// Whether writers are filling memory: at least `bytes` are in use, and there was a recent
+    /// write.
     pub(crate) fn is_filling(&self, bytes: u64, clock: &dyn Clock) -> bool {
         let last = self.last_write_nanos.load(Ordering::Relaxed);
         let since = clock.monotonic_nanos().saturating_sub(last);
@@ -169,7 +175,7 @@ impl Pressure {
     }
 
     /// Delays the caller in proportion to how near memory and files are to their limits; returns
-    /// for how long.
+    /// the delay.
     pub(crate) fn delay(&self, clock: &dyn Clock) -> Duration {
         let used_percent = self.pressing() * 100 / self.limit.max(1);
         let memory = used_percent.saturating_sub(SLOWDOWN_PERCENT) * 100 / (100 - SLOWDOWN_PERCENT);
@@ -183,7 +189,7 @@ impl Pressure {
         delay
     }
 
-    /// Waits until memory is given back, or a moment.
+    /// Waits until memory is freed, or for a moment.
     pub(crate) fn wait(&self) {
         let mut gate = self.gate.lock();
         if self.is_full() {
@@ -193,7 +199,7 @@ impl Pressure {
         }
     }
 
-    /// Whether writers cannot go on until memory is given back.
+    /// Whether writers are blocked until memory is freed.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
@@ -216,19 +222,19 @@ mod tests {
     }
 
     #[test]
-    fn what_writers_do_not_use_is_lent_and_taken_back_by_steps() {
+    fn unused_memory_is_lent_and_reclaimed_in_steps() {
         let (cache, clock) = (cache(), ManualClock::new(0));
         let pressure = Pressure::new(LIMIT, Some(cache.clone()));
         assert_eq!(cache.lent(), 0);
         pressure.take(10);
         pressure.lend(&clock);
         assert_eq!(cache.lent(), LIMIT - 2 * STEP);
-        // As much as is kept may be taken without a word.
+        // Memory that was kept may be taken without reclaiming.
         pressure.take(2 * STEP - 10);
         assert_eq!(cache.lent(), LIMIT - 2 * STEP);
         pressure.take(1);
         assert_eq!(cache.lent(), LIMIT - 4 * STEP);
-        // At no moment memtables and loan are more than the limit.
+        // Memtables and loan together never exceed the limit.
         while pressure.used() + STEP / 3 <= LIMIT {
             pressure.take(STEP / 3);
             assert!(cache.lent() + pressure.used() <= LIMIT);
@@ -239,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lent_while_somebody_writes() {
+    fn nothing_is_lent_during_writes() {
         let (cache, clock) = (cache(), ManualClock::new(0));
         let pressure = Pressure::new(LIMIT, Some(cache.clone()));
         pressure.take(LIMIT);

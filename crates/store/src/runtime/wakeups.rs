@@ -24,7 +24,7 @@ impl Wakeups {
     }
 }
 
-/// A condition variable that remembers being signalled.
+/// A condition variable that remembers a signal.
 #[derive(Default)]
 pub(crate) struct Wakeup {
     signalled: Mutex<bool>,
@@ -32,7 +32,7 @@ pub(crate) struct Wakeup {
 }
 
 impl Wakeup {
-    /// Wakes those that wait.
+    /// Wakes the waiting threads.
     pub(crate) fn wake(&self) {
         *self.signalled.lock() = true;
         self.changed.notify_all();

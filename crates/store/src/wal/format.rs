@@ -15,13 +15,13 @@
 //!            synced:u64 payload
 //! ```
 //!
-//! All integers are little-endian. A record's checksum (CRC-32C) covers everything behind it, the
+//! All integers are little-endian. A record's checksum (CRC-32C) covers everything after it, the
 //! payload included; in version 2 it begins with `session` and `number` of the segment, so that a
-//! record of another segment does not pass. `offset` is where the record begins in its segment.
-//! `synced` is the length of the segment that was known to be on the disk when the record was
-//! written: it tells a torn end (after it) from damage (before it). `previous_bytes`,
+//! record of another segment is not accepted. `offset` is the position of the record in its
+//! segment. `synced` is the length of the segment that was known to be on the disk when the record
+//! was written: it distinguishes a torn end (after it) from damage (before it). `previous_bytes`,
 //! `previous_sum` and `sequence` are the length, the checksum of the last record (of the header if
-//! there is none) and the last sequence of the segment before; all zero if there was none.
+//! there is none) and the last sequence of the previous segment; all zero if there was none.
 #![deny(clippy::indexing_slicing)]
 
 use crate::codec::{ByteReader, Checksum, checksum};
@@ -39,13 +39,13 @@ pub const RECORD_HEADER_BYTES: usize = 48;
 const SEGMENT_HEADER_BYTES_V1: usize = 24;
 /// Bytes of the header of a record of version 1.
 const RECORD_HEADER_BYTES_V1: usize = 40;
-/// Bytes before the version's own fields: magic and version.
+/// Bytes before the version-specific fields: magic and version.
 const VERSION_BYTES: usize = 12;
 
-/// What a record that only marks an end has for its table: ids begin with 1.
+/// Table id of an end record, which belongs to no table: ids begin with 1.
 pub(super) const NO_TABLE: u32 = 0;
 
-/// What stands before a record's payload, the checksum apart.
+/// The fields before a record's payload, except the checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordHeader {
     /// Bytes of payload.
@@ -56,15 +56,15 @@ pub struct RecordHeader {
     pub table: u32,
     /// Column updates in the payload.
     pub updates: u32,
-    /// Timestamp of the updates that carry none of their own.
+    /// Timestamp of the updates without one.
     pub timestamp: i64,
     /// Bytes of this segment known to be on the disk when the record was written.
     pub synced: u64,
-    /// Where the record begins in its segment; 0 in version 1, which did not say.
+    /// Position of the record in its segment; 0 in version 1, which did not store it.
     pub offset: u64,
 }
 
-/// The end of a segment, as the header of the next one repeats it. All zero: not known.
+/// The end of a segment, as repeated in the header of the next one. All zero if unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentEnd {
     /// Length in bytes.
@@ -75,16 +75,16 @@ pub struct SegmentEnd {
     pub sequence: u64,
 }
 
-/// What the first bytes of a segment say.
+/// The fields of a segment's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub(super) version: u32,
     pub(super) number: u64,
-    /// Tells stores apart; 0 in version 1.
+    /// The id of the store; 0 in version 1.
     pub(super) store: u64,
-    /// Drawn when the store was opened; 0 in version 1.
+    /// Random number of the opening of the store; 0 in version 1.
     pub(super) session: u64,
-    /// The end of the segment before.
+    /// The end of the previous segment.
     pub(super) previous: SegmentEnd,
     /// The header's own checksum.
     pub(super) sum: u32,
@@ -163,7 +163,7 @@ pub(super) fn decode_segment_header(bytes: &[u8]) -> StoreResult<SegmentHeader> 
         1 => SEGMENT_HEADER_BYTES_V1,
         2 => SEGMENT_HEADER_BYTES,
         0 => return Err(corrupt()),
-        // Not a later version, but this one with a bit flipped in its number.
+        // Not a newer version, but this one with a flipped bit in its number.
         _ if passes_as_current(bytes) => return Err(corrupt()),
         _ => {
             return Err(Error::new(
@@ -204,7 +204,7 @@ pub(super) fn decode_segment_header(bytes: &[u8]) -> StoreResult<SegmentHeader> 
     read().ok_or_else(corrupt)
 }
 
-/// Whether the header is sound once its version is replaced by the current one.
+/// Whether the header is valid once its version is replaced by the current one.
 fn passes_as_current(bytes: &[u8]) -> bool {
     let Some(head) = bytes.get(..SEGMENT_HEADER_BYTES) else {
         return false;
@@ -217,7 +217,7 @@ fn passes_as_current(bytes: &[u8]) -> bool {
         .is_some_and(|(body, sum)| checksum(body) == u32::from_le_bytes(*sum))
 }
 
-/// The header of a record of `segment`, which is of the version written; its checksum first.
+/// Encodes the header of a record of `segment`, which has the version written; its checksum first.
 #[must_use]
 pub(super) fn encode_record_header(
     segment: &SegmentHeader,
@@ -249,7 +249,7 @@ pub(super) fn encode_record_header(
     (bytes, sum)
 }
 
-/// Reads the fields of a record's header without judging them; `None` when bytes are missing.
+/// Reads the fields of a record's header without checking them; `None` when bytes are missing.
 #[must_use]
 pub(super) fn decode_record_header(
     segment: &SegmentHeader,
@@ -272,8 +272,8 @@ pub(super) fn decode_record_header(
     Some((sum, header))
 }
 
-/// Reads the record at the start of `bytes`: its header and checksum. `None` when there is no whole,
-/// unharmed record of this segment. Whether it stands where it should is left to the caller.
+/// Reads the record at the start of `bytes`: its header and checksum. `None` unless there is a
+/// complete, valid record of this segment. The caller checks its position.
 #[must_use]
 pub(super) fn decode_record(segment: &SegmentHeader, bytes: &[u8]) -> Option<(RecordHeader, u32)> {
     let (sum, header) = decode_record_header(segment, bytes)?;

@@ -1,4 +1,4 @@
-//! Reads a whole log: which segments there must be, and whether each follows the one before.
+//! Reads a whole log: which segments must exist, and whether each follows the previous one.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,9 @@ pub fn list_segments(vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(u64, PathBuf
     Ok(segments)
 }
 
-/// The gaps among the segments in `dir` from number `first` on, up to `last` or the last of those that
-/// are `present`, which are sorted: the first missing segment of each. Nothing is known if `first` is 0.
+/// The gaps among the segments in `dir` from number `first` on, up to `last` or the last of those
+/// that are `present`, which are sorted: the first missing segment of each. Returns none if `first`
+/// is 0 for unknown.
 pub fn missing_segments(
     dir: &Path,
     present: &[(u64, PathBuf)],
@@ -56,42 +57,42 @@ pub fn missing_segments(
     gaps
 }
 
-/// What is known of a log before it is read.
+/// What is known about a log before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KnownLog {
-    /// The store that it belongs to; 0: any.
+    /// The store that it belongs to; 0 for any.
     pub store: u64,
-    /// From this number on no segment may be missing; 0: not known.
+    /// From this number on no segment may be missing; 0 if unknown.
     pub first: u64,
-    /// There is a segment of this number.
+    /// A segment with this number must exist.
     pub last: u64,
-    /// How many bytes of it were on the disk, at least.
+    /// Lower bound of its length on the disk.
     pub last_bytes: u64,
 }
 
-/// What comes next in a log.
+/// The next part of a log.
 pub enum LogPart {
-    /// A segment, whose records are to be read now.
+    /// A segment whose records are to be read.
     Segment(SegmentReader),
-    /// Something that should be there and is not.
+    /// Damage: something that should exist and does not.
     Damage(Damage),
 }
 
 /// Number, file and end of a segment that was read.
 type Before = (u64, PathBuf, SegmentEnd);
 
-/// Goes through the segments of a log, oldest first.
+/// Iterates over the segments of a log, oldest first.
 pub struct LogReader<'a> {
     vfs: &'a dyn Vfs,
     known: KnownLog,
     segments: VecDeque<(u64, PathBuf)>,
-    /// Gaps, by the number that they begin with.
+    /// Gaps, by the first missing number.
     gaps: VecDeque<(u64, Damage)>,
-    /// A segment that was opened, and comes behind a damage.
+    /// A segment that was opened, and follows damage.
     opened: Option<SegmentReader>,
-    /// How the segment before ended, unless it is damaged or was not read.
+    /// The end of the previous segment, unless it is damaged or was not read.
     before: Option<Before>,
-    /// The same of the segment before that one.
+    /// The same for the segment before that one.
     earlier: Option<Before>,
     /// Sequence of the last batch that was read.
     sequence: u64,
@@ -132,16 +133,16 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// How many segments are still to come.
+    /// Number of segments still to be read.
     #[must_use]
     pub fn segments_left(&self) -> usize {
         self.segments.len()
     }
 
-    /// What comes next. A segment is to be read to its end and handed to [`close`](Self::close).
+    /// The next part. A segment must be read to its end and passed to [`close`](Self::close).
     ///
     /// # Errors
-    /// A segment cannot be read for another reason than damage: the next call goes on behind it.
+    /// A segment cannot be read for a reason other than damage: the next call continues after it.
     pub fn next_part(&mut self) -> StoreResult<Option<LogPart>> {
         if let Some(reader) = self.opened.take() {
             return Ok(Some(LogPart::Segment(reader)));
@@ -193,7 +194,7 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// Takes a segment back that was read to its end. Answers what is wrong with it.
+    /// Closes a segment that was read to its end. Returns its damage.
     pub fn close<'r>(&mut self, reader: &'r SegmentReader) -> Option<&'r Damage> {
         let end = reader.end();
         self.sequence = self.sequence.max(end.sequence);
@@ -204,7 +205,7 @@ impl<'a> LogReader<'a> {
         damage
     }
 
-    /// How the log ends, once all was read: what a new segment must be begun with.
+    /// The end of the log, once everything was read; recorded in the header of a new segment.
     #[must_use]
     pub fn end(&self) -> SegmentEnd {
         let end = self.before.as_ref().map(|(_, _, end)| *end);
@@ -214,13 +215,13 @@ impl<'a> LogReader<'a> {
         }
     }
 
-    /// The last segment that was read was removed: the log ends with the one before.
+    /// The last segment that was read was removed: the log ends with the previous one.
     pub fn forget_last(&mut self) {
         self.before = self.earlier.take();
     }
 }
 
-/// An error's message and context, without the file, which stands beside it.
+/// An error's message and context, without the file, which is shown separately.
 fn describe(error: &crate::error::Error) -> String {
     let context: Vec<String> = error
         .context()
@@ -234,7 +235,7 @@ fn describe(error: &crate::error::Error) -> String {
     }
 }
 
-/// What is wrong with a segment if the next one followed another end than it has.
+/// The damage of a segment if its end differs from what the next segment's header says.
 fn broken_link((number, path, end): &Before, next: &SegmentReader) -> Option<Damage> {
     let said = next.previous();
     if said.bytes == 0 || next.number() != number + 1 {

@@ -1,8 +1,8 @@
-//! The write-ahead log: what makes an acknowledged write survive a crash.
+//! The write-ahead log, with which an acknowledged write survives a crash.
 //!
-//! One log serves all tables of a store. It is a sequence of segment files; a segment goes when
-//! everything in it has been flushed to sorted files. A record is a mutation batch as its writer
-//! encoded it, so nothing is encoded twice.
+//! One log serves all tables of a store. It is a sequence of segment files; a segment is deleted
+//! when everything in it has been flushed to sorted files. A record is a mutation batch as its
+//! writer encoded it, so that nothing is encoded twice.
 
 mod format;
 mod log;

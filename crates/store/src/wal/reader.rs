@@ -1,4 +1,4 @@
-//! Reads one segment back, and tells a torn end from damage.
+//! Reads one segment, and distinguishes a torn end from damage.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use super::writer::OpenEnd;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
-/// Bytes that should hold records and do not.
+/// Bytes that should be valid records and are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
     /// The segment's file.
     pub path: PathBuf,
     /// Where reading stopped.
     pub offset: u64,
-    /// What is known of it.
+    /// What is known about it.
     pub message: String,
-    /// Tables that end where the log is damaged: they may lack writes that came behind.
+    /// Tables that end where the log is damaged: they may lack later writes.
     pub tables: Vec<String>,
 }
 
@@ -34,19 +34,19 @@ impl Damage {
     }
 }
 
-/// Where a segment stands in its log.
+/// The position of a segment in its log, and what is known about it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SegmentPlace {
     /// The number in its name.
     pub number: u64,
-    /// The store that it must belong to; 0: any.
+    /// The store that it must belong to; 0 for any.
     pub store: u64,
-    /// Sequence of the last batch before it; 0: not known.
+    /// Sequence of the last batch before it; 0 if unknown.
     pub sequence: u64,
-    /// Whether no segment follows: it alone may end in the middle of a record.
+    /// Whether it is the last segment: only then may it end in the middle of a record.
     pub is_last: bool,
-    /// It is known to hold records up to this byte: a place before that where reading stops is
-    /// damage. 0: nothing is known.
+    /// The segment is known to hold records up to this byte: an unreadable record before it is
+    /// damage. 0 if unknown.
     pub written: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct SegmentReader {
     sum: u32,
     /// Sequence of the last batch that was read.
     sequence: u64,
-    /// What the records read so far say was on the disk.
+    /// The synced length according to the records read so far.
     synced: u64,
 }
 
@@ -70,9 +70,9 @@ impl SegmentReader {
     /// Reads the segment at `path`.
     ///
     /// # Errors
-    /// The file cannot be read, does not begin as a segment does, or its header is that of another
-    /// segment or store; a last segment without a byte behind its header reads as empty if that is
-    /// not whole (a crash while it was begun).
+    /// The file cannot be read, does not begin with a segment header, or the header is that of
+    /// another segment or store. A last segment without a byte after an incomplete header reads as
+    /// empty (a crash during its creation).
     pub fn open(vfs: &dyn Vfs, path: &Path, place: SegmentPlace) -> StoreResult<Self> {
         let bytes = vfs.read_to_vec(path, u64::MAX)?;
         let mut reader = Self {
@@ -135,7 +135,7 @@ impl SegmentReader {
         self.place.number
     }
 
-    /// The end of the segment before, as this one's header says; all zero if it says nothing.
+    /// The end of the previous segment, according to this one's header; all zero if unknown.
     #[must_use]
     pub fn previous(&self) -> SegmentEnd {
         self.header
@@ -153,7 +153,8 @@ impl SegmentReader {
         }
     }
 
-    /// The end of the segment if it is known to be on the disk, and just `bytes` long: others may write on from there.
+    /// The end of the segment if it is known to be on the disk, and exactly `bytes` long: another
+    /// writer may continue from there.
     #[must_use]
     pub fn open_end(&self, bytes: u64) -> Option<OpenEnd> {
         let is_end = self.at as u64 == bytes && self.bytes.len() as u64 == bytes;
@@ -161,7 +162,8 @@ impl SegmentReader {
         OpenEnd::of(header, self.end())
     }
 
-    /// The next record, or `None` at the end or at damage. Marks of an end, which belong to no table, are among them.
+    /// The next record, or `None` at the end or at damage. Includes end records, which belong to no
+    /// table.
     pub fn next_record(&mut self) -> Option<(RecordHeader, &[u8])> {
         if self.damage.is_some() {
             return None;
@@ -197,7 +199,7 @@ impl SegmentReader {
         Some((record, payload))
     }
 
-    /// Whether a record at the present place says that it belongs there.
+    /// Whether a record's own offset matches the present position.
     fn stands_right(&self, record: &RecordHeader) -> bool {
         self.is_of_version_1() || record.offset == self.at as u64
     }
@@ -206,21 +208,23 @@ impl SegmentReader {
         self.header.is_some_and(|header| header.version == 1)
     }
 
-    /// What is wrong with the segment; known once [`next_record`](Self::next_record) gave `None`.
+    /// The damage of the segment; known once [`next_record`](Self::next_record) has returned
+    /// `None`.
     #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// Makes a last segment that was read to its end one that others may follow: cuts a torn end
-    /// off, and puts what was read on the disk, since a killed process may have left it in the
-    /// operating system's hands. What no record knows to be on the disk is written once more: after
-    /// a sync that failed, the next one may succeed without having written it. A segment without a
-    /// record is removed: its beginning may be just such bytes. Answers whether it is still there; its
+    /// Prepares a last segment that was read to its end for being followed by others: truncates a
+    /// torn end and syncs the rest, since a killed process may have left it in the page cache.
+    /// Records not known to be on the disk are rewritten: after a failed sync, the next sync may
+    /// succeed without having written them. A segment without records is removed, because its
+    /// header may be such bytes. Returns whether the segment still exists; otherwise its number is
+    /// free.
     /// number is free if not.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// An error of the disk.
     pub fn settle(&self, vfs: &dyn Vfs) -> StoreResult<bool> {
         let begin = self.header.map_or(0, |header| header.bytes());
         if self.at <= begin {
@@ -241,7 +245,7 @@ impl SegmentReader {
         Ok(true)
     }
 
-    /// Decides whether the unreadable record at the present place is the torn end of the log or
+    /// Decides whether the unreadable record at the present position is the torn end of the log or
     /// damage.
     fn judge_end(&self, segment: &SegmentHeader) -> Option<Damage> {
         if !self.place.is_last || (self.at as u64) < self.place.written {
@@ -261,7 +265,8 @@ impl SegmentReader {
                 continue;
             }
             let misplaced = segment.version > 1 && header.offset != offset as u64;
-            // Another place of the same segment, and not any number that bytes may make by chance.
+            // The record's own offset must be a later one in this segment, and not an arbitrary
+            // number.
             let plausible = header.offset >= segment.bytes() as u64
                 && header.offset - segment.bytes() as u64 <= OFFSET_MAX;
             let was_synced = header.synced > self.at as u64 && header.synced <= offset as u64;
@@ -274,8 +279,8 @@ impl SegmentReader {
                          cut out or put in",
                     )
                 } else {
-                    // Written when the present place was already on the disk: the bytes there have
-                    // changed since.
+                    // It was written when the present position was already on the disk: the bytes
+                    // there have changed since.
                     self.damage_here(
                         "the log has an unreadable record before others that were synced",
                     )
@@ -295,5 +300,6 @@ impl SegmentReader {
     }
 }
 
-/// No segment is longer by far: one ends at a fixed size, behind the group of batches that filled it.
+/// Upper bound of a segment's length: a segment ends at a fixed size, after the group of batches
+/// that filled it.
 const OFFSET_MAX: u64 = 1 << 40;

@@ -68,7 +68,7 @@ fn rewrite(vfs: &dyn Vfs, path: &Path, change: impl Fn(&mut Vec<u8>)) {
 
 #[test]
 fn a_segment_without_records_is_removed() {
-    // Its beginning may be bytes that a failed sync left behind, gone with the next power cut.
+    // Its beginning may be bytes left by a failed sync, which are lost with the next power failure.
     for tail in [&b""[..], b"torn"] {
         let (vfs, path) = written(&[], 0);
         rewrite(&*vfs, &path, |bytes| bytes.extend_from_slice(tail));
@@ -80,7 +80,7 @@ fn a_segment_without_records_is_removed() {
 }
 
 #[test]
-fn a_segment_that_was_hardly_begun_holds_nothing() {
+fn a_segment_with_an_incomplete_header_is_empty() {
     // A file may have its length before it has its bytes.
     for begun in [vec![], vec![0; 7], vec![0; SEGMENT_HEADER_BYTES]] {
         let (vfs, path) = written(&[], 0);
@@ -94,7 +94,7 @@ fn a_segment_that_was_hardly_begun_holds_nothing() {
 }
 
 #[test]
-fn a_segment_that_is_shorter_than_it_was_is_damage() {
+fn a_segment_shorter_than_recorded_is_damage() {
     let payloads: [&[u8]; 3] = [b"one", b"two", b"three"];
     let (vfs, path) = written(&payloads, 3);
     let whole = vfs.read_to_vec(&path, u64::MAX).unwrap();
@@ -124,7 +124,7 @@ fn a_segment_that_is_shorter_than_it_was_is_damage() {
 }
 
 #[test]
-fn missing_segments_are_told_by_their_names() {
+fn missing_segments_are_found_by_their_names() {
     let missing = |present: &[u64], first, last| -> Vec<String> {
         let present: Vec<_> = present.iter().map(|n| (*n, PathBuf::new())).collect();
         let gaps = missing_segments(Path::new("/wal"), &present, first, last);
@@ -139,10 +139,18 @@ fn missing_segments_are_told_by_their_names() {
     let none: [&str; 0] = [];
     assert_eq!(missing(&[], 0, 0), none);
     assert_eq!(missing(&[3, 9], 0, 7), none, "nothing is known");
-    assert_eq!(missing(&[], 5, 0), none, "the newest may never have been");
+    assert_eq!(
+        missing(&[], 5, 0),
+        none,
+        "the newest may never have existed"
+    );
     assert_eq!(missing(&[], 5, 4), none);
-    assert_eq!(missing(&[1, 3, 5, 6], 5, 0), none, "older ones may be gone");
-    assert_eq!(missing(&[5, 6, 7], 5, 6), none, "later ones may be there");
+    assert_eq!(
+        missing(&[1, 3, 5, 6], 5, 0),
+        none,
+        "older ones may be deleted"
+    );
+    assert_eq!(missing(&[5, 6, 7], 5, 6), none, "later ones may exist");
     assert_eq!(missing(&[6, 7], 5, 0), ["5: a"]);
     assert_eq!(missing(&[5, 7], 5, 0), ["6: a"]);
     assert_eq!(missing(&[5, 6], 5, 7), ["7: a"]);
@@ -161,7 +169,7 @@ fn records_come_back_in_order() {
 }
 
 #[test]
-fn a_torn_end_is_no_damage_in_the_last_segment_and_damage_in_others() {
+fn a_torn_end_is_damage_except_in_the_last_segment() {
     for cut in 1..(RECORD_HEADER_BYTES + 5) {
         let (vfs, path) = written(&[b"first", b"other"], 1);
         rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - cut));
@@ -198,13 +206,13 @@ fn a_flipped_bit_before_synced_records_is_damage() {
     assert!(payloads.is_empty());
     let damage = damage.expect("the third record proves that the first was synced");
     assert_eq!(damage.offset, SEGMENT_HEADER_BYTES as u64);
-    // Without any later proof the same flip reads as a torn end.
+    // Without a later record as proof the same flipped bit counts as a torn end.
     let (vfs, path) = written(&[b"first", b"second", b"third"], 9);
     rewrite(&*vfs, &path, |bytes| bytes[first_payload] ^= 1);
     assert_eq!(read(&*vfs, &path, true), (Vec::new(), None));
 }
 
-/// Ends a segment as stores once did when they were closed.
+/// Ends a segment as earlier versions did on close.
 fn seal(writer: &mut WalWriter) {
     writer.sync().unwrap();
     let seal = RecordHeader {
@@ -282,7 +290,7 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
         let (payloads, damage) = read(&*vfs, &path, true);
         assert!(payloads.is_empty() && damage.is_some(), "byte {at}");
     }
-    // The seal itself may be torn: nothing was promised of it.
+    // The seal itself may be torn: it was not acknowledged.
     vfs.replace(&path, &whole).unwrap();
     rewrite(&*vfs, &path, |bytes| bytes.truncate(bytes.len() - 1));
     let (payloads, damage) = read(&*vfs, &path, true);
@@ -290,7 +298,7 @@ fn a_flipped_bit_in_a_sealed_segment_is_damage_even_in_its_last_record() {
 }
 
 #[test]
-fn a_segment_of_a_newer_version_is_refused_by_name() {
+fn a_segment_of_a_newer_version_is_rejected_by_name() {
     let (vfs, path) = written(&[b"x"], 1);
     rewrite(&*vfs, &path, |bytes| {
         bytes[8] = 9;
@@ -300,7 +308,7 @@ fn a_segment_of_a_newer_version_is_refused_by_name() {
     });
     let error = open(&*vfs, &path, true).err().unwrap();
     assert_eq!(error.kind(), crate::error::ErrorKind::NewerFormat);
-    // A flipped bit in the number of this version makes no later one of it.
+    // A flipped bit in the number of this version is not taken for a newer version.
     let (vfs, path) = written(&[b"x"], 1);
     rewrite(&*vfs, &path, |bytes| bytes[8] ^= 8);
     let error = open(&*vfs, &path, true).err().unwrap();
@@ -374,7 +382,7 @@ fn fixture_folder(version: u32) -> PathBuf {
     repository.join(format!("fixtures/wal-{version}"))
 }
 
-/// Reads the specimen back from the fixture of a version; answers its file.
+/// Reads the specimen from the fixture of a version; returns its file.
 fn read_fixture(version: u32) -> PathBuf {
     let (_, path) = list_segments(&RealVfs, &fixture_folder(version))
         .ok()
@@ -408,7 +416,7 @@ fn read_fixture(version: u32) -> PathBuf {
 fn a_segment_of_version_1_is_read() {
     let path = read_fixture(1);
     let bytes = RealVfs.read_to_vec(&path, u64::MAX).unwrap();
-    // Its number and the order of its records are looked at, although it says little of itself.
+    // Its number and the order of its records are checked, although its header has few fields.
     let vfs = MemoryVfs::shared();
     let renamed = Path::new("/0000000000000008.wal");
     vfs.replace(renamed, &bytes).unwrap();
@@ -431,8 +439,8 @@ fn path_of(number: u64) -> PathBuf {
     PathBuf::from(format!("/{number:016}.wal"))
 }
 
-/// A log that a crash left behind is replayed by whatever version is started next: neither the segments nor the
-/// batches in them may change without a new number.
+/// A log left by a crash is replayed by any version started next: neither the segments nor the
+/// batches in them may change without a new version number.
 #[test]
 fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
     let path = read_fixture(format::VERSION);
@@ -441,7 +449,7 @@ fn the_fixture_of_this_format_still_reads_and_writes_the_same() {
     assert_eq!(
         disk.read_to_vec(&fresh, u64::MAX).unwrap(),
         RealVfs.read_to_vec(&path, u64::MAX).unwrap(),
-        "what is written has changed, and the version has not"
+        "the written bytes have changed without a new version"
     );
 }
 
@@ -500,7 +508,7 @@ fn read_log(vfs: &dyn Vfs) -> (Vec<u64>, Vec<PathBuf>) {
 
 const RECORD: usize = RECORD_HEADER_BYTES + "record 1".len();
 
-/// A segment that is not the last, cut where a record ends: every record left is whole.
+/// A segment that is not the last, cut at the end of a record: all remaining records are complete.
 #[test]
 fn a_closed_segment_that_was_cut_at_the_end_of_a_record_is_named() {
     let (vfs, paths) = log_of_three();
@@ -513,11 +521,11 @@ fn a_closed_segment_that_was_cut_at_the_end_of_a_record_is_named() {
         assert_eq!(sequences.len(), 6 + records);
         assert_eq!(damaged, [paths[1].clone()]);
     }
-    // What a crash may take is the end of the last one.
+    // A crash may cut off the end of the last one.
     for records in 0..3 {
         let len = SEGMENT_HEADER_BYTES + records * RECORD;
         rewrite(&*vfs, &paths[2], |bytes| bytes.truncate(len));
-        // Shorter from the second round on: the same file again.
+        // From the second round on it is shorter and the same file is found again.
         if records == 0 {
             assert_eq!(read_log(&*vfs), ((1..=6).collect(), vec![]));
         }
@@ -563,9 +571,9 @@ fn segments_that_changed_places_are_named() {
     }
 }
 
-/// Records doubled, removed, swapped or overwritten, each of them whole in itself.
+/// Records duplicated, removed, swapped or overwritten, each of them valid in itself.
 #[test]
-fn a_record_that_is_not_where_it_was_written_is_damage() {
+fn a_misplaced_record_is_damage() {
     type Surgery = fn(&mut Vec<u8>);
     const FIRST: usize = SEGMENT_HEADER_BYTES;
     let surgeries: [(&str, Surgery); 6] = [

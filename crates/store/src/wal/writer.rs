@@ -1,4 +1,4 @@
-//! Appends records to the current segment and rolls segments over.
+//! Appends records to the current segment and begins new segments.
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use super::format::{
 use crate::error::StoreResult;
 use crate::vfs::{RandomAccessFile, Vfs, WritableFile};
 
-/// Whose log it is.
+/// The store and the opening of it that write a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogOrigin {
-    /// Tells stores apart: the same number as long as the store lives.
+    /// The id of the store, which never changes.
     pub store: u64,
-    /// Drawn anew for each opening, so that leftovers of an earlier one never pass for records.
+    /// Random for each opening, so that leftovers of an earlier one are never taken for records.
     pub session: u64,
 }
 
-/// The writing end of the log.
+/// The writer of the log.
 pub struct WalWriter {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
@@ -37,9 +37,9 @@ pub struct WalWriter {
 
 /// The file of the current segment.
 enum SegmentFile {
-    /// Begun by this writer.
+    /// A segment begun by this writer.
     Begun(Box<dyn WritableFile>),
-    /// One that was there, and goes on at this place.
+    /// An existing segment, continued at this offset.
     Continued {
         file: Arc<dyn RandomAccessFile>,
         position: u64,
@@ -78,10 +78,10 @@ impl SegmentFile {
     }
 }
 
-/// Groups of more bytes do not go to a segment that is continued: they are written in another way.
+/// Larger groups are not written to a continued segment, which uses a different write path.
 const CONTINUED_GROUP_BYTES: usize = 64 << 10;
 
-/// A segment that ends in order, and may be continued.
+/// A segment that ended cleanly, and may be continued.
 #[derive(Debug, Clone)]
 pub struct OpenEnd {
     segment: SegmentHeader,
@@ -89,7 +89,8 @@ pub struct OpenEnd {
 }
 
 impl OpenEnd {
-    /// The end of a segment with this header, all of it on the disk; `None` for one of an older version.
+    /// The end of a segment with this header, all of it on the disk; `None` for an older format
+    /// version.
     pub(super) fn of(segment: SegmentHeader, end: SegmentEnd) -> Option<Self> {
         (segment.version == VERSION).then_some(Self { segment, end })
     }
@@ -101,8 +102,8 @@ pub(super) fn segment_path(dir: &Path, number: u64) -> PathBuf {
 }
 
 impl WalWriter {
-    /// Begins segment `number` in `dir`, behind one that ended as `previous` says; the default if
-    /// there is none.
+    /// Begins segment `number` in `dir` after one that ended with `previous`; the default if there
+    /// is none.
     pub fn create(
         vfs: &Arc<dyn Vfs>,
         dir: &Path,
@@ -124,7 +125,8 @@ impl WalWriter {
         })
     }
 
-    /// Goes on with a segment of an earlier writer. Asks nothing of the disk before something is written.
+    /// Continues a segment of an earlier writer. Does not touch the disk before something is
+    /// written.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -151,7 +153,8 @@ impl WalWriter {
         })
     }
 
-    /// Begins another segment if the present one is continued and a group of so many bytes is to come. Whether it did.
+    /// Begins another segment if the present one is a continued one and a group of this many bytes
+    /// follows. Returns whether it did.
     ///
     /// # Errors
     /// Those of the disk.
@@ -176,7 +179,7 @@ impl WalWriter {
         self.file.position()
     }
 
-    /// The end of the current segment as it is now: what a segment behind it must be begun with.
+    /// The present end of the current segment, for the header of the next one.
     #[must_use]
     pub fn end(&self) -> SegmentEnd {
         SegmentEnd {
@@ -186,8 +189,8 @@ impl WalWriter {
         }
     }
 
-    /// Appends records, whose sequences rise, and hands them to the operating system; not yet on
-    /// the disk. `then_sync` when [`sync`](Self::sync) is called at once.
+    /// Appends records, whose sequences must rise, and passes them to the operating system; they
+    /// are not yet on the disk. `then_sync` when [`sync`](Self::sync) is called right after.
     pub fn append<'a>(
         &mut self,
         records: impl Iterator<Item = (RecordHeader, &'a [u8])>,
@@ -226,8 +229,8 @@ impl WalWriter {
         Ok(())
     }
 
-    /// Ends the segment, on the disk, and begins the next. Only the last segment of a log may thus
-    /// have a torn end.
+    /// Ends and syncs the segment, and begins the next. So only the last segment of a log may have
+    /// a torn end.
     pub fn roll(&mut self) -> StoreResult<()> {
         self.sync()?;
         let next = self.segment.number + 1;
