@@ -1,8 +1,8 @@
-//! Blocks that are read, checked and unpacked before a scan or a compaction comes to them.
+//! Blocks that are read, checked and decompressed before a scan or a compaction reaches them.
 //!
-//! What is asked for is cut into pieces of a few blocks. A piece is done by a thread of the disk, or by the reader
-//! itself if it comes first: nobody waits for a thread that has not begun. So where the disk has no threads, or all are
-//! busy, everything is as if there were none.
+//! The requested blocks are cut into pieces of a few blocks. A piece is read by a thread of the
+//! disk, or by the reader itself if it gets there first: the reader never waits for a thread that
+//! has not begun. So if the disk has no threads, or all are busy, reading works as without them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,65 +20,68 @@ use crate::codec::Decompressor;
 use crate::error::StoreResult;
 use crate::vfs::SequentialFile;
 
-// Bytes are those that blocks take in memory, as far as known. Of what lies behind a reader the last block read stands
-// for all: what is well compressed on disk must not become more than was reckoned with.
+// Sizes are those of blocks in memory, as far as known. The last block read stands for all unread
+// ones, so that data that compresses well on disk does not exceed the planned memory.
 
-/// Bytes asked for at first. From then on a reader is as far ahead as it has come, but not further than a most.
+/// Bytes requested at first. From then on a reader is ahead by as much as it has read, up to a
+/// maximum.
 const FIRST_BYTES: usize = 64 << 10;
 
-/// Most bytes ahead of a scan.
+/// Maximum bytes ahead of a scan.
 const SCAN_BYTES_MAX: usize = 4 << 20;
 
-/// Most bytes ahead of one input of a compaction, of which there may be 32. Merging them takes longer than reading them.
+/// Maximum bytes ahead of one input of a compaction, of which there may be 32. Merging takes longer
+/// than reading.
 const COMPACTION_BYTES_MAX: usize = 1 << 20;
 
-/// Fewest pieces that what is ahead is cut into: one is used up while others are unpacked and read.
+/// Minimum number of pieces ahead: one is consumed while others are decompressed and read.
 const PIECES_MIN: usize = 4;
 
-/// Bytes of a piece, unless a block has more. What is stored plainly fits a window of the disk with the rest of its pages.
+/// Bytes of a piece, unless a single block has more. An uncompressed piece fits a window of the
+/// disk, including the rest of its pages.
 const PIECE_BYTES: std::ops::RangeInclusive<usize> = 32 << 10..=500 << 10;
 
-/// Blocks of a piece.
+/// Maximum number of blocks of a piece.
 const PIECE_BLOCKS_MAX: usize = 64;
 
-/// What a block is taken for before one was read.
+/// Assumed size of a block before one was read.
 const BLOCK_BYTES: usize = 32 << 10;
 
-/// A reader that has come so far reads past the page cache, and what it reads is not cached at first. What is read in
-/// shorter runs may be wanted again.
+/// A reader that has come this far bypasses the page cache, and its blocks are not cached at first.
+/// Data read in shorter runs may be needed again.
 const LONG_BYTES: usize = 512 << 10;
 
-/// Pieces that are shorter on disk are read through the page cache in any case.
+/// Pieces that are shorter on disk are always read through the page cache.
 const DIRECT_BYTES_MIN: usize = 64 << 10;
 
-/// Cached blocks that are passed over at a time.
+/// Maximum number of cached blocks skipped at a time.
 const PASSED_OVER_MAX: usize = 64;
 
-/// Buffers kept for blocks to come.
+/// Buffers kept for later blocks.
 const SPARE_MAX: usize = 2 * PIECE_BLOCKS_MAX;
 
 thread_local! {
     static DECOMPRESSOR: RefCell<Decompressor> = RefCell::default();
 }
 
-/// What is ahead of one reader of one locality group. Dropping it waits for what has begun, a piece for each thread of
-/// the disk at most.
+/// The blocks ahead of one reader of one locality group. Dropping it waits for pieces that have
+/// begun, at most one per thread of the disk.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
-    /// What is left of the piece that was reached.
+    /// The rest of the piece that the reader has reached.
     ready: Ready,
-    /// The pieces behind it in order, perhaps with gaps of cached blocks.
+    /// The pieces after it in order, perhaps with gaps of cached blocks.
     pieces: VecDeque<Arc<Piece>>,
-    /// The first block nobody was asked for.
+    /// The first block that has not been requested.
     next: usize,
-    /// Bytes that were read in a row.
+    /// Bytes read sequentially.
     run: usize,
-    /// Bytes of a block of the piece reached last.
+    /// Bytes of a block of the last piece reached.
     block: Option<usize>,
     /// The file, when the run is long.
     disk: Option<Arc<dyn SequentialFile>>,
     spare: Vec<Vec<u8>>,
-    /// What is ahead may be in another partition of the index than the reader.
+    /// The blocks ahead may be in another partition of the index than the reader.
     index: Option<IndexCursor>,
 }
 
@@ -89,7 +92,7 @@ struct Ready {
     reservation: Option<Reservation>,
 }
 
-/// Blocks that lie side by side in the file.
+/// Adjacent blocks of the file.
 #[derive(Debug)]
 struct Piece {
     first: usize,
@@ -104,11 +107,11 @@ enum Work {
     Waiting(ReadRequest),
     Running,
     ReadResult(ReadResult),
-    /// Nothing could be read, or nobody wants it.
+    /// Nothing could be read, or the piece was discarded.
     Nothing,
 }
 
-/// What it takes to read a piece.
+/// The data needed to read a piece.
 #[derive(Debug)]
 struct ReadRequest {
     file: Arc<SortedFile>,
@@ -120,40 +123,40 @@ struct ReadRequest {
 
 #[derive(Debug)]
 struct ReadResult {
-    /// Bytes of each block, and the block or what is wrong with it.
+    /// Bytes of each block, and the block or its error.
     blocks: VecDeque<(usize, StoreResult<Block>)>,
     reservation: Reservation,
 }
 
-/// A reader's way through the blocks.
+/// A reader's path through the blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Way<'a> {
     pub(super) file: &'a Arc<SortedFile>,
     pub(super) index: &'a Arc<GroupIndex>,
     /// Where the range ends.
     pub(super) end: Option<Bound<'a>>,
-    /// Whether it is a compaction, or another reader that leaves the cache alone.
+    /// Whether the reader is a compaction, or another one that bypasses the cache.
     pub(super) past_cache: bool,
 }
 
 impl Ahead {
-    /// Whether anything was asked for that was not reached.
+    /// Whether any requested block has not been reached.
     #[inline]
     pub(super) fn is_active(&self) -> bool {
         !self.ready.blocks.is_empty() || !self.pieces.is_empty()
     }
 
-    /// A reader came to a block elsewhere, with nothing in a row.
+    /// Called when a reader moves to a block elsewhere: the sequential run ends.
     pub(super) fn jump(&mut self) {
         self.run = 0;
     }
 
-    /// Whether so much was read in a row that it is not likely to be wanted again soon.
+    /// Whether so much was read sequentially that it is unlikely to be needed again soon.
     pub(super) fn is_long(&self) -> bool {
         self.run >= LONG_BYTES
     }
 
-    /// A reader is done with a block's buffer.
+    /// Takes back a block's buffer after use.
     pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
         if self.is_active() && self.spare.len() < SPARE_MAX {
             self.spare.push(buffer);
@@ -165,7 +168,8 @@ impl Ahead {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives up what was asked for, unless block `at` is among it or a little before it, as the one under a reader is.
+    /// Discards the requests, unless block `at` is among them or shortly before them, as the
+    /// present block of a reader is.
     #[inline]
     pub(super) fn keep_from(&mut self, at: usize) {
         if self.is_active() && !self.is_before(at) && !self.reach(at) {
@@ -173,7 +177,7 @@ impl Ahead {
         }
     }
 
-    /// Whether block `at` lies before everything that was asked for, perhaps behind cached ones.
+    /// Whether block `at` is before everything requested, perhaps with cached blocks in between.
     fn is_before(&self, at: usize) -> bool {
         let first = match self.ready.blocks.is_empty() {
             false => Some(self.ready.first),
@@ -182,7 +186,7 @@ impl Ahead {
         first.is_some_and(|first| at < first && first - at <= PASSED_OVER_MAX)
     }
 
-    /// The range ends: lets go of everything.
+    /// Called at the end of the range: discards everything.
     #[inline]
     pub(super) fn finish(&mut self) {
         if self.is_active() {
@@ -195,8 +199,8 @@ impl Ahead {
         }
     }
 
-    /// Block `at`, and asks for more behind it. None: the reader must read it by itself. What was not asked for before
-    /// is asked for if `start`.
+    /// Returns block `at` and requests more after it. `None`: the reader must read the block
+    /// itself. New blocks are requested only if `start`.
     pub(super) fn take(
         &mut self,
         way: &Way<'_>,
@@ -205,7 +209,7 @@ impl Ahead {
     ) -> Option<StoreResult<Block>> {
         if !self.reach(at) {
             if self.is_before(at) {
-                // It was in the cache when the pieces were planned, or the reader went back.
+                // It was in the cache when the pieces were planned, or the reader moved back.
                 return None;
             }
             self.give_up();
@@ -220,7 +224,7 @@ impl Ahead {
             return None;
         }
         let Some((bytes, block)) = self.ready.blocks.pop_front() else {
-            // The reader looks for itself, one block at a time: most of the piece may be in order.
+            // The reader reads it itself, one block at a time: most of the piece may be intact.
             self.run = 0;
             return None;
         };
@@ -232,8 +236,8 @@ impl Ahead {
         Some(block)
     }
 
-    /// Whether block `at` is the first of what is ready, or in the first piece if nothing is ready. Blocks before it
-    /// are let go.
+    /// Whether block `at` is the first of the ready ones, or in the first piece if none is ready.
+    /// Blocks before it are dropped.
     fn reach(&mut self, at: usize) -> bool {
         while self.ready.first < at && self.ready.blocks.pop_front().is_some() {
             self.ready.first += 1;
@@ -255,7 +259,7 @@ impl Ahead {
             return false;
         }
         if at > piece.first {
-            // Cached ones were passed over within the piece.
+            // Cached blocks were skipped within the piece.
             self.land();
             while self.ready.first < at && self.ready.blocks.pop_front().is_some() {
                 self.ready.first += 1;
@@ -265,7 +269,7 @@ impl Ahead {
         true
     }
 
-    /// Makes the first piece ready if nothing else is: does it, or waits for it.
+    /// Makes the first piece ready if no block is: reads it, or waits for it.
     fn land(&mut self) {
         if !self.ready.blocks.is_empty() {
             return;
@@ -278,7 +282,8 @@ impl Ahead {
         self.block = bytes.or(self.block);
     }
 
-    /// Asks for as many pieces as the reader may be ahead; the first one, if it is wanted at once, of nobody.
+    /// Requests as many pieces as the reader may be ahead; the first one is not handed to a thread
+    /// if it is needed at once.
     fn ask(&mut self, way: &Way<'_>, at: usize) {
         let most = if way.past_cache {
             COMPACTION_BYTES_MAX
@@ -301,21 +306,21 @@ impl Ahead {
             let piece = Arc::new(piece);
             if self.is_active() {
                 let other = piece.clone();
-                // Given back, it is done when the reader comes to it.
+                // If no thread takes it, the reader reads it when it gets there.
                 let _ = way.file.spawn_io(Box::new(move || other.run()));
             }
             self.pieces.push_back(piece);
         }
     }
 
-    /// The next blocks that are not cached, belong to the range and lie side by side.
+    /// The next adjacent blocks that are not cached and belong to the range.
     fn plan(&mut self, way: &Way<'_>, at: usize, size: usize) -> Option<Piece> {
         let file = way.file;
         let fill = !way.past_cache;
         let index = self
             .index
             .get_or_insert_with(|| IndexCursor::new(way.index.clone()));
-        // Where the index cannot be read nothing is ahead: the reader will find out.
+        // If the index cannot be read nothing is read ahead: the reader will report the error.
         let mut inside = |block: usize| {
             let is_inside = block == at
                 || match way.end {
@@ -381,7 +386,8 @@ impl Ahead {
         })
     }
 
-    /// Where to read so many stored bytes. None if it cannot be opened, which the reader will find out again.
+    /// The handle to read this many stored bytes. `None` if it cannot be opened, which the reader
+    /// will report.
     fn disk(&mut self, file: &SortedFile, stored: usize) -> Option<Arc<dyn SequentialFile>> {
         if self.is_long() && stored >= DIRECT_BYTES_MIN {
             if self.disk.is_none() {
@@ -409,7 +415,7 @@ impl Drop for Ahead {
 }
 
 impl Piece {
-    /// Reads the piece, unless somebody else does or did, or nobody wants it any more.
+    /// Reads the piece, unless another thread does or did, or it was discarded.
     fn run(&self) {
         let mut work = self.work.lock();
         if !matches!(*work, Work::Waiting(_)) {
@@ -419,7 +425,7 @@ impl Piece {
             return;
         };
         drop(work);
-        // Whoever waits must not wait for ever, whatever happens here.
+        // A waiting thread must be woken whatever happens here.
         let mut landing = Landing {
             piece: self,
             outcome: Work::Nothing,
@@ -429,7 +435,7 @@ impl Piece {
         }
     }
 
-    /// The blocks, none if they cannot be read.
+    /// The blocks; none if they cannot be read.
     fn take(&self) -> Ready {
         self.run();
         let mut work = self.work.lock();
@@ -449,7 +455,7 @@ impl Piece {
         }
     }
 
-    /// Nobody wants the piece. When this returns nobody works on it either.
+    /// Discards the piece. When this returns no thread works on it.
     fn give_up(&self) {
         let mut work = self.work.lock();
         while matches!(*work, Work::Running) {
@@ -472,7 +478,8 @@ impl Drop for Landing<'_> {
 }
 
 impl ReadRequest {
-    /// The blocks, or nothing if the disk fails: the reader asks it again for a single block, and tells.
+    /// The blocks, or `None` if the disk fails: the reader then reads a single block again, and
+    /// reports the error.
     fn run(mut self) -> Option<ReadResult> {
         let (start, end) = (self.places.first()?, self.places.last()?);
         let offset = start.offset;

@@ -1,4 +1,4 @@
-//! Reading ahead with threads: the real disk, watched.
+//! Reading ahead with threads, on the real disk with instrumentation.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the disk is under test")]
@@ -24,7 +24,7 @@ use crate::vfs::{
     SequentialFile, Vfs, WritableFile, io_error,
 };
 
-/// What is done to the disk, and what it does.
+/// Injected failures and observed reads of the disk.
 #[derive(Debug, Default)]
 struct Watch {
     /// Bytes of each read.
@@ -71,7 +71,7 @@ impl Watch {
     }
 }
 
-/// The real disk, watched.
+/// The real disk with instrumentation.
 #[derive(Debug)]
 struct Watched(Arc<Watch>);
 
@@ -185,7 +185,7 @@ const ENTRIES: usize = 8000;
 const VALUE: usize = 1000;
 const BLOCK: usize = 32 << 10;
 
-/// A file of 8 MB and all that belongs to it.
+/// A file of 8 MB with its cache and disk.
 struct Bench {
     _directory: tempfile::TempDir,
     path: PathBuf,
@@ -237,7 +237,7 @@ fn bench(compression: Compression, cache_bytes: u64) -> Bench {
     };
     let cache = BlockCache::new(sizes, metrics.clone()).unwrap();
     let file = SortedFile::open(&disk, &path, 1, &cache, &metrics).unwrap();
-    // What describes the file is read now, so that what is counted later is blocks.
+    // Read the file's metadata now, so that only blocks are counted later.
     file.iterator(&[Fence::ALL])
         .seek(&Range::row(row(ENTRIES - 1)), &ColumnSelection::all())
         .unwrap();
@@ -273,7 +273,8 @@ impl Bench {
     }
 }
 
-/// Reads entries from number `at` up to number `to` or the end, and compares them; how far it came.
+/// Reads entries from number `at` up to number `to` or the end, and compares them; returns how far
+/// it came.
 fn read_on(iterator: &mut FileIterator, mut at: usize, to: usize) -> Result<usize, (usize, Error)> {
     let mut batch = Batch::new();
     while at < to {
@@ -296,7 +297,7 @@ fn read_on(iterator: &mut FileIterator, mut at: usize, to: usize) -> Result<usiz
 }
 
 #[test]
-fn a_scan_is_ahead_by_what_it_has_read_and_not_by_more() {
+fn a_scan_reads_ahead_no_more_than_it_has_read() {
     for past_cache in [false, true] {
         let bench = bench(Compression::None, 64 << 20);
         let read = || bench.watch.reads.lock().iter().sum::<usize>();
@@ -324,7 +325,7 @@ fn a_scan_is_ahead_by_what_it_has_read_and_not_by_more() {
 }
 
 #[test]
-fn a_range_is_not_left() {
+fn reading_ahead_stays_inside_the_range() {
     let bench = bench(Compression::None, 64 << 20);
     for (from, to) in [(100, 101), (300, 310), (1000, 1100), (4000, 7000)] {
         let before: usize = bench.watch.reads.lock().iter().sum();
@@ -339,7 +340,7 @@ fn a_range_is_not_left() {
 }
 
 #[test]
-fn seeking_onwards_wastes_nothing() {
+fn seeking_forward_wastes_no_reads() {
     let bench = bench(Compression::None, 64 << 20);
     let mut iterator = bench.scan();
     for at in (0..ENTRIES).step_by(10) {
@@ -349,7 +350,7 @@ fn seeking_onwards_wastes_nothing() {
     }
     let read: usize = bench.watch.reads.lock().iter().sum();
     assert!(read <= ENTRIES * VALUE * 11 / 10, "{read}");
-    // Back to where blocks are cached no more.
+    // Back to blocks that are no longer cached.
     bench.cache.clear();
     iterator
         .seek(&Range::rows(row(ENTRIES - 900)..), &ColumnSelection::all())
@@ -361,7 +362,7 @@ fn seeking_onwards_wastes_nothing() {
 }
 
 #[test]
-fn nothing_runs_behind_a_scan_that_was_dropped() {
+fn nothing_runs_after_a_scan_was_dropped() {
     let bench = bench(Compression::None, 64 << 20);
     bench.watch.slow.store(true, Ordering::SeqCst);
     for entries in [10, 100, 1000, 3000] {
@@ -376,7 +377,7 @@ fn nothing_runs_behind_a_scan_that_was_dropped() {
         // Only the test holds the file.
         assert_eq!(Arc::strong_count(&bench.file), 1);
     }
-    // Going elsewhere gives up what was asked for, too.
+    // A seek elsewhere also discards the requests.
     let mut iterator = bench.scan();
     read_on(&mut iterator, 0, 1000).unwrap();
     iterator
@@ -387,7 +388,7 @@ fn nothing_runs_behind_a_scan_that_was_dropped() {
 }
 
 #[test]
-fn a_failing_disk_is_told_with_the_files_name_and_whole_again_later() {
+fn a_disk_failure_names_the_file_and_can_be_retried() {
     let bench = bench(Compression::Lz4, 64 << 20);
     let fail_above = |bytes| bench.watch.fail_above.store(bytes, Ordering::SeqCst);
     for before in [0, 20, 50, 900, 3000] {
@@ -406,7 +407,7 @@ fn a_failing_disk_is_told_with_the_files_name_and_whole_again_later() {
             .unwrap();
         assert_eq!(read_on(&mut iterator, 0, usize::MAX).unwrap(), ENTRIES);
     }
-    // Where single blocks can be read everything can.
+    // If single blocks can be read everything can.
     bench.cache.clear();
     fail_above(2 * BLOCK);
     assert_eq!(bench.read_all().unwrap(), ENTRIES);
@@ -415,7 +416,7 @@ fn a_failing_disk_is_told_with_the_files_name_and_whole_again_later() {
 }
 
 #[test]
-fn a_rotten_block_is_told_when_it_is_reached() {
+fn a_damaged_block_is_reported_when_it_is_reached() {
     for compression in [Compression::None, Compression::Lz4] {
         let bench = bench(compression, 256 << 10);
         let mut bytes = fs::read(&bench.path).unwrap();
@@ -431,7 +432,7 @@ fn a_rotten_block_is_told_when_it_is_reached() {
             text.contains(bench.path.to_str().unwrap()) && text.contains("offset"),
             "{text}"
         );
-        // What lies behind it can be read.
+        // The blocks after it can be read.
         let mut iterator = bench.file.iterator(&[Fence::ALL]);
         let behind = Range::rows(row(at + 100)..);
         iterator.seek(&behind, &ColumnSelection::all()).unwrap();
@@ -443,7 +444,7 @@ fn a_rotten_block_is_told_when_it_is_reached() {
 }
 
 #[test]
-fn without_memory_for_it_nothing_is_ahead() {
+fn without_memory_nothing_is_read_ahead() {
     let bench = bench(Compression::Lz4, 64 << 10);
     let others = bench.cache.ahead().reserve(16 << 10).unwrap();
     assert_eq!(bench.read_all().unwrap(), ENTRIES);
@@ -453,7 +454,7 @@ fn without_memory_for_it_nothing_is_ahead() {
 }
 
 #[test]
-fn long_scans_do_not_push_out_what_look_ups_need() {
+fn long_scans_do_not_evict_blocks_of_point_reads() {
     let bench = bench(Compression::Lz4, 4 << 20);
     let look_up = || {
         for at in (0..ENTRIES).step_by(ENTRIES / 50) {
@@ -474,7 +475,7 @@ fn long_scans_do_not_push_out_what_look_ups_need() {
 }
 
 #[test]
-fn what_is_scanned_again_and_again_is_cached_if_it_fits() {
+fn repeated_scans_are_cached_if_they_fit() {
     let bench = bench(Compression::Lz4, 16 << 20);
     let scan = || bench.blocks_read(|| assert_eq!(bench.read_all().unwrap(), ENTRIES));
     let first = scan();

@@ -2,13 +2,13 @@
 
 use ostrakon_cell::{Key, KeyRef};
 
-/// A place between two keys: right before `key`, or right behind it.
+/// A place between two keys: directly before or directly after `key`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bound<'a> {
     pub(super) key: KeyRef<'a>,
-    /// Whether the place is behind the key.
+    /// Whether the place is after the key.
     pub(super) after: bool,
-    /// Whether the place is before everything of its row. Saves looking at columns.
+    /// Whether the place is before all keys of its row, so that columns need not be compared.
     pub(super) first_of_row: bool,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// Whether no key lies between this place and `other`, which is not behind it.
+    /// Whether no key lies between this place and `other`, which must not be after it.
     pub(super) fn is_behind(&self, other: Bound<'_>) -> bool {
         match self.key.cmp(&other.key) {
             std::cmp::Ordering::Less => false,
@@ -36,7 +36,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// Whether the place is before everything of `row`, or right at its beginning.
+    /// Whether the place is before all keys of `row`, or exactly at their beginning.
     pub(super) fn ends_before_row(&self, row: &[u8]) -> bool {
         match self.key.row.cmp(row) {
             std::cmp::Ordering::Less => true,
@@ -45,7 +45,7 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// The place before everything of `row`.
+    /// The place before all keys of `row`.
     pub(super) fn before_row(row: &'a [u8]) -> Self {
         let key = KeyRef {
             row,
@@ -59,7 +59,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// One end of a range, in buffers that are used again.
+/// One end of a range, in reusable buffers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct End {
     key: Key,

@@ -1,4 +1,4 @@
-//! Named columns: what is read, and what is passed over.
+//! Selected columns: what is read, and what is skipped.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -17,7 +17,7 @@ use crate::vfs::{MemoryVfs, Vfs};
 
 const PATH: &str = "/1.sf";
 
-/// Opened anew, with nothing cached.
+/// Opened again, with an empty cache.
 fn file_of(keys: impl Iterator<Item = Key>) -> (Arc<SortedFile>, Arc<Metrics>) {
     let disk: Arc<dyn Vfs> = Arc::new(MemoryVfs::new());
     let options = WriterOptions {
@@ -63,7 +63,7 @@ fn read(
         }
         if !more {
             let read = metrics.snapshot().since(&before);
-            // One now and then, so that a scan can be stopped.
+            // An occasional one, so that a scan can be stopped.
             assert!(
                 others * 60 <= read.blocks_read + read.block_cache_hits,
                 "{others} others"
@@ -96,7 +96,7 @@ fn an_exact_column_of_a_wide_row_reads_one_block() {
 }
 
 #[test]
-fn between_wanted_columns_of_wide_rows_blocks_are_passed_over() {
+fn blocks_between_selected_columns_of_wide_rows_are_skipped() {
     let rows = ["a", "b", "c", "d"];
     let (file, metrics) = file_of(rows.into_iter().flat_map(wide));
     let columns = [
@@ -124,7 +124,7 @@ fn between_wanted_columns_of_wide_rows_blocks_are_passed_over() {
 }
 
 #[test]
-fn of_narrow_rows_the_columns_alone_are_unpacked() {
+fn only_selected_columns_of_narrow_rows_are_decoded() {
     let columns = |row: usize| {
         ["a", "b", "c", "d", "e"].map(|column| Key::new(format!("{row:06}"), "f", column))
     };
@@ -149,9 +149,9 @@ fn of_narrow_rows_the_columns_alone_are_unpacked() {
     }
 }
 
-/// Else a scan of a large file for a column that it does not have could not be stopped.
+/// Otherwise a scan of a large file for a column that it does not have could not be stopped.
 #[test]
-fn a_read_that_finds_nothing_answers_now_and_then() {
+fn a_read_without_results_returns_now_and_then() {
     let columns =
         |row: usize| ["a", "b", "c"].map(|column| Key::new(format!("{row:08}"), "f", column));
     let (file, metrics) = file_of((0..150_000).flat_map(columns));

@@ -7,7 +7,7 @@
 //!                    checksum u32 of the 28 bytes before, magic "ostrkSFe"
 //! ```
 //!
-//! The identity is a random number, not 0, that the file was given when it was created. The catalog repeats it.
+//! The identity is a random number, not 0, chosen when the file is created. The catalog repeats it.
 //!
 //! A framed part is its codec (1 byte: 0 none, 1 LZ4, 2 Zstandard), its raw length (u32; for codec 0 the payload may
 //! be longer than that can tell, and it is the payload's length modulo 2^32), the payload, and the checksum (u32) of
@@ -57,10 +57,10 @@ pub const FOOTER_BYTES: usize = 40;
 /// Bytes of a frame before its payload.
 pub const FRAME_HEAD_BYTES: usize = 5;
 
-/// Why bytes are not a file of ours.
+/// Why bytes are not a valid sorted file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FormatError {
-    /// Not what was written.
+    /// The bytes are damaged.
     Corrupt(&'static str),
     /// Written by a newer version.
     Newer(u32),
@@ -72,7 +72,7 @@ pub fn put_header(out: &mut Vec<u8>) {
     out.extend_from_slice(&VERSION.to_le_bytes());
 }
 
-/// Checks the first bytes of a file whose footer names a version.
+/// Checks the first bytes of a file with the version in its footer.
 pub fn check_header(bytes: &[u8], version: u32) -> Result<(), FormatError> {
     let mut reader = ByteReader::new(bytes);
     if reader.take_array() != Some(&HEADER_MAGIC) {
@@ -88,7 +88,7 @@ pub fn check_header(bytes: &[u8], version: u32) -> Result<(), FormatError> {
     }
 }
 
-/// Where a part lies.
+/// The position of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartPlace {
     /// Offset in the file.
@@ -97,12 +97,12 @@ pub struct PartPlace {
     pub bytes: u64,
 }
 
-/// What the footer tells.
+/// The content of the footer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footer {
     /// Where the description lies.
     pub description: PartPlace,
-    /// Tells the file from all others; 0 in version 1.
+    /// Unique per file; 0 in version 1.
     pub identity: u64,
     /// The file's version.
     pub version: u32,
@@ -159,7 +159,7 @@ pub fn read_footer(bytes: &[u8; FOOTER_BYTES]) -> Result<Footer, FormatError> {
     })
 }
 
-/// What the checksum of a frame is xored with: its place, and the file it belongs to.
+/// The value that the checksum of a frame is xored with, from its offset and its file's identity.
 #[inline]
 fn place_mark(offset: u64, identity: u64) -> u32 {
     offset as u32 ^ identity as u32 ^ (identity >> 32) as u32
@@ -191,16 +191,17 @@ pub fn end_frame(
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// What a frame says of its payload, which is `bytes[FRAME_HEAD_BYTES..bytes.len() - 4]`.
+/// The header of a frame, whose payload is `bytes[FRAME_HEAD_BYTES..bytes.len() - 4]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// How the payload is compressed.
     pub codec: BlockCodec,
-    /// Bytes of the payload once it is not.
+    /// Bytes of the uncompressed payload.
     pub raw_len: usize,
 }
 
-/// Checks a frame read from `offset` of the file with this identity; `None` if it is damaged or of another file.
+/// Checks a frame read from `offset` of the file with this identity; `None` if it is damaged or of
+/// another file.
 pub fn read_frame(bytes: &[u8], offset: u64, identity: u64) -> Option<Frame> {
     let (checked, sum) = bytes.split_last_chunk::<4>()?;
     if checksum(checked) ^ place_mark(offset, identity) != u32::from_le_bytes(*sum) {
@@ -221,10 +222,10 @@ pub fn read_frame(bytes: &[u8], offset: u64, identity: u64) -> Option<Frame> {
     Some(Frame { codec, raw_len })
 }
 
-/// What a file says of itself.
+/// The metadata of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// How a store wrote it; none if another program did.
+    /// Under which number a store wrote it; `None` if another program did.
     pub origin: Option<Origin>,
     /// Number of entries, delete markers included.
     pub entries: u64,
@@ -238,15 +239,16 @@ pub struct Description {
     pub first_row: Vec<u8>,
     /// Last row.
     pub last_row: Vec<u8>,
-    /// What the filter answers for, if there is one.
+    /// The parts of a key in the filter, if there is one.
     pub functor: Option<FilterFunctor>,
-    /// The filter, in order of rows.
+    /// The filter's partitions, in order of rows.
     pub partitions: Vec<Partition>,
     /// The last one is the default group.
     pub groups: Vec<Group>,
 }
 
-/// One partition of the filter: of the rows from `first_row` up to and including that of the next one.
+/// One partition of the filter: for the rows from `first_row` up to and including that of the next
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     /// Its first row.
@@ -273,7 +275,7 @@ pub struct Group {
 }
 
 impl Description {
-    /// What users are told of a file of `bytes` bytes with this identity.
+    /// The summary for users of a file of `bytes` bytes with this identity.
     #[must_use]
     pub fn summary(&self, bytes: u64, identity: u64) -> FileSummary {
         FileSummary {
@@ -288,7 +290,8 @@ impl Description {
         }
     }
 
-    /// The filter partitions that know about `row`: the last one that begins before it, and those that begin with it.
+    /// The filter partitions for `row`: the last one that begins before it, and those that begin
+    /// with it.
     pub fn candidates(&self, row: &[u8]) -> std::ops::Range<usize> {
         let before = self
             .partitions
@@ -338,7 +341,7 @@ impl Description {
         out
     }
 
-    /// Reads a description of a file of some version; `None` if the bytes are none.
+    /// Decodes a description of a file of some version; `None` if the bytes are invalid.
     pub fn decode(bytes: &[u8], version: u32) -> Option<Self> {
         let mut reader = ByteReader::new(bytes);
         let r = &mut reader;

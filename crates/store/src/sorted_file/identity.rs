@@ -1,4 +1,5 @@
-//! Which file is it? What the catalog knows of a file is compared with what the file says of itself.
+//! Verifies a file's identity: compares what the catalog knows about it with the file's own
+//! metadata.
 
 use super::bound::Bound;
 use super::format::{Description, FOOTER_BYTES, Footer, FormatError, read_footer};
@@ -8,7 +9,7 @@ use crate::catalog::FileRecord;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::ReadableFile;
 
-/// What the catalog knows of a file.
+/// What the catalog knows about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
     identity: u64,
@@ -51,14 +52,15 @@ impl Expected {
 }
 
 impl SortedFile {
-    /// Whether entries may lie between two places, as far as the catalog knows: where none do, the file need not be
-    /// opened, and a scan of other rows does not fail with it.
+    /// Whether entries may lie between two places, as far as the catalog knows. If none do, the
+    /// file need not be opened, and a scan of other rows does not fail with it.
     pub(super) fn meets(&self, start: Option<Bound<'_>>, end: Option<Bound<'_>>) -> bool {
         let expected = self.expected.as_ref();
         expected.is_none_or(|expected| expected.meets(start, end))
     }
 
-    /// The footer of a file that was just opened, which must be the one that the catalog means.
+    /// Returns the footer of a file that was just opened, which must be the file that the catalog
+    /// means.
     pub(super) fn recognize(&self, file: &dyn ReadableFile) -> StoreResult<Footer> {
         let len = file.len()?;
         let Some(offset) = len.checked_sub(FOOTER_BYTES as u64) else {
@@ -84,8 +86,8 @@ impl SortedFile {
         }
     }
 
-    /// Compares a description, of a file that was recognized, with what the catalog knows. This is all that there is to
-    /// go by for a file without identity.
+    /// Compares a description with what the catalog knows, after the file's identity was checked.
+    /// For a file without identity this is the only check.
     pub(super) fn recognize_description(
         &self,
         footer: &Footer,
@@ -100,7 +102,7 @@ impl SortedFile {
         }
     }
 
-    /// What is wrong with a part that is damaged: perhaps the name stands for another file by now.
+    /// Explains damage of a part: the name may refer to another file by now.
     #[cold]
     pub(super) fn explain(&self, damage: Error) -> Error {
         let now = self.handle_of_its_own();

@@ -1,4 +1,4 @@
-//! Partitioned indexes: what a look-up reads, and what stays in memory.
+//! Partitioned indexes: what a point read reads, and what stays in memory.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -21,7 +21,7 @@ fn row(at: usize) -> Vec<u8> {
     format!("{at:08}").into_bytes()
 }
 
-/// A file whose index is as long as that of one a hundred times as large.
+/// A file whose index is as long as that of one a hundred times larger.
 fn written() -> Arc<dyn Vfs> {
     let disk: Arc<dyn Vfs> = Arc::new(MemoryVfs::new());
     let options = WriterOptions {
@@ -69,7 +69,7 @@ fn look_up(iterator: &mut dyn SortedKeyValueIterator, at: usize) {
 }
 
 #[test]
-fn a_look_up_reads_one_partition_and_one_block_at_most() {
+fn a_point_read_reads_at_most_one_partition_and_block() {
     let disk = written();
     let (file, _, metrics) = open(&disk, 4 << 20);
     let description = file.description().unwrap();
@@ -90,7 +90,7 @@ fn a_look_up_reads_one_partition_and_one_block_at_most() {
         assert!(seen.index_loads - parts <= looked_up, "{at}");
         assert!(seen.blocks_read <= looked_up * 2, "{at}");
     }
-    // Nearly always one: a separator is a short key that may lie behind the row.
+    // Nearly always one: a separator is a shortened key that may be after the row.
     let seen = metrics.snapshot();
     assert!(seen.blocks_read * 100 <= looked_up * 104 + 100, "{seen:?}");
     // Warm: nothing is read.
@@ -102,7 +102,7 @@ fn a_look_up_reads_one_partition_and_one_block_at_most() {
     assert_eq!((since.blocks_read, since.index_loads), (0, 0));
 }
 
-/// With a cache that is smaller than the index: it stays inside its budget, and everything is found.
+/// With a cache smaller than the index, the budget is kept and everything is found.
 #[test]
 fn partitions_stay_within_the_caches_budget() {
     let disk = written();
@@ -118,7 +118,7 @@ fn partitions_stay_within_the_caches_budget() {
         assert!(blocks + parts <= bytes, "{blocks} and {parts} bytes");
     }
     assert!(metrics.snapshot().index_loads > 50);
-    // Read in order each partition is loaded once by the reader, and once by what reads ahead of it.
+    // Read in order, each partition is loaded once by the reader and once by the read-ahead.
     let (file, _, metrics) = open(&disk, bytes);
     let mut iterator = file.iterator(&[Fence::ALL]);
     iterator

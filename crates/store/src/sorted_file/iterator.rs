@@ -16,51 +16,52 @@ use super::reader::{SortedFile, row_after};
 use super::stream::{GroupStream, Reading};
 use crate::catalog::Fence;
 
-/// Tells whether entries with a label may be returned.
+/// Decides whether entries with a label may be returned.
 pub type LabelFilter = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
 
-/// First row of a fence, and the first row behind it; `None` is infinite.
+/// First row of a fence, and the first row after it; `None` is infinite.
 type RowSpan = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Filter partitions an iterator keeps: what it keeps is in memory beside the cache.
+/// Filter partitions that an iterator keeps, in memory that the cache does not count.
 const BLOOMS_KEPT: usize = 4;
 
-/// Entries of the buffer of each group when several groups are merged.
+/// Size of the buffer of each group when several groups are merged.
 const GROUP_BATCH: BatchLimit = BatchLimit {
     entries: 512,
     bytes: 64 << 10,
 };
 
-/// One locality group that takes part.
+/// One locality group that is being read.
 struct Source {
     group: usize,
     stream: GroupStream,
-    /// Used when there are several.
+    /// Used when several groups are read.
     batch: Batch,
     at: usize,
     labels: LabelMap,
 }
 
-/// Reads the entries of one file inside its fences. Columns that are not selected are left out, but for an entry now and
+/// Reads the entries of one file inside its fences. Columns that are not selected are left out,
+/// except for an occasional entry while many blocks without a selected column are read.
 /// then among many blocks without a selected one.
 pub struct FileIterator {
     file: Arc<SortedFile>,
-    /// Sorted, each as its first row and the first row behind it.
+    /// Sorted, each as its first row and the first row after it.
     fences: Arc<[RowSpan]>,
     reading: Reading,
     description: Option<Arc<Description>>,
-    /// The filter partitions used last, each at its number modulo the length.
+    /// The most recently used filter partitions, each at its number modulo the length.
     blooms: [Option<(usize, Arc<Bloom>)>; BLOOMS_KEPT],
     sources: Vec<Source>,
     /// The range sought.
     range: (End, End),
     /// Whether the present fence ends before the range.
     fence_ends_first: bool,
-    /// The present fence; one past the last when all is read.
+    /// The present fence; one past the last at the end.
     fence: usize,
-    /// Whether the filter said `perhaps` and nothing was found yet.
+    /// Whether the filter passed the range and nothing was found yet.
     doubtful: bool,
-    /// Whether a group read many blocks for nothing.
+    /// Whether a group read many blocks without finding an entry.
     paused: bool,
 }
 
@@ -85,7 +86,7 @@ impl FileIterator {
                 )
             })
             .collect();
-        // None, no first row, sorts first.
+        // `None`, no first row, sorts first.
         fences.sort();
         Self::over(file, fences.into(), Reading::default())
     }
@@ -106,15 +107,17 @@ impl FileIterator {
         }
     }
 
-    /// Leaves out blocks none of whose labels is admitted. Entries of other blocks are still to be judged one by one.
-    /// Nothing is hidden that should not be, delete markers included, as the label is part of a column's identity.
+    /// Leaves out blocks if none of their labels is admitted. Entries of other blocks must still be
+    /// checked one by one. Correct also for delete markers, since the label is part of a column's
+    /// identity.
     #[must_use]
     pub fn with_label_filter(mut self, admits: LabelFilter) -> Self {
         self.reading.label_filter = Some(admits);
         self
     }
 
-    /// Reads blocks that are not cached without caching them, many at a time: for compactions and whole-table scans.
+    /// Reads uncached blocks without adding them to the cache, many at a time: for compactions and
+    /// whole-table scans.
     #[must_use]
     pub fn without_cache_fill(mut self) -> Self {
         self.reading.skip_cache_fill = true;
@@ -127,7 +130,7 @@ impl FileIterator {
         &self.file
     }
 
-    /// Makes the groups that can hold the selected families take part, and no others.
+    /// Selects exactly the groups that can hold the selected families.
     fn choose_groups(&mut self, description: &Description) -> Result<()> {
         let columns = &self.reading.columns;
         let chosen = |at: usize| {
@@ -142,7 +145,7 @@ impl FileIterator {
                 return true;
             }
             if at + 1 == description.groups.len() {
-                // The default group has what no other has.
+                // The default group has the families that no other group has.
                 let named = |family: &Vec<u8>| {
                     description
                         .groups
@@ -173,7 +176,7 @@ impl FileIterator {
         Ok(())
     }
 
-    /// Goes to the start of the range.
+    /// Moves to the start of the range.
     fn seek_in(&mut self, description: &Description, columns: &ColumnSelection) -> Result<()> {
         if description.entries == 0 {
             return Ok(());
@@ -192,7 +195,8 @@ impl FileIterator {
         self.enter_fence()
     }
 
-    /// Goes to the first fence from the present one on that meets the range, and seeks there.
+    /// Moves to the next fence, starting with the present one, that overlaps the range, and seeks
+    /// there.
     fn enter_fence(&mut self) -> Result<()> {
         while let Some((first, behind)) = self.fences.get(self.fence) {
             let (first, behind) = (first.as_deref(), behind.as_deref());
@@ -241,7 +245,7 @@ impl FileIterator {
         Ok(())
     }
 
-    /// Whether the filter says that nothing of the range is in the file.
+    /// Whether the filter proves that the file has nothing of the range.
     fn is_filtered_out(&mut self, description: &Description) -> Result<bool> {
         let Some(functor) = description.functor else {
             return Ok(false);
@@ -297,7 +301,7 @@ impl FileIterator {
             if self.paused {
                 return Ok(());
             }
-            // Take from the group that is behind until it passes the next one or its buffer ends.
+            // Take entries from the smallest group until it passes the next one or its buffer ends.
             loop {
                 if out.is_full(limit) {
                     return Ok(());
@@ -350,7 +354,7 @@ impl FileIterator {
         }
     }
 
-    /// Whether nothing is left in the present fence.
+    /// Whether the present fence is read completely.
     fn is_done(&self) -> bool {
         self.sources
             .iter()
@@ -360,7 +364,7 @@ impl FileIterator {
 
 impl SortedKeyValueIterator for FileIterator {
     fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
-        // Until all is in place an error leaves the iterator at its end.
+        // Until everything is set an error leaves the iterator at its end.
         self.fence = self.fences.len();
         self.doubtful = false;
         self.range.0.set(
@@ -379,7 +383,7 @@ impl SortedKeyValueIterator for FileIterator {
         if !self.file.meets(self.range.0.bound(), self.range.1.bound()) {
             return Ok(());
         }
-        // Taken out and put back: a count of its users would have to be raised and lowered otherwise.
+        // Taken out and put back, to avoid changing its reference count.
         let description = match self.description.take() {
             Some(description) => description,
             None => self.file.description()?,
@@ -450,7 +454,7 @@ fn part_end<'a>(
     }
 }
 
-/// How a place stands to the place before everything of `row`.
+/// Orders a place relative to the place before all keys of `row`.
 fn against(place: Bound<'_>, row: &[u8]) -> Ordering {
     match place.key.row.cmp(row) {
         Ordering::Equal if !place.first_of_row => Ordering::Greater,
@@ -458,7 +462,7 @@ fn against(place: Bound<'_>, row: &[u8]) -> Ordering {
     }
 }
 
-/// What to ask a filter about the keys between two places; `None` if it cannot answer.
+/// The look-up in a filter for the keys between two places; `None` if it cannot decide.
 fn question(
     functor: FilterFunctor,
     start: Bound<'_>,
@@ -467,7 +471,8 @@ fn question(
 ) -> Option<KeyHash> {
     let row = start.key.row;
     let one_row = end.key.row == row;
-    // The first place behind a row, family or qualifier is before the same with a zero byte.
+    // The first place after a row, family or qualifier is before the same bytes with a zero byte
+    // appended.
     let ends_with_row = end.first_of_row && is_next(row, end.key.row);
     if !one_row && !ends_with_row {
         return None;

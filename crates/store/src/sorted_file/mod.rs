@@ -1,4 +1,4 @@
-//! Sorted files: what flushes, compactions and bulk imports write and everything reads.
+//! Sorted files: written by flushes, compactions and bulk imports, read by all scans.
 //!
 //! ```
 //! use std::{path::Path, sync::Arc};
@@ -35,7 +35,7 @@
 //! * [`SortedFile::open`] only remembers the path: description, indexes and filters are read when first needed and
 //!   live in the [`BlockCache`](crate::cache::BlockCache), as blocks do. A file must stay where it is while its
 //!   `SortedFile` lives; [`SortedFile::remove_when_unused`] removes it after the last user.
-//! * [`SortedFile::iterator`] reads the rows inside some fences (none given: nothing), newest settings first:
+//! * [`SortedFile::iterator`] reads the rows inside some fences (none given: nothing):
 //!   [`FileIterator::with_label_filter`] skips blocks, [`FileIterator::without_cache_fill`] is for compactions.
 //! * The format is described in `docs/format/sorted-file.md`.
 

@@ -6,23 +6,24 @@ use super::filter::FilterFunctor;
 use crate::catalog::{FileId, TableId};
 use crate::codec::Compression;
 
-/// How a file is written. Readers need none of it.
+/// How a file is written. Readers do not need these settings.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Uncompressed bytes of a block, which small entries do not exceed; default 32 KiB. Larger blocks compress better and make
-    /// look-ups of single rows dearer. From 1 KiB to 16 MiB; values outside are taken as the nearer end.
+    /// Uncompressed bytes of a block, which small entries do not exceed; default 32 KiB. Larger
+    /// blocks compress better and make point reads more expensive. From 1 KiB to 16 MiB; other
+    /// values are clamped.
     pub block_bytes: usize,
-    /// Bytes of an index after which it is cut into partitions, which are read one at a time; default 64 KiB, about
-    /// two thousand blocks. From 64 bytes to 16 MiB.
+    /// Bytes of an index above which it is split into partitions that are read one at a time;
+    /// default 64 KiB, about two thousand blocks. From 64 bytes to 16 MiB.
     pub index_partition_bytes: usize,
     /// Default LZ4. Flushes use `None`.
     pub compression: Compression,
-    /// Default a filter of rows; `None` saves about 1.5 bytes a row.
+    /// Default: a filter of rows; `None` saves about 1.5 bytes per row.
     pub filter: Option<FilterOptions>,
-    /// Families kept apart from the others, each group in blocks of its own. Families named nowhere go into the
-    /// default group. A family named twice belongs to the first.
+    /// Families stored apart from the others, each group in its own blocks. All other families go
+    /// into the default group. A family named twice belongs to the first group.
     pub locality_groups: Vec<LocalityGroup>,
-    /// How a store knows the file; default none.
+    /// The file's number in a store; default none.
     pub origin: Option<Origin>,
     /// The file's identity, not 0; default a random one.
     pub identity: Option<NonZeroU64>,
@@ -57,8 +58,9 @@ impl WriterOptions {
     }
 }
 
-/// How a store knew a file when it wrote it. Nothing is decided by it: clones and checkpoints share files, and an import
-/// gives them other numbers. It tells people which file lies where another one should.
+/// The number and table under which a store wrote a file. Only used in messages, to say which file
+/// was found in place of another: clones and checkpoints share files, and an import gives them
+/// other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The number of the file, not 0.
@@ -70,9 +72,9 @@ pub struct Origin {
 /// The Bloom filter of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterOptions {
-    /// What it answers for; default rows.
+    /// The parts of a key in the filter; default rows.
     pub functor: FilterFunctor,
-    /// Share of wrong `perhaps` answers; default 0.005, as Accumulo's.
+    /// Share of absent keys that the filter passes; default 0.005, as in Accumulo.
     pub error_rate: f64,
 }
 
@@ -85,7 +87,7 @@ impl Default for FilterOptions {
     }
 }
 
-/// Families that are kept together.
+/// Families that are stored together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalityGroup {
     /// The name; not used by the file.

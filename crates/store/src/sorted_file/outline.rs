@@ -1,4 +1,5 @@
-//! Looks at a file that somebody else wrote before a table takes it over: everything but the middle of its data.
+//! Checks a file from another program before a table takes it over: everything except the middle of
+//! its data.
 
 use std::sync::Arc;
 
@@ -13,13 +14,14 @@ use crate::error::StoreResult;
 use ostrakon_cell::Batch;
 
 impl SortedFile {
-    /// Checks header, footer, description, indexes and filters with their checksums, that the parts fill the file
-    /// without gap, that the index ascends, that counts agree, and that the outermost blocks begin and end with the
-    /// rows the description names. Data between them is not read: each block has a checksum of its own, looked at
-    /// whenever it is read. [`verify`](Self::verify) reads all of it.
+    /// Checks header, footer, description, indexes and filters with their checksums, that the parts
+    /// fill the file without gap, that the index ascends, that counts agree, and that the first and
+    /// last blocks begin and end with the rows in the description. The data in between is not read:
+    /// each block has its own checksum, which is checked whenever it is read.
+    /// [`verify`](Self::verify) reads all of it.
     ///
     /// # Errors
-    /// The first thing that is wrong: `Corruption` with file and offset, `NewerFormat`, those of the disk.
+    /// The first problem: `Corruption` with file and offset, `NewerFormat`, those of the disk.
     pub fn check_outline(&self) -> StoreResult<FileSummary> {
         let footer = self.footer()?;
         let description_place = footer.description;

@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
 use crate::vfs::{Job, ReadableFile, SequentialFile, Vfs};
 
-/// The description is cached under this offset, where no part can be.
+/// The description is cached under this offset, which no part can have.
 const DESCRIPTION: u64 = u64::MAX;
 
 /// The end of a piece of a file; see [`SortedFile::middle_rows`].
@@ -28,11 +28,11 @@ const DESCRIPTION: u64 = u64::MAX;
 pub struct RowCut {
     /// Last row of the piece. It may be a shortened row that no entry has.
     pub row: Vec<u8>,
-    /// About how many bytes of the file the piece has.
+    /// Approximate number of bytes in the piece.
     pub bytes: u64,
 }
 
-/// A sorted file. Nothing is read before it is needed, and what is read belongs to the cache: an instance takes a few
+/// A sorted file. Everything is read on demand and belongs to the cache: an instance takes a few
 /// hundred bytes.
 #[derive(Debug)]
 pub struct SortedFile {
@@ -42,15 +42,16 @@ pub struct SortedFile {
     cache: Arc<BlockCache>,
     metrics: Arc<Metrics>,
     remove: AtomicBool,
-    /// What the catalog knows of it, if it does.
+    /// What the catalog knows about it, if anything.
     pub(super) expected: Option<Expected>,
-    /// What the file says it is; set before anything else of it is read.
+    /// The identity in the file; set before anything else of it is read.
     pub(super) identity: OnceLock<u64>,
 }
 
 impl SortedFile {
-    /// Remembers where a file is; reads nothing, so a missing or damaged file is noticed when it is used. `id` tells
-    /// files apart in the cache: give each file of a store its own and never use one again.
+    /// Stores the path and reads nothing, so that a missing or damaged file is detected when it is
+    /// used. `id` identifies the file in the cache: it must be unique among the files of a store
+    /// and never be reused.
     ///
     /// # Errors
     /// None at present.
@@ -64,8 +65,9 @@ impl SortedFile {
         Self::expecting(vfs, path, id, None, cache, metrics)
     }
 
-    /// As [`open`](Self::open), of a file that the catalog knows. Each time it is opened on the disk its identity is
-    /// compared, and no part of another file passes its checksum: what lies there instead is an error.
+    /// As [`open`](Self::open), for a file that the catalog knows. Whenever it is opened on the
+    /// disk its identity is compared, and no part of another file passes its checksum: a different
+    /// file in its place is an error.
     ///
     /// # Errors
     /// None at present.
@@ -100,12 +102,12 @@ impl SortedFile {
         }))
     }
 
-    /// The file for reading long pieces of it once, past cache and open handles.
+    /// A handle to read long pieces of the file once, bypassing cache and open handles.
     pub(super) fn sequential(&self) -> StoreResult<Arc<dyn SequentialFile>> {
         self.vfs.open_sequential(&self.path)
     }
 
-    /// Has `job` done while the caller goes on, where the disk has threads for that.
+    /// Runs `job` on another thread, if the disk has threads for that.
     pub(super) fn spawn_io(&self, job: Job) -> Result<(), Job> {
         self.vfs.spawn_io(job)
     }
@@ -128,7 +130,7 @@ impl SortedFile {
         FileIterator::new(self.clone(), fences)
     }
 
-    /// What the file holds.
+    /// The file's summary.
     ///
     /// # Errors
     /// `Corruption`, `NewerFormat`, those of the disk.
@@ -146,13 +148,14 @@ impl SortedFile {
         Ok(self.description()?.entries)
     }
 
-    /// Removes the file from the disk when its last user lets go of it. The directory is not synced: after a loss of
-    /// power the file may be back.
+    /// Removes the file from the disk when its last user drops it. The directory is not synced:
+    /// after a power failure the file may exist again.
     pub fn remove_when_unused(&self) {
         self.remove.store(true, Atomic::Release);
     }
 
-    /// About how many bytes and entries of the file lie inside a fence, exact up to the blocks at its ends.
+    /// Approximate number of bytes and entries of the file inside a fence, exact up to the blocks
+    /// at its ends.
     ///
     /// # Errors
     /// As [`summary`](Self::summary).
@@ -179,9 +182,10 @@ impl SortedFile {
         Ok((high.saturating_sub(low), entries))
     }
 
-    /// Rows that cut the part of the file inside a fence into at most `pieces` pieces of about the same size, taken
-    /// from the index: ascending, inside the fence, each the last row of its piece. The last piece, behind the last
-    /// cut, is not named. Empty if the part is too small or one single row.
+    /// Rows that cut the part of the file inside a fence into at most `pieces` pieces of about the
+    /// same size, taken from the index: ascending, inside the fence, each the last row of its
+    /// piece. The last piece, after the last cut, is not included. Empty if the part is too small
+    /// or one single row.
     ///
     /// # Errors
     /// As [`summary`](Self::summary).
@@ -194,7 +198,7 @@ impl SortedFile {
         {
             return Ok(cuts);
         }
-        // The group with the most entries stands for all.
+        // The group with the most entries represents all.
         let largest = (0..description.groups.len())
             .max_by_key(|&at| description.groups.get(at).map_or(0, |group| group.entries));
         let Some(group) = largest else {
@@ -213,7 +217,7 @@ impl SortedFile {
             }
             let row = index.separator_row(self, block)?;
             let rises = cuts.last().is_none_or(|cut| cut.row < row);
-            // A cut at or behind the last row would leave an empty piece.
+            // A cut at or after the last row would leave an empty piece.
             let inside = fence.contains(&row)
                 && row < description.last_row
                 && fence.through.as_ref().is_none_or(|through| row < *through);
@@ -275,7 +279,7 @@ impl SortedFile {
         })
     }
 
-    /// What the file says it is.
+    /// The identity in the file.
     #[inline]
     fn identity(&self) -> StoreResult<u64> {
         match self.identity.get() {
@@ -289,12 +293,12 @@ impl SortedFile {
         self.recognize(&*self.handle()?)
     }
 
-    /// Makes the next reader open the file anew.
+    /// Makes the next reader reopen the file.
     pub(super) fn forget_handle(&self) {
         self.cache.forget_file(self.id);
     }
 
-    /// A handle for reading block after block, of which the system may read ahead.
+    /// A handle for reading block after block, for which the system may read ahead.
     pub(super) fn handle_of_its_own(&self) -> StoreResult<Arc<dyn ReadableFile>> {
         self.vfs.open(&self.path)
     }
@@ -320,7 +324,7 @@ impl SortedFile {
         self.cache.part(self.id, DESCRIPTION, || {
             let footer = self.footer()?;
             let description = self.read_description(&footer)?;
-            // Rows and names, several times what they take on disk.
+            // Rows and names take several times their size on disk.
             Ok((description, 4 * footer.description.bytes as usize + 256))
         })
     }
@@ -364,7 +368,7 @@ impl SortedFile {
             .ok_or_else(|| self.bad_index(description, group))
     }
 
-    /// A partition of an index; `fill` lets it come into the cache.
+    /// A partition of an index; `fill` adds it to the cache.
     pub(super) fn partition(
         &self,
         index: &GroupIndex,
@@ -430,7 +434,7 @@ impl SortedFile {
             .map_err(|error| self.explain(error))
     }
 
-    /// As [`part`](Self::part), of an open file.
+    /// As [`part`](Self::part), for an open file.
     pub(super) fn part_of(
         &self,
         file: &dyn ReadableFile,
@@ -454,7 +458,7 @@ impl SortedFile {
         Ok(bytes)
     }
 
-    /// A block from its stored bytes. `stored` may be kept: it is empty then.
+    /// Decodes a block from its stored bytes. `stored` may be taken, and is empty then.
     pub(super) fn decode_block(
         &self,
         place: BlockPlace,
@@ -500,7 +504,7 @@ impl Drop for SortedFile {
     }
 }
 
-/// The next possible row.
+/// The smallest row greater than `row`.
 pub(super) fn row_after(row: &[u8]) -> Vec<u8> {
     let mut next = Vec::with_capacity(row.len() + 1);
     next.extend_from_slice(row);

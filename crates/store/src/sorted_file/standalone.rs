@@ -1,4 +1,5 @@
-//! Sorted files written where no store is open: by the processes of a parallel program, for one that imports them.
+//! Sorted files written without an open store: by the processes of a parallel program, for a store
+//! that imports them.
 
 use std::path::Path;
 
@@ -9,15 +10,16 @@ use super::writer::{FileSummary, SortedFileWriter};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::RealVfs;
 
-/// The ending of a sorted file's name; [`import_directory`](ostrakon_cell::Table::import_directory) takes only these.
+/// File extension of sorted files; [`import_directory`](ostrakon_cell::Table::import_directory)
+/// takes only these.
 pub const ENDING: &str = ".sorted";
 
-/// Writes one sorted file anywhere on the machine's disk. It needs no store, so that each process of a parallel
-/// program can sort its own part; a table takes the files over with
+/// Writes one sorted file anywhere on the machine's disk. It needs no store, so that each process
+/// of a parallel program can sort its own part; a table takes the files over with
 /// [`import_directory`](ostrakon_cell::Table::import_directory).
 ///
-/// The file is durable when [`finish`](Self::finish) returns. Dropped before that, the writer removes it; a process
-/// that dies leaves a cut file, which an import refuses by name.
+/// The file is durable when [`finish`](Self::finish) returns. If dropped before, the writer removes
+/// it; a process that is killed leaves a truncated file, which an import rejects by name.
 ///
 /// ```
 /// use ostrakon_cell::{Batch, ImportDirectoryOptions, Key, Source, TableOptions};
@@ -64,15 +66,15 @@ impl BulkFileWriter {
         })
     }
 
-    /// Appends entries, which must be sorted and not below those appended before.
+    /// Appends entries, which must be sorted and not less than those appended before.
     ///
     /// # Errors
-    /// `InvalidArgument` for unsorted entries, naming the row; those of the disk. After an error the writer is to be
-    /// dropped.
+    /// `InvalidArgument` for unsorted entries, naming the row; those of the disk. After an error
+    /// the writer must be dropped.
     pub fn append(&mut self, batch: &Batch) -> StoreResult<()> {
         let appended = self.inner.append(batch, 0..batch.len());
         appended.map_err(|error| match error.kind() {
-            // To the store unsorted entries are a bug of its own; here they are the caller's.
+            // In the store unsorted entries are an internal error; here they are the caller's.
             ErrorKind::Internal => error.context().iter().fold(
                 Error::invalid("a sorted file takes sorted entries; sort them first"),
                 |mended, (name, value)| mended.with(name, value),
@@ -87,7 +89,7 @@ impl BulkFileWriter {
         self.inner.entries()
     }
 
-    /// About how long the file is by now, in bytes.
+    /// Approximate length of the file so far, in bytes.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.inner.bytes_written()
@@ -96,7 +98,7 @@ impl BulkFileWriter {
     /// Completes the file and makes it durable, its name included.
     ///
     /// # Errors
-    /// Those of the disk; the file is removed then.
+    /// Those of the disk; then the file is removed.
     pub fn finish(self) -> StoreResult<FileSummary> {
         self.inner.finish()
     }

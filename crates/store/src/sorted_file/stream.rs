@@ -1,4 +1,4 @@
-//! The blocks of one locality group, one after another.
+//! Reads the blocks of one locality group in order.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::codec::Decompressor;
 use crate::error::StoreResult;
 use crate::iterator::first_wanted;
 
-/// A larger buffer for stored bytes is not kept.
+/// A larger buffer for stored bytes is freed.
 const STORED_BYTES_MAX: usize = 1 << 20;
 
-/// After so many blocks without a selected column one other entry is given out, so that the call returns: between calls a
-/// scan can be stopped, and answers in the time that it was given.
+/// After this many blocks without a selected column one other entry is returned, so that the call
+/// ends: between calls a scan can be stopped, and it returns within the time it was given.
 const BARREN_MAX: usize = 64;
 
-/// What a stream is to leave out, and how it uses the cache.
+/// What a stream leaves out, and how it uses the cache.
 #[derive(Clone, Default)]
 pub(super) struct Reading {
     pub(super) columns: ColumnSelection,
@@ -34,29 +34,29 @@ pub(super) struct Reading {
 #[derive(Debug)]
 pub(super) struct GroupStream {
     index: IndexCursor,
-    /// The block under the position, and which one it is.
+    /// The present block, and its number.
     block: Option<Arc<Block>>,
     at: usize,
-    /// Its entries that are left: either these,
+    /// Its remaining entries: either these,
     from: usize,
     to: usize,
     /// or those at these positions, from `picked` on.
     picks: Vec<u32>,
     picked: usize,
-    /// Blocks without a selected column since the last entry.
+    /// Number of blocks without a selected column since the last entry.
     barren: usize,
     /// Whether later blocks may hold entries of the range.
     more: bool,
-    /// The block come to last, to notice when reading is sequential.
+    /// The last block read, to detect sequential reading.
     last: Option<usize>,
     ahead: Ahead,
     stored: Vec<u8>,
-    /// The buffer of a block that left the cache.
+    /// The buffer of a block that was evicted from the cache.
     spare: Vec<u8>,
     decompressor: Decompressor,
     scratch: DecodeScratch,
     choice: ChoiceScratch,
-    /// The first key that may be wanted, where the index is asked for it.
+    /// The first key that may be selected, for look-ups in the index.
     target: Key,
 }
 
@@ -92,7 +92,7 @@ impl GroupStream {
         )
     }
 
-    /// Goes to the first entry between two places.
+    /// Moves to the first entry between two places.
     pub(super) fn seek(
         &mut self,
         file: &Arc<SortedFile>,
@@ -110,7 +110,7 @@ impl GroupStream {
             None => 0,
             Some(bound) if reading.columns.is_all() => self.index.find(file, bound, fill)?,
             Some(bound) => {
-                // What of the first row lies before the columns is passed over.
+                // The part of the first row before the columns is skipped.
                 self.target.set(bound.key);
                 let wanted = match first_wanted(&reading.columns, &mut self.target) {
                     true => Bound::new(self.target.as_ref(), false),
@@ -123,7 +123,7 @@ impl GroupStream {
         self.enter(file, at, start, end, reading)
     }
 
-    /// Makes `at` the block under the position, the first entry behind `start` the next one.
+    /// Makes `at` the present block, and the first entry after `start` the next one.
     fn enter(
         &mut self,
         file: &Arc<SortedFile>,
@@ -140,7 +140,7 @@ impl GroupStream {
             self.load(file, at, end, row.is_some(), reading)?;
         }
         let next = at + 1;
-        // How the end of this block, a place the index knows, stands to the end of the range.
+        // Orders the end of this block, which the index knows, relative to the end of the range.
         let order = match end {
             _ if next >= self.index.blocks() => Ordering::Greater,
             None => Ordering::Less,
@@ -168,8 +168,8 @@ impl GroupStream {
         }
     }
 
-    /// Finds what is to be read of the block under the position: behind `start`, before `end`, or of a row that ends
-    /// in it. `None` if the block is malformed.
+    /// Selects the entries to read in the present block: after `start`, before `end`, or of a row
+    /// that ends in it. `None` if the block is malformed.
     fn select(
         &mut self,
         start: Option<Bound<'_>>,
@@ -231,7 +231,7 @@ impl GroupStream {
         self.picked = 0;
     }
 
-    /// Whether entries of the block under the position are left.
+    /// Whether the present block has entries left.
     #[inline]
     fn has_entries(&self) -> bool {
         self.from < self.to || self.picked < self.picks.len()
@@ -243,8 +243,8 @@ impl GroupStream {
         !self.has_entries() && !self.more
     }
 
-    /// Appends entries until the limit is reached or the range ends. `true`: it stopped before that, having read many
-    /// blocks for one entry that is not selected.
+    /// Appends entries until the limit is reached or the range ends. `true`: it stopped early,
+    /// having read many blocks for one entry that is not selected.
     pub(super) fn fill(
         &mut self,
         file: &Arc<SortedFile>,
@@ -276,8 +276,8 @@ impl GroupStream {
         }
     }
 
-    /// The next block that may hold entries of the range; there is one behind this. Blocks that lie between two wanted
-    /// columns of one row are passed over.
+    /// Moves to the next block that may hold entries of the range; one must exist. Blocks between
+    /// two selected columns of one row are skipped.
     fn next_block(
         &mut self,
         file: &SortedFile,
@@ -300,7 +300,7 @@ impl GroupStream {
         self.ahead.keep_from(found);
         let is_behind = match end {
             None => false,
-            // Exact: where wanted keys begin stands against the end of the range.
+            // Exact: compares the start of the selected keys with the end of the range.
             Some(end) => wanted.is_behind(end),
         };
         Ok((!is_behind).then_some(found))
@@ -315,7 +315,8 @@ impl GroupStream {
             Some(pick) if !is_run => *pick as usize,
             _ => self.from,
         };
-        // The limit of bytes is kept up to one block: entries are taken to be of average size.
+        // The limit of bytes may be exceeded by up to one block: entries are assumed to be of
+        // average size.
         let average = (block.raw_len() / block.entries())
             .saturating_add(block.row_len(first))
             .saturating_add(1);
@@ -352,7 +353,7 @@ impl GroupStream {
         Ok(())
     }
 
-    /// Puts block `at` under the position, for a single row or for more.
+    /// Makes block `at` the present one, for a single row or for more.
     fn load(
         &mut self,
         file: &Arc<SortedFile>,
@@ -386,10 +387,10 @@ impl GroupStream {
         }
         let past_cache = reading.skip_cache_fill;
         if let Some(block) = old.and_then(Arc::into_inner) {
-            // Not in the cache.
+            // It was not in the cache.
             self.ahead.recycle(block.into_bytes());
         }
-        // A range that ends in this block needs nothing behind it.
+        // A range that ends in this block needs no later block.
         let start = (sequential || past_cache) && self.goes_on_behind(file, at, end, fill)?;
         let way = Way {
             file,
@@ -407,7 +408,7 @@ impl GroupStream {
             None => self.read(file, place)?,
         };
         file.metrics().blocks_read.increment();
-        // What a long read meets for the first time does not come into the cache.
+        // Blocks that a long read sees for the first time are not cached.
         let id = file.id();
         let kept =
             !past_cache && (!long || file.cache().is_met_again(id, place.offset, block.memory()));
@@ -418,20 +419,20 @@ impl GroupStream {
         let block = Arc::new(block);
         if kept {
             let gone = file.cache().put_block(id, place.offset, block.clone());
-            // Not one that is much too large.
+            // Unless it is much too large.
             if let Some(gone) = gone
                 && gone.capacity() <= STORED_BYTES_MAX.min(2 * block.raw_len())
             {
                 self.spare = gone;
             }
-            // After that: what is here looks used to the cache as soon as somebody comes.
+            // Afterwards: a block found here looks used to the cache as soon as it is read.
             partition.cached().put(number, &block);
         }
         self.block = Some(block);
         Ok(())
     }
 
-    /// Whether the block behind block `at` may hold entries of the range.
+    /// Whether the block after block `at` may hold entries of the range.
     fn goes_on_behind(
         &mut self,
         file: &SortedFile,
@@ -467,12 +468,12 @@ impl GroupStream {
     }
 }
 
-/// Whether the keys between two places are exactly those of the first one's row.
+/// Whether the keys between two places are exactly those of the first place's row.
 fn is_one_row(start: Bound<'_>, end: Bound<'_>) -> bool {
     start.first_of_row && end.first_of_row && end.key.row.split_last() == Some((&0, start.key.row))
 }
 
-/// Whether none of a block's labels is admitted; asked before it is decoded.
+/// Whether none of a block's labels is admitted; checked before it is decoded.
 fn is_denied(block: &Block, reading: &Reading) -> bool {
     match &reading.label_filter {
         Some(admits) => !block.labels().any(|label| admits(label)),

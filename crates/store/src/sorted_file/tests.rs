@@ -1,4 +1,4 @@
-//! Files against a sorted list in memory.
+//! Files compared with a sorted list in memory.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -203,7 +203,7 @@ fn range(from: Option<(Key, bool)>, to: Option<(Key, bool)>) -> Range {
     Range::keys(start, start_inclusive, end, end_inclusive).unwrap()
 }
 
-/// Ranges that touch what is there, and some that do not.
+/// Ranges that overlap the entries, and some that do not.
 fn ranges(entries: &[Entry], picks: &[(usize, usize, u8, Key)]) -> Vec<Range> {
     let mut ranges = vec![Range::all()];
     for (a, b, kind, other) in picks {
@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_file_reads_as_the_list_it_was_written_from(
+    fn a_file_reads_back_the_entries_written(
         entries in entries(),
         options in options(),
         picks in proptest::collection::vec(
@@ -296,12 +296,12 @@ proptest! {
                 .collect();
             let read = |iterator: &mut dyn SortedKeyValueIterator, limit| {
                 let mut found = read(iterator, &range, &columns, limit);
-                // Now and then an entry of another column comes along.
+                // An occasional entry of another column is allowed.
                 found.retain(|entry| columns.contains_key(entry.key.as_ref()));
                 found
             };
             let mut found = read(&mut iterator, limit);
-            // Equal keys from different groups cannot be, so order is exact.
+            // Different groups hold no equal keys, so the order is exact.
             prop_assert_eq!(&found, &expected, "{:?}", range);
             found = read(&mut *iterator.deep_copy(), BatchLimit::default());
             prop_assert_eq!(&found, &expected, "copy, {:?}", range);
@@ -310,7 +310,7 @@ proptest! {
 }
 
 #[test]
-fn entries_out_of_order_are_refused_and_the_file_is_removed() {
+fn unsorted_entries_are_rejected_and_the_file_is_removed() {
     let disk = disk();
     let entries = [Key::new("b", "", ""), Key::new("a", "", "")].map(|key| Entry {
         key,
@@ -344,7 +344,7 @@ fn specimen() -> (Vec<Entry>, WriterOptions) {
     entries.sort_by(|a, b| a.key.cmp(&b.key));
     let options = WriterOptions {
         block_bytes: 1024,
-        // Of one group the index is cut, of the other it is not.
+        // The index of one group is partitioned, that of the other is not.
         index_partition_bytes: 200,
         locality_groups: vec![LocalityGroup {
             name: "names".to_owned(),
@@ -364,7 +364,7 @@ fn replace(disk: &Arc<dyn Vfs>, bytes: &[u8]) {
     disk.replace(Path::new(PATH), bytes).unwrap();
 }
 
-/// Reads everything, or says what is wrong.
+/// Reads everything, or returns the error.
 fn try_read(file: &Arc<SortedFile>) -> Result<Vec<Entry>, crate::error::Error> {
     let mut iterator = file.iterator(&[Fence::ALL]);
     iterator.seek(&Range::all(), &ColumnSelection::all())?;
@@ -381,7 +381,7 @@ fn try_read(file: &Arc<SortedFile>) -> Result<Vec<Entry>, crate::error::Error> {
 }
 
 #[test]
-fn every_flipped_byte_is_noticed_and_the_error_names_the_file() {
+fn every_flipped_byte_is_detected_and_the_file_named() {
     let (entries, options) = specimen();
     for compression in [Compression::None, Compression::Lz4] {
         let disk = disk();
@@ -407,7 +407,7 @@ fn every_flipped_byte_is_noticed_and_the_error_names_the_file() {
                 "byte {at}: {text}"
             );
             match try_read(&file) {
-                // Readers do not look at header and filter.
+                // Readers do not check header and filter.
                 Ok(found) => assert_eq!(found, entries, "byte {at}"),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::Corruption, "byte {at}: {error}"),
             }
@@ -416,7 +416,7 @@ fn every_flipped_byte_is_noticed_and_the_error_names_the_file() {
 }
 
 #[test]
-fn a_cut_file_is_noticed() {
+fn a_truncated_file_is_detected() {
     let (entries, options) = specimen();
     let disk = disk();
     write(&disk, &entries, options);
@@ -438,7 +438,7 @@ fn a_cut_file_is_noticed() {
 }
 
 #[test]
-fn a_newer_file_is_known_as_such() {
+fn a_newer_format_is_recognized() {
     let (entries, options) = specimen();
     let disk = disk();
     write(&disk, &entries, options);
@@ -453,9 +453,9 @@ fn a_newer_file_is_known_as_such() {
 }
 
 proptest! {
-    /// A checksum proves that bytes are what was written, not that they were written right.
+    /// A checksum proves that bytes are those that were written, not that they are valid.
     #[test]
-    fn wrong_parts_with_right_checksums_do_no_harm(
+    fn invalid_parts_with_valid_checksums_do_no_harm(
         damage in proptest::collection::vec((any::<usize>(), any::<u8>(), any::<bool>()), 1..4),
         which: usize,
     ) {
@@ -508,7 +508,7 @@ proptest! {
 }
 
 #[test]
-fn huge_values_stand_alone_and_come_back() {
+fn huge_values_get_their_own_blocks_and_read_back() {
     let disk = disk();
     let entries: Vec<Entry> = (0..30_u8)
         .map(|at| Entry {
@@ -567,7 +567,7 @@ fn filters_keep_absent_rows_from_the_disk() {
     }
     let seen = metrics.snapshot();
     assert_eq!(seen.filter_checks, 20_000);
-    // 0.5 % is the setting.
+    // The setting is 0.5 %.
     assert!(
         seen.filter_negatives > 19_840,
         "{} wrong answers",
@@ -591,7 +591,7 @@ fn filters_keep_absent_rows_from_the_disk() {
 }
 
 #[test]
-fn a_row_look_up_reads_one_block() {
+fn a_point_read_reads_one_block() {
     let disk = disk();
     let entries: Vec<Entry> = (0..20_000_u32)
         .map(|at| Entry {
@@ -604,7 +604,7 @@ fn a_row_look_up_reads_one_block() {
     let looked_up = entries.iter().step_by(7);
     let count = looked_up.len() as u64;
     for entry in looked_up {
-        // Nothing cached, as if the data were far larger than the cache.
+        // Nothing is cached, as if the data were far larger than the cache.
         file.cache().clear();
         let mut iterator = file.iterator(&[Fence::ALL]);
         let range = Range::row(entry.key.row.clone());
@@ -707,7 +707,7 @@ fn cuts_and_estimates_come_from_the_index() {
 }
 
 #[test]
-fn a_file_goes_when_its_last_user_does() {
+fn a_file_is_removed_after_its_last_user() {
     let (entries, options) = specimen();
     let disk = disk();
     write(&disk, &entries, options);
@@ -729,7 +729,7 @@ fn a_file_goes_when_its_last_user_does() {
 }
 
 #[test]
-fn few_open_files_serve_many() {
+fn few_open_handles_serve_many_files() {
     let (entries, options) = specimen();
     let disk = disk();
     let metrics = Arc::new(Metrics::default());
@@ -766,7 +766,8 @@ fn fixture(version: u32) -> PathBuf {
     repository.join(format!("fixtures/sorted-file-v{version}/specimen.sf"))
 }
 
-/// Every version stays readable. If the newest file is missing run the test below: commit what it wrote.
+/// Every version stays readable. If the newest fixture is missing, run the test below and commit
+/// its output.
 #[test]
 fn files_of_all_versions_are_read() {
     let (entries, options) = specimen();
@@ -815,8 +816,8 @@ fn writes_the_fixture_of_this_format() {
 }
 
 #[test]
-fn a_range_may_lie_behind_the_last_entry_of_a_full_group() {
-    // Three groups of sixteen: behind the last entry no further group begins.
+fn a_range_may_start_after_the_last_entry_of_a_full_group() {
+    // Three groups of sixteen: no further group begins after the last entry.
     let entries: Vec<Entry> = (0..48)
         .map(|row| Entry {
             key: Key::new(format!("r{row:02}"), "f", "q"),
@@ -853,10 +854,11 @@ fn a_range_may_lie_behind_the_last_entry_of_a_full_group() {
     }
 }
 
-/// Fences that a range does not meet cost no block, and those it meets lose no entry: a scan of a table whose file
-/// has many fences would read a block for each otherwise, or miss rows at their ends.
+/// Fences outside of a range cost no block, and those that overlap it lose no entry. Otherwise a
+/// scan of a table whose file has many fences would read a block for each, or miss rows at their
+/// ends.
 #[test]
-fn a_range_reads_the_fences_it_meets_and_no_others() {
+fn a_range_reads_only_the_fences_it_overlaps() {
     let row = |at: usize| format!("{at:05}").into_bytes();
     let entries: Vec<Entry> = (0..3_000)
         .map(|at| Entry {
@@ -906,7 +908,7 @@ fn a_range_reads_the_fences_it_meets_and_no_others() {
             });
             kept.cloned().collect::<Vec<_>>()
         };
-        // Rows that could be, not only those that are.
+        // All possible rows, not only existing ones.
         let tablet =
             |fence: &Fence| Range::tablet(fence.after.as_deref(), fence.through.as_deref());
         let met: Vec<&Fence> = fences

@@ -1,4 +1,4 @@
-//! Reads a whole file and compares everything it says with what it holds.
+//! Reads a whole file and compares its metadata with its content.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
 
-/// What the entries of all groups come to.
+/// Totals over the entries of all groups.
 struct Totals {
     entries: u64,
     deletes: u64,
@@ -25,14 +25,15 @@ struct Totals {
 }
 
 impl SortedFile {
-    /// Reads every byte of the file and checks it: checksums, that the parts fill the file without gap, order of the
-    /// entries, the index's separators, counts, the filter. Nothing is taken from the cache or put there, except
-    /// what describes the file. `progress` is told how many bytes were read after each block.
+    /// Reads every byte of the file and checks it: checksums, that the parts fill the file without
+    /// gap, order of the entries, the index's separators, counts, the filter. Bypasses the cache,
+    /// except for the file's metadata. `progress` is called after each block with the number of
+    /// bytes read.
     ///
     /// # Errors
-    /// The first thing that is wrong: `Corruption` with file and offset, `NewerFormat`, those of the disk.
+    /// The first problem: `Corruption` with file and offset, `NewerFormat`, those of the disk.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> StoreResult<()> {
-        // A fresh look: file, footer and description that are known may be older than the damage.
+        // Cached file, footer and description may be older than the damage.
         self.forget_handle();
         let footer = self.footer()?;
         let description_place = footer.description;
@@ -151,7 +152,7 @@ impl SortedFile {
                 totals.oldest = totals.oldest.min(key.timestamp);
                 totals.newest = totals.newest.max(key.timestamp);
             }
-            // The separator lies between the last key before and the first key of the block.
+            // The separator must lie between the last key before the block and its first key.
             let (Some(first), Some(newest_last)) = (batch.iter().next(), batch.iter().next_back())
             else {
                 return Err(wrong("a block is empty"));

@@ -1,8 +1,8 @@
-//! Bringing what several look-ups will touch into the processor's caches.
+//! Loads what several point reads will touch into the CPU caches.
 //!
-//! A look-up of a row waits for memory a few times in a row: for the block's front, for the group of entries its row
-//! is in, for the value. Several look-ups can wait together. This does nothing but read, step by step for all of some
-//! rows, what each of them will need: leaving it out changes no result.
+//! A point read has several cache misses in a row: for the block's front, for the group of entries
+//! of its row, for the value. Those of several point reads can overlap. This only reads, step by
+//! step for all of some rows, what each of them will need: leaving it out changes no result.
 
 use std::sync::Arc;
 
@@ -12,15 +12,16 @@ use super::index::GroupIndex;
 use super::reader::SortedFile;
 use crate::error::StoreResult;
 
-/// Warms look-ups in one file, if it has one locality group: who asks for one of several groups is not known here.
+/// Warms point reads in one file, if it has one locality group: with several, the group is not
+/// known here.
 pub struct Warmer {
     index: Option<Arc<GroupIndex>>,
-    /// Held until the next rows: they stay where they are.
+    /// Held until the next rows, so that they are not evicted.
     blocks: Vec<Option<Arc<Block>>>,
 }
 
 impl Warmer {
-    /// Reads the file's index, which look-ups will need.
+    /// Reads the file's index, which point reads need.
     ///
     /// # Errors
     /// `Corruption`, those of the disk.
@@ -38,7 +39,7 @@ impl Warmer {
         })
     }
 
-    /// Touches what look-ups of the entries of `rows` will touch, as far as it is in the block cache.
+    /// Touches what point reads of `rows` will touch, as far as it is in the block cache.
     pub fn warm<'a>(&mut self, rows: impl Iterator<Item = &'a [u8]> + Clone) {
         let Some(index) = &self.index else {
             return;

@@ -19,13 +19,13 @@ use crate::codec::{BlockCodec, Compression, Compressor, RAW_BYTES_MAX};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{StreamingFile, Vfs};
 
-/// Bytes handed to the file at a time.
+/// Bytes written to the file at a time.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// What a file holds.
+/// The summary of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileSummary {
-    /// Tells the file from all others; 0 for a file of version 1, which has none.
+    /// Unique per file; 0 for a file of version 1, which has none.
     pub identity: u64,
     /// Length of the file.
     pub bytes: u64,
@@ -43,12 +43,12 @@ pub struct FileSummary {
     pub newest: i64,
 }
 
-/// One locality group while it is written.
+/// One locality group that is being written.
 #[derive(Debug)]
 struct GroupWriter {
     builder: BlockBuilder,
     index: IndexBuilder,
-    /// The last key of the block before, once there is one.
+    /// The last key of the previous block, once there is one.
     last_key: Option<Key>,
 }
 
@@ -60,10 +60,10 @@ pub struct SortedFileWriter {
     /// `None` once it is being finished.
     file: Option<Box<dyn StreamingFile>>,
     identity: u64,
-    /// Whether finishing began and did not end.
+    /// Whether finishing began and did not complete.
     unfinished: bool,
     options: WriterOptions,
-    /// Bytes after which a block is closed.
+    /// Size at which a block is closed, in bytes.
     full_block: usize,
     /// The last one is the default group.
     groups: Vec<GroupWriter>,
@@ -71,7 +71,7 @@ pub struct SortedFileWriter {
     filter: Option<FilterBuilder>,
     compressor: Compressor,
     raw: Vec<u8>,
-    /// Bytes not yet handed to the system, which has `written`.
+    /// Bytes not yet passed to the system, which has `written`.
     out: Vec<u8>,
     written: u64,
     last_row: Vec<u8>,
@@ -91,7 +91,8 @@ impl SortedFileWriter {
     ) -> StoreResult<Self> {
         options.block_bytes = options.block_bytes.clamp(1 << 10, 16 << 20);
         options.index_partition_bytes = options.index_partition_bytes.clamp(1 << 6, 16 << 20);
-        // A block's last entry and its heads come on top, and allocators have classes: a little more than 32 KiB takes 40.
+        // A block's last entry and its headers are added, and allocators have size classes: a
+        // little more than 32 KiB takes 40.
         let full_block = options.block_bytes - options.block_bytes / 32;
         let compressor = Compressor::new(options.compression)?;
         let mut group_of = HashMap::new();
@@ -151,7 +152,7 @@ impl SortedFileWriter {
         self.entries
     }
 
-    /// About how long the file would be if it were finished now, without indexes and filters.
+    /// Approximate length of the file if it were finished now, without indexes and filters.
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         let pending: usize = self
@@ -162,12 +163,12 @@ impl SortedFileWriter {
         self.written + self.out.len() as u64 + pending as u64
     }
 
-    /// Appends the entries `range` of a batch, which must not come before those appended earlier. Equal keys may
-    /// repeat.
+    /// Appends the entries `range` of a batch, which must not be less than those appended earlier.
+    /// Equal keys may repeat.
     ///
     /// # Errors
-    /// `Internal` when an entry is out of order or the range is not of this batch; those of the disk. After an error
-    /// the writer is to be dropped.
+    /// `Internal` when an entry is out of order or the range is not of this batch; those of the
+    /// disk. After an error the writer must be dropped.
     pub fn append(&mut self, batch: &Batch, range: Range<usize>) -> StoreResult<()> {
         if range.is_empty() {
             return Ok(());
@@ -204,7 +205,8 @@ impl SortedFileWriter {
             }
             before = Some(slot.row);
             if let Some(filter) = &mut self.filter {
-                // Partitions are cut between rows if possible; a row in two of them is looked up in both.
+                // Partitions are cut between rows if possible; for a row in two of them both are
+                // queried.
                 if filter.is_full() && (!same_row || filter.is_overfull()) {
                     self.write_partition()?;
                 }
@@ -215,7 +217,7 @@ impl SortedFileWriter {
             let Some(group) = self.groups.get_mut(group_at) else {
                 continue;
             };
-            // A large value gets a block of its own, so that its neighbours can be read without it.
+            // A large value gets its own block, so that its neighbours can be read without it.
             if value.len() >= self.options.block_bytes && !group.builder.is_empty() {
                 self.write_block(group_at)?;
             }
@@ -247,7 +249,7 @@ impl SortedFileWriter {
     /// Completes the file and makes it durable, its name included.
     ///
     /// # Errors
-    /// Those of the disk; the file is removed then.
+    /// Those of the disk; then the file is removed.
     pub fn finish(mut self) -> StoreResult<FileSummary> {
         for group in 0..self.groups.len() {
             if self
@@ -315,7 +317,7 @@ impl SortedFileWriter {
 
     #[cold]
     fn out_of_order(&self) -> Error {
-        // Not the key: a log's reader may not be allowed to see it.
+        // Not the key: a reader of the log may lack the authorizations for it.
         Error::new(
             ErrorKind::Internal,
             "entries to be written are out of order",
@@ -377,7 +379,7 @@ impl SortedFileWriter {
         Ok(())
     }
 
-    /// Writes what is left of a partitioned index. One that was never cut stays whole.
+    /// Writes the rest of a partitioned index. An index that was never split is not written here.
     fn write_index_rest(&mut self, group: usize) -> StoreResult<()> {
         let index = self.groups.get(group).map(|group| &group.index);
         if index.is_some_and(|index| index.is_partitioned() && index.has_rest()) {
@@ -444,7 +446,7 @@ impl SortedFileWriter {
     }
 }
 
-/// A number that no other file has.
+/// A random number that is unique per file.
 fn fresh_identity() -> u64 {
     Random::from_system().next_u64().max(1)
 }

@@ -19,12 +19,12 @@ pub(crate) struct OrderViolation;
 pub(crate) struct BlockBuilder {
     row_lens: Vec<u32>,
     shared: Vec<u32>,
-    /// Per restart, where its row begins in `suffixes`.
+    /// Per restart, the start of its row in `suffixes`.
     suffix_starts: Vec<u32>,
-    /// Whole rows at restarts, else what follows the bytes shared with the row before.
+    /// Whole rows at restarts, else the bytes after those shared with the previous row.
     suffixes: Vec<u8>,
     last_row: Vec<u8>,
-    /// What all rows of the block begin with, in bytes.
+    /// Bytes of the common prefix of all rows.
     prefix: usize,
     family: ColumnBuilder,
     qualifier: ColumnBuilder,
@@ -37,7 +37,7 @@ pub(crate) struct BlockBuilder {
     scratch_suffixes: Vec<u8>,
 }
 
-/// What a finished block held.
+/// Counts of a finished block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockCounts {
     pub(crate) entries: u64,
@@ -76,7 +76,7 @@ impl BlockBuilder {
         self.row_lens.len() >= ENTRIES_MAX
     }
 
-    /// About how many raw bytes the block has.
+    /// Approximate number of raw bytes of the block.
     #[inline]
     pub(crate) fn raw_estimate(&self) -> usize {
         self.suffixes.len()
@@ -87,7 +87,7 @@ impl BlockBuilder {
             + 4 * self.row_lens.len()
     }
 
-    /// Adds an entry. `same_row` tells that the row is known to be that of the entry before.
+    /// Adds an entry. `same_row` says that its row is known to equal the previous entry's.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -226,12 +226,12 @@ impl BlockBuilder {
         put_ints_u32(&self.row_lens, out);
         for (at, shared) in self.shared.iter_mut().enumerate() {
             if at % RESTART_INTERVAL != 0 {
-                // No row shares less with the one before than all of them share.
+                // No row shares less with the previous one than all rows share.
                 *shared -= prefix as u32;
             }
         }
         put_ints_u32(&self.shared, out);
-        // Rows at restarts are whole here; on disk they begin behind the prefix.
+        // Rows at restarts are complete here; on disk they begin after the prefix.
         self.scratch_suffixes.clear();
         self.scratch_starts.clear();
         for (at, &start) in self.suffix_starts.iter().enumerate() {
@@ -250,7 +250,7 @@ impl BlockBuilder {
     }
 }
 
-/// When a column gives up its dictionary.
+/// When a column stops using its dictionary.
 #[derive(Clone, Copy, Debug)]
 enum DictionaryLimit {
     /// Never.
@@ -262,7 +262,7 @@ enum DictionaryLimit {
 /// Blocks written plainly before a dictionary is tried again.
 const PLAIN_BLOCKS: u32 = 15;
 
-/// Byte strings, with a dictionary while it pays.
+/// Byte strings, with a dictionary while it saves space.
 #[derive(Debug)]
 struct ColumnBuilder {
     limit: DictionaryLimit,
@@ -272,7 +272,7 @@ struct ColumnBuilder {
     data: Vec<u8>,
     /// Plain: length of each string.
     lens: Vec<u32>,
-    /// Dictionary: where each word ends.
+    /// Dictionary: the end of each word.
     ends: Vec<u32>,
     ids: Vec<u32>,
     by_hash: HashTable<u32>,

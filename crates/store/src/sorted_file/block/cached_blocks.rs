@@ -1,7 +1,8 @@
-//! Which blocks of an index are in the cache, by number.
+//! Finds the cached blocks of an index by number.
 //!
-//! Finding a block in the cache costs a hash and two waits for memory. A look-up knows the block's number, so here it
-//! is one step away. Nothing is kept alive: a block that leaves the cache leaves here too.
+//! Finding a block in the cache costs a hash and two cache misses. A point read knows the block's
+//! number, so here it takes one step. Blocks are not kept alive: a block evicted from the cache is
+//! dropped here too.
 
 use std::sync::{Arc, Weak};
 
@@ -9,13 +10,14 @@ use parking_lot::Mutex;
 
 use crate::codec::prefetch_pointed;
 
-/// What the cache holds and others find without asking it.
+/// A cached object that can be found without the cache.
 pub(in crate::sorted_file) trait Resident {
-    /// Notes a use of which the cache has not heard.
+    /// Records a use that the cache did not see.
     fn mark_used(&self);
 }
 
-/// The blocks of one index, or the leaves of one root, that were put into the cache and are still alive.
+/// The blocks of one index, or the leaves of one root, that were put into the cache and still
+/// exist.
 #[derive(Debug)]
 pub(in crate::sorted_file) struct CachedBlockIndex<T> {
     places: Box<[Mutex<Weak<T>>]>,
@@ -33,7 +35,7 @@ impl<T: Resident> CachedBlockIndex<T> {
         size_of_val(&*self.places) + size_of::<Self>()
     }
 
-    /// Block `at` if it is here; the cache will hear that it was used.
+    /// Block `at` if it is here; the cache will be informed of the use.
     #[inline]
     pub(in crate::sorted_file) fn get(&self, at: usize) -> Option<Arc<T>> {
         let block = self.peek(at)?;
@@ -41,7 +43,7 @@ impl<T: Resident> CachedBlockIndex<T> {
         Some(block)
     }
 
-    /// As [`get`](Self::get), but the cache does not hear of it.
+    /// As [`get`](Self::get), without informing the cache.
     #[inline]
     pub(in crate::sorted_file) fn peek(&self, at: usize) -> Option<Arc<T>> {
         let place = self.places.get(at)?.lock();
@@ -49,7 +51,7 @@ impl<T: Resident> CachedBlockIndex<T> {
         place.upgrade()
     }
 
-    /// Notes a block that [knows](Home::new) of its place here and is in the cache.
+    /// Adds a cached block that [knows](Home::new) its slot here.
     pub(in crate::sorted_file) fn put(&self, at: usize, block: &Arc<T>) {
         if let Some(place) = self.places.get(at) {
             *place.lock() = Arc::downgrade(block);
@@ -58,7 +60,7 @@ impl<T: Resident> CachedBlockIndex<T> {
 }
 
 impl<T> CachedBlockIndex<T> {
-    /// Frees what a dead block left behind, unless another one took its place.
+    /// Frees the slot of a dropped block, unless another one uses it.
     fn forget(&self, at: usize) {
         if let Some(place) = self.places.get(at) {
             let mut place = place.lock();
@@ -69,10 +71,11 @@ impl<T> CachedBlockIndex<T> {
     }
 }
 
-/// Where a block is noted; it is forgotten there when it dies, else its head would stay allocated.
+/// The slot of a block, which is freed when the block is dropped; otherwise its header would stay
+/// allocated.
 #[derive(Debug)]
 pub(in crate::sorted_file) struct Home<T> {
-    /// Not kept alive: it belongs to the index, whose memory is counted.
+    /// Weak, because it belongs to the index, whose memory is counted.
     residents: Weak<CachedBlockIndex<T>>,
     at: usize,
 }
@@ -133,13 +136,13 @@ mod tests {
         assert_eq!(weak.weak_count(), 2);
         drop(block);
         assert!(residents.get(3).is_none());
-        // Its head is not held either.
+        // Its header is not held either.
         assert_eq!(weak.weak_count(), 0);
         assert_eq!(residents.places[3].lock().weak_count(), 0);
     }
 
     #[test]
-    fn a_block_that_dies_leaves_its_successor_alone() {
+    fn dropping_a_block_keeps_its_successor() {
         let residents = CachedBlockIndex::<Block>::new(10);
         let (old, new) = (block(&residents, 3), block(&residents, 3));
         residents.put(3, &old);
@@ -147,12 +150,12 @@ mod tests {
         drop(old);
         assert!(Arc::ptr_eq(&residents.get(3).unwrap(), &new));
         drop(residents);
-        // Nothing to forget it.
+        // No slot to free.
         drop(new);
     }
 
     #[test]
-    fn what_look_ups_use_is_evicted_last() {
+    fn blocks_used_by_point_reads_are_evicted_last() {
         let options = CacheOptions {
             bytes: 100_000,
             ..CacheOptions::default()
@@ -164,7 +167,7 @@ mod tests {
             cache.put_block(1, at as u64, block.clone());
             residents.put(at, &block);
         };
-        // The first ones have the best places.
+        // The first ones would otherwise be evicted first.
         (0..60).for_each(add);
         let (used, peeked) = (60..65, 65..70);
         for at in 60..1000 {
@@ -175,13 +178,13 @@ mod tests {
             peeked.clone().for_each(|at| drop(residents.peek(at)));
         }
         assert!(peeked.clone().all(|at| residents.get(at).is_none()));
-        // Whoever is not used any more goes as well.
+        // Blocks that are no longer used are evicted as well.
         (0..1000).for_each(add);
         let left = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
         assert!(left < 60, "{left}");
         cache.clear();
         assert!((0..1000).all(|at| residents.get(at).is_none()));
-        // Where all are used between one block and the next, some must go nevertheless.
+        // If all are used between two insertions, some must still be evicted.
         for at in 0..1000 {
             (0..at).for_each(|at| drop(residents.get(at)));
             add(at);
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lent_is_used_and_given_back_though_look_ups_use_all_of_it() {
+    fn lent_memory_is_returned_although_point_reads_use_all_of_it() {
         let options = CacheOptions {
             bytes: 100_000,
             ..CacheOptions::default()
@@ -213,13 +216,13 @@ mod tests {
         cache.lend(0);
         let held = cache.usage().0;
         assert!((80_000..=100_000).contains(&held), "{held}");
-        // Nobody else holds them.
+        // No other references exist.
         let alive = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
         assert!(alive < 60, "{alive}");
     }
 
     #[test]
-    fn the_buffer_of_an_evicted_block_comes_back_unless_it_is_read() {
+    fn the_buffer_of_an_evicted_block_is_reused_unless_in_use() {
         let options = CacheOptions {
             bytes: 10_000,
             ..CacheOptions::default()

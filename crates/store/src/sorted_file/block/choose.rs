@@ -1,4 +1,5 @@
-//! Which entries of a block have a column that is selected, decided once for each family and qualifier of the block.
+//! Selects the entries of a block by column; each family and qualifier of the block is checked
+//! once.
 
 use std::ops::Range;
 
@@ -7,18 +8,19 @@ use ostrakon_cell::ColumnSelection;
 use super::format::Block;
 use super::lane::BytesLane;
 
-/// Up to so many entries are judged one by one: a block may have many more families and qualifiers.
+/// Up to this many entries are checked one by one: a block may have many more families and
+/// qualifiers.
 const FEW: usize = 24;
 
-/// Verdicts for pairs of a family and a qualifier are kept for at most so many pairs.
+/// Maximum number of pairs of a family and a qualifier whose verdicts are kept.
 const PAIRS_MAX: usize = 1 << 12;
 
-/// What was chosen.
+/// The selected entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chosen {
-    /// All entries asked about.
+    /// All requested entries.
     All,
-    /// Those whose positions were written down, perhaps none.
+    /// The entries at the positions in `picks`, perhaps none.
     Some,
 }
 
@@ -26,20 +28,20 @@ pub(crate) enum Chosen {
 #[derive(Debug, Default)]
 pub(crate) struct ChoiceScratch {
     families: Vec<Verdict>,
-    /// For each family, and for each qualifier in it.
+    /// Per family, and per qualifier in it.
     pairs: Vec<Verdict>,
     family_ids: Vec<u32>,
     qualifier_ids: Vec<u32>,
 }
 
-/// What is known of a family, or of a family with a qualifier.
+/// The verdict on a family, or on a family with a qualifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// None of it is selected.
     No,
     /// All of it is.
     Yes,
-    /// Not known by itself.
+    /// Undecided without the qualifier.
     Open,
 }
 
@@ -60,8 +62,9 @@ impl Verdict {
 }
 
 impl Block {
-    /// Which of `entries` have a column of the selection, which is not that of all columns. Unless that is all of them,
-    /// their positions replace those in `picks`. `None` if the block is malformed.
+    /// Selects those of `entries` whose columns are in the selection, which must not be that of all
+    /// columns. Unless all of them are, their positions replace those in `picks`. `None` if the
+    /// block is malformed.
     pub(crate) fn choose(
         &self,
         columns: &ColumnSelection,
@@ -118,7 +121,7 @@ impl Block {
         Some(chosen(picks, &entries))
     }
 
-    /// Where families and qualifiers have dictionaries.
+    /// For families and qualifiers with dictionaries.
     fn choose_by_pairs(
         &self,
         columns: &ColumnSelection,
@@ -177,7 +180,7 @@ impl Block {
         Some(chosen(picks, &entries))
     }
 
-    /// Where there are too many families or qualifiers to judge each of them.
+    /// For too many families or qualifiers to check each of them.
     fn choose_one_by_one(
         &self,
         columns: &ColumnSelection,
@@ -187,7 +190,7 @@ impl Block {
         let (raw, layout) = (self.raw(), self.layout());
         let mut families = layout.family.walk(raw, entries.start)?;
         let mut qualifiers = layout.qualifier.walk(raw, entries.start)?;
-        // Neighbours mostly share their family.
+        // Neighbours usually share their family.
         let mut judged: Option<(&[u8], Verdict)> = None;
         for at in entries.clone() {
             let family = families.next(raw)?;

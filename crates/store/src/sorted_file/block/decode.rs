@@ -1,4 +1,4 @@
-//! Turns a run of a block's entries into a batch, lane by lane.
+//! Decodes a range of a block's entries into a batch, lane by lane.
 
 use std::ops::Range;
 
@@ -15,36 +15,36 @@ pub(crate) struct DecodeScratch {
     pub(super) lens: Vec<u32>,
     ids: Vec<u32>,
     pub(super) row: Vec<u8>,
-    /// Entries of the block whose row is known to be the one in `row`.
+    /// Entries of the block whose row is known to be `row`.
     known: Range<usize>,
     pub(super) words: Vec<Span>,
     pub(super) labels: Vec<u32>,
 }
 
 impl DecodeScratch {
-    /// Tells that the row of the entries `entries`, of the block decoded next, is known.
+    /// Sets the known row of `entries` of the block that is decoded next.
     pub(crate) fn know_row(&mut self, row: &[u8], entries: Range<usize>) {
         self.row.clear();
         self.row.extend_from_slice(row);
         self.known = entries;
     }
 
-    /// Another block is decoded next.
+    /// Clears the known row, because another block is decoded next.
     pub(crate) fn forget_row(&mut self) {
         self.known = 0..0;
     }
 }
 
-/// What goes wrong when a block is decoded.
+/// An error of decoding a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DecodeError {
-    /// The bytes are no block.
+    /// The bytes are not a valid block.
     Malformed,
     /// The batch would pass 4 GiB.
     BatchFull,
 }
 
-/// Up to so many entries are decoded one by one: setting up lanes costs more than it brings.
+/// Up to this many entries are decoded one by one: setting up lanes costs more than it saves.
 pub(super) const FEW: usize = 3;
 
 /// Marks a word that is not yet in the batch.
@@ -113,7 +113,7 @@ impl Block {
             self.row_at(at, &mut scratch.row)
                 .ok_or(DecodeError::Malformed)?;
         }
-        // Nothing but a lack of room can fail from here on.
+        // From here on only a full batch can cause an error.
         let mut append = || -> ostrakon_cell::Result<()> {
             let visibility = out.intern_visibility(label)?;
             let last = out.slots().last().map(|slot| slot.row);
@@ -162,7 +162,7 @@ impl Block {
             BytesLane::Dictionary { .. } => self.decode_words(lane, from, to, out, scratch, field),
         };
         added.ok_or(DecodeError::Malformed)?;
-        // Spans are 32 bits: what was added must be reachable with them.
+        // Spans have 32 bits, so the arena must not grow beyond that.
         if out.byte_len() > u32::MAX as usize {
             out.arena_mut().truncate(base);
             return Err(DecodeError::BatchFull);
@@ -347,7 +347,8 @@ impl Block {
         scratch: &mut DecodeScratch,
     ) -> Option<()> {
         let (raw, layout) = (self.raw(), self.layout());
-        // The row to begin with is built aside: the rows before it are not wanted in the arena.
+        // The first row is built in a separate buffer: the rows before it are not wanted in the
+        // arena.
         scratch.forget_row();
         let mut suffix_end = self.row_at(from, &mut scratch.row)?;
         let mut last = put(arena, &scratch.row);
@@ -373,7 +374,7 @@ impl Block {
             let suffix = suffixes.get(suffix_end..suffix_end.checked_add(added)?)?;
             suffix_end += added;
             let last_bytes = last.start as usize..last.start as usize + last.len as usize;
-            // At a restart nothing but the prefix is shared, though the row may be the same.
+            // At a restart only the prefix is shared, though the row may be the same.
             if shared == prefix
                 && len == last.len
                 && arena.get(last_bytes.start + shared..last_bytes.end)? == suffix

@@ -1,4 +1,4 @@
-//! Turns some of a block's entries, which need not be neighbours, into a batch.
+//! Decodes some of a block's entries, which need not be neighbours, into a batch.
 
 use ostrakon_cell::{Batch, Slot, Span};
 
@@ -6,10 +6,11 @@ use super::decode::{ABSENT, DecodeError, DecodeScratch, FEW, put, unpack};
 use super::format::Block;
 use super::lane::{BytesLane, RESTART_INTERVAL};
 
-/// Entries that are neighbours this often, on average, are decoded run by run.
+/// Picks with runs of at least this average length are decoded run by run.
 const RUN_MIN: usize = 16;
 
-/// Whether going over everything from the first pick to the last is cheaper than entering at a restart for each.
+/// Whether decoding everything from the first pick to the last is cheaper than starting at a
+/// restart for each.
 fn are_dense(picks: &[u32]) -> bool {
     match (picks.first(), picks.last()) {
         (Some(first), Some(last)) => (last - first) as usize / RESTART_INTERVAL <= picks.len(),
@@ -18,8 +19,8 @@ fn are_dense(picks: &[u32]) -> bool {
 }
 
 impl Block {
-    /// Appends the entries at the positions `picks`, which rise. On an error the batch holds no further entry, but its
-    /// arena may have grown.
+    /// Appends the entries at the positions `picks`, which must ascend. On an error the batch holds
+    /// no further entry, but its arena may have grown.
     pub(crate) fn decode_picks(
         &self,
         picks: &[u32],
@@ -75,7 +76,7 @@ impl Block {
             self.gather_bytes(&layout.value, picks, arena, scratch, value)
         };
         gather().ok_or(DecodeError::Malformed)?;
-        // Spans are 32 bits: what was added must be reachable with them.
+        // Spans have 32 bits, so the arena must not grow beyond that.
         if out.byte_len() > u32::MAX as usize {
             return Err(DecodeError::BatchFull);
         }
@@ -126,7 +127,7 @@ impl Block {
                     }
                     let suffix = suffixes.get(suffix_end..suffix_end.checked_add(added)?)?;
                     suffix_end += added;
-                    // At a restart nothing but the prefix is shared, though the row may be the same.
+                    // At a restart only the prefix is shared, though the row may be the same.
                     if len == scratch.row.len() && scratch.row.get(shared..)? == suffix {
                         continue;
                     }
@@ -164,7 +165,7 @@ impl Block {
         let (first, last) = (first as usize, last as usize);
         let (count, ids) = match lane {
             BytesLane::Dictionary { count, ids, .. } => (count, ids),
-            // Lengths are added up from the first pick to the last.
+            // Lengths are summed from the first pick to the last.
             BytesLane::Plain {
                 lens,
                 starts: Some(_),

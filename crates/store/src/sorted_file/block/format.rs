@@ -1,4 +1,4 @@
-//! Bytes of a block ↔ where its lanes lie.
+//! The bytes of a block, and the positions of its lanes.
 //!
 //! ```text
 //! entries            varint, at least 1
@@ -41,7 +41,7 @@ pub(super) const DELETES_NONE: u8 = 0;
 pub(super) const DELETES_ALL: u8 = 1;
 pub(super) const DELETES_SOME: u8 = 2;
 
-/// Where the lanes of a block lie.
+/// The positions of a block's lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockLayout {
     pub(super) entries: usize,
@@ -59,13 +59,13 @@ pub(crate) struct BlockLayout {
 }
 
 impl BlockLayout {
-    /// Finds the lanes. `None` if the bytes are no block. Lanes are inside the bytes then; what they hold is checked
-    /// when it is read.
+    /// Finds the lanes. `None` if the bytes are not a valid block. All lanes are then inside the
+    /// bytes; their content is checked when it is read.
     pub(crate) fn parse(raw: &[u8]) -> Option<Self> {
         let mut reader = ByteReader::new(raw);
         let r = &mut reader;
         let entries = usize::try_from(r.varint_u64()?).ok()?;
-        // A constant lane takes no bytes, so the count must be bounded by itself.
+        // A constant lane takes no bytes, so that the number of entries must be bounded explicitly.
         if entries == 0 || entries > ENTRIES_MAX {
             return None;
         }
@@ -96,11 +96,11 @@ impl BlockLayout {
     }
 }
 
-/// Most entries of a block; bounds what a wrong count can make a reader do.
+/// Maximum number of entries in a block; bounds the work that a wrong count can cause.
 pub(super) const ENTRIES_MAX: usize = 1 << 20;
 
 /// A block in memory, uncompressed: its bytes and where the lanes lie.
-// In this order: what a search needs stands together.
+// In this order, to keep the fields that a search needs together.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Block {
@@ -108,16 +108,17 @@ pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
-    /// Whether it was used without the cache being asked.
+    /// Whether it was used without the cache seeing it.
     used: AtomicBool,
     front: Front,
     layout: BlockLayout,
-    /// Where it is found without asking the cache.
+    /// The slot through which it is found without the cache.
     home: Option<Home<Block>>,
 }
 
 impl Block {
-    /// The block whose raw bytes are the given part of `bytes`; the bytes come back if they are none.
+    /// The block whose raw bytes are the given part of `bytes`; returns the bytes if they are not a
+    /// valid block.
     pub(crate) fn parse(bytes: Vec<u8>, start: usize, len: usize) -> Result<Self, Vec<u8>> {
         let parts = bytes.get(start..start.saturating_add(len)).and_then(|raw| {
             let layout = BlockLayout::parse(raw)?;
@@ -138,17 +139,17 @@ impl Block {
         }
     }
 
-    /// The buffer, to be used again.
+    /// Returns the buffer for reuse.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// Tells the block where it will be noted.
+    /// Sets the slot of the block.
     pub(in crate::sorted_file) fn settle(&mut self, home: Home<Self>) {
         self.home = Some(home);
     }
 
-    /// Whether there was such a use since this was asked last.
+    /// Whether there was such a use since the last call.
     #[inline]
     pub(crate) fn take_used(&self) -> bool {
         self.used.load(Ordering::Relaxed) && self.used.swap(false, Ordering::Relaxed)
@@ -205,7 +206,7 @@ impl Block {
 impl Resident for Block {
     #[inline]
     fn mark_used(&self) {
-        // Many threads may use a block: they share its line as long as nobody writes.
+        // Many threads may use a block: they share its cache line as long as none writes.
         if !self.used.load(Ordering::Relaxed) {
             self.used.store(true, Ordering::Relaxed);
         }

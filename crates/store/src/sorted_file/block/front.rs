@@ -1,8 +1,8 @@
-//! What a search asks of a block first, in one place.
+//! A compact copy of what a search reads of a block first.
 //!
-//! A block that is not in the processor's caches costs a wait for memory wherever it is touched. The rows of its
-//! restarts lie apart from each other; here are the beginnings of some of them side by side, and the bytes that all
-//! rows begin with, so that a search waits once instead of once for each.
+//! A block that is not in the CPU caches costs a cache miss wherever it is touched. The rows of its
+//! restarts lie far apart; this stores the first bytes of some of them next to each other, and the
+//! common prefix of all rows, so that a search has one cache miss instead of one for each.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -10,7 +10,7 @@ use super::format::BlockLayout;
 use super::lane::RESTART_INTERVAL;
 use crate::codec::order_prefix;
 
-/// So many restarts are sampled at most.
+/// Maximum number of sampled restarts.
 const SAMPLES: usize = 32;
 
 /// A prefix up to this length is copied.
@@ -19,15 +19,15 @@ const PREFIX_BYTES: usize = 24;
 /// Samples of the restarts' rows.
 #[derive(Debug)]
 pub(super) struct Front {
-    /// First four bytes of the sampled rows behind the block's prefix, as [`word`] makes them; behind the last sample
-    /// the largest number. Few bytes, since every line of memory counts, and few are needed: rows of a block that still
-    /// begin alike are told apart by themselves.
+    /// First four bytes of the sampled rows after the block's prefix, as [`word`] makes them; the
+    /// unused rest is filled with the largest number. Few bytes, since every cache line counts, and
+    /// few are needed: rows of a block with equal first bytes are compared directly.
     words: [u32; SAMPLES],
-    /// Where the suffixes of the sampled rows begin.
+    /// The start of the suffix of each sampled row.
     starts: [u16; SAMPLES],
     prefix: [u8; PREFIX_BYTES],
     prefix_len: usize,
-    /// Number of samples, and of restarts from one to the next.
+    /// Number of samples, and distance between sampled restarts.
     samples: u32,
     step: u32,
 }
@@ -58,13 +58,13 @@ impl Front {
             let start = layout.suffix_starts.get(raw, restart)? as usize;
             let end = start.checked_add(len.checked_sub(prefix.len())?)?;
             *own_word = word(suffixes.get(start..end)?);
-            // Those of large blocks are not kept; see `start`.
+            // Positions in large blocks are not stored; see `start`.
             *own_start = u16::try_from(start).unwrap_or(u16::MAX);
         }
         Some(front)
     }
 
-    /// What all rows of the block begin with.
+    /// The common prefix of all rows of the block.
     #[inline]
     pub(super) fn prefix<'a>(&'a self, raw: &'a [u8], layout: &BlockLayout) -> Option<&'a [u8]> {
         match self.prefix.get(..self.prefix_len) {
@@ -73,7 +73,7 @@ impl Front {
         }
     }
 
-    /// Where the suffix of a restart begins, if that is known here.
+    /// The start of a restart's suffix, if it is known here.
     #[inline]
     pub(super) fn start(&self, restart: usize) -> Option<usize> {
         if self.step != 1 {
@@ -83,13 +83,14 @@ impl Front {
         (start != u16::MAX).then_some(usize::from(start))
     }
 
-    /// Two restarts between which the last one lies whose row is before a row of which `target` stands behind the
-    /// prefix: it is the first of them or one before the second. The first restart counts as before.
+    /// Two restarts that bound the last one whose row is before a row; `target` is the row after
+    /// the prefix. The result is the first of them or one before the second. The first restart
+    /// counts as before.
     #[inline]
     pub(super) fn narrow(&self, target: &[u8], restarts: usize) -> (usize, usize) {
         let target = word(target);
         let (mut less, mut equal) = (0_u32, 0_u32);
-        // All of them, also those behind the last sample: a loop of fixed length is a few instructions.
+        // All samples, including the unused ones: a loop of fixed length takes few instructions.
         for own in &self.words {
             less += u32::from(*own < target);
             equal += u32::from(*own == target);
@@ -102,7 +103,7 @@ impl Front {
     }
 }
 
-/// The first four bytes as [`order_prefix`] has the first eight.
+/// The first four bytes, ordered as [`order_prefix`] orders the first eight.
 #[inline]
 fn word(bytes: &[u8]) -> u32 {
     match bytes.first_chunk::<4>() {

@@ -2,28 +2,28 @@
 
 use crate::codec::{ByteReader, LaneWidth, prefetch, varint};
 
-/// Entries between two places where a block can be entered.
+/// Entries between two positions at which decoding can start.
 pub(crate) const RESTART_INTERVAL: usize = 16;
 
-/// Where in `whole` the unread rest begins.
+/// The offset in `whole` of the unread rest.
 pub(super) fn offset_of(whole: &[u8], rest: &ByteReader<'_>) -> usize {
     whole.len() - rest.remaining()
 }
 
-/// Integers as distances from the smallest one, each in the same number of bytes. On disk: width (1 byte), base
-/// (varint), the distances.
+/// Integers stored as differences to the smallest one, each in the same number of bytes. On disk:
+/// width (1 byte), base (varint), the differences.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IntLane {
     base: u64,
-    // Where the distances begin, in 48 bits: a look-up in a block that is not in the processor's caches pays for each
-    // line that the description of its lanes takes.
+    // The start of the differences, in 48 bits: a point read in a block that is not in the CPU
+    // caches pays for every cache line of its layout.
     start_low: u32,
     start_high: u16,
     width: LaneWidth,
 }
 
 impl IntLane {
-    /// Reads the lane of `count` integers that begins where `reader`, a reader of `whole`, stands.
+    /// Parses the lane of `count` integers at the position of `reader`, a reader of `whole`.
     pub(crate) fn parse(whole: &[u8], reader: &mut ByteReader<'_>, count: usize) -> Option<Self> {
         let width = LaneWidth::from_number(reader.u8()?)?;
         let base = reader.varint_u64()?;
@@ -68,13 +68,14 @@ impl IntLane {
         Some(self.base.wrapping_add(distance))
     }
 
-    /// Where in the block the distance at `at` stands.
+    /// The position in the block of the difference at `at`.
     #[inline]
     pub(super) fn place(&self, at: usize) -> usize {
         self.start() + at * self.width.bytes()
     }
 
-    /// The integers from `from` up to, not including, `to`, if each is one byte as it stands there.
+    /// The integers from `from` up to, not including, `to`, if each is stored as one byte with base
+    /// 0.
     #[inline]
     pub(super) fn bytes<'a>(&self, whole: &'a [u8], from: usize, to: usize) -> Option<&'a [u8]> {
         if self.width != LaneWidth::One || self.base != 0 {
@@ -198,17 +199,17 @@ impl Run {
     }
 }
 
-/// Byte strings, one an entry.
+/// Byte strings, one per entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BytesLane {
-    /// One after another, with their lengths. Where the lengths differ, `starts` holds the offset of every
+    /// Concatenated, with their lengths. If the lengths differ, `starts` holds the offset of every
     /// [`RESTART_INTERVAL`]th.
     Plain {
         lens: IntLane,
         starts: Option<IntLane>,
         data: Run,
     },
-    /// The distinct ones, and which of them each entry has.
+    /// The distinct ones, and the id of each entry's.
     Dictionary {
         count: usize,
         ends: IntLane,
@@ -253,7 +254,7 @@ impl BytesLane {
         }
     }
 
-    /// Where in the data the string of entry `at` begins, and its length.
+    /// The start of entry `at`'s string in the data, and its length.
     #[inline]
     pub(super) fn locate(&self, whole: &[u8], at: usize) -> Option<(usize, usize)> {
         match self {
@@ -276,7 +277,7 @@ impl BytesLane {
         }
     }
 
-    /// Where in the data the dictionary's string `id` begins, and its length.
+    /// The start of the dictionary's string `id` in the data, and its length.
     #[inline]
     pub(super) fn locate_id(&self, whole: &[u8], id: usize) -> Option<(usize, usize)> {
         let Self::Dictionary { count, ends, .. } = self else {
@@ -293,7 +294,7 @@ impl BytesLane {
         Some((start, len))
     }
 
-    /// Where in the block the data begins.
+    /// The start of the data in the block.
     #[inline]
     pub(super) fn data_start(&self) -> usize {
         match self {
@@ -301,7 +302,8 @@ impl BytesLane {
         }
     }
 
-    /// Asks for what tells the strings of `count` entries from `at` on, as far as that is known without reading.
+    /// Prefetches what is needed to find the strings of `count` entries from `at` on, as far as
+    /// that is known without reading.
     #[inline]
     pub(super) fn prefetch(&self, whole: &[u8], at: usize, count: usize) {
         match self {
@@ -341,7 +343,7 @@ impl BytesLane {
         self.data(whole)?.get(start..start.checked_add(len)?)
     }
 
-    /// The strings from entry `at` on, one after another.
+    /// The strings from entry `at` on, in order.
     pub(super) fn walk(&self, whole: &[u8], at: usize) -> Option<LaneWalk> {
         let start = match self {
             Self::Plain { .. } => self.locate(whole, at)?.0,
@@ -370,12 +372,12 @@ impl BytesLane {
     }
 }
 
-/// Goes over a lane of byte strings.
+/// Iterates over a lane of byte strings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneWalk {
     lane: BytesLane,
     at: usize,
-    /// Where in the data the string of entry `at` begins, in a plain lane.
+    /// The start of entry `at`'s string in the data, in a plain lane.
     start: usize,
 }
 

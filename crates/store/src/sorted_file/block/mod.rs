@@ -1,7 +1,7 @@
-//! Data blocks: runs of sorted entries kept column by column.
+//! Data blocks: sequences of sorted entries stored column by column.
 //!
-//! The columns are lanes: arrays of equal width, so that any entry is found by arithmetic. A block is searched and
-//! decoded without unpacking it first.
+//! The columns are lanes: arrays of equal width, so that the position of any entry can be computed.
+//! A block is searched and decoded without unpacking it first.
 
 mod builder;
 mod cached_blocks;

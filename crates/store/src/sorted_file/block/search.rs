@@ -1,4 +1,4 @@
-//! Finds positions in a block without decoding it.
+//! Searches positions in a block without decoding it.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,12 @@ use super::lane::RESTART_INTERVAL;
 use crate::codec::{common_prefix_len, prefetch, prefetch_value};
 use crate::sorted_file::bound::Bound;
 
-/// Lines of suffixes asked for ahead of a walk over a group: rows that differ in twelve bytes or so.
+/// Cache lines of suffixes prefetched for a walk over a group: enough for rows that differ in about
+/// twelve bytes.
 const SUFFIX_LINES: usize = 4;
 
-/// How a row stands to the one looked for, and how many bytes behind the block's prefix agree.
+/// The order of a row relative to the target, and the number of equal bytes after the block's
+/// prefix.
 #[derive(Clone, Copy)]
 struct RowOrder {
     order: Ordering,
@@ -18,23 +20,26 @@ struct RowOrder {
 }
 
 impl Block {
-    /// Position of the first entry behind `bound`, not before position `from`. `None` if the block is malformed.
+    /// Position of the first entry after `bound`, not before position `from`. `None` if the block
+    /// is malformed.
     pub(in crate::sorted_file) fn find(&self, bound: Bound<'_>, from: usize) -> Option<usize> {
-        // Behind the last entry there is no restart to look at when the last group is full.
+        // When the last group is full there is no restart after the last entry.
         if from >= self.entries() {
             return Some(from);
         }
         self.locate(bound, from, false).map(|(at, _)| at)
     }
 
-    /// The entries of a row: the first one, and the first one behind them. `None` if the block is malformed.
+    /// The entries of a row: the position of the first, and of the first after them. `None` if the
+    /// block is malformed.
     pub(in crate::sorted_file) fn find_row(&self, row: &[u8]) -> Option<(usize, usize)> {
         let (from, is_row) = self.locate(Bound::before_row(row), 0, true)?;
         if !is_row {
             return Some((from, from));
         }
         let (raw, layout) = (self.raw(), self.layout());
-        // An entry that shares all of its row with the one before is of the same row, if the lengths agree.
+        // An entry that shares all of its row with the previous one has the same row, if the
+        // lengths agree.
         let own = row.len().checked_sub(layout.row_prefix.len)? as u64;
         let mut to = from + 1;
         while to < self.entries() {
@@ -52,15 +57,15 @@ impl Block {
         Some((from, to))
     }
 
-    /// As [`find`](Self::find); also tells whether the entry found is known to be of the bound's row. `touch` says that
-    /// it will be decoded next, and nothing else.
+    /// As [`find`](Self::find); also returns whether the found entry is known to have the bound's
+    /// row. `touch` says that it will be decoded next, on its own.
     fn locate(&self, bound: Bound<'_>, from: usize, touch: bool) -> Option<(usize, bool)> {
         let raw = self.raw();
         let layout = self.layout();
         let prefix = self.front().prefix(raw, layout)?;
         let shared = common_prefix_len(prefix, bound.key.row);
         if shared < prefix.len() {
-            // All rows stand on the same side of the bound's.
+            // All rows are on the same side of the bound's.
             return match bound.key.row.get(shared) {
                 Some(&byte) if byte > *prefix.get(shared)? => Some((self.entries(), false)),
                 _ => Some((from, false)),
@@ -103,7 +108,7 @@ impl Block {
         })
     }
 
-    /// Asks for the lines with entry `at`'s value, which will be decoded next.
+    /// Prefetches the value of entry `at`, which will be decoded next.
     #[inline]
     pub(in crate::sorted_file) fn prefetch_value(&self, at: usize) {
         let (raw, value) = (self.raw(), &self.layout().value);
@@ -114,13 +119,13 @@ impl Block {
         }
     }
 
-    /// Asks for what a search looks at first.
+    /// Prefetches what a search reads first.
     #[inline]
     pub(in crate::sorted_file) fn prefetch_head(&self) {
         prefetch_value(self);
     }
 
-    /// Asks for the lines that a search for `row` will walk over.
+    /// Prefetches what a search for `row` will walk over.
     #[inline]
     pub(in crate::sorted_file) fn prefetch_row(&self, row: &[u8]) {
         if let Some(target) = row.get(self.layout().row_prefix.len..) {
@@ -130,7 +135,8 @@ impl Block {
         }
     }
 
-    /// Asks for the rows and columns of a restart's group. Most lanes hold all of it in a line or two.
+    /// Prefetches the rows and columns of a restart's group. Most lanes hold all of it in one or
+    /// two cache lines.
     #[inline]
     fn prefetch_group(&self, restart: usize) {
         let (raw, layout) = (self.raw(), self.layout());
@@ -196,8 +202,8 @@ impl Block {
         Some(order == Ordering::Less || (order == Ordering::Equal && bound.after))
     }
 
-    /// The first entry behind the bound from restart `restart` on, which lies in its group or right behind it.
-    /// Also tells whether that entry is known to be of the bound's row.
+    /// The first entry after the bound from restart `restart` on, which is in its group or directly
+    /// after it. Also returns whether that entry is known to have the bound's row.
     fn walk(&self, restart: usize, target: &[u8], bound: Bound<'_>) -> Option<(usize, bool)> {
         let (raw, layout) = (self.raw(), self.layout());
         let first = restart * RESTART_INTERVAL;
@@ -215,9 +221,10 @@ impl Block {
                 suffix_end = start.checked_add(len.checked_sub(shared)?)?;
                 let suffix = suffixes.get(start..suffix_end)?;
                 match shared.cmp(&now.agree) {
-                    // Differs from the target where the row before did.
+                    // It differs from the target at the same byte as the previous row.
                     Ordering::Greater => {}
-                    // Left the row before where that one still agreed with the target, and rows rise.
+                    // It differs from the previous row where that still agreed with the target, and
+                    // rows ascend.
                     Ordering::Less => now.order = Ordering::Greater,
                     Ordering::Equal => now = compare(suffix, target.get(shared..)?, shared),
                 }
@@ -234,8 +241,8 @@ impl Block {
         self.behind_group(end, target)
     }
 
-    /// As [`walk`](Self::walk) to the beginning of a row, where all rows are of the same length and share less than 256
-    /// bytes; `None` where they are not, or if the block is malformed.
+    /// As [`walk`](Self::walk) to the beginning of a row, for rows of equal length that share less
+    /// than 256 bytes; `None` for others, or if the block is malformed.
     fn walk_rows(&self, restart: usize, target: &[u8]) -> Option<(usize, bool)> {
         let (raw, layout) = (self.raw(), self.layout());
         if !layout.row_lens.is_constant() {
@@ -254,7 +261,7 @@ impl Block {
         if now.order != Ordering::Less {
             return Some((first, now.order == Ordering::Equal));
         }
-        // How many bytes of the row before agree with the target, which lies behind it.
+        // The number of bytes of the previous row that agree with the target, which is greater.
         let mut agree = now.agree;
         for (at, &shared) in (first + 1..end).zip(shared) {
             let shared = usize::from(shared);
@@ -276,12 +283,12 @@ impl Block {
         self.behind_group(end, target)
     }
 
-    /// What follows a group all of which lies before the target.
+    /// The result for a group whose entries are all before the target.
     fn behind_group(&self, end: usize, target: &[u8]) -> Option<(usize, bool)> {
         if end >= self.entries() {
             return Some((end, false));
         }
-        // The next restart was not looked at, or was not before the bound.
+        // The next restart was not compared, or was not before the bound.
         let is_row = self.restart_row(end / RESTART_INTERVAL)? == target;
         Some((end, is_row))
     }
@@ -300,7 +307,7 @@ impl Block {
         })
     }
 
-    /// Replaces the content of `row` by the row of entry `at`; gives the offset behind its suffix.
+    /// Replaces the content of `row` by the row of entry `at`; returns the offset after its suffix.
     pub(super) fn row_at(&self, at: usize, row: &mut Vec<u8>) -> Option<usize> {
         let (raw, layout) = (self.raw(), self.layout());
         let prefix = layout.row_prefix.of(raw)?;
@@ -326,7 +333,7 @@ impl Block {
     }
 }
 
-/// Compares what stands behind `before` bytes that agree.
+/// Compares the bytes after `before` equal bytes.
 #[inline]
 fn compare(row: &[u8], target: &[u8], before: usize) -> RowOrder {
     let agree = common_prefix_len(row, target);
@@ -343,13 +350,13 @@ mod tests {
     use super::*;
     use crate::sorted_file::block::BlockBuilder;
 
-    /// Words are spread, so that little of them is the same in all rows.
+    /// Numbers are spread, so that rows share few bytes.
     fn row(word: u32, row: u32) -> Vec<u8> {
         format!("prefix{:08x}{row:04}", word << 21).into_bytes()
     }
 
-    /// Many rows begin with the same word behind the prefix, and rows have many entries: restarts fall inside both.
-    /// Numbers are odd: what is even lies between.
+    /// Many rows begin with the same word after the prefix, and rows have many entries: restarts
+    /// fall inside both. Numbers are odd; even ones lie in between.
     fn keys(words: u32, rows: u32, columns: u32) -> Vec<Key> {
         let mut keys = Vec::new();
         for word in 0..words {
@@ -374,9 +381,9 @@ mod tests {
         Block::parse(raw, 0, len).unwrap()
     }
 
-    /// Rows that begin with more than is kept of what they have in common, that are cut short, or that differ late.
+    /// Rows that share more than the stored common prefix, that are truncated, or that differ late.
     #[test]
-    fn rows_are_found_whatever_they_begin_with() {
+    fn rows_are_found_for_any_common_prefix() {
         for (common, tail) in [(60, ""), (60, "-and-so-on"), (3, ""), (0, "")] {
             let row = |at: u32| format!("{:>common$}{at:04}{tail}", "").into_bytes();
             let mut rows: Vec<Vec<u8>> = (0..700).map(|at| row(2 * at + 1)).collect();
@@ -395,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_found_as_in_the_list() {
+    fn every_position_is_found_as_in_a_list() {
         for (words, rows, columns) in [
             (1, 1, 70),
             (300, 1, 1),

@@ -1,11 +1,12 @@
-//! Collects hashes while a file is written, and cuts the filter into partitions so that memory stays bounded.
+//! Collects hashes while a file is written, and cuts the filter into partitions to bound memory.
 
 use super::format::encode;
 use super::hash::{FilterFunctor, KeyHash};
 use ostrakon_cell::KeyRef;
 
-/// Keys of a partition, which has about 80 KB at the usual error rate: a look-up that does not find it in memory reads
-/// it, so it should not be much more than a block; and the description names each, so they should not be too many.
+/// Keys of a partition, which has about 80 KB at the usual error rate. A point read that misses it
+/// in the cache reads it, so it should not be much larger than a block; and the description lists
+/// all partitions, so there should not be too many.
 const PARTITION_KEYS: usize = 1 << 16;
 
 /// Collects one partition at a time.
@@ -33,7 +34,7 @@ impl FilterBuilder {
         self.functor
     }
 
-    /// Adds a key. `same_row` tells that its row is that of the key before.
+    /// Adds a key. `same_row` says that its row equals the previous key's.
     #[inline]
     pub(crate) fn push(&mut self, key: KeyRef<'_>, same_row: bool) {
         if !same_row || self.hashes.is_empty() {
@@ -71,7 +72,7 @@ impl FilterBuilder {
         self.hashes.len() >= 2 * PARTITION_KEYS
     }
 
-    /// The bytes of the partition and its first row; a new one begins.
+    /// The bytes of the partition and its first row; begins a new one.
     pub(crate) fn finish(&mut self) -> (Vec<u8>, Vec<u8>) {
         let bytes = encode(&self.hashes, self.error_rate);
         self.hashes.clear();

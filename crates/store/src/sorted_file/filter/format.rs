@@ -1,5 +1,6 @@
-//! A blocked Bloom filter: each key has all its bits in one run of 64 bytes, so that a question costs one cache miss.
-//! After Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007).
+//! A blocked Bloom filter: all bits of a key are in one run of 64 bytes, so that a look-up costs
+//! one cache miss. After Putze, Sanders and Singler, "Cache-, Hash- and Space-Efficient Bloom
+//! Filters" (2007).
 //!
 //! ```text
 //! probes             1 byte: bits per key
@@ -43,7 +44,7 @@ fn each_bit(hash: KeyHash, probes: u32, mut each: impl FnMut(usize) -> bool) -> 
 }
 
 impl Bloom {
-    /// Reads a filter; `None` if the bytes are none.
+    /// Decodes a filter; `None` if the bytes are invalid.
     pub(crate) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let (&probes, runs) = bytes.split_first()?;
         if probes == 0 || probes > PROBES_MAX || runs.is_empty() || runs.len() % RUN_BYTES != 0 {
@@ -78,10 +79,10 @@ impl Bloom {
 
 const PROBES_MAX: u8 = 16;
 
-/// The bytes of a filter over `hashes` with about `error_rate` false answers.
+/// The bytes of a filter over `hashes` with a false-positive rate of about `error_rate`.
 pub(super) fn encode(hashes: &[u64], error_rate: f64) -> Vec<u8> {
     let rate = error_rate.clamp(1e-6, 0.5);
-    // The optimum of an unblocked filter, and a little more since runs fill unevenly.
+    // The optimum of an unblocked filter, plus a margin since runs fill unevenly.
     let ideal = -rate.ln() / (std::f64::consts::LN_2 * std::f64::consts::LN_2);
     let bits_per_key = ideal * (1.0 + 0.012 * ideal);
     let probes = (ideal * std::f64::consts::LN_2).round().clamp(1.0, 16.0) as u8;

@@ -1,12 +1,12 @@
-//! What of a key a filter knows.
+//! The parts of a key in a filter, and their hash.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// Which part of the keys a filter answers for, as Accumulo's key functors. The numbers are on disk.
+/// The parts of keys that a filter contains, as Accumulo's key functors. The numbers are on disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum FilterFunctor {
-    /// Rows: look-ups of a row, or of something inside one.
+    /// Rows: for point reads of a row, or of a part of one.
     #[default]
     Row = 1,
     /// Rows with family.

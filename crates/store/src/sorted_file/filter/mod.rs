@@ -1,4 +1,4 @@
-//! Bloom filters: which keys a file certainly does not hold.
+//! Bloom filters, which prove that keys are absent from a file.
 
 mod builder;
 mod format;

@@ -6,23 +6,24 @@ use super::format::{BlockPlace, IndexLanes, put_shortest};
 use crate::codec::varint;
 use crate::sorted_file::block::put_ints_u64;
 
-/// Collects an index, one partition at a time: about thirty bytes of memory a block of the present one.
+/// Collects an index, one partition at a time: about thirty bytes of memory per block of the
+/// present one.
 #[derive(Debug)]
 pub(crate) struct IndexBuilder {
-    /// Bytes after which a partition is full.
+    /// Size at which a partition is full, in bytes.
     full: usize,
     /// The present partition.
     lanes: IndexLanes,
-    /// One separator for each partition that was written.
+    /// One separator for each written partition.
     root: IndexLanes,
-    /// Blocks before each partition that was written.
+    /// Blocks before each written partition.
     blocks_before: Vec<u64>,
-    /// In the partitions that were written.
+    /// Blocks in the written partitions.
     blocks: u64,
 }
 
 impl IndexBuilder {
-    /// Partitions of about so many bytes.
+    /// With partitions of about this many bytes.
     pub(crate) fn new(full: usize) -> Self {
         Self {
             full,
@@ -33,13 +34,13 @@ impl IndexBuilder {
         }
     }
 
-    /// A block begins whose first key is `next`; `last` is the last key of the block before.
+    /// Begins a block whose first key is `next`; `last` is the last key of the previous block.
     pub(crate) fn begin(&mut self, last: Option<KeyRef<'_>>, next: KeyRef<'_>) {
         put_shortest(last, next, &mut self.lanes.keys);
         self.lanes.key_ends.push(self.lanes.keys.len() as u64);
     }
 
-    /// The block begun was written.
+    /// Ends the block that was begun, after it was written.
     pub(crate) fn end(&mut self, place: BlockPlace, entries: u64) {
         self.lanes.put(place, entries);
     }
@@ -54,7 +55,7 @@ impl IndexBuilder {
         self.blocks + self.lanes.offsets.len() as u64
     }
 
-    /// Whether the partition should be written before another block begins.
+    /// Whether the partition should be written before the next block begins.
     pub(crate) fn is_full(&self) -> bool {
         self.lanes.estimate() >= self.full
     }
@@ -64,7 +65,7 @@ impl IndexBuilder {
         !self.blocks_before.is_empty()
     }
 
-    /// Whether blocks are in no partition that was written.
+    /// Whether some blocks are not in a written partition.
     pub(crate) fn has_rest(&self) -> bool {
         !self.lanes.offsets.is_empty()
     }
@@ -74,7 +75,7 @@ impl IndexBuilder {
         self.lanes.encode()
     }
 
-    /// The present partition was written; the next one begins.
+    /// Ends the present partition after it was written; the next one begins.
     pub(crate) fn end_partition(&mut self, place: BlockPlace) {
         let first = self.lanes.key_ends.first().map_or(0, |end| *end as usize);
         let separator = self.lanes.keys.get(..first).unwrap_or_default();

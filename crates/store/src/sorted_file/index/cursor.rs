@@ -1,4 +1,5 @@
-//! One reader's way through an index: blocks by their number in the group, whichever partition they are in.
+//! A reader's cursor in an index: finds blocks by their number in the group, in whichever partition
+//! they are.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::error::{Error, StoreResult};
 use crate::sorted_file::bound::Bound;
 use crate::sorted_file::reader::SortedFile;
 
-/// Answers questions about blocks. It keeps the partition that was asked last.
+/// Looks up blocks. It keeps the most recent partition.
 #[derive(Debug)]
 pub(in crate::sorted_file) struct IndexCursor {
     index: Arc<GroupIndex>,
@@ -44,7 +45,7 @@ impl IndexCursor {
         self.index.blocks()
     }
 
-    /// The partition with a block, and the block's number in it. `fill` lets it come into the cache.
+    /// The partition with a block, and the block's number in it. `fill` adds it to the cache.
     #[inline]
     pub(in crate::sorted_file) fn at(
         &mut self,
@@ -69,7 +70,7 @@ impl IndexCursor {
     fn enter(&mut self, file: &SortedFile, number: usize, fill: bool) -> StoreResult<()> {
         let blocks = self.index.blocks_of(number);
         let blocks = blocks.ok_or_else(|| malformed(file))?;
-        // Let go first: one at a time is held.
+        // Released first, so that only one is held at a time.
         self.partition = None;
         (self.first, self.end) = (0, 0);
         self.partition = Some(file.partition(&self.index, number, fill)?);
@@ -77,7 +78,8 @@ impl IndexCursor {
         Ok(())
     }
 
-    /// The block in which the first key behind `bound` lies, unless that is the very first key of the next one.
+    /// The block that contains the first key after `bound`, unless that is the very first key of
+    /// the next block.
     #[inline]
     pub(in crate::sorted_file) fn find(
         &mut self,
@@ -94,7 +96,7 @@ impl IndexCursor {
         Ok(self.first + found.ok_or_else(|| malformed(file))?)
     }
 
-    /// How the separator before `block`, a place right before a key, stands to `bound`.
+    /// Orders the separator before `block`, a place directly before a key, relative to `bound`.
     #[inline]
     pub(in crate::sorted_file) fn compare(
         &mut self,
@@ -103,7 +105,7 @@ impl IndexCursor {
         bound: Bound<'_>,
         fill: bool,
     ) -> StoreResult<Ordering> {
-        // The block behind those of this partition: the root knows its separator too.
+        // The first block after this partition: the root has its separator too.
         let order = if block == self.end && self.partition.is_some() {
             self.index.compare_partition(self.number + 1, bound)
         } else {

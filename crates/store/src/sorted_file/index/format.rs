@@ -1,4 +1,4 @@
-//! Bytes of an index ↔ its lanes.
+//! The bytes of an index, and its lanes.
 //!
 //! An index is one list of separators, or a root over partitions, each of which is such a list. The list:
 //!
@@ -45,7 +45,7 @@ use crate::codec::{ByteReader, common_prefix_len, varint};
 use crate::sorted_file::block::{IntLane, put_ints_u64};
 use crate::sorted_file::bound::Bound;
 
-/// Where a block lies.
+/// The position of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockPlace {
     /// Offset in the file.
@@ -54,7 +54,7 @@ pub(crate) struct BlockPlace {
     pub(crate) bytes: u32,
 }
 
-/// Separators in memory, searched in place, with what lies behind each.
+/// Separators in memory, searched in place, with the position of each block.
 #[derive(Debug)]
 pub(super) struct Separators {
     bytes: Vec<u8>,
@@ -70,7 +70,7 @@ pub(super) struct Separators {
 }
 
 impl Separators {
-    /// Finds the lanes; `None` if the bytes are no list.
+    /// Finds the lanes; `None` if the bytes are not a valid list.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let list = Self::parse_first(bytes)?;
         list.1.is_empty().then_some(list.0)
@@ -86,7 +86,7 @@ impl Separators {
         reader.is_empty().then_some((list, all, before))
     }
 
-    /// A number of a lane that stands behind the list.
+    /// A number of a lane after the list.
     #[inline]
     pub(super) fn behind(&self, lane: &IntLane, at: usize) -> Option<usize> {
         if at >= self.blocks {
@@ -95,13 +95,14 @@ impl Separators {
         usize::try_from(lane.get(&self.bytes, at)?).ok()
     }
 
-    /// The list at the beginning of some bytes, and where the rest lies.
+    /// The list at the beginning of some bytes, and the position of the rest.
     fn parse_first(bytes: Vec<u8>) -> Option<(Self, std::ops::Range<usize>)> {
         let whole = bytes.as_slice();
         let mut reader = ByteReader::new(whole);
         let r = &mut reader;
         let blocks = usize::try_from(r.varint_u64()?).ok()?;
-        // Every block has an order prefix, so this bounds the count of lanes that take no bytes.
+        // Every block has an order prefix, which bounds the count also for lanes that take no
+        // bytes.
         if blocks > whole.len() / 8 {
             return None;
         }
@@ -162,13 +163,13 @@ impl Separators {
         self.entries_before.get(&self.bytes, block)
     }
 
-    /// The row all separators begin with.
+    /// The common prefix of all separators' rows.
     fn row_prefix(&self) -> Option<&[u8]> {
         self.bytes.get(self.row_prefix.0..self.row_prefix.1)
     }
 
-    /// The separator before `block` if its block begins inside a row: the key with a whole row but perhaps a shortened
-    /// column, in a buffer.
+    /// The separator before `block` if its block begins inside a row: the key with the whole row
+    /// but perhaps a shortened column, in a buffer.
     pub(super) fn inside_row(&self, block: usize, key: &mut Key) -> Option<bool> {
         let (kind, separator) = self.separator(block)?;
         if kind == ROW {
@@ -180,7 +181,7 @@ impl Separators {
         Some(true)
     }
 
-    /// The separator before `block`: its first byte, and the key, its row without the prefix.
+    /// The separator before `block`: its first byte, and the key with its row without the prefix.
     fn separator(&self, block: usize) -> Option<(u8, KeyRef<'_>)> {
         let start = match block.checked_sub(1) {
             None => 0,
@@ -199,7 +200,7 @@ impl Separators {
         Some(row)
     }
 
-    /// How the separator before `block`, a place right before a key, stands to `bound`.
+    /// Orders the separator before `block`, a place directly before a key, relative to `bound`.
     pub(super) fn compare(&self, block: usize, bound: Bound<'_>) -> Option<Ordering> {
         let prefix = self.row_prefix()?;
         let shared = common_prefix_len(prefix, bound.key.row);
@@ -231,14 +232,15 @@ impl Separators {
         let (kind, separator) = self.separator(block)?;
         Some(match separator.cmp(&target) {
             Ordering::Equal if after => Ordering::Less,
-            // Equal keys may repeat across blocks; then the separator is one of them, and those that stand in the
-            // block before it lie behind the place too.
+            // Equal keys may repeat across blocks; then the separator is one of them, and those in
+            // the previous block are after the place too.
             Ordering::Equal if kind == FULL => Ordering::Greater,
             order => order,
         })
     }
 
-    /// The block in which the first key behind `bound` lies, unless that is the very first key of the next one.
+    /// The block that contains the first key after `bound`, unless that is the very first key of
+    /// the next block.
     pub(super) fn find(&self, bound: Bound<'_>) -> Option<usize> {
         let prefix = self.row_prefix()?;
         let shared = common_prefix_len(prefix, bound.key.row);
@@ -254,7 +256,7 @@ impl Separators {
         };
         let order = order_prefix(target.row);
         let words = self.words()?;
-        // First by the words alone, then among those that are equal by whole keys.
+        // First by the words alone, then by whole keys among those with equal words.
         let mut low = words.partition_point(|word| u64::from_be_bytes(*word) < order);
         let mut high = low;
         if words
@@ -326,7 +328,7 @@ fn read_separator(bytes: &[u8]) -> Option<KeyRef<'_>> {
     r.is_empty().then_some(key)
 }
 
-/// Appends the part of a separator that stands behind the row's prefix. `kind` is as on disk.
+/// Appends the part of a separator after the row's prefix. `kind` is as on disk.
 fn put_separator(kind: u8, key: KeyRef<'_>, out: &mut Vec<u8>) {
     out.push(kind);
     if kind == ROW {
@@ -349,8 +351,8 @@ fn put_separator(kind: u8, key: KeyRef<'_>, out: &mut Vec<u8>) {
     out.push(u8::from(key.deleted));
 }
 
-/// Appends the shortest separator between `last` and `next`, which does not come before it. Without `last`, `next`'s
-/// whole row separates it from nothing.
+/// Appends the shortest separator between `last` and `next`, which must not be less. Without
+/// `last`, the separator is `next`'s whole row.
 pub(super) fn put_shortest(last: Option<KeyRef<'_>>, next: KeyRef<'_>, out: &mut Vec<u8>) {
     fn beyond<'a>(last: &[u8], next: &'a [u8]) -> &'a [u8] {
         next.get(..=common_prefix_len(last, next)).unwrap_or(next)
@@ -372,7 +374,7 @@ pub(super) fn put_shortest(last: Option<KeyRef<'_>>, next: KeyRef<'_>, out: &mut
     }
 }
 
-/// The lanes of an index that is being written. Rows of the separators in `keys` are whole.
+/// The lanes of an index that is being written. Rows of the separators in `keys` are complete.
 #[derive(Debug, Default)]
 pub(super) struct IndexLanes {
     pub(super) keys: Vec<u8>,
@@ -384,7 +386,7 @@ pub(super) struct IndexLanes {
 }
 
 impl IndexLanes {
-    /// What lies behind the last separator.
+    /// Adds the block after the last separator.
     pub(super) fn put(&mut self, place: BlockPlace, entries: u64) {
         self.offsets.push(place.offset);
         self.lens.push(u64::from(place.bytes));
@@ -401,7 +403,7 @@ impl IndexLanes {
         self.entries = 0;
     }
 
-    /// About the bytes of the list.
+    /// Approximate bytes of the list.
     pub(super) fn estimate(&self) -> usize {
         self.keys.len() + 20 * self.key_ends.len()
     }
@@ -418,7 +420,7 @@ impl IndexLanes {
             let separator = separator?;
             Some((*separator.first()?, read_separator(separator)?))
         });
-        // Separators rise, so the first and the last share the least.
+        // Separators ascend, so the first and the last share the shortest prefix.
         let first = separators.next();
         let prefix: &[u8] = match (first, separators.last()) {
             (Some((_, first)), Some((_, last))) => {

@@ -1,4 +1,5 @@
-//! An index in memory: one list of separators, or a root over partitions that come and go.
+//! An index in memory: one list of separators, or a root over partitions that are loaded and
+//! evicted.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -15,9 +16,9 @@ use crate::sorted_file::bound::Bound;
 pub(crate) struct IndexPartition {
     separators: Separators,
     residents: Arc<CachedBlockIndex<Block>>,
-    /// Whether it was used without the cache being asked.
+    /// Whether it was used without the cache seeing it.
     used: AtomicBool,
-    /// Where it is found without asking the cache.
+    /// The slot through which it is found without the cache.
     home: Option<Home<IndexPartition>>,
 }
 
@@ -40,7 +41,7 @@ enum Top {
 }
 
 impl IndexPartition {
-    /// `None` if the bytes are no partition.
+    /// `None` if the bytes are not a valid partition.
     pub(crate) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let separators = Separators::parse(bytes)?;
         Some(Self {
@@ -51,7 +52,7 @@ impl IndexPartition {
         })
     }
 
-    /// Tells the partition where it will be noted.
+    /// Sets the slot of the partition.
     pub(in crate::sorted_file) fn settle(&mut self, home: Home<Self>) {
         self.home = Some(home);
     }
@@ -78,12 +79,12 @@ impl IndexPartition {
         &self.residents
     }
 
-    /// Whether there was a use of which the cache has not heard since this was asked last.
+    /// Whether there was a use that the cache did not see since the last call.
     pub(crate) fn take_used(&self) -> bool {
         self.used.load(Atomic::Relaxed) && self.used.swap(false, Atomic::Relaxed)
     }
 
-    // Blocks are counted from the first one of the partition.
+    // Blocks are numbered from the first one of the partition.
 
     pub(crate) fn place(&self, block: usize) -> Option<BlockPlace> {
         self.separators.place(block)
@@ -104,7 +105,7 @@ impl IndexPartition {
         self.separators.inside_row(block, key)
     }
 
-    /// How the separator before `block`, a place right before a key, stands to `bound`.
+    /// Orders the separator before `block`, a place directly before a key, relative to `bound`.
     #[inline]
     pub(in crate::sorted_file) fn compare(
         &self,
@@ -114,7 +115,8 @@ impl IndexPartition {
         self.separators.compare(block, bound)
     }
 
-    /// The block in which the first key behind `bound` lies, unless that is the very first key of the next one.
+    /// The block that contains the first key after `bound`, unless that is the very first key of
+    /// the next block.
     #[inline]
     pub(in crate::sorted_file) fn find(&self, bound: Bound<'_>) -> Option<usize> {
         self.separators.find(bound)
@@ -131,7 +133,8 @@ impl Resident for IndexPartition {
 }
 
 impl GroupIndex {
-    /// An index that is one list, or the root of a partitioned one; `None` if the bytes are neither.
+    /// An index that is one list, or the root of a partitioned one; `None` if the bytes are
+    /// neither.
     pub(crate) fn parse(bytes: Vec<u8>, partitioned: bool) -> Option<Self> {
         if !partitioned {
             let one = IndexPartition::parse(bytes)?;
@@ -152,7 +155,7 @@ impl GroupIndex {
                 partitions,
             },
         };
-        // Partitions have blocks, and follow each other.
+        // Partitions are not empty, and are contiguous.
         let count = index.partitions();
         let mut first = 0;
         for partition in 0..count {
@@ -176,7 +179,7 @@ impl GroupIndex {
         self.entries
     }
 
-    /// Memory held, in bytes. Partitions hold their own.
+    /// Memory held, in bytes, without the partitions.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Self>()
             + match &self.top {
@@ -242,7 +245,7 @@ impl GroupIndex {
         Some(separators.entries_before(partition)?..separators.entries_before(partition + 1)?)
     }
 
-    /// Where a partition lies, if the index is partitioned.
+    /// The position of a partition, if the index is partitioned.
     pub(crate) fn place_of(&self, partition: usize) -> Option<BlockPlace> {
         match &self.top {
             Top::One(_) => None,
@@ -281,7 +284,8 @@ impl GroupIndex {
         }
     }
 
-    /// How the first separator of a partition stands to `bound`; `None` also if the index is not partitioned.
+    /// Orders the first separator of a partition relative to `bound`; `None` also if the index is
+    /// not partitioned.
     pub(in crate::sorted_file) fn compare_partition(
         &self,
         partition: usize,

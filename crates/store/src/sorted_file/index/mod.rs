@@ -1,5 +1,6 @@
-//! The index of a locality group: for each block where it lies and a short key that separates it from the one before.
-//! A large one is partitioned: its root is always in memory while its file is read, the partitions come and go as blocks do.
+//! The index of a locality group: for each block its position, and a short key that separates it
+//! from the previous block. A large index is partitioned: its root stays in memory while its file
+//! is read, and the partitions are cached like blocks.
 
 mod builder;
 mod cursor;
