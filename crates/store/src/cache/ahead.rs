@@ -1,12 +1,12 @@
-//! How much memory reading ahead may take, all scans and compactions of a store together.
+//! The memory for reading ahead, shared by all scans and compactions of a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Readers that should find room, if each takes the same.
+/// Number of readers that should get memory if each takes the same.
 const READERS: u64 = 16;
 
-/// Bytes of blocks that were asked for and not reached yet.
+/// Bytes of blocks that were requested and not reached yet.
 #[derive(Debug)]
 pub(crate) struct AheadBudget {
     used: AtomicU64,
@@ -14,7 +14,7 @@ pub(crate) struct AheadBudget {
 }
 
 impl AheadBudget {
-    /// For at most so many bytes.
+    /// For at most this many bytes.
     pub(super) fn new(most: u64) -> Arc<Self> {
         Arc::new(Self {
             used: AtomicU64::new(0),
@@ -22,18 +22,18 @@ impl AheadBudget {
         })
     }
 
-    /// What one reader should take at most.
+    /// The maximum for one reader.
     pub(crate) fn share(&self) -> usize {
         usize::try_from(self.most / READERS).unwrap_or(usize::MAX)
     }
 
-    /// Bytes taken at present.
+    /// Bytes reserved at present.
     #[cfg(test)]
     pub(crate) fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes, if they are left.
+    /// Reserves this many bytes, if they are left.
     pub(crate) fn reserve(self: &Arc<Self>, bytes: usize) -> Option<Reservation> {
         let bytes = bytes as u64;
         let more = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.most);
@@ -47,7 +47,7 @@ impl AheadBudget {
     }
 }
 
-/// Bytes that are taken until this is dropped.
+/// Bytes that are reserved until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<AheadBudget>,
@@ -55,8 +55,8 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Says how many bytes there really are. They are there already, so this may exceed the budget; the next one who
-    /// asks finds nothing left.
+    /// Corrects the number of bytes to the actual one. They are in memory already, so this may
+    /// exceed the budget; then the next reservation fails.
     pub(crate) fn correct(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         let used = &self.budget.used;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_given_than_there_is() {
+    fn reservations_do_not_exceed_the_budget() {
         let budget = AheadBudget::new(100);
         let mut first = budget.reserve(60).unwrap();
         assert!(budget.reserve(41).is_none());

@@ -1,4 +1,4 @@
-//! The cache itself.
+//! The block cache.
 
 use std::any::Any;
 use std::fmt;
@@ -16,15 +16,17 @@ use crate::metrics::Metrics;
 use crate::sorted_file::{Block, Bloom, IndexPartition};
 use crate::vfs::ReadableFile;
 
-/// How much a cache may hold.
+/// Limits of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheOptions {
-    /// Bytes of uncompressed blocks, partitions of indexes and of filters; default 256 MiB. Descriptions of files and
-    /// roots of indexes, which are small, take what they need up to half of it. Blocks that scans and compactions read
-    /// ahead are not counted here; they take up to a quarter as much beside it.
+    /// Bytes of uncompressed blocks, partitions of indexes and of filters; default 256 MiB.
+    /// Descriptions of files and roots of indexes, which are small, use up to half of it. Blocks
+    /// read ahead by scans and compactions are not counted here; they take up to a quarter as much
+    /// in addition.
     pub bytes: u64,
-    /// Table files held open; default 512. Opening a file costs a few microseconds; the limit of the process
-    /// (`ulimit -n`) must be larger by what else it opens. Running scans may hold some more.
+    /// Table files kept open; default 512. Opening a file costs a few microseconds. The limit of
+    /// the process (`ulimit -n`) must leave enough for its other files. Running scans may hold some
+    /// more.
     pub open_files: usize,
 }
 
@@ -40,7 +42,7 @@ impl Default for CacheOptions {
 /// File and offset.
 type PartId = (u64, u64);
 
-/// What is cut into pieces, of which only some are in memory.
+/// Partitioned objects, of which only some pieces are in memory.
 #[derive(Clone)]
 enum Held {
     Block(Arc<Block>),
@@ -58,7 +60,7 @@ impl Held {
     }
 }
 
-/// A description or the root of an index, as whatever type its reader knows.
+/// A description or the root of an index, in the type that its reader knows.
 #[derive(Clone)]
 struct Part {
     value: Arc<dyn Any + Send + Sync>,
@@ -83,15 +85,15 @@ impl Weighter<PartId, Part> for PartWeigher {
     }
 }
 
-/// What went.
+/// The evicted objects.
 type Gone = [Option<Held>; 2];
 
-/// Gives blocks that look-ups used another round: those do not ask the cache.
+/// Keeps blocks that point reads used for another round, because these uses bypass the cache.
 #[derive(Clone, Default)]
 struct SecondChance;
 
 impl Lifecycle<PartId, Held> for SecondChance {
-    /// What is evicted, to be freed when the cache is no longer locked. Mostly one block makes room for one.
+    /// Evicted objects, freed once the cache is unlocked. Usually one block replaces one.
     type RequestState = Gone;
 
     fn is_pinned(&self, _: &PartId, held: &Held) -> bool {
@@ -109,10 +111,10 @@ impl Lifecycle<PartId, Held> for SecondChance {
     }
 }
 
-/// About what the cache itself needs for an entry.
+/// Approximate memory that the cache itself needs per entry.
 const ENTRY_BYTES: u64 = 96;
 
-/// What allocators that keep sizes in classes, four to a doubling, take for so many bytes.
+/// The size that allocators with size classes, four per doubling, use for this many bytes.
 fn allocated(bytes: u64) -> u64 {
     let class = bytes
         .checked_next_power_of_two()
@@ -120,26 +122,27 @@ fn allocated(bytes: u64) -> u64 {
     bytes.next_multiple_of(class.max(1))
 }
 
-/// A shard holds at least this much, so that large blocks fit.
+/// Minimum size of a shard, so that large blocks fit.
 const SHARD_BYTES: u64 = 8 << 20;
 
 /// Blocks, indexes, filters and open files of all tables of a store. Shared by all threads.
 ///
-/// Blocks are evicted by a clock that tells those used again from those read once. Of what a long scan reads only blocks
-/// come in that another one read before, not long ago; so it does not drive out what look-ups need.
+/// Blocks are evicted by a clock algorithm that distinguishes reused blocks from those read once.
+/// Of the blocks of a long scan only those are cached that another long scan read shortly before,
+/// so that scans do not evict blocks that point reads need.
 pub struct BlockCache {
     blocks: Cache<PartId, Held, BlockWeigher, DefaultHashBuilder, SecondChance>,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
     seen: GhostList,
-    /// What blocks and parts have for themselves.
+    /// The own budget of blocks and parts.
     bytes: u64,
-    /// What they have beside that, for now.
+    /// Memory that is lent to them in addition.
     lent: AtomicU64,
-    /// What blocks may take; held while that changes.
+    /// The present budget of blocks; locked while it changes.
     room: Mutex<u64>,
-    /// Blocks put in, to look at them all only now and then.
+    /// Blocks inserted, so that all shards are checked only now and then.
     puts: AtomicU64,
     shards: u64,
     metrics: Arc<Metrics>,
@@ -160,7 +163,7 @@ impl BlockCache {
     /// An empty cache that counts in `metrics`.
     ///
     /// # Errors
-    /// `Internal` if the cache's library refuses the sizes.
+    /// `Internal` if the cache's library rejects the sizes.
     pub fn new(options: CacheOptions, metrics: Arc<Metrics>) -> StoreResult<Arc<Self>> {
         let shards = (options.bytes / SHARD_BYTES).clamp(1, 64) as usize;
         let sized = |bytes: u64, typical: u64, shards: usize| {
@@ -181,7 +184,7 @@ impl BlockCache {
                 DefaultHashBuilder::default(),
                 SecondChance,
             ),
-            // An index of an old file may be large: one shard, so that it fits.
+            // The index of an old file may be large: one shard, so that it fits.
             parts: Cache::with_options(
                 sized(options.bytes / 2, 256 << 10, 1)?,
                 PartWeigher,
@@ -205,7 +208,7 @@ impl BlockCache {
         }))
     }
 
-    /// Bytes held: of blocks and partitions, and of descriptions and roots.
+    /// Bytes held: by blocks and partitions, and by descriptions and roots.
     #[must_use]
     pub fn usage(&self) -> (u64, u64) {
         (self.blocks.weight(), self.parts.weight())
@@ -223,7 +226,7 @@ impl BlockCache {
         self.files.len()
     }
 
-    /// Forgets everything, for measurements.
+    /// Clears the cache, for measurements.
     pub fn clear(&self) {
         self.blocks.clear();
         self.parts.clear();
@@ -241,18 +244,18 @@ impl BlockCache {
         None
     }
 
-    /// What reading ahead may take.
+    /// The budget for reading ahead.
     pub(crate) fn ahead(&self) -> &Arc<AheadBudget> {
         &self.ahead
     }
 
-    /// Whether a block is here; counts neither as a use of it nor in the metrics.
+    /// Whether a block is cached; counts neither as a use nor in the metrics.
     pub(crate) fn has_block(&self, file: u64, offset: u64) -> bool {
         self.blocks.peek(&(file, offset)).is_some()
     }
 
-    /// Lets a block in. Gives the buffer of one that went for it, if nobody uses that any more: the next block to be read
-    /// needs one of that size.
+    /// Adds a block. Returns the buffer of an evicted block, if it has no other user: the next
+    /// block to be read needs one of that size.
     pub(crate) fn put_block(&self, file: u64, offset: u64, block: Arc<Block>) -> Option<Vec<u8>> {
         match self.put(file, offset, Held::Block(block)) {
             [Some(Held::Block(gone)), _] => Arc::into_inner(gone).map(Block::into_bytes),
@@ -264,13 +267,14 @@ impl BlockCache {
         let mut gone = Gone::default();
         self.blocks
             .insert_with_lifecycle((file, offset), held, &mut gone);
-        // The sizes of all shards are not asked for each time: that would cost more than the rest.
+        // The sizes of the shards are not summed each time, which would cost more than the
+        // insertion.
         if self
             .puts
             .fetch_add(1, Ordering::Relaxed)
             .is_multiple_of(self.shards)
         {
-            // Nothing went if all had been used. Now all have had their second chance.
+            // Nothing was evicted if all had been used. Now all have had their second chance.
             self.evict(*self.room.lock());
             self.report();
         }
@@ -285,7 +289,7 @@ impl BlockCache {
         }
     }
 
-    /// Lets a partition of an index in.
+    /// Adds a partition of an index.
     pub(crate) fn put_index_partition(
         &self,
         file: u64,
@@ -295,7 +299,7 @@ impl BlockCache {
         drop(self.put(file, offset, Held::Partition(partition)));
     }
 
-    /// A partition of a filter; loaded by `load` if it is not here.
+    /// A partition of a filter; loaded by `load` if it is not cached.
     pub(crate) fn filter(
         &self,
         file: u64,
@@ -311,18 +315,18 @@ impl BlockCache {
         Ok(filter)
     }
 
-    /// Says how many bytes may be held beside the cache's own. If that is less than before, they are free on return, but
-    /// for blocks somebody reads.
+    /// Sets how many bytes may be held in addition to the cache's own. If that is less than before,
+    /// they are free on return, except for blocks that are in use.
     pub(crate) fn lend(&self, bytes: u64) {
         self.lent.store(bytes, Ordering::Relaxed);
         self.resize();
         self.report();
     }
 
-    /// Gives blocks and partitions what descriptions and roots leave.
+    /// Gives blocks and partitions the memory that descriptions and roots leave.
     fn resize(&self) {
         let mut room = self.room.lock();
-        // In steps: the cache rounds down what it remembers each time.
+        // In steps, because the cache rounds down the size of its history each time.
         let step = (self.bytes / 64).max(1);
         let parts = self.parts.weight().div_ceil(step).saturating_mul(step);
         let left = self.bytes.saturating_sub(parts).max(self.bytes / 2);
@@ -334,9 +338,9 @@ impl BlockCache {
         }
     }
 
-    /// Makes blocks fit, those too that were used since they were looked at last.
+    /// Evicts until the blocks fit, including those used since the last round.
     fn evict(&self, room: u64) {
-        // Each round takes away the second chance of all; then another one evicts.
+        // Each round removes the second chance of all; then another one evicts.
         for _ in 0..4 {
             if self.blocks.weight() <= room.max(self.blocks.capacity()) {
                 return;
@@ -345,13 +349,14 @@ impl BlockCache {
         }
     }
 
-    /// Whether a block of so many bytes that was met in a long read should be let in: when long reads meet it the second
-    /// time, and not too late.
+    /// Whether a block of this many bytes, seen in a long read, should be cached: when a long read
+    /// sees it the second time, and not too late.
     pub(crate) fn is_met_again(&self, file: u64, offset: u64, bytes: usize) -> bool {
         self.seen.again(file, offset, bytes as u64)
     }
 
-    /// A description or the like; loaded by `load`, which also says how many bytes it holds, if it is not here.
+    /// A description or a root; if it is not cached it is loaded by `load`, which also returns its
+    /// bytes.
     pub(crate) fn part<T: Any + Send + Sync>(
         &self,
         file: u64,
@@ -375,7 +380,8 @@ impl BlockCache {
         Ok(value)
     }
 
-    /// An open file; opened by `open` if it is not here. If no more files can be opened, those held are let go first.
+    /// An open file; opened by `open` if it is not cached. If no more files can be opened, the
+    /// cached ones are closed first.
     pub(crate) fn file(
         &self,
         file: u64,
@@ -396,7 +402,7 @@ impl BlockCache {
         Ok(opened)
     }
 
-    /// Lets go of a file that is gone. Its blocks leave as others come.
+    /// Removes a deleted file. Its blocks are evicted as others come.
     pub(crate) fn forget_file(&self, file: u64) {
         self.files.remove(&file);
         self.metrics.open_files.set(self.files.len() as u64);

@@ -1,32 +1,34 @@
-//! Which blocks long reads met lately.
+//! Which blocks long reads saw recently.
 //!
-//! A long read meets each block once. Caching all of them would push out what look-ups need and cost, for fresh memory,
-//! more than reading them from a fast disk. So a long read leaves the cache alone, unless it meets a block again
-//! before as much was read as the cache holds: then the data fits, and the next one will find it there. Data larger
-//! than the cache, read over and over, never gets in. (The idea is that of the queue for evicted pages in 2Q,
-//! Johnson and Shasha, 1994; here it remembers what was never let in.)
+//! A long read sees each block once. Caching all of them would evict what point reads need and cost
+//! more, for fresh memory, than reading them from a fast disk. So a long read bypasses the cache,
+//! unless it sees a block again before as much was read as the cache holds: then the data fits, and
+//! the next read will find it there. Data larger than the cache, read repeatedly, is never cached.
+//! (The idea is that of the queue for evicted pages in 2Q, Johnson and Shasha, 1994; here it
+//! records blocks that were never cached.)
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A place remembers one block: part of its hash, and when it was met. Half the size of a usual block.
+/// A slot records one block: part of its hash, and when it was seen. Half the size of a usual
+/// block.
 const BYTES_PER_PLACE: u64 = 16 << 10;
 
-/// Places a block may take: a cache line.
+/// Slots that a block may use: one cache line.
 const BUCKET: usize = 8;
 
-/// Time is counted in so many bytes read.
+/// Time is measured in units of this many bytes read.
 const TICK_SHIFT: u32 = 12;
 
-/// The bits of a time.
+/// The range of a time.
 const TICKS: u64 = u32::MAX as u64;
 
-/// A table of blocks by their hashes. In a full bucket the block met longest ago is forgotten.
+/// A table of blocks by their hashes. A full bucket drops the block seen longest ago.
 #[derive(Debug)]
 pub(super) struct GhostList {
     buckets: Box<[Bucket]>,
     /// Bytes read by long reads.
     read: AtomicU64,
-    /// Bytes after which a block is forgotten.
+    /// Bytes after which a block is dropped.
     window: u64,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct GhostList {
 struct Bucket([AtomicU64; BUCKET]);
 
 impl GhostList {
-    /// For a cache of so many bytes.
+    /// For a cache of this many bytes.
     pub(super) fn new(bytes: u64) -> Self {
         let places = (bytes / BYTES_PER_PLACE).clamp(64, 1 << 20) as usize;
         let buckets = (places / BUCKET).next_power_of_two();
@@ -46,15 +48,16 @@ impl GhostList {
         }
     }
 
-    /// Notes that a block was read, which has so many bytes in memory, and tells whether it was lately. Two threads
-    /// may forget each other's blocks here, which costs a later read a little time.
+    /// Records that a block with this many bytes in memory was read, and returns whether it was
+    /// read recently. Two threads may overwrite each other's records, which costs a later read a
+    /// little time.
     pub(super) fn again(&self, file: u64, offset: u64, bytes: u64) -> bool {
         let now = self.read.fetch_add(bytes, Ordering::Relaxed) >> TICK_SHIFT & TICKS;
         let hash = mixed(file ^ mixed(offset));
         let Some(bucket) = self.buckets.get(hash as usize & (self.buckets.len() - 1)) else {
             return false;
         };
-        // The low bit tells a block from an empty place, which is as old as can be.
+        // The low bit distinguishes a block from an empty slot, which has the greatest age.
         let name = hash >> 32 | 1;
         let (mut chosen, mut oldest) = (&bucket.0[0], 0);
         for place in &bucket.0 {
@@ -90,7 +93,7 @@ mod tests {
 
     const BLOCK: u64 = 32 << 10;
 
-    /// How many of so many blocks are met again in the second round.
+    /// How many of this many blocks are recognized in the second round.
     fn again(seen: &GhostList, file: u64, blocks: u64) -> u64 {
         let round = || (0..blocks).filter(|block| seen.again(file, block * 17_000, BLOCK));
         assert_eq!(round().count(), 0);
@@ -98,13 +101,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_known_again_and_what_does_not_is_not() {
+    fn blocks_are_recognized_if_they_fit() {
         let blocks = 1000;
         let seen = GhostList::new(blocks * BLOCK);
         let met = again(&seen, 1, blocks * 9 / 10);
         assert!(met > blocks * 8 / 10, "{met}");
         assert_eq!(again(&seen, 2, blocks * 11 / 10), 0);
-        // Other files may come between as long as all together fit.
+        // Other files may come in between as long as all together fit.
         assert!(!seen.again(3, 0, BLOCK));
         assert!(!seen.again(4, 0, BLOCK));
         assert!(seen.again(3, 0, BLOCK));

@@ -1,5 +1,5 @@
-//! What the store keeps in memory of its table files: blocks, indexes and filters within a budget of bytes, and open
-//! files within a count.
+//! The store's cache of its table files: blocks, indexes and filters within a budget of bytes, and
+//! a bounded number of open files.
 
 mod ahead;
 mod block_cache;

@@ -1,9 +1,9 @@
-//! Reads fields off the front of a byte slice. Every method answers `None` if the bytes end too
+//! Reads fields from the front of a byte slice. Every method returns `None` if the bytes end too
 //! early.
 
 use super::varint;
 
-/// The part of a byte slice that is not yet read. Integers of fixed size are little-endian.
+/// The unread part of a byte slice. Integers of fixed size are little-endian.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'a> {
     rest: &'a [u8],
@@ -24,7 +24,7 @@ impl<'a> ByteReader<'a> {
         self.rest
     }
 
-    /// How many bytes are not yet read.
+    /// Number of bytes not yet read.
     #[must_use]
     #[inline]
     pub fn remaining(&self) -> usize {

@@ -2,20 +2,20 @@
 //! where it has them, found at run time.
 //!
 //! Measured against CRC-64/NVME and XXH3 on one core with AVX-512: from 64 KiB on both CRCs run at
-//! memory speed (58 GB/s in cache, XXH3 31 GB/s), on 64 bytes CRC-32C is five times as fast as
-//! CRC-64. So the one with four bytes is taken. `benches/codec.rs` measures it again.
+//! memory speed (58 GB/s in cache, XXH3 31 GB/s); on 64 bytes CRC-32C is five times as fast as
+//! CRC-64. So the one with four bytes is used. `benches/codec.rs` repeats the measurement.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-/// CRC-32C of `bytes`. Zero for no bytes; never zero for a run of zero bytes, so a zeroed page does
-/// not pass.
+/// CRC-32C of `bytes`. Zero for no bytes; never zero for zero bytes, so that a zeroed page is
+/// detected.
 #[must_use]
 #[inline]
 pub fn checksum(bytes: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(bytes)
 }
 
-/// The same checksum over bytes that come in pieces.
+/// The same checksum, computed incrementally.
 #[derive(Debug)]
 pub struct Checksum(Digest);
 

@@ -1,12 +1,12 @@
-//! Compression of one block at a time, by libraries.
+//! Compression of single blocks, by libraries.
 //!
 //! `lz4_flex` is built without its `safe-*` features: on blocks of 25 to 100 KB its own checked
 //! pointers decompress 1.7 times as fast (14.6 against 8.5 GB/s) and compress 1.3 times as fast (1.8
 //! against 1.4 GB/s). Malformed input is an error with either; the tests here feed it.
 //!
-//! A block is stored with the number of its codec, its raw length and its checksum, all three kept
-//! by the file format that uses this room. Decompression of any bytes gives the stated number of
-//! bytes or an error.
+//! A block is stored with the number of its codec, its raw length and its checksum, all three by
+//! the file format that uses this module. Decompressing any bytes gives the stated number of bytes
+//! or an error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,10 +18,10 @@ use lz4_flex::block::{
 use super::zstandard::{ZstdCompressor, ZstdDecompressor};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Largest raw block, in bytes. Bounds what a wrong length on disk can make a reader allocate.
+/// Largest raw block, in bytes. Bounds the allocation that a wrong length on disk can cause.
 pub const RAW_BYTES_MAX: usize = 256 * 1024 * 1024;
 
-/// How blocks are to be compressed: a setting.
+/// How blocks are compressed: a setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -34,7 +34,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// The codec that blocks written under this setting carry, unless they would grow.
+    /// The codec of blocks written under this setting, unless they would grow.
     #[must_use]
     pub fn codec(self) -> BlockCodec {
         match self {
@@ -59,7 +59,7 @@ impl fmt::Display for Compression {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockCodec {
-    /// The bytes as they are.
+    /// Uncompressed.
     None = 0,
     /// The LZ4 block format, without a length in front.
     Lz4 = 1,
@@ -86,12 +86,12 @@ impl BlockCodec {
     }
 }
 
-/// Compresses blocks one after another, keeping its tables between them.
+/// Compresses blocks one after another, reusing its tables.
 pub struct Compressor {
     compression: Compression,
     lz4: CompressTable,
     zstd: Option<ZstdCompressor>,
-    /// Compressed here first: the libraries want room for the worst case.
+    /// Compressed here first: the libraries need space for the worst case.
     scratch: Vec<u8>,
 }
 
@@ -110,7 +110,7 @@ impl Compressor {
             Compression::Zstd(level) => ZstdCompressor::new(level)?,
             _ => None,
         };
-        // Built without zstd: such tables are written with LZ4, which every build reads.
+        // Built without zstd: such tables are written with LZ4, which every build can read.
         let compression = match compression {
             Compression::Zstd(_) if zstd.is_none() => Compression::Lz4,
             as_set => as_set,
@@ -123,10 +123,10 @@ impl Compressor {
         })
     }
 
-    /// Appends the compressed form of `raw` to `out` and says how it was compressed.
+    /// Appends the compressed form of `raw` to `out` and returns its codec.
     ///
-    /// A block that would not shrink by a sixteenth is appended as it is, so that reading it costs
-    /// nothing.
+    /// A block that would not shrink by a sixteenth is appended uncompressed, so that reading it
+    /// costs nothing.
     pub fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> StoreResult<BlockCodec> {
         let worth_it = raw.len() - raw.len() / 16;
         let written = match self.compression {
@@ -167,7 +167,7 @@ impl Compressor {
     }
 }
 
-/// The first `len` bytes of a buffer that only grows, so that it is cleared once and not each time.
+/// The first `len` bytes of a buffer that only grows, so that it is not zeroed each time.
 fn room(scratch: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if scratch.len() < len {
         scratch.resize(len, 0);
@@ -187,11 +187,11 @@ impl fmt::Debug for Decompressor {
     }
 }
 
-/// LZ4 spends at least one byte on 255.
+/// The maximum ratio of LZ4: one byte for every 255.
 const LZ4_RATIO_MAX: usize = 255;
 
 impl Decompressor {
-    /// Sets up nothing until it is needed.
+    /// Sets up each library on first use.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -199,7 +199,7 @@ impl Decompressor {
 
     /// Replaces the content of `out` by the raw bytes of `stored`. `Corruption` unless there are
     /// exactly `raw_len` of them. Allocates at most `raw_len` bytes, and nothing if that exceeds
-    /// [`RAW_BYTES_MAX`]. Keep `out` between calls as it is: what it holds is overwritten, not
+    /// [`RAW_BYTES_MAX`]. Keep `out` between calls: its content is overwritten without being
     /// cleared first.
     pub fn decompress(
         &mut self,
@@ -220,7 +220,7 @@ impl Decompressor {
             )));
         }
         if out.capacity() < raw_len {
-            // What is in it need not be moved.
+            // Its content need not be moved.
             *out = Vec::new();
         }
         out.resize(raw_len, 0);

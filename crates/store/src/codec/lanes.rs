@@ -1,9 +1,9 @@
 //! Arrays of integers, all of the same width, chosen by the largest: 0, 1, 2, 4 or 8 bytes each,
 //! little-endian.
 //!
-//! Any element is found by one multiplication, which is what a block needs for binary search.
+//! The position of any element takes one multiplication, as binary search in a block needs.
 
-/// Bytes an element takes. On disk it is that number, in one byte.
+/// Bytes per element. On disk it is that number, in one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum LaneWidth {
@@ -46,7 +46,7 @@ impl LaneWidth {
         }
     }
 
-    /// The number on disk, and the bytes an element takes.
+    /// The number on disk, which is the bytes per element.
     #[must_use]
     #[inline]
     pub fn number(self) -> u8 {

@@ -1,7 +1,7 @@
-//! Small codecs shared by everything that reaches the disk: checksums, integers, common prefixes,
-//! block compression.
+//! Small codecs for everything that is stored: checksums, integers, common prefixes, block
+//! compression.
 //!
-//! Decoders here never panic on any bytes: they answer `None` or an error.
+//! Decoders never panic on any bytes: they return `None` or an error.
 
 mod bytes;
 mod checksum;

@@ -1,13 +1,13 @@
-//! Asking for memory before it is needed.
+//! Prefetches memory before it is needed.
 //!
-//! In data larger than the processor's caches a look-up mostly waits for memory. A request that nobody waits for costs
-//! an instruction; a load in its place would stop everything behind it after a few hundred more. Without such an
+//! In data larger than the CPU caches a point read mostly waits for memory. A prefetch costs one
+//! instruction; a load in its place would stall the instructions after it. Where there is no such
 //! instruction these functions do nothing.
 
-/// The bytes that come from memory together.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Asks for the line with the byte at `at`; nothing happens if there is none.
+/// Prefetches the cache line of the byte at `at`; does nothing if there is none.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     if let Some(byte) = bytes.get(at) {
@@ -15,13 +15,13 @@ pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     }
 }
 
-/// Asks for all lines of a value, which should be few.
+/// Prefetches all cache lines of a value, which should be few.
 #[inline]
 pub(crate) fn prefetch_value<T>(value: &T) {
     prefetch_pointed(value);
 }
 
-/// As [`prefetch_value`], for a value that may be gone: nothing is read.
+/// As [`prefetch_value`], for a value that may have been dropped: nothing is read.
 #[inline]
 pub(crate) fn prefetch_pointed<T>(value: *const T) {
     let start = value.cast::<u8>();
@@ -38,8 +38,8 @@ pub(crate) fn prefetch_pointed<T>(value: *const T) {
 )]
 fn line_of(byte: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: every x86-64 processor has the instruction, and it changes nothing a program can see, whatever the
-    // address.
+    // SAFETY: every x86-64 processor has the instruction, and it has no effect visible to a
+    // program, whatever the address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(byte.cast()) }
 }
 
@@ -50,8 +50,8 @@ fn line_of(byte: *const u8) {
     reason = "the instruction has no safe name; docs/decisions/0013 has the measurement"
 )]
 fn line_of(byte: *const u8) {
-    // SAFETY: the instruction is a hint: it neither faults nor changes anything a program can see, whatever the
-    // address.
+    // SAFETY: the instruction is a hint: it neither faults nor has an effect visible to a program,
+    // whatever the address.
     unsafe {
         std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) byte, options(nostack, preserves_flags, readonly));
     }

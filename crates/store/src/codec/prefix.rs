@@ -1,4 +1,4 @@
-//! How many leading bytes two keys share, eight bytes at a time.
+//! The common prefix of two keys, computed eight bytes at a time.
 
 /// Length of the longest common prefix of `a` and `b`.
 #[must_use]

@@ -1,7 +1,7 @@
-//! Integers of variable length: LEB128, seven bits a byte, low bits first, the high bit set on all
-//! but the last.
+//! Integers of variable length: LEB128, seven bits per byte, low bits first, the high bit set on
+//! all but the last byte.
 //!
-//! One value has one encoding: decoders refuse one that is longer than needed or does not fit.
+//! Each value has one encoding: decoders reject one that is longer than needed or does not fit.
 
 /// Most bytes a `u32` takes.
 pub const U32_BYTES_MAX: usize = 5;
@@ -32,8 +32,8 @@ pub fn len_u64(value: u64) -> usize {
     bits.div_ceil(7)
 }
 
-/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside
-/// it, or it is longer than needed or larger than a `u32`.
+/// The integer at the start of `bytes` and its length. `None` if the bytes end inside it, or it is
+/// longer than needed or larger than a `u32`.
 #[must_use]
 #[inline]
 pub fn get_u32(bytes: &[u8]) -> Option<(u32, usize)> {
@@ -41,8 +41,8 @@ pub fn get_u32(bytes: &[u8]) -> Option<(u32, usize)> {
     Some((u32::try_from(value).ok()?, len))
 }
 
-/// The integer at the start of `bytes` and how many bytes it took. `None` if the bytes end inside
-/// it, or it is longer than needed or larger than a `u64`.
+/// The integer at the start of `bytes` and its length. `None` if the bytes end inside it, or it is
+/// longer than needed or larger than a `u64`.
 #[must_use]
 #[inline]
 pub fn get_u64(bytes: &[u8]) -> Option<(u64, usize)> {
@@ -56,7 +56,7 @@ pub fn get_u64(bytes: &[u8]) -> Option<(u64, usize)> {
 fn get_u64_long(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0_u64;
     for (index, &byte) in bytes.iter().take(U64_BYTES_MAX).enumerate() {
-        // The tenth byte holds the one bit that is left.
+        // The tenth byte holds the one remaining bit.
         if index == U64_BYTES_MAX - 1 && byte > 1 {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Zstandard, of a library in C that the feature `zstd` links.
+//! Zstandard, from a C library that the feature `zstd` links.
 //!
 //! Without it blocks in zstd cannot be read, and none are written.
 
@@ -19,7 +19,8 @@ mod linked {
     pub(crate) struct ZstdCompressor(zstd::bulk::Compressor<'static>);
 
     impl ZstdCompressor {
-        /// `InvalidArgument` for a level outside the library's range. `None` is for builds without it.
+        /// `InvalidArgument` for a level outside the library's range. `None` in builds without the
+        /// library.
         pub(crate) fn new(level: i32) -> StoreResult<Option<Self>> {
             let range = zstd::compression_level_range();
             if !range.contains(&level) {
@@ -34,7 +35,7 @@ mod linked {
             Ok(Some(Self(context)))
         }
 
-        /// Bytes that `raw_len` bytes need at most.
+        /// Upper bound of the compressed size of `raw_len` bytes.
         pub(crate) fn bound(raw_len: usize) -> usize {
             zstd::zstd_safe::compress_bound(raw_len)
         }

@@ -1,9 +1,9 @@
-//! Buffers of batches, used again: a batch's megabyte is not given back to the system and asked of
-//! it again ten thousand entries later.
+//! Reuses the buffers of batches, so that a megabyte is not returned to the system and requested
+//! again for every ten thousand entries.
 
 use parking_lot::Mutex;
 
-/// Smaller buffers are left to the allocator, which is good at them.
+/// Smaller buffers are left to the allocator, which handles them well.
 const SMALLEST: usize = 128 << 10;
 
 /// Empty buffers waiting to be filled, within a bound of bytes.
@@ -29,7 +29,7 @@ impl BufferPool {
         }
     }
 
-    /// An empty buffer with room for `bytes`.
+    /// An empty buffer with a capacity of `bytes`.
     #[must_use]
     pub fn take(&self, bytes: usize) -> Vec<u8> {
         if bytes >= SMALLEST {
@@ -47,7 +47,7 @@ impl BufferPool {
         Vec::with_capacity(bytes)
     }
 
-    /// Takes a buffer that is not needed any more.
+    /// Returns a buffer to the pool.
     pub fn put(&self, mut buffer: Vec<u8>) {
         let bytes = buffer.capacity() as u64;
         if buffer.capacity() < SMALLEST {
@@ -78,10 +78,10 @@ mod tests {
         assert_eq!(pool.idle.lock().bytes, 2 << 20);
         buffer.push(1);
         pool.put(buffer);
-        assert!(pool.take(1 << 20).is_empty(), "what was in it is gone");
+        assert!(pool.take(1 << 20).is_empty(), "the content was cleared");
         assert!(
             pool.take(2 << 20).capacity() >= 2 << 20,
-            "too small ones are passed over"
+            "buffers that are too small are skipped"
         );
         pool.put(Vec::with_capacity(100));
         assert_eq!(pool.idle.lock().bytes, 2 << 20, "small ones are not kept");

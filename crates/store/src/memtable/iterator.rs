@@ -13,13 +13,13 @@ use crate::error::StoreResult;
 
 /// Merges the runs of a [`MemtableSnapshot`].
 ///
-/// A binary heap of run heads, ordered by eight row bytes first; the batch bytes are looked at only
-/// on ties and when an entry is handed out.
+/// A binary heap of run heads, compared by eight row bytes first; the batch bytes are read only on
+/// ties and when an entry is returned.
 pub struct MemtableIterator {
     snapshot: MemtableSnapshot,
     /// Heads of the runs that are not exhausted, as a binary min-heap.
     heap: Vec<Head>,
-    /// Taken off the heap, and handed out up to `given`: a batch may be full before all of them are.
+    /// Taken off the heap, and returned up to `given`: a batch may be full before all of them are.
     picked: Vec<(u32, u32)>,
     given: usize,
 }
@@ -53,7 +53,7 @@ impl MemtableIterator {
         &self.snapshot.runs()[run as usize]
     }
 
-    /// Whether `a` is handed out before `b`.
+    /// Whether `a` comes before `b`.
     fn precedes(&self, a: &Head, b: &Head) -> StoreResult<bool> {
         if a.row != b.row {
             return Ok(a.row < b.row);
@@ -89,7 +89,7 @@ impl MemtableIterator {
         Ok(())
     }
 
-    /// Picks up to `most` of the entries that come next; whether there was one.
+    /// Picks up to `most` of the next entries; returns whether there was one.
     fn pick(&mut self, most: usize) -> StoreResult<bool> {
         let mut picked = std::mem::take(&mut self.picked);
         picked.clear();
@@ -107,7 +107,7 @@ impl MemtableIterator {
         Ok(!self.picked.is_empty())
     }
 
-    /// Takes the smallest head off; returns its run and position.
+    /// Pops the smallest head; returns its run and position.
     fn pop(&mut self) -> StoreResult<Option<(u32, u32)>> {
         let Some(&top) = self.heap.first() else {
             return Ok(None);
@@ -166,7 +166,7 @@ impl SortedKeyValueIterator for MemtableIterator {
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         loop {
             while let Some(&(run, at)) = self.picked.get(self.given) {
-                // Before each entry: a few large values fill a batch.
+                // Checked before each entry: a few large values fill a batch.
                 if out.is_full(limit) {
                     return Ok(true);
                 }

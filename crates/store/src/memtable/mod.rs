@@ -1,9 +1,9 @@
-//! The memtable: batches as they came, and sorted runs of where their updates stand.
+//! The memtable: batches as they were written, and sorted runs of the positions of their updates.
 //!
-//! A batch is kept as the bytes its writer encoded. Beside it lies a [`Run`]: one 16-byte mark an
+//! A batch is kept as the bytes its writer encoded. A [`Run`] points into it: one 16-byte mark per
 //! update, sorted by key. Marks begin with eight bytes of the row, so that sorting and merging
-//! rarely look at the batch itself. Runs are merged sixteen at a time, so that a reader meets few of
-//! them. Nothing is allocated per entry and nothing is ever moved.
+//! rarely read the batch itself. Runs are merged sixteen at a time, so that a reader has to merge
+//! few of them. There is no allocation per entry, and entries are never moved.
 
 mod buffers;
 mod iterator;

@@ -9,13 +9,13 @@ use super::buffers::BufferPool;
 use super::ties::{TiedMarks, Ties};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// What a buffer may have to spare in any case.
+/// Unused bytes that a buffer may always have.
 const SPARE_BYTES: usize = 1 << 10;
 
 /// A batch in memory.
 pub struct Chunk {
     batch: MutationBatch,
-    /// Timestamp of the updates that carry none; of late ones, that after it.
+    /// Timestamp of the updates without one; late updates have the next timestamp.
     timestamp: i64,
     buffers: Arc<BufferPool>,
 }
@@ -27,17 +27,17 @@ impl Drop for Chunk {
     }
 }
 
-/// Which eight bytes of a row stand in its mark: those behind a prefix that the rows of a memtable
-/// share. Rows without that prefix sort below or above all others, as they should. Marks can be
-/// compared where their prefixes are equal, so all runs of a memtable have the same.
+/// Selects the eight bytes of a row in its mark: those after a prefix that the rows of a memtable
+/// share. Rows without that prefix sort below or above all others, as they should. Marks are
+/// comparable if their prefixes are equal, so all runs of a memtable have the same prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowPrefix(Arc<[u8]>);
 
-/// Longest shared prefix that is skipped.
+/// Maximum length of a shared prefix.
 const MAX_SHARED: usize = 64;
 
-/// Where one update stands: eight bytes of its row, then the complement of its chunk's number and
-/// the complement of its offset, so that among equal rows the newest comes first.
+/// The position of one update: eight bytes of its row, then the complement of its chunk's number
+/// and the complement of its offset, so that among equal rows the newest comes first.
 pub(super) type Mark = u128;
 
 /// A sorted run of marks over some chunks.
@@ -72,7 +72,7 @@ impl RowPrefix {
         Self(shared.into())
     }
 
-    /// What both begin with; this one if it is all of it.
+    /// The common prefix of both.
     #[must_use]
     pub(super) fn shared_with(&self, other: &[u8]) -> Self {
         let shared = self.0.iter().zip(other).take_while(|(a, b)| a == b).count();
@@ -86,7 +86,7 @@ impl RowPrefix {
         &self.0
     }
 
-    /// The eight bytes of `row`, as a number that orders as the rows do, ties apart.
+    /// The eight bytes of `row` as a number, which orders as the rows do except for ties.
     #[inline]
     #[must_use]
     pub fn mark_of(&self, row: &[u8]) -> u64 {
@@ -106,9 +106,9 @@ impl RowPrefix {
 }
 
 impl Chunk {
-    /// Wraps a batch; `timestamp` is for the updates without one. In the end its buffer goes to
-    /// `buffers`, or at once if it is mostly empty: writers fill buffers of a megabyte, and those that
-    /// wait for every write send them with a few bytes each.
+    /// Wraps a batch; `timestamp` is for the updates without one. When dropped its buffer goes to
+    /// `buffers`, or at once if it is mostly empty: writers fill buffers of a megabyte, and those
+    /// that wait for every write send them with a few bytes each.
     #[must_use]
     pub fn new(mut batch: MutationBatch, timestamp: i64, buffers: Arc<BufferPool>) -> Self {
         if batch.capacity() > 2 * batch.byte_len() + SPARE_BYTES {
@@ -121,7 +121,7 @@ impl Chunk {
         }
     }
 
-    /// Memory held, in bytes: all of the buffer.
+    /// Memory held in bytes: the whole buffer.
     fn memory(&self) -> usize {
         self.batch.capacity() + size_of::<Self>()
     }
@@ -140,7 +140,7 @@ impl Chunk {
 
     /// The update at `offset`.
     ///
-    /// Offsets come from marks made of this very batch, so a failure is ours.
+    /// Offsets come from marks made from this batch, so that a failure is an internal error.
     #[inline]
     pub fn update(&self, offset: u32) -> StoreResult<UpdateRef<'_>> {
         match read_update(self.batch.encoded(), offset as usize) {
@@ -218,13 +218,13 @@ impl Run {
         };
         for run in runs {
             let base = u128::from(merged.chunks.len() as u32) << 32;
-            // The complement of a sum is the complement less the other term.
+            // Complements: subtracting from the mark adds to the chunk's number.
             merged
                 .marks
                 .extend(run.marks.iter().map(|mark| mark - base));
             merged.chunks.extend_from_slice(&run.chunks);
         }
-        // Stable sort finds the sorted runs and merges them.
+        // A stable sort detects the sorted runs and merges them.
         merged.marks.sort();
         merged.merge_ties(runs);
         merged
@@ -236,7 +236,8 @@ impl Run {
         &self.prefix
     }
 
-    /// What all its rows begin with: as it is sorted, what the first and the last do.
+    /// The common prefix of all its rows: that of the first and the last row, since they are
+    /// sorted.
     pub(super) fn shared_prefix(&self) -> StoreResult<RowPrefix> {
         let Some(last) = self.len().checked_sub(1) else {
             return Ok(RowPrefix::default());
@@ -247,7 +248,7 @@ impl Run {
     }
 
     /// The same run with marks of another prefix. Marks order as rows do, whatever the prefix, so
-    /// their order stays.
+    /// their order does not change.
     pub(super) fn with_prefix(&self, prefix: &RowPrefix) -> StoreResult<Self> {
         let mut marks = Vec::with_capacity(self.marks.len());
         for (at, old) in self.marks.iter().enumerate() {
@@ -263,7 +264,8 @@ impl Run {
         })
     }
 
-    /// Brings marks with the same eight bytes into key order; they already stand newest first.
+    /// Sorts marks with the same eight bytes by key; they are already in order from newest to
+    /// oldest.
     fn sort_ties(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
         let mut at = 0;
@@ -280,8 +282,8 @@ impl Run {
         self.marks = marks;
     }
 
-    /// [`sort_ties`](Self::sort_ties) for a merged run: in each of `runs`, oldest first, the marks with the same
-    /// eight bytes are in key order already, so they are merged and not sorted again.
+    /// [`sort_ties`](Self::sort_ties) for a merged run: in each of `runs`, oldest first, the marks
+    /// with the same eight bytes are in key order already, so they are merged instead of sorted.
     fn merge_ties(&mut self, runs: &[Arc<Self>]) {
         let mut inputs = Vec::with_capacity(runs.len());
         let mut base = 0;
@@ -362,8 +364,9 @@ impl Run {
         Ok((chunk.key(&update), update.value))
     }
 
-    /// Reads a byte of each of the first lines of the update at `at`, as many as a small one may have, so that they are
-    /// in the cache when they are needed. Prefetches instead, one for each entry as it is picked, were slower.
+    /// Reads one byte of each of the first cache lines of the update at `at`, as many as a small
+    /// one may have, so that they are in the cache when needed. A prefetch for each entry when it
+    /// is picked was slower.
     #[inline]
     pub(super) fn touch(&self, at: usize) -> u8 {
         let (chunk, offset) = mark_place(self.marks[at]);
@@ -373,7 +376,7 @@ impl Run {
         line(0) ^ line(1) ^ line(2)
     }
 
-    /// Position of the first update whose key is not before `bound`: `before` says whether a key
+    /// Position of the first update whose key is not before the bound; `before` says whether a key
     /// is.
     pub(super) fn lower_bound(
         &self,
@@ -383,8 +386,8 @@ impl Run {
         self.lower_bound_from(0, row, before)
     }
 
-    /// [`lower_bound`](Self::lower_bound) at or after `from`, all updates before which are before the bound. Takes
-    /// time in the logarithm of the distance.
+    /// [`lower_bound`](Self::lower_bound) at or after `from`; all updates before `from` must be
+    /// before the bound. Takes time in the logarithm of the distance.
     pub(super) fn lower_bound_from(
         &self,
         from: usize,
@@ -393,7 +396,7 @@ impl Run {
     ) -> StoreResult<usize> {
         let row_mark = self.prefix.mark_of(row);
         let mut low = gallop(&self.marks, from, |mark| mark_row(mark) < row_mark);
-        // Few updates have the same eight bytes, in most tables.
+        // In most tables few updates have the same eight bytes.
         let mut high = gallop(&self.marks, low, |mark| mark_row(mark) <= row_mark);
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -407,8 +410,8 @@ impl Run {
     }
 }
 
-/// The first position from `from` on for whose mark `pred` does not hold, where it holds for none after that. Looks in
-/// steps that double, so that a near one is found soon.
+/// The first position from `from` on whose mark does not satisfy `pred`, which must hold for no
+/// later mark. Doubles its steps, so that a near position is found soon.
 pub(super) fn gallop(marks: &[Mark], from: usize, pred: impl Fn(Mark) -> bool) -> usize {
     let rest = &marks[from..];
     let (mut low, mut step) = (0, 1);

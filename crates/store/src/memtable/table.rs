@@ -8,22 +8,22 @@ use parking_lot::Mutex;
 use super::run::{RowPrefix, Run};
 use crate::error::StoreResult;
 
-/// Runs of one level that are merged into one of the next.
+/// Number of runs of one level that are merged into one of the next.
 const FAN_IN: usize = 16;
 
-/// Updates from which on a memtable keeps its prefix. Until then the runs in it are marked anew when
-/// a shorter one is needed, which few updates do not delay for long.
+/// Number of updates from which on a memtable keeps its prefix. Until then its runs are marked
+/// again when a shorter prefix is needed, which is fast for few updates.
 const SETTLED: usize = 32 << 10;
 
-/// What was written to a table and not yet flushed.
+/// The unflushed writes of a table.
 ///
 /// Levels hold runs, oldest first; runs of a higher level are older than all of a lower one.
 #[derive(Default)]
 pub struct Memtable {
-    /// Its place in the order of the table's data.
+    /// Its position in the order of the table's data.
     age: u64,
     state: Mutex<State>,
-    /// Serialises merging: one thread merges, others go on writing and reading.
+    /// Serializes merges: one thread merges while others write and read.
     merging: Mutex<()>,
 }
 
@@ -37,11 +37,11 @@ struct State {
     unlogged: bool,
     /// The prefix of all runs; `None` before the first.
     prefix: Option<RowPrefix>,
-    /// What all rows begin with, for the memtable that follows.
+    /// The common prefix of all rows, for the next memtable.
     shared: Option<RowPrefix>,
 }
 
-/// What a scan sees of a memtable: it never changes.
+/// The immutable state of a memtable that a scan sees.
 #[derive(Clone, Default)]
 pub struct MemtableSnapshot {
     /// Newest first.
@@ -49,7 +49,7 @@ pub struct MemtableSnapshot {
 }
 
 impl Memtable {
-    /// An empty memtable; `age` is its place in the order of the table's data.
+    /// An empty memtable; `age` is its position in the order of the table's data.
     #[must_use]
     pub fn new(age: u64) -> Self {
         Self {
@@ -58,8 +58,8 @@ impl Memtable {
         }
     }
 
-    /// An empty memtable that takes the place of another. It skips what the rows of the other had in
-    /// common, as far as its own do.
+    /// An empty memtable that replaces another. It skips the common prefix of the other's rows, as
+    /// far as its own rows share it.
     #[must_use]
     pub fn following(other: &Self, age: u64) -> Self {
         let shared = other.state.lock().shared.clone();
@@ -73,13 +73,13 @@ impl Memtable {
         }
     }
 
-    /// Its place in the order of the table's data.
+    /// Its position in the order of the table's data.
     #[must_use]
     pub fn age(&self) -> u64 {
         self.age
     }
 
-    /// The prefix that a run of `batch` should have to be inserted as it is.
+    /// The prefix that a run of `batch` should have to be inserted without changes.
     #[must_use]
     pub fn prefix_for(&self, batch: &MutationBatch) -> RowPrefix {
         let known = self.state.lock().prefix.clone();
@@ -89,7 +89,7 @@ impl Memtable {
     /// Adds a committed run. `segment` is the log segment that holds it, if any.
     ///
     /// # Errors
-    /// An internal one: the run's marks point at no updates.
+    /// An internal error: the run's marks do not point at updates.
     pub fn insert(&self, run: Arc<Run>, sequence: u64, segment: Option<u64>) -> StoreResult<()> {
         let shared = run.shared_prefix()?;
         let mut state = self.state.lock();
@@ -146,7 +146,7 @@ impl Memtable {
         self.state.lock().unlogged
     }
 
-    /// What is there now.
+    /// The present content.
     #[must_use]
     pub fn snapshot(&self) -> MemtableSnapshot {
         let state = self.state.lock();
@@ -158,7 +158,7 @@ impl Memtable {
         MemtableSnapshot { runs }
     }
 
-    /// Whether [`merge_runs`](Self::merge_runs) has something to do.
+    /// Whether [`merge_runs`](Self::merge_runs) has work.
     #[must_use]
     pub fn wants_merge(&self) -> bool {
         self.state
@@ -168,7 +168,7 @@ impl Memtable {
             .any(|level| level.len() >= FAN_IN)
     }
 
-    /// Merges full levels. Writers and readers go on meanwhile.
+    /// Merges full levels. Writers and readers are not blocked.
     pub fn merge_runs(&self) {
         let Some(_guard) = self.merging.try_lock() else {
             return;
@@ -184,7 +184,7 @@ impl Memtable {
             let merged = Arc::new(Run::merge(&oldest));
             let mut state = self.state.lock();
             if state.prefix.as_ref() != Some(merged.prefix()) {
-                // The runs were marked anew meanwhile.
+                // The runs got another prefix meanwhile.
                 continue;
             }
             if state.levels.len() == level + 1 {
@@ -197,8 +197,8 @@ impl Memtable {
 }
 
 impl State {
-    /// Settles the prefix of a run to be added, whose rows all begin with `shared`, and of those that
-    /// are there.
+    /// Agrees on a prefix for a run to be added, whose rows all begin with `shared`, and the
+    /// present runs.
     fn agree_on_prefix(&mut self, run: Arc<Run>, shared: &RowPrefix) -> StoreResult<Arc<Run>> {
         let all = match &self.shared {
             Some(before) => before.shared_with(shared.bytes()),
@@ -234,7 +234,7 @@ impl MemtableSnapshot {
         &self.runs
     }
 
-    /// Whether there is nothing to read.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
@@ -261,9 +261,10 @@ impl MemtableSnapshot {
         self.runs.iter().map(|run| run.memory() as u64).sum()
     }
 
-    /// The row of every `step`th entry after row `after` and up to row `through` (`None`: from the beginning, to the
-    /// end), counted run by run, each with the bytes that the entries hold for which it stands, if they are as long
-    /// as it. In no order. A row is cut off where it is larger than the one before it in its run already.
+    /// The row of every `step`th entry after row `after` and up to row `through` (`None`: from the
+    /// beginning, to the end), counted run by run, each with the bytes of the entries it
+    /// represents, assuming they are as long as it. In no order. A row is shortened if the
+    /// shortened row is still greater than the previous one in its run.
     pub fn sample(
         &self,
         step: u64,
@@ -273,7 +274,7 @@ impl MemtableSnapshot {
         let step = (step as usize).max(1);
         let memory = self.memory();
         let mut rows = Vec::new();
-        // How far the next one is, from the beginning of the next run on.
+        // Distance to the next one, carried over to the next run.
         let mut ahead = step / 2;
         for run in &self.runs {
             let position = |row: &[u8]| run.lower_bound(row, |key| key.row <= row);
@@ -292,7 +293,7 @@ impl MemtableSnapshot {
                     let common = key.row.iter().zip(before).take_while(|(a, b)| a == b);
                     key.row.len().min(common.count() + 1)
                 } else {
-                    // Cut off, it might lie before all others.
+                    // Shortened, it might sort before all others.
                     key.row.len()
                 };
                 let stands_for = entry_bytes(&key, value).saturating_mul(step as u64);
@@ -305,7 +306,7 @@ impl MemtableSnapshot {
         Ok(rows)
     }
 
-    /// Rows that cut what is there into at most `pieces` pieces, as far as the longest run tells;
+    /// Rows that cut the content into at most `pieces` pieces, judging by the longest run;
     /// ascending.
     #[must_use]
     pub fn middle_rows(&self, pieces: usize) -> Vec<Vec<u8>> {

@@ -33,11 +33,11 @@ fn read(memtable: &Memtable, range: &Range, entries: usize) -> Vec<Entry> {
     }
 }
 
-/// A row and its updates: qualifier, timestamp, whether it deletes.
+/// A row and its updates: qualifier, timestamp, whether it is a delete.
 type RowUpdates = (Vec<u8>, Vec<(u8, Option<i64>, bool)>);
 
-/// Batches of mutations of few short rows, so that ties and duplicates abound: in the first bytes alone, which marks
-/// have, and in whole rows.
+/// Batches of mutations of few short rows, so that ties and duplicates are frequent: in the first
+/// bytes alone, which marks contain, and in whole rows.
 fn batches() -> impl Strategy<Value = Vec<Vec<RowUpdates>>> {
     let byte = prop_oneof![Just(b'a'), Just(b'b'), any::<u8>()];
     let row = prop_oneof![
@@ -51,7 +51,7 @@ fn batches() -> impl Strategy<Value = Vec<Vec<RowUpdates>>> {
 
 proptest! {
     #[test]
-    fn a_memtable_is_a_sorted_list_newest_first(
+    fn a_memtable_reads_sorted_and_newest_first(
         batches in batches(),
         start in any::<Option<Vec<u8>>>(),
         end in any::<Option<Vec<u8>>>(),
@@ -59,7 +59,7 @@ proptest! {
     ) {
         let memtable = Memtable::default();
         let mut expected: Vec<(Key, usize, Vec<u8>)> = Vec::new();
-        // As writers do, some of them late: what the memtable had to say before this batch.
+        // Like a slow writer, some batches use the prefix from before the previous batch.
         let mut prefix = RowPrefix::default();
         let mut order = usize::MAX;
         for (sequence, mutations) in batches.iter().enumerate() {
@@ -153,9 +153,9 @@ fn full_levels_are_merged_and_nothing_is_lost() {
     assert!(entries.is_sorted_by(|a, b| a.key < b.key));
 }
 
-/// A sample says where rows lie and how much; cut off, none lies before all rows.
+/// A sample gives the distribution of rows; a shortened row never sorts before all rows.
 #[test]
-fn samples_stand_for_what_is_there() {
+fn samples_represent_the_content() {
     let memtable = Memtable::default();
     let run = |rows: std::ops::Range<u32>, value: &[u8]| {
         let mut batch = MutationBatch::new();
@@ -190,7 +190,7 @@ fn samples_stand_for_what_is_there() {
     assert!(sum.abs_diff(exact) < exact / 50, "{sum}, {exact}");
     let some = memtable.sample(1, Some(b"row-0007"), Some(b"row-0009"));
     assert_eq!(some.unwrap().len(), 2);
-    // One large entry of a few does not stand for more than there is.
+    // A large entry among a few does not represent more than the content.
     let sum: u64 = memtable.sample(2020, None, None).unwrap()[0].1;
     assert!(sum <= memtable.memory());
 }
@@ -212,7 +212,7 @@ fn run_of(
     Arc::new(Run::of_chunk(chunk, prefix))
 }
 
-/// Marks are worth their bytes when they tell rows apart.
+/// Number of distinct marks: they should tell rows apart.
 fn different_marks(memtable: &Memtable) -> usize {
     let mut marks: Vec<u64> = Vec::new();
     for run in memtable.snapshot().runs() {
@@ -232,19 +232,19 @@ fn each_memtable_chooses_its_prefix() {
         let run = run_of(rows.into_iter(), |batch| memtable.prefix_for(batch));
         memtable.insert(run, 1, None).unwrap();
     };
-    // A first batch of one row says little of the others.
+    // The first batch has one row, which tells little about the others.
     let first = Memtable::default();
     insert(&first, rows("2026-01-01", 7..8));
     insert(&first, rows("2026-01-01", 0..1_000));
     assert_eq!(different_marks(&first), 1_000);
-    // The next day begins with what the day before had in common, and does not end there.
+    // The next day's rows begin with the previous prefix, which is then shortened.
     let second = Memtable::following(&first, 2);
     insert(&second, rows("2026-01-02", 0..1_000));
     assert!(different_marks(&second) > 9, "shortened as needed");
     let third = Memtable::following(&second, 3);
     insert(&third, rows("2026-01-02", 0..1_000));
     assert_eq!(different_marks(&third), 1_000);
-    // One marked for the memtable before, by a writer that was slow.
+    // A run marked with the previous memtable's prefix, by a slow writer.
     let stale = run_of(rows("2026-01-02", 500..1_500).into_iter(), |_| {
         RowPrefix::default()
     });
@@ -286,7 +286,7 @@ fn a_mostly_empty_buffer_is_not_kept() {
         let chunk = Arc::new(Chunk::new(batch, 1, buffers.clone()));
         Run::of_chunk(chunk, RowPrefix::default())
     };
-    // The buffer is the pool's again, and what is counted is what is held.
+    // The buffer is back in the pool, and only the memory held is counted.
     let small = run(1 << 20, 100);
     assert!(small.memory() < 1 << 10, "{}", small.memory());
     assert!(buffers.take(1 << 20).capacity() >= 1 << 20);

@@ -1,13 +1,13 @@
-//! Merging marks that the eight row bytes in them do not order.
+//! Merges marks whose eight row bytes are equal.
 
 use ostrakon_cell::KeyRef;
 
 use super::run::{Mark, gallop, mark_row};
 
-/// The marks of one run that is being merged, from the first that was not taken on.
+/// The marks of one run that is being merged, from the first one not taken yet.
 pub(super) struct TiedMarks<'a> {
     pub(super) marks: &'a [Mark],
-    /// What is subtracted from a mark, so that its chunk number is that of the merged run.
+    /// Subtracted from a mark, so that its chunk number is that of the merged run.
     pub(super) base: Mark,
 }
 
@@ -15,14 +15,14 @@ pub(super) struct TiedMarks<'a> {
 #[derive(Default)]
 pub(super) struct Ties {
     marks: Vec<Mark>,
-    /// Where each piece ends, oldest run first.
+    /// The end of each piece, oldest run first.
     ends: Vec<usize>,
     merged: Vec<Mark>,
     merged_ends: Vec<usize>,
 }
 
 impl TiedMarks<'_> {
-    /// Takes the marks of a row, and passes those of lower ones.
+    /// Takes the marks of a row, and skips those of lower rows.
     pub(super) fn take(&mut self, row: u64) -> impl Iterator<Item = Mark> {
         let start = gallop(self.marks, 0, |mark| mark_row(mark) < row);
         let end = gallop(self.marks, start, |mark| mark_row(mark) == row);
@@ -48,8 +48,8 @@ impl Ties {
         self.ends.clear();
     }
 
-    /// All marks in the order of their keys, those of equal keys newest first. Neighbouring pieces are merged two by
-    /// two until one is left.
+    /// All marks in key order, for equal keys newest first. Neighbouring pieces are merged in pairs
+    /// until one is left.
     pub(super) fn merge<'k>(&mut self, key_of: impl Fn(Mark) -> Option<KeyRef<'k>>) -> &[Mark] {
         while self.ends.len() > 1 {
             self.merged.clear();
@@ -70,7 +70,7 @@ impl Ties {
     }
 }
 
-/// Appends two pieces merged; the newer one comes first where keys are equal. Each key is read once.
+/// Appends two pieces merged; the newer one comes first if keys are equal. Each key is read once.
 fn merge_two<'k>(
     mut older: &[Mark],
     mut newer: &[Mark],
