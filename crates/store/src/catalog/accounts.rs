@@ -1,4 +1,4 @@
-//! Users and their grants, modules, remembered problems and counters: records that few stores have.
+//! Users and their grants, modules, recorded problems and counters: records that few stores have.
 
 use redb::ReadableTable;
 
@@ -16,7 +16,7 @@ impl CatalogView {
         self.all_of(USERS, format::decode_user)
     }
 
-    /// All grants: what they are about, the user, the permissions as bits by Accumulo's numbers.
+    /// All grants: their scopes, users, and permissions as bits by Accumulo's numbers.
     pub fn grants(&self) -> StoreResult<Vec<(GrantScope, String, u64)>> {
         self.all_of(GRANTS, |key, value| {
             let (scope, user) = format::decode_grant_key(key)?;
@@ -30,12 +30,12 @@ impl CatalogView {
         self.all_of(MODULES, format::decode_module)
     }
 
-    /// All remembered problems, by table.
+    /// All recorded problems, by table.
     pub fn problems(&self) -> StoreResult<Vec<ProblemRecord>> {
         self.all_of(PROBLEMS, format::decode_problem)
     }
 
-    /// The value of a counter; 0 if nobody counted yet.
+    /// The value of a counter; 0 if it does not exist yet.
     pub fn counter(&self, name: &str) -> StoreResult<u64> {
         let opened = self.transaction.open_table(COUNTERS);
         counter(
@@ -62,18 +62,18 @@ impl CatalogView {
 }
 
 impl CatalogTransaction<'_> {
-    /// Writes a user, in place of one of the same name.
+    /// Writes a user, replacing one of the same name.
     pub fn put_user(&mut self, user: &UserRecord) -> StoreResult<()> {
         self.put(USERS, user.name.as_bytes(), &format::encode_user(user))
     }
 
-    /// Forgets a user and all grants to it.
+    /// Removes a user and all its grants.
     pub fn remove_user(&mut self, name: &str) -> StoreResult<()> {
         self.remove(USERS, name.as_bytes())?;
         self.forget_grants(|_, user| user == name)
     }
 
-    /// Writes what a user may do; no permission at all removes the grant.
+    /// Writes the permissions of a user; an empty set removes the grant.
     pub fn put_grant(
         &mut self,
         scope: &GrantScope,
@@ -87,7 +87,7 @@ impl CatalogTransaction<'_> {
         self.put(GRANTS, &key, &format::encode_numbered(&key, permissions))
     }
 
-    /// Writes a module, in place of one of the same name.
+    /// Writes a module, replacing one of the same name.
     pub fn put_module(&mut self, module: &ModuleRecord) -> StoreResult<()> {
         self.put(
             MODULES,
@@ -96,19 +96,19 @@ impl CatalogTransaction<'_> {
         )
     }
 
-    /// Forgets a module.
+    /// Removes a module.
     pub fn remove_module(&mut self, name: &str) -> StoreResult<()> {
         self.remove(MODULES, name.as_bytes())
     }
 
-    /// Remembers a problem, in place of one of the same table, activity and tablet.
+    /// Records a problem, replacing one of the same table, activity and tablet.
     pub fn put_problem(&mut self, problem: &ProblemRecord) -> StoreResult<()> {
         let end = problem.end.as_deref();
         let key = format::problem_key(problem.table, problem.activity, end);
         self.put(PROBLEMS, &key, &format::encode_problem(problem))
     }
 
-    /// Forgets a problem.
+    /// Removes a problem.
     pub fn remove_problem(
         &mut self,
         table: TableId,
@@ -118,7 +118,7 @@ impl CatalogTransaction<'_> {
         self.remove(PROBLEMS, &format::problem_key(table, activity, end))
     }
 
-    /// Adds to a counter; answers its new value.
+    /// Adds to a counter; returns its new value.
     pub fn count(&mut self, name: &str, by: u64) -> StoreResult<u64> {
         let opened = self.transaction.open_table(COUNTERS);
         let value = counter(
@@ -134,7 +134,7 @@ impl CatalogTransaction<'_> {
         Ok(value)
     }
 
-    /// Forgets the grants that are about something, or to somebody, as `is_meant` says.
+    /// Removes the grants for which `is_meant` returns `true`, by scope or user.
     pub(super) fn forget_grants(
         &mut self,
         is_meant: impl Fn(&GrantScope, &str) -> bool,
@@ -155,7 +155,7 @@ impl CatalogTransaction<'_> {
         meant.iter().try_for_each(|key| self.remove(GRANTS, key))
     }
 
-    /// Forgets the problems of a table.
+    /// Removes the problems of a table.
     pub(super) fn forget_problems(&mut self, table: TableId) -> StoreResult<()> {
         let mut of_table = Vec::new();
         {

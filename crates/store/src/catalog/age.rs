@@ -1,14 +1,14 @@
-//! The age of data: which part of a table's history a file holds.
+//! The age of data: which part of a table's history is in a file.
 
 use std::fmt;
 
 /// A range of positions in the order in which data became part of a table.
 ///
-/// Every memtable and every import takes one position of its own, a number that only rises. A file
-/// written by a flush or an import covers that one position; a compaction's output covers everything
-/// from the oldest to the newest position of what it merged. Of two entries with equal keys the one
-/// with the higher position wins. `docs/decisions/0020-one-order-of-data.md` has the rules and why
-/// every merge keeps them.
+/// Every memtable and every import takes one position, a number that only rises. A file written by
+/// a flush or an import covers that one position; a compaction's output covers everything from the
+/// oldest to the newest position of its inputs. Of two entries with equal keys the one with the
+/// higher position wins. `docs/decisions/0020-one-order-of-data.md` gives the rules and explains
+/// why every merge keeps them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AgeRange {
     /// The lowest position, inclusive.

@@ -1,4 +1,4 @@
-//! Lends the catalog's two files to redb, and carries the disk's errors through it.
+//! Gives redb access to the catalog's two files, and passes the disk's errors through it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::vfs::RandomAccessFile;
 #[derive(Debug)]
 pub(super) struct Pair {
     first: Arc<dyn RandomAccessFile>,
-    /// Missing only while a catalog is made.
+    /// Missing only while a catalog is created.
     mirror: OnceLock<Arc<dyn RandomAccessFile>>,
-    /// Held while the two differ. redb lets one transaction write at a time, so nobody waits here
-    /// but for [`at_rest`](Self::at_rest).
+    /// Held while the two differ. redb lets one transaction write at a time, so only
+    /// [`at_rest`](Self::at_rest) contends for it.
     writing: Mutex<()>,
 }
 
@@ -46,7 +46,7 @@ impl Pair {
         Ok(self.first.len()? == 0)
     }
 
-    /// Lets `make` make a mirror of the first file's bytes, and writes to both from then on.
+    /// Creates a mirror of the first file's bytes through `make`, and writes to both from then on.
     pub(super) fn attach(
         &self,
         make: impl FnOnce(&[u8]) -> StoreResult<Arc<dyn RandomAccessFile>>,
@@ -59,14 +59,14 @@ impl Pair {
         })
     }
 
-    /// Does something while neither file is written to. What is in them is what a killed process
-    /// would leave.
+    /// Runs `work` while neither file is written to. The files are then in the state that a killed
+    /// process would leave.
     pub(super) fn at_rest<T>(&self, work: impl FnOnce() -> T) -> T {
         let _writing = self.writing.lock();
         work()
     }
 
-    /// The same change of both files.
+    /// Makes the same change to both files.
     fn both(&self, change: impl Fn(&dyn RandomAccessFile) -> StoreResult<()>) -> io::Result<()> {
         let _writing = self.writing.lock();
         change(&*self.first).map_err(io::Error::other)?;
@@ -76,10 +76,10 @@ impl Pair {
         }
     }
 
-    /// Writes the first file's bytes over themselves and syncs them. A sync that failed before the
-    /// store was reopened may have left pages in the operating system's hands that it takes for
-    /// written: a later power loss would take them, and the catalog with them. The mirror is left
-    /// as it is: the next opening makes one that lost pages anew.
+    /// Rewrites the first file's bytes in place and syncs them. A failed sync before the store was
+    /// reopened may have left pages in the page cache that count as written: a later power failure
+    /// would lose them, and the catalog with them. The mirror is not changed: if it lost pages, the
+    /// next opening creates a new one.
     pub(super) fn refresh(&self) -> StoreResult<()> {
         const PIECE_BYTES: u64 = 1 << 20;
         let len = self.first.len()?;
@@ -95,7 +95,7 @@ impl Pair {
     }
 }
 
-/// redb's view of the files. The store's own lock keeps others out, so redb needs none.
+/// redb's view of the files. The store's own lock keeps other processes out, so redb needs none.
 #[derive(Debug)]
 pub(super) struct Backend(pub(super) Arc<Pair>);
 
@@ -112,7 +112,7 @@ impl StorageBackend for Backend {
         self.0.both(|file| file.set_len(len))
     }
 
-    /// The first file first: the mirror is never ahead of it by more than what nobody was promised.
+    /// The first file first: the mirror is never ahead of it, except by unacknowledged commits.
     fn sync_data(&self) -> io::Result<()> {
         self.0.both(|file| file.sync_data())
     }
@@ -123,7 +123,7 @@ impl StorageBackend for Backend {
 }
 
 /// A copy of a catalog in memory, for a store that is opened read-only: redb writes when it opens a
-/// file, and that stays in the copy.
+/// file, and these writes stay in the copy.
 #[derive(Debug)]
 pub(super) struct Copied(pub(super) Mutex<Vec<u8>>);
 
@@ -162,7 +162,7 @@ impl StorageBackend for Copied {
     }
 }
 
-/// Turns redb's errors into ours, with the catalog's path.
+/// Converts redb's errors to the store's, with the catalog's path.
 #[derive(Clone, Debug)]
 pub(super) struct Failing {
     path: PathBuf,
@@ -196,10 +196,10 @@ impl Failing {
             ),
             redb::Error::Io(io) => {
                 match io.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
-                    // Ours, from below redb: its kind tells what to do.
+                    // Our own error, passed through redb: its kind tells what to do.
                     Some(ours) => Error::new(ours.kind(), "the catalog cannot be read or written"),
-                    // redb's own: it found no database in the file. Or that of a copy in memory,
-                    // which ends before what it says it holds.
+                    // redb's own error: it found no database in the file. Or that of a copy in
+                    // memory, which is shorter than its header says.
                     None if matches!(
                         io.kind(),
                         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof

@@ -1,4 +1,4 @@
-//! Verifies that the catalog agrees with itself.
+//! Verifies that the catalog is consistent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::view::{self, CatalogView};
 use crate::error::StoreResult;
 
 impl CatalogView {
-    /// Reads every record and reports each contradiction as a sentence; none for a sound catalog.
+    /// Reads every record and reports each contradiction as a sentence; empty for a valid catalog.
     ///
-    /// Checked: names and tables agree; each table has tablets up to the last; files and references
-    /// agree; fences hold rows of their tablet; ids are below the next ones.
+    /// Checked: names and tables match; each table has tablets up to the last; files and references
+    /// match; fences hold rows of their tablet; ids are below the next ones.
     pub fn check(&self) -> StoreResult<Vec<String>> {
         let mut problems = Vec::new();
         let store = view::store(&self.meta, &self.failing)?;
@@ -91,7 +91,7 @@ impl CatalogView {
         Ok(ids)
     }
 
-    /// Checks tablets; answers the keys of tablets by the file they refer to.
+    /// Checks tablets; returns the keys of tablets by the file they refer to.
     fn check_tablets(
         &self,
         tables: &BTreeSet<TableId>,

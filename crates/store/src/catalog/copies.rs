@@ -1,7 +1,7 @@
-//! The catalog's two copies: which of them a store is opened from, and how the other is mended.
+//! The catalog's two copies: which of them a store is opened from, and how the other is repaired.
 //!
-//! The first copy is the truth as long as it is sound. A mirror that is sound is never behind it by a
-//! commit that returned: what it names is still there, since files and log segments that a commit
+//! The first copy is authoritative as long as it is undamaged. An undamaged mirror has every commit
+//! that returned: the files it refers to still exist, since files and log segments that a commit
 //! made unneeded are deleted after it returned.
 
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use super::open::{self, FILE_NAME, MIRROR_NAME};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{RandomAccessFile, Vfs};
 
-/// From this format on a store has a mirror, whoever wrote it last.
+/// From this format on a store has a mirror, whichever version wrote it last.
 const MIRRORED_FROM: u32 = 3;
 
-/// What a copy is looked at with: it is read once and then forgotten, in bytes.
+/// Memory to check a copy, which is read once, in bytes.
 const CACHE_BYTES: usize = 1 << 20;
 
 /// The two files of a store's directory.
@@ -28,11 +28,11 @@ pub(super) struct Copies<'a> {
     mirror: PathBuf,
 }
 
-/// A copy that a store can be opened from.
+/// An undamaged copy, from which a store can be opened.
 struct Sound {
-    /// How many commits are in it.
+    /// Number of commits in it.
     commits: u64,
-    /// Whose it is.
+    /// The store it belongs to.
     instance: String,
     format: u32,
 }
@@ -40,9 +40,9 @@ struct Sound {
 /// The copy to open.
 pub(super) struct Chosen {
     pub(super) path: PathBuf,
-    /// Why it is not the first.
+    /// Why the mirror was chosen instead of the first copy.
     instead: Option<String>,
-    /// What is wrong with the mirror, if the first is chosen.
+    /// The error of the mirror, if the first copy is chosen.
     mirror: Option<Error>,
 }
 
@@ -56,31 +56,31 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Opens both files, equal and at least one of them sound if any was: after a damage, and after a
-    /// loss of power between the writes to the one and the other, they are made equal first.
+    /// Opens both files, equal, if at least one of them is undamaged: after damage, or a power
+    /// failure between the writes to the two, they are made equal first.
     pub(super) fn open(&self) -> StoreResult<Arc<Pair>> {
-        // The usual case by far, and not worth a second look: the first is verified when it is
-        // opened, and its equal would be no better.
+        // The usual case by far, and no further check is needed: the first copy is verified when it
+        // is opened, and the mirror equals it.
         if !self.are_equal()? {
             self.mend()?;
         }
         self.pair()
     }
 
-    /// Both files, which are there and have the same bytes.
+    /// Both files, which must exist and be equal.
     pub(super) fn pair(&self) -> StoreResult<Arc<Pair>> {
         let open = |path: &Path| self.vfs.open_random(path);
         Ok(Pair::of(open(&self.first)?, open(&self.mirror)?))
     }
 
-    /// The bytes of the two files if they are the same, and at most so many.
+    /// The bytes of the two files if they are equal, and at most this many.
     pub(super) fn equal_bytes(&self, most: u64) -> Option<Vec<u8>> {
         let first = self.vfs.read_to_vec(&self.first, most).ok()?;
         let mirror = self.vfs.read_to_vec(&self.mirror, most).ok()?;
         (first == mirror && !first.is_empty()).then_some(first)
     }
 
-    /// Makes a mirror of a first file with these bytes.
+    /// Creates a mirror of a first file with these bytes.
     pub(super) fn make_mirror(&self, first: &[u8]) -> StoreResult<Arc<dyn RandomAccessFile>> {
         self.vfs.replace(&self.mirror, first)?;
         self.vfs.open_random(&self.mirror)
@@ -90,7 +90,7 @@ impl<'a> Copies<'a> {
         const PIECE_BYTES: u64 = 256 << 10;
         let (Ok(first), Ok(mirror)) = (self.vfs.open(&self.first), self.vfs.open(&self.mirror))
         else {
-            // Whoever looks at each of them finds the reason.
+            // The check of each copy finds the reason.
             return Ok(false);
         };
         let len = first.len()?;
@@ -114,7 +114,7 @@ impl<'a> Copies<'a> {
         Ok(true)
     }
 
-    /// Makes the copies equal, from the one to be trusted.
+    /// Makes the copies equal, from the one that is chosen as correct.
     fn mend(&self) -> StoreResult<()> {
         let chosen = self.choose()?;
         let bytes = self.vfs.read_to_vec(&chosen.path, u64::MAX)?;
@@ -146,7 +146,8 @@ impl<'a> Copies<'a> {
     pub(super) fn readable(&self) -> StoreResult<Chosen> {
         if !self.are_equal()? {
             return match self.choose() {
-                // One of them cannot be looked at now, or by this user: the first will do if it is sound.
+                // One of them cannot be read now, or by this user: use the first if it is
+                // undamaged.
                 Err(error) if is_refusal(&error) => match self.look_at(&self.first)? {
                     Ok(_) => Ok(Chosen {
                         path: self.first.clone(),
@@ -165,9 +166,9 @@ impl<'a> Copies<'a> {
         })
     }
 
-    /// The copy to trust: the first, unless it is damaged or missing, or lacks commits that are in the
-    /// mirror. That may be damage too: after a crash redb takes an unreadable commit for one that was
-    /// under way.
+    /// The copy to use: the first, unless it is damaged or missing, or lacks commits that are in
+    /// the mirror. That may be damage too: after a crash redb takes an unreadable commit for one
+    /// that was in progress.
     fn choose(&self) -> StoreResult<Chosen> {
         let first = self.look_at(&self.first)?;
         let mirror = self.look_at(&self.mirror)?;
@@ -204,9 +205,9 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// What is wrong with each copy, as sentences that say what to do: nothing for two that are sound.
+    /// The problems of each copy, as sentences that say what to do: empty if both are undamaged.
     pub(super) fn check(&self, pair: Option<&Pair>) -> StoreResult<Vec<(PathBuf, String)>> {
-        // A copy that this user may not read is a problem to be named, but not known to be damaged.
+        // A copy that this user may not read is reported as a problem, but not as damaged.
         let of = |path| match self.look_at(path) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Err(error)),
             found => found,
@@ -234,7 +235,8 @@ impl<'a> Copies<'a> {
                 ));
             }
             (Ok(_), Ok(_)) => {}
-            // A store that was made by an earlier version and not written since has no mirror yet.
+            // A store that was created by an earlier version and not written since has no mirror
+            // yet.
             (Ok(first), Err(error))
                 if error.kind() == ErrorKind::NotFound
                     && !is_open
@@ -268,7 +270,7 @@ impl<'a> Copies<'a> {
         Ok(problems)
     }
 
-    /// Reads a copy as redb would, without changing it. The outer error is none of the copy's.
+    /// Reads a copy as redb would, without changing it. The outer error is not about the copy.
     fn look_at(&self, path: &Path) -> StoreResult<StoreResult<Sound>> {
         let bytes = match self.vfs.read_to_vec(path, u64::MAX) {
             Ok(bytes) => bytes,
@@ -281,8 +283,8 @@ impl<'a> Copies<'a> {
         if bytes.is_empty() {
             return Ok(Err(open::empty(&failing)));
         }
-        // Not kept: whoever needs the bytes reads them once more, and a large catalog is in memory
-        // once.
+        // Not kept: a caller that needs the bytes reads them again, so that a large catalog is in
+        // memory only once.
         let copied = Copied(Mutex::new(bytes));
         let database = match open::open_database(&failing, copied, CACHE_BYTES) {
             Ok(database) => database,
@@ -295,7 +297,7 @@ impl<'a> Copies<'a> {
                 instance: meta.store.instance,
                 format: meta.format,
             })),
-            // Its checksum is right: no damage, and not ours to replace.
+            // Its checksum is valid: it is not damaged, and must not be replaced.
             Err(error) if error.kind() == ErrorKind::NewerFormat => Err(error),
             Err(error) if is_damage(&error) => Ok(Err(error)),
             Err(error) => Err(error),
@@ -304,7 +306,7 @@ impl<'a> Copies<'a> {
 }
 
 impl Chosen {
-    /// Says so if the first copy was passed over and stays as it is.
+    /// Logs a warning if the first copy was not used and stays as it is.
     pub(super) fn warn_of_damage(&self) {
         if let Some(found) = &self.instead {
             tracing::warn!(
@@ -316,7 +318,7 @@ impl Chosen {
     }
 }
 
-/// Whether this is what a damaged file may answer; not what a busy or full machine does.
+/// Whether a damaged file may cause this error, and not a busy or full machine.
 fn is_damage(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -328,7 +330,7 @@ fn is_damage(error: &Error) -> bool {
     )
 }
 
-/// Whether the system refused to show a copy, of which nothing is known then.
+/// Whether the system did not allow reading a copy, so that its state is unknown.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -343,7 +345,7 @@ fn unreadable(what: &str, error: &Error) -> String {
     )
 }
 
-/// What is wrong, without what to do about a copy that has no other.
+/// The reason, without advice for a copy that has no other.
 fn reason(error: &Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "the file is missing".to_owned(),

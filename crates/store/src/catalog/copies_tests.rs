@@ -1,4 +1,4 @@
-//! Two copies of the catalog: whichever is damaged, nothing is lost, and it is said.
+//! Two copies of the catalog: whichever is damaged, nothing is lost, and the damage is reported.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -47,7 +47,7 @@ fn fill(catalog: &Catalog, tables: usize) {
     }
 }
 
-/// The catalog's file as closing leaves it and as a killed process does, and what is in it.
+/// The catalog's file after a clean close and after a kill, and its content.
 fn specimens() -> [(&'static str, Vec<u8>, String); 2] {
     let vfs = memory();
     let catalog = create(&vfs);
@@ -64,11 +64,11 @@ fn specimens() -> [(&'static str, Vec<u8>, String); 2] {
     ]
 }
 
-/// One damage to a file: a bit of every byte that says where things are, and of some of each page.
+/// Damages of a file: one bit of every header byte, and of some bytes of each page.
 fn damages(whole: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut random = Random::from_seed(5);
     let head = (0..320).map(|at| (at, 1 << (at % 8)));
-    // Which commit is the last, and whether there was a crash.
+    // The flags for the last commit and for a crash.
     let flags = (0..8).map(|bit| (9, 1 << bit));
     let pages = (1..whole.len() / 4096).flat_map(|page| [page; 2]);
     let mut random_bit = |page: usize| {
@@ -92,12 +92,12 @@ fn damages(whole: &[u8]) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn whatever_happens_to_one_copy_nothing_is_lost() {
+fn any_damage_to_one_copy_loses_nothing() {
     for (state, whole, content) in specimens() {
         let mut lost_alone = 0;
         for (what, damaged) in damages(&whole) {
             let what = format!("{state}, {what}");
-            // What the damage does to a catalog without mirror: the test of this test.
+            // The effect of the damage on a catalog without mirror, to verify this test.
             let alone = open(&disk_with(Some(&damaged), None));
             lost_alone += u32::from(!alone.is_ok_and(|catalog| everything(&catalog) == content));
 
@@ -184,7 +184,7 @@ fn a_missing_copy_is_made_from_the_other() {
     }
 }
 
-/// Power may fail when the first copy is synced and the mirror is not.
+/// Power may fail after the first copy was synced and before the mirror was.
 #[test]
 fn the_copy_with_more_commits_is_opened() {
     let vfs = memory();
@@ -199,7 +199,7 @@ fn the_copy_with_more_commits_is_opened() {
         assert_eq!(everything(&open(&disk).unwrap()), after);
         assert!(equal(&disk));
     }
-    // Only the older is left: one commit behind, and sound.
+    // Only the older one is left: one commit behind, and undamaged.
     let disk = disk_with(Some(&newer[..9000]), Some(&older));
     let catalog = open(&disk).unwrap();
     assert_eq!(everything(&catalog), before);
@@ -274,7 +274,7 @@ fn a_newer_format_is_not_replaced_by_an_older_mirror() {
 }
 
 #[test]
-fn a_mirror_that_cannot_be_made_leaves_no_piece_of_itself() {
+fn a_failed_mirror_creation_leaves_no_file() {
     let directory = tempfile::tempdir().unwrap();
     let dir = directory.path();
     let vfs = crate::vfs::RealVfs::shared();

@@ -1,11 +1,11 @@
-//! The rows that a reference to a file, or a tablet, stands for.
+//! The range of rows of a tablet, or of a reference to a file.
 
 /// The rows after `after` (exclusive) up to `through` (inclusive); `None` is infinite.
 ///
 /// A tablet's extent is a fence, and so is the part of a file that a tablet may read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fence {
-    /// The rows begin behind this one.
+    /// The rows begin after this one.
     pub after: Option<Vec<u8>>,
     /// This is the last row.
     pub through: Option<Vec<u8>>,

@@ -1,6 +1,6 @@
 //! The bytes of catalog records. Page: `docs/format/catalog.md`.
 //!
-//! redb keeps the records in tables that map bytes to bytes; this is what the bytes mean.
+//! redb keeps the records in tables that map bytes to bytes; this module defines the bytes.
 //!
 //! ```text
 //! value      := version:u8, fields, checksum:u32         (`format` has no version byte)
@@ -41,7 +41,8 @@
 //! flags      := 1 after is there, 2 through is there
 //! ```
 //!
-//! The checksum covers the key, so a value moved to another key is found as well as an altered one.
+//! The checksum covers the key, so that a value moved to another key is detected as well as an
+//! altered one.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -63,26 +64,26 @@ pub const CATALOG_FORMAT: u32 = 3;
 /// The oldest format this software reads.
 pub const CATALOG_FORMAT_OLDEST: u32 = 1;
 
-/// The version that each record begins with, but for files and tables.
+/// The version byte of every record, except of files and tables.
 const RECORD_VERSION: u8 = 1;
-/// The version that a table's record begins with.
+/// The version byte of a table's record.
 const TABLE_RECORD_VERSION: u8 = 2;
-/// The version that a file's record begins with.
+/// The version byte of a file's record.
 const FILE_RECORD_VERSION: u8 = 2;
 
-/// Key of the format number in the table `meta`. Its value never changes its form: four bytes, then
-/// the checksum.
+/// Key of the format number in the table `meta`. The encoding of its value never changes: four
+/// bytes, then the checksum.
 pub const FORMAT_KEY: &[u8] = b"format";
 /// Key of the store's own record in the table `meta`.
 pub const STORE_KEY: &[u8] = b"store";
-/// Key of the number of commits in the table `meta`: tells which of two copies is newer.
+/// Key of the number of commits in the table `meta`: shows which of two copies is newer.
 pub const COMMIT_KEY: &[u8] = b"commit";
 /// Key of the properties of the whole store in the table `meta`.
 pub const PROPERTIES_KEY: &[u8] = b"properties";
-/// Key of the last segment of the log at the last closing in the table `meta`.
+/// Key of the last segment of the log when the store was last closed, in the table `meta`.
 pub const LOG_KEY: &[u8] = b"log";
 
-/// What the catalog knows about the store as a whole.
+/// The store-wide record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRecord {
     /// The instance id: 36 characters, as a UUID is written.
@@ -91,19 +92,20 @@ pub struct StoreRecord {
     pub created_millis: i64,
     /// The next table gets this id.
     pub next_table: u32,
-    /// No file has this id or a higher one.
+    /// Every file has an id below this.
     pub next_file: u64,
-    /// Of the log's segments from this number on none may be missing, up to the last there is; those
-    /// with lower numbers may be deleted if nobody needs them. 0: not known, as in format 1.
+    /// No segment of the log may be missing from this number on, up to the last existing one;
+    /// segments with lower numbers may be deleted if they are not needed. 0: unknown, as in format
+    /// 1.
     pub wal_low_water: u64,
 }
 
-/// Where the log ended when the store was last closed in order. There may be later segments.
+/// The end of the log when the store was last closed cleanly. There may be later segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogEnd {
-    /// The last segment that held something; 0 if the store never was closed.
+    /// The last segment with a record; 0 if the store was never closed.
     pub segment: u64,
-    /// So many bytes of it were on the disk; 0: not known.
+    /// Bytes of it that were on the disk; 0 if unknown.
     pub bytes: u64,
 }
 
@@ -114,7 +116,7 @@ fn corrupt(what: &str, problem: &str) -> Error {
     )
 }
 
-/// Ends a value with the checksum over its key and itself.
+/// Appends to a value the checksum over its key and itself.
 fn seal(key: &[u8], mut value: Vec<u8>) -> Vec<u8> {
     let sum = sum_of(key, &value);
     value.extend_from_slice(&sum.to_le_bytes());
@@ -128,7 +130,7 @@ fn sum_of(key: &[u8], value: &[u8]) -> u32 {
     sum.value()
 }
 
-/// The fields of a sealed value, after checksum and version were checked.
+/// The fields of a sealed value, after its checksum and version were checked.
 fn unseal<'a>(what: &str, key: &[u8], value: &'a [u8]) -> StoreResult<ByteReader<'a>> {
     match unseal_versioned(what, key, value)? {
         (RECORD_VERSION, fields) => Ok(fields),
@@ -153,7 +155,7 @@ fn unseal_versioned<'a>(
     Ok((version, fields))
 }
 
-/// Turns the `None` of fields that end early, or are not used up, into an error.
+/// Turns the `None` of fields that are incomplete, or of leftover bytes, into an error.
 fn finish<T>(what: &str, fields: ByteReader<'_>, value: Option<T>) -> StoreResult<T> {
     match value {
         Some(value) if fields.is_empty() => Ok(value),
@@ -214,7 +216,7 @@ pub fn encode_commit(commits: u64) -> Vec<u8> {
     encode_number(COMMIT_KEY, commits)
 }
 
-/// How often a change was committed to the catalog.
+/// The number of commits to the catalog.
 pub fn decode_commit(value: &[u8]) -> StoreResult<u64> {
     decode_number("the number of commits", COMMIT_KEY, value)
 }
@@ -439,7 +441,7 @@ pub fn decode_user(key: &[u8], value: &[u8]) -> StoreResult<UserRecord> {
     finish(what, fields, user)
 }
 
-/// Key of a grant in `grants`: what it is about, then the user.
+/// Key of a grant in `grants`: its scope, then the user.
 pub fn grant_key(scope: &GrantScope, user: &str) -> Vec<u8> {
     let (kind, id) = match scope {
         GrantScope::Namespace(id) => (1, id.0),
@@ -451,7 +453,7 @@ pub fn grant_key(scope: &GrantScope, user: &str) -> Vec<u8> {
     key
 }
 
-/// What a grant is about, and the user.
+/// The scope of a grant, and the user.
 pub fn decode_grant_key(key: &[u8]) -> StoreResult<(GrantScope, String)> {
     let read = || {
         let (kind, rest) = key.split_first()?;
@@ -568,8 +570,8 @@ pub fn decode_name(name: &[u8], value: &[u8]) -> StoreResult<TableId> {
     finish(what, fields, id)
 }
 
-/// Key of a tablet in `tablets`: its table, then its last row. The last tablet of a table, which
-/// has no last row, comes after all others.
+/// Key of a tablet in `tablets`: its table, then its end row. The last tablet of a table, which has
+/// no end row, comes after all others.
 pub fn tablet_key(table: TableId, end_row: Option<&[u8]>) -> Vec<u8> {
     let mut key = Vec::with_capacity(5 + end_row.map_or(0, <[u8]>::len));
     key.extend_from_slice(&table_key(table));
@@ -624,8 +626,8 @@ pub fn decode_tablet(key: &[u8], value: &[u8]) -> StoreResult<Vec<FileReference>
     let mut fields = unseal(what, key, value)?;
     let mut read = || {
         let count = fields.varint_u64()?;
-        // A reference takes at least eleven bytes; a wrong count must not reserve more than the
-        // bytes can hold.
+        // A reference takes at least eleven bytes; a wrong count must not reserve more memory than
+        // the bytes can fill.
         let mut files =
             Vec::with_capacity(usize::try_from(count).ok()?.min(fields.remaining() / 11));
         for _ in 0..count {

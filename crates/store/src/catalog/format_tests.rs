@@ -98,7 +98,7 @@ fn store(seed: u64) -> StoreRecord {
     }
 }
 
-/// Every single-bit change and every cut of a value must be an error.
+/// Every single-bit change and every truncation of a value must be an error.
 fn every_change_is_found<T>(value: &[u8], decode: impl Fn(&[u8]) -> StoreResult<T>) {
     assert!(decode(value).is_ok());
     for index in 0..value.len() {
@@ -134,7 +134,7 @@ fn the_bytes_of_format_1_are_frozen() {
 }
 
 #[test]
-fn changed_values_are_found() {
+fn changed_values_are_detected() {
     every_change_is_found(&encode_format(CATALOG_FORMAT), decode_format);
     every_change_is_found(&encode_store(&store(99)), decode_store);
     every_change_is_found(&encode_commit(99), decode_commit);
@@ -153,7 +153,7 @@ fn changed_values_are_found() {
 }
 
 #[test]
-fn a_value_under_another_key_is_found() {
+fn a_value_under_another_key_is_detected() {
     let value = encode_file(&file(1));
     assert!(decode_file(&file_key(FileId(2)), &value).is_err());
     let value = encode_name(b"a", TableId(3));
@@ -161,8 +161,8 @@ fn a_value_under_another_key_is_found() {
 }
 
 #[test]
-fn sealed_nonsense_is_refused() {
-    // The checksum is right, so these were written by someone: still no panic, no large
+fn invalid_fields_with_a_valid_checksum_are_rejected() {
+    // The checksum is valid, so these were written deliberately: still no panic and no large
     // allocation.
     let key = tablet_key(TableId(1), None);
     let huge_count = seal(&key, vec![1, 0xff, 0xff, 0xff, 0xff, 0x7f]);
@@ -273,13 +273,13 @@ proptest! {
     }
 
     #[test]
-    fn keys_order_as_what_they_name(
+    fn keys_order_as_their_records(
         a: u32,
         b: u32,
         x in proptest::option::of(bytes()),
         y in proptest::option::of(bytes()),
     ) {
-        // A missing last row stands for infinity.
+        // A missing end row means infinity.
         let order = |id: u32, row: &Option<Vec<u8>>| (id, row.is_none(), row.clone());
         let key = |id, row: &Option<Vec<u8>>| tablet_key(TableId(id), row.as_deref());
         prop_assert_eq!(key(a, &x).cmp(&key(b, &y)), order(a, &x).cmp(&order(b, &y)));

@@ -1,8 +1,8 @@
-//! What a store knows about its tables, tablets and files: kept by redb in one file and its mirror,
+//! The store's record of its tables, tablets and files: stored by redb in one file and its mirror,
 //! changed by atomic transactions.
 //!
-//! This module decides nothing. Splitting, merging, cloning and deleting rows are changes of records
-//! here, since a reference to a file carries the rows it stands for; no file is rewritten.
+//! This module takes no decisions. Splits, merges, clones and deletions of rows are changes of
+//! records here, since a reference to a file carries the rows it is read for; no file is rewritten.
 
 mod accounts;
 mod age;

@@ -12,11 +12,11 @@ use super::transaction::{CatalogTransaction, bug};
 use super::view::{self, Bytes, CatalogView};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Name of the namespace that is kept for system tables.
+/// Name of the namespace that is reserved for system tables.
 const RESERVED_NAME: &str = "accumulo";
 
 impl CatalogView {
-    /// All namespaces, by id. Those that are always there come without a record too.
+    /// All namespaces, by id. Those that always exist are included even without a record.
     pub fn namespaces(&self) -> StoreResult<Vec<NamespaceRecord>> {
         let opened = self.transaction.open_table(NAMESPACES);
         let table = opened.map_err(|e| self.failing.error(e))?;
@@ -49,7 +49,7 @@ impl CatalogTransaction<'_> {
         })
     }
 
-    /// Makes a namespace. `AlreadyExists` if the name is taken.
+    /// Creates a namespace. `AlreadyExists` if the name is taken.
     pub fn create_namespace(&mut self, name: &str, now_millis: i64) -> StoreResult<NamespaceId> {
         self.check_namespace_free(name)?;
         let id = NamespaceId(self.next_table_id()?.0);
@@ -57,7 +57,7 @@ impl CatalogTransaction<'_> {
         Ok(id)
     }
 
-    /// Forgets a namespace. `NotEmpty` while a table belongs to it.
+    /// Deletes a namespace. `NotEmpty` while a table belongs to it.
     pub fn delete_namespace(&mut self, id: NamespaceId) -> StoreResult<()> {
         let namespace = self.namespace(id)?;
         let tables = self.tables_of(id)?.len();
@@ -78,8 +78,8 @@ impl CatalogTransaction<'_> {
         self.forget_grants(|scope, _| *scope == GrantScope::Namespace(id))
     }
 
-    /// Gives a namespace another name, and with it its tables, whose old and new names it answers. `AlreadyExists` if
-    /// the name is taken.
+    /// Renames a namespace and thereby its tables, whose old and new names it returns.
+    /// `AlreadyExists` if the name is taken.
     pub fn rename_namespace(
         &mut self,
         id: NamespaceId,
@@ -128,11 +128,10 @@ impl CatalogTransaction<'_> {
 
     fn check_namespace_free(&self, name: &str) -> StoreResult<()> {
         if self.namespaces()?.iter().any(|one| one.name == name) {
-            return Err(Error::new(
-                ErrorKind::AlreadyExists,
-                "there is a namespace of this name",
-            )
-            .with("namespace", name));
+            return Err(
+                Error::new(ErrorKind::AlreadyExists, "a namespace of this name exists")
+                    .with("namespace", name),
+            );
         }
         Ok(())
     }
@@ -151,8 +150,8 @@ impl CatalogTransaction<'_> {
     }
 }
 
-/// Brings a catalog of an older format up to this one: every redb table is there, and every table has its
-/// namespace. The commit raises the format number.
+/// Upgrades a catalog of an older format to this one: creates every missing redb table, and assigns
+/// every table to its namespace. The commit raises the format number.
 pub(super) fn upgrade(catalog: &mut CatalogTransaction<'_>) -> StoreResult<()> {
     if view::format(&catalog.meta, catalog.failing)? >= CATALOG_FORMAT {
         return Ok(());

@@ -24,10 +24,10 @@ use crate::vfs::{FileLock, Vfs};
 pub(super) const FILE_NAME: &str = "catalog";
 /// Name of its second copy.
 pub(super) const MIRROR_NAME: &str = "catalog.mirror";
-/// The first one's name until it is complete.
+/// The first copy's name until it is complete.
 const FILE_NAME_NEW: &str = "catalog.new";
 
-/// Every table of the catalog maps bytes to bytes; `format.rs` gives them meaning.
+/// Every table of the catalog maps bytes to bytes; `format.rs` defines their encoding.
 pub(super) type Definition = redb::TableDefinition<'static, &'static [u8], &'static [u8]>;
 
 pub(super) const META: Definition = Definition::new("meta");
@@ -49,7 +49,7 @@ pub(super) const EVERY_TABLE: [Definition; 12] = [
     COUNTERS,
 ];
 
-/// What tells one store from another.
+/// The identity of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogIdentity {
     /// The instance id: 36 characters, as a UUID is written. A checkpoint has that of its origin.
@@ -59,13 +59,13 @@ pub struct CatalogIdentity {
 }
 
 impl CatalogIdentity {
-    /// The instance id as a number, never 0: what the log carries of it.
+    /// The instance id as a number, never 0: the store id in the log.
     #[must_use]
     pub fn number(&self) -> u64 {
         xxhash_rust::xxh3::xxh3_64(self.instance.as_bytes()).max(1)
     }
 
-    /// A fresh one.
+    /// A new random identity.
     #[must_use]
     pub fn new(random: &mut Random, now_millis: i64) -> Self {
         let mut bytes = [0; 16];
@@ -88,8 +88,8 @@ impl CatalogIdentity {
     }
 }
 
-/// The catalog of one open store. One transaction at a time writes; views read what was committed
-/// when they began.
+/// The catalog of one open store. One transaction at a time writes; views read the state that was
+/// committed when they began.
 #[derive(Debug)]
 pub struct Catalog {
     /// `None` once it is closed. Taken before the database's own locks.
@@ -99,19 +99,19 @@ pub struct Catalog {
     pair: OnceLock<Arc<Pair>>,
     cache_bytes: usize,
     identity: CatalogIdentity,
-    /// The next file id; ahead of the one on disk, which follows with the commit that adds a file.
+    /// The next file id; ahead of the one on disk, which is updated by the commit that adds a file.
     next_file: AtomicU64,
-    /// Keeps other processes away; looked at before each commit.
+    /// The lock that keeps other processes out; checked before each commit.
     guard: OnceLock<Weak<dyn FileLock>>,
-    /// A commit failed: whether it took place is known only after reopening.
+    /// A commit failed: whether it took place is unknown until the store is reopened.
     uncertain: AtomicBool,
 }
 
-/// What redb has open.
+/// The open redb database.
 #[derive(Debug)]
 struct Opened {
     database: Arc<Database>,
-    /// Whether it is a copy in memory: nothing that redb does to it reaches the disk.
+    /// Whether it is a copy in memory: nothing that redb writes reaches the disk.
     is_copy: bool,
 }
 
@@ -132,11 +132,11 @@ impl Opened {
     }
 }
 
-/// A larger catalog is opened for writing at once.
+/// Above this size a catalog is opened for writing at once.
 const COPY_BYTES_MOST: u64 = 4 << 20;
 
 impl Catalog {
-    /// Memory for redb's pages that serves any store of usual size, in bytes.
+    /// Memory for redb's pages that is sufficient for any store of usual size, in bytes.
     pub const CACHE_BYTES_DEFAULT: usize = 8 << 20;
 
     /// Whether `dir` holds a catalog, or its mirror, and so a store.
@@ -144,7 +144,8 @@ impl Catalog {
         Ok(vfs.exists(&dir.join(FILE_NAME))? || vfs.exists(&dir.join(MIRROR_NAME))?)
     }
 
-    /// An error unless a store may be made in `dir`, which must exist and hold nothing (but a lock file).
+    /// Returns an error unless a store may be created in `dir`, which must exist and be empty
+    /// (except for a lock file).
     pub fn check_empty(vfs: &dyn Vfs, dir: &Path) -> StoreResult<()> {
         for entry in vfs.list(dir)? {
             if entry.name == FILE_NAME || entry.name == MIRROR_NAME {
@@ -166,7 +167,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Makes the catalog of a new store in `dir`, which must exist and hold nothing else (but a
+    /// Creates the catalog of a new store in `dir`, which must exist and be empty (except for a
     /// lock file).
     ///
     /// A crash leaves either a complete catalog or none.
@@ -203,8 +204,8 @@ impl Catalog {
     }
 
     /// Opens the catalog in `dir`, verifying the checksum of every page. After a crash the last
-    /// commit is found again. Of a damaged or missing file and a sound mirror, or the other way
-    /// round, the sound one replaces the other, and the log says so.
+    /// commit is restored. If one of the file and its mirror is damaged or missing, it is replaced
+    /// by the other one, and a warning is logged.
     ///
     /// `NotFound` if there is no directory or it is empty, `InvalidArgument` if it is not a store,
     /// `NewerFormat` if a newer version wrote it, `Corruption` if both copies were altered.
@@ -237,9 +238,10 @@ impl Catalog {
         Self::open_in(failing, opened, cache_bytes)
     }
 
-    /// As [`open`](Self::open), but changes nothing on the disk before the first transaction: for a catalog that was
-    /// closed in order. `None` if it is not known to be the same since: it is not that of `store`, has another number of
-    /// commits, or its copies differ. A large one is opened as usual, since it is in memory until then.
+    /// As [`open`](Self::open), but changes nothing on the disk before the first transaction: for a
+    /// catalog that was closed cleanly. `None` if it may have changed since: it is not that of
+    /// `store`, has another number of commits, or its copies differ. A large one is opened as
+    /// usual, since it is in memory until then.
     pub fn open_as_closed(
         vfs: &Arc<dyn Vfs>,
         dir: &Path,
@@ -255,7 +257,7 @@ impl Catalog {
         let Some(opened) = opened else {
             return Ok(None);
         };
-        // One of an older format is written anew when it is opened.
+        // An older format is upgraded when it is opened.
         if read_meta(&opened.database, &failing)?.format < CATALOG_FORMAT {
             return Ok(None);
         }
@@ -288,7 +290,7 @@ impl Catalog {
         Ok(catalog)
     }
 
-    /// Whether nothing was asked of the disk yet but to read the catalog.
+    /// Whether the catalog was only read from the disk so far.
     #[must_use]
     pub fn is_copy(&self) -> bool {
         self.database
@@ -297,7 +299,7 @@ impl Catalog {
             .is_some_and(|opened| opened.is_copy)
     }
 
-    /// Opens the files for writing, if only a copy of them was read until now.
+    /// Opens the files for writing, if only a copy of them was read so far.
     fn begin_writing(&self) -> StoreResult<()> {
         let Some(pair) = self.pair.get().filter(|_| self.is_copy()) else {
             return Ok(());
@@ -312,13 +314,13 @@ impl Catalog {
         Ok(())
     }
 
-    /// Reads both copies from the disk; answers which are damaged and what to do. Commits wait
+    /// Reads both copies from the disk; returns which are damaged and what to do. Commits wait
     /// meanwhile.
     pub fn check_copies(&self, vfs: &dyn Vfs, dir: &Path) -> StoreResult<Vec<(PathBuf, String)>> {
         Copies::of(vfs, dir).check(self.pair.get().map(|pair| &**pair))
     }
 
-    /// Which store this is.
+    /// The identity of this store.
     #[must_use]
     pub fn identity(&self) -> &CatalogIdentity {
         &self.identity
@@ -330,12 +332,12 @@ impl Catalog {
         self.failing.path()
     }
 
-    /// From now on nothing is committed that `lock` does not protect any more.
+    /// Sets the lock that must protect every later commit.
     pub fn guard_with(&self, lock: &Arc<dyn FileLock>) {
         let _ = self.guard.set(Arc::downgrade(lock));
     }
 
-    /// An error if the lock protects the catalog no more.
+    /// Returns an error if the lock no longer protects the catalog.
     fn check_guard(&self) -> StoreResult<()> {
         match self.guard.get().map(Weak::upgrade) {
             None => Ok(()),
@@ -346,14 +348,14 @@ impl Catalog {
         }
     }
 
-    /// An id for a file about to be written. It is taken for good once a transaction adds a file
-    /// with it or a later one; after a crash before that it is given again, so leftovers must be
+    /// An id for a file about to be written. It is permanent once a transaction adds a file with
+    /// this or a later id. After a crash before that it is issued again, so leftovers must be
     /// deleted before new files are written.
     pub fn new_file_id(&self) -> FileId {
         FileId(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Gives no id up to `last` any more.
+    /// Issues no id up to `last` any more.
     pub fn skip_file_ids(&self, last: FileId) {
         self.next_file.fetch_max(last.0 + 1, Ordering::Relaxed);
     }
@@ -369,9 +371,9 @@ impl Catalog {
         CatalogView::open(transaction, self.failing.clone(), copy)
     }
 
-    /// Runs `change` and commits what it did, durably and as one step; nothing of it if it fails.
+    /// Calls `change` and commits its changes durably and atomically; none of them if it fails.
     ///
-    /// Transactions run one after another: one begun inside `change` would wait for ever.
+    /// Transactions run one after another: one begun inside `change` would deadlock.
     pub fn transaction<T>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
@@ -388,8 +390,8 @@ impl Catalog {
         )
     }
 
-    /// Closes the file: what still has a hand on this catalog gets errors and cannot write any more,
-    /// so that another may open it. Waits for a transaction that is under way.
+    /// Closes the file: remaining users of this catalog get errors and cannot write any more, so
+    /// that another may open it. Waits for a running transaction.
     pub fn close(&self) {
         drop(self.database.write().take());
     }
@@ -402,15 +404,16 @@ impl Catalog {
     }
 
     fn opened(&self) -> StoreResult<MappedRwLockReadGuard<'_, Opened>> {
-        // A change that runs holds the lock and may ask again, whoever waits to close.
+        // A running change holds the lock and may take it again, even if another thread waits to
+        // close.
         RwLockReadGuard::try_map(self.database.read_recursive(), Option::as_ref).map_err(|_| {
             self.failing
                 .record(Error::new(ErrorKind::Closed, "the store was closed"))
         })
     }
 
-    /// Whether a commit failed. It may have taken place all the same: what it wrote can be on the
-    /// disk without being synced, and the next opening sees it. Nothing is committed any more.
+    /// Whether a commit failed. It may have taken place all the same: its data can be on the disk
+    /// without being synced, and the next opening sees it. Nothing is committed any more.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         self.uncertain.load(Ordering::Acquire)
@@ -426,8 +429,8 @@ impl Catalog {
                 .is_ok_and(|file| file.is_none())
     }
 
-    /// Writes a copy of the catalog, as of now, into another directory, which must exist and hold
-    /// no store. It says nothing of a log: that of the copy begins anew.
+    /// Writes a copy of the present catalog to another directory, which must exist and hold no
+    /// store. It contains no log positions: the copy's log begins anew.
     pub fn copy_to(&self, vfs: &Arc<dyn Vfs>, dir: &Path) -> StoreResult<()> {
         if Self::is_present(vfs.as_ref(), dir)? {
             return Err(Error::new(
@@ -476,7 +479,7 @@ impl Catalog {
         format::decode_format(value.value()).expect("decodes")
     }
 
-    /// Knows no more of the log than a catalog of format 1.
+    /// Drops the log positions, as in a catalog of format 1.
     pub(crate) fn forget_log_for_test(&self) {
         self.set_format_for_test(1);
         let database = self.database().expect("open");
@@ -491,7 +494,7 @@ impl Catalog {
         transaction.commit().expect("commits");
     }
 
-    /// Pretends that another version wrote this catalog.
+    /// Sets the format number of another version.
     pub(super) fn set_format_for_test(&self, format: u32) {
         let transaction = self
             .database()
@@ -506,11 +509,11 @@ impl Catalog {
     }
 }
 
-/// Name of the file that carries the lock of a store's directory.
+/// Name of the lock file of a store's directory.
 const LOCK_FILE_NAME: &str = "LOCK";
 
-/// Builds a catalog under a temporary name and gives it its own once it is durable; then its mirror,
-/// which thus never stands without it unless somebody took it away.
+/// Builds a catalog under a temporary name and renames it once it is durable; then its mirror,
+/// which therefore never exists without it unless it was removed.
 fn build(
     vfs: &Arc<dyn Vfs>,
     dir: &Path,
@@ -543,14 +546,14 @@ fn build(
     Ok((database, failing, pair))
 }
 
-/// Opens what `backend` holds, verifying every page.
+/// Opens the database in `backend`, verifying every page.
 pub(super) fn open_database(
     failing: &Failing,
     backend: impl StorageBackend,
     cache_bytes: usize,
 ) -> StoreResult<Database> {
-    // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps
-    // redb from trusting pages that were altered.
+    // The check reads the whole file, a few milliseconds for ten thousand tablets, and keeps redb
+    // from trusting damaged pages.
     Builder::new()
         .set_cache_size(cache_bytes)
         .set_check_integrity_on_open(true)
@@ -566,7 +569,7 @@ fn write_format(failing: &Failing, transaction: &redb::WriteTransaction) -> Stor
     Ok(())
 }
 
-/// redb would make a new database of a file without bytes.
+/// redb would create a new database in an empty file.
 pub(super) fn empty(failing: &Failing) -> Error {
     failing.record(Error::new(
         ErrorKind::Corruption,
@@ -595,7 +598,7 @@ pub(super) fn not_a_store(vfs: &dyn Vfs, dir: &Path) -> Error {
     }
 }
 
-/// What the table `meta` says.
+/// The content of the table `meta`.
 pub(super) struct Meta {
     pub(super) store: StoreRecord,
     pub(super) format: u32,

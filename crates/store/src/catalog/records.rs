@@ -1,4 +1,4 @@
-//! The nouns of the catalog.
+//! The records of the catalog.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::age::AgeRange;
 use super::fence::Fence;
 use crate::error::{Error, ErrorKind};
 
-/// Names a table for ever, also when it is renamed. Written in base 36, as Accumulo does.
+/// The permanent id of a table, also when it is renamed. Written in base 36, as Accumulo does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TableId(pub u32);
 
@@ -58,7 +58,7 @@ impl FromStr for TableId {
     }
 }
 
-/// Names a table file for ever; never used again after the file is gone.
+/// The permanent id of a table file; never reused after the file is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u64);
 
@@ -68,14 +68,15 @@ impl fmt::Display for FileId {
     }
 }
 
-/// Names a namespace for ever, also when it is renamed. Ids come from the same counter as those of tables.
+/// The permanent id of a namespace, also when it is renamed. Ids come from the same counter as
+/// those of tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamespaceId(pub u32);
 
 impl NamespaceId {
-    /// The namespace of tables whose names have no dot. Always there.
+    /// The namespace of tables whose names have no dot. Always exists.
     pub const DEFAULT: Self = Self(0);
-    /// The namespace `accumulo`, kept for system tables. Always there.
+    /// The namespace `accumulo`, reserved for system tables. Always exists.
     pub const RESERVED: Self = Self(u32::MAX);
 }
 
@@ -95,7 +96,7 @@ impl fmt::Display for NamespaceId {
     }
 }
 
-/// Properties that somebody set, and how often they were changed.
+/// The properties set at a level, and the number of their changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PropertiesRecord {
     /// Grows by one with each change.
@@ -113,7 +114,7 @@ pub struct NamespaceRecord {
     pub name: String,
     /// When it was created, milliseconds since 1970.
     pub created_millis: i64,
-    /// What is set for all its tables.
+    /// The properties set for all its tables.
     pub own: PropertiesRecord,
 }
 
@@ -130,22 +131,22 @@ impl NamespaceRecord {
     }
 }
 
-/// Somebody who may log in.
+/// A user who may log in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserRecord {
     /// The name, unique in the store.
     pub name: String,
-    /// What proves who it is: a password's hash, as its kind writes it.
+    /// The credential: a password's hash, in the encoding of its kind.
     pub secret: String,
     /// When it was created, milliseconds since 1970.
     pub created_millis: i64,
-    /// System permissions, a bit each by Accumulo's numbers.
+    /// System permissions, one bit each by Accumulo's numbers.
     pub permissions: u64,
-    /// The most that it may see.
+    /// The most that the user may see.
     pub authorizations: BTreeSet<Vec<u8>>,
 }
 
-/// What a user may do to something.
+/// The scope of a grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GrantScope {
     /// The tables of a namespace.
@@ -154,7 +155,7 @@ pub enum GrantScope {
     Table(TableId),
 }
 
-/// A module with iterators that users brought. Its bytes are in a file of their own.
+/// A module with iterators that users added. Its bytes are in a separate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleRecord {
     /// The name, unique in the store.
@@ -171,7 +172,7 @@ pub struct ModuleRecord {
     pub description: String,
 }
 
-/// A failure that is remembered across restarts.
+/// A failure that is recorded across restarts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProblemRecord {
     /// The table.
@@ -182,11 +183,11 @@ pub struct ProblemRecord {
     pub end: Option<Vec<u8>>,
     /// The kind of the cause.
     pub kind: String,
-    /// The cause, without anything of an entry.
+    /// The cause, without data of entries.
     pub message: String,
-    /// How often it failed in a row.
+    /// Number of consecutive failures.
     pub times: u64,
-    /// When it failed first, milliseconds since 1970.
+    /// Time of the first failure, milliseconds since 1970.
     pub since_millis: i64,
 }
 
@@ -196,13 +197,13 @@ pub fn namespace_of(table: &str) -> &str {
     table.split_once('.').map_or("", |(namespace, _)| namespace)
 }
 
-/// Whether a table answers reads and writes.
+/// Whether a table accepts reads and writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableState {
     /// It does.
     #[default]
     Online,
-    /// It does not, until brought back.
+    /// It does not, until it is brought online.
     Offline,
 }
 
@@ -213,38 +214,38 @@ pub struct TableRecord {
     pub id: TableId,
     /// Its name, unique in the store.
     pub name: String,
-    /// Where its timestamps come from.
+    /// Source of its timestamps.
     pub time_type: TimeType,
-    /// Whether it answers.
+    /// Whether it is on-line.
     pub state: TableState,
-    /// The namespace it belongs to, whose name its own begins with.
+    /// The namespace it belongs to; its name is the prefix of the table's name.
     pub namespace: NamespaceId,
-    /// What is set for this table.
+    /// The properties set for this table.
     pub own: PropertiesRecord,
     /// Every write with this sequence number or a lower one is in the files; recovery replays the
     /// later ones.
     pub flushed_sequence: u64,
-    /// The largest timestamp that the store gave to an entry that is in the files; the next one
-    /// must not be below.
+    /// The greatest timestamp that the store set on an entry in the files; the next one must not be
+    /// lower.
     pub flushed_time: i64,
     /// When it was created, milliseconds since 1970.
     pub created_millis: i64,
 }
 
-/// How a table begins.
+/// The initial state of a table.
 #[derive(Clone, Debug, Default)]
 pub struct NewTable {
-    /// Where its timestamps come from.
+    /// Source of its timestamps.
     pub time_type: TimeType,
-    /// Whether it answers.
+    /// Whether it is on-line.
     pub state: TableState,
     /// The namespace it belongs to.
     pub namespace: NamespaceId,
-    /// What is set for this table.
+    /// The properties set for this table.
     pub properties: Properties,
-    /// Last rows of tablets, in any order; doubles are passed over.
+    /// End rows of tablets, in any order; duplicates are skipped.
     pub splits: Vec<Vec<u8>>,
-    /// The sequence number up to which nothing is to be replayed for it.
+    /// Writes up to this sequence number are not replayed for it.
     pub flushed_sequence: u64,
     /// Now, milliseconds since 1970.
     pub created_millis: i64,
@@ -255,16 +256,16 @@ pub struct NewTable {
 pub struct Tablet {
     /// Its rows: those after the end of the tablet before it, up to its own end.
     pub extent: Fence,
-    /// The files to read, in no order. A file may stand here twice, for different rows.
+    /// The files to read, unordered. A file may occur twice, for different rows.
     pub files: Vec<FileReference>,
 }
 
-/// What a transaction did to the tablet with one end row.
+/// The change of a transaction to the tablet with one end row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TabletChange {
     /// Its last row; `None` for the last tablet of a table.
     pub end: Option<Vec<u8>>,
-    /// The files it has now; `None` if there is no tablet with this end any more.
+    /// Its present files; `None` if no tablet has this end any more.
     pub files: Option<Vec<FileReference>>,
 }
 
@@ -273,11 +274,11 @@ pub struct TabletChange {
 pub struct FileReference {
     /// The file.
     pub file: FileId,
-    /// Only these rows of it are meant, and of them only those inside the tablet's extent.
+    /// Only these rows of it are read, and of them only those inside the tablet's extent.
     pub fence: Fence,
-    /// Bytes of the file that fall to this reference; an estimate unless the file is not shared.
+    /// Bytes of the file attributed to this reference; an estimate unless the file is not shared.
     pub bytes: u64,
-    /// Entries of the file that fall to this reference; an estimate unless the file is not shared.
+    /// Entries of the file attributed to this reference; an estimate unless the file is not shared.
     pub entries: u64,
 }
 
@@ -312,10 +313,10 @@ pub struct FileRecord {
     /// How often its entries were compacted: 0 for a flush or a bulk import, else one more than the
     /// highest input.
     pub generation: u32,
-    /// What the file says it is, so that no other one is read in its place; 0 for files of the first version, which do
-    /// not say it.
+    /// The identity in the file, so that no other file is read in its place; 0 for files of the
+    /// first version, which have none.
     pub identity: u64,
-    /// Its place in the order of the table's data.
+    /// Its position in the order of the table's data.
     pub ages: AgeRange,
     /// When it was written, milliseconds since 1970.
     pub created_millis: i64,

@@ -6,7 +6,7 @@ use super::transaction::{CatalogTransaction, bug};
 use crate::error::{Error, ErrorKind, StoreResult};
 
 impl CatalogTransaction<'_> {
-    /// Makes a table with empty tablets. `AlreadyExists` if the name is taken.
+    /// Creates a table with empty tablets. `AlreadyExists` if the name is taken.
     pub fn create_table(&mut self, name: &str, new: NewTable) -> StoreResult<TableId> {
         let NewTable {
             time_type,
@@ -42,8 +42,8 @@ impl CatalogTransaction<'_> {
         Ok(id)
     }
 
-    /// Makes `name` a table with the tablets of `from` as they are now, sharing its files. Its
-    /// splits are those of `from`; those of `new` are not looked at.
+    /// Creates the table `name` with the present tablets of `from`, sharing its files. Its splits
+    /// are those of `from`; those of `new` are ignored.
     pub fn clone_table(
         &mut self,
         from: TableId,
@@ -70,7 +70,7 @@ impl CatalogTransaction<'_> {
         Ok(id)
     }
 
-    /// Forgets a table and its tablets.
+    /// Deletes a table and its tablets.
     pub fn delete_table(&mut self, id: TableId) -> StoreResult<()> {
         let table = self.table(id)?;
         for tablet in self.tablets(id)? {
@@ -87,7 +87,7 @@ impl CatalogTransaction<'_> {
         self.forget_grants(|scope, _| *scope == GrantScope::Table(id))
     }
 
-    /// Gives a table another name. `AlreadyExists` if it is taken.
+    /// Renames a table. `AlreadyExists` if the name is taken.
     pub fn rename_table(&mut self, id: TableId, name: &str) -> StoreResult<()> {
         let mut table = self.table(id)?;
         if table.name == name {
@@ -101,7 +101,7 @@ impl CatalogTransaction<'_> {
         self.put_table(&table)
     }
 
-    /// Changes anything of a table but its id and name.
+    /// Changes anything of a table except its id and name.
     pub fn update_table(
         &mut self,
         id: TableId,
@@ -118,8 +118,8 @@ impl CatalogTransaction<'_> {
         self.put_table(&table)
     }
 
-    /// Notes that the files hold every write of a table up to `sequence`, and timestamps up to
-    /// `time`. Neither goes back.
+    /// Records that the files hold every write of a table up to `sequence`, and timestamps up to
+    /// `time`. Neither decreases.
     pub fn set_flushed(&mut self, id: TableId, sequence: u64, time: i64) -> StoreResult<()> {
         self.update_table(id, |table| {
             table.flushed_sequence = table.flushed_sequence.max(sequence);
@@ -130,7 +130,7 @@ impl CatalogTransaction<'_> {
     pub(super) fn take_name(&mut self, name: &str, id: TableId) -> StoreResult<()> {
         if self.table_id(name)?.is_some() {
             return Err(
-                Error::new(ErrorKind::AlreadyExists, "there is a table of this name")
+                Error::new(ErrorKind::AlreadyExists, "a table of this name exists")
                     .with("table", name),
             );
         }

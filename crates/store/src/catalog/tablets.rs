@@ -1,4 +1,4 @@
-//! Changes of tablets: none of them touches a file.
+//! Changes of tablets, none of which touches a file.
 
 use std::ops::Bound;
 
@@ -12,7 +12,7 @@ use super::view;
 use crate::error::{Error, ErrorKind, StoreResult};
 
 impl CatalogTransaction<'_> {
-    /// The tablet of `table` that ends with `end_row`. `NotFound` if it was split or merged away.
+    /// The tablet of `table` with this end row. `NotFound` if it was split or merged.
     pub fn tablet(&self, table: TableId, end_row: Option<&[u8]>) -> StoreResult<Tablet> {
         let key = format::tablet_key(table, end_row);
         let after = self.end_before(table, &key)?;
@@ -36,7 +36,7 @@ impl CatalogTransaction<'_> {
         Ok(end.map(<[u8]>::to_vec))
     }
 
-    /// The tablet with this row: the first that does not end before it.
+    /// The tablet that contains this row: the first that does not end before it.
     fn tablet_of(&self, table: TableId, row: &[u8]) -> StoreResult<Tablet> {
         let (first, last) = (
             format::tablet_key(table, Some(row)),
@@ -54,7 +54,7 @@ impl CatalogTransaction<'_> {
         view::tablet(self.failing, key.value(), value.value(), after)
     }
 
-    /// Why a table has no tablets: it does not exist any more, or the catalog contradicts itself.
+    /// Why a table has no tablets: it was deleted, or the catalog is inconsistent.
     fn without_tablets(&self, table: TableId) -> Error {
         let exists = self.table(table);
         exists
@@ -62,9 +62,9 @@ impl CatalogTransaction<'_> {
             .unwrap_or_else(|| bug(format!("table {table} has no tablets")))
     }
 
-    /// The tablets that have rows of `range`, in row order. Reads no others.
+    /// The tablets that overlap `range`, in row order. Reads no others.
     fn tablets_with(&self, table: TableId, range: &Fence) -> StoreResult<Vec<Tablet>> {
-        // A tablet that ends with the row after which the range begins has none of its rows.
+        // A tablet whose end is the row after which the range begins does not overlap it.
         let begin = match &range.after {
             Some(row) => Bound::Excluded(format::tablet_key(table, Some(row))),
             None => Bound::Included(format::tablet_key(table, Some(&[]))),
@@ -96,10 +96,10 @@ impl CatalogTransaction<'_> {
         Ok(found)
     }
 
-    /// Takes files from a tablet and gives it others, as a flush, a compaction or an import does.
+    /// Removes files from a tablet and adds others, for a flush, a compaction or an import.
     ///
-    /// References to take are found by file and fence; `NotFound` if one is not there, since then
-    /// the tablet is not the one that was read. Files to give must have been added before.
+    /// References to remove are found by file and fence; `NotFound` if one does not exist, since
+    /// then the tablet has changed. Files to add must have been added to the catalog before.
     pub fn replace_files(
         &mut self,
         table: TableId,
@@ -127,8 +127,8 @@ impl CatalogTransaction<'_> {
         self.put_tablet(table, end_row, &tablet.files, Some(&files))
     }
 
-    /// Splits tablets so that each of `rows` is the last row of one; rows that are already are
-    /// passed over. Files go to the tablets whose rows they may hold.
+    /// Splits tablets so that each of `rows` is the end of one; rows that already are ends are
+    /// skipped. Files go to the tablets whose rows they may hold.
     pub fn add_splits(&mut self, table: TableId, rows: &[Vec<u8>]) -> StoreResult<()> {
         let mut rows: Vec<&Vec<u8>> = rows.iter().collect();
         rows.sort_unstable();
@@ -164,7 +164,7 @@ impl CatalogTransaction<'_> {
                 held.push(part);
             }
         }
-        // The old tablet has the end of the last part: write that one last, in its place.
+        // The old tablet has the end of the last part, so that part is written last, replacing it.
         let (last, others) = parts.split_last().ok_or_else(out_of_step)?;
         let last_files = files.pop().ok_or_else(out_of_step)?;
         for (part, files) in others.iter().zip(&files) {
@@ -178,8 +178,7 @@ impl CatalogTransaction<'_> {
         )
     }
 
-    /// Makes one tablet of all that meet the rows of `range`. Each file keeps to the rows it stood
-    /// for.
+    /// Merges all tablets that overlap `range` into one. Each file keeps the rows it was read for.
     pub fn merge_tablets(&mut self, table: TableId, range: &Fence) -> StoreResult<()> {
         let tablets = self.meeting(table, range)?;
         if tablets.len() > 1 {
@@ -188,8 +187,8 @@ impl CatalogTransaction<'_> {
         Ok(())
     }
 
-    /// Forgets the rows of `range`: the tablets that meet it become one, whose files keep to the
-    /// rows outside. Writes still in memory are not touched; flush them first.
+    /// Removes the rows of `range`: the tablets that overlap it become one, whose files keep only
+    /// the rows outside. Unflushed writes are not affected; flush them first.
     pub fn delete_rows(&mut self, table: TableId, range: &Fence) -> StoreResult<()> {
         let tablets = self.meeting(table, range)?;
         let mut kept = Vec::new();
@@ -202,7 +201,7 @@ impl CatalogTransaction<'_> {
         self.unite(table, &tablets, &kept)
     }
 
-    /// The tablets that share rows with `range`.
+    /// The tablets that overlap `range`.
     fn meeting(&self, table: TableId, range: &Fence) -> StoreResult<Vec<Tablet>> {
         if range.is_empty() {
             return Err(Error::new(
@@ -218,7 +217,7 @@ impl CatalogTransaction<'_> {
         Ok(tablets)
     }
 
-    /// Makes one tablet of neighbours, with the rows of `kept` only.
+    /// Merges neighbouring tablets into one, with the rows of `kept` only.
     fn unite(&mut self, table: TableId, tablets: &[Tablet], kept: &[Fence]) -> StoreResult<()> {
         let (Some(first), Some(last)) = (tablets.first(), tablets.last()) else {
             return Ok(());
@@ -252,9 +251,10 @@ impl CatalogTransaction<'_> {
         Ok(())
     }
 
-    /// What of a reference falls to each of `parts`, with the part's index; parts that cannot hold
-    /// any of it are left out. Sizes are divided evenly, which the next compaction corrects. The
-    /// fence of each share lies within its part, or is open if the part holds all rows of the file.
+    /// Divides a reference among `parts`, and returns each share with the part's index; parts that
+    /// cannot hold any of its rows are left out. Sizes are divided evenly, which the next
+    /// compaction corrects. The fence of each share lies within its part, or is open if the part
+    /// holds all rows of the file.
     fn share(
         &self,
         reference: &FileReference,
@@ -299,7 +299,7 @@ fn out_of_step() -> Error {
     bug("the parts of a split tablet are out of step".to_owned())
 }
 
-/// Joins references to the same file whose fences adjoin, and opens fences that hold all of
+/// Joins references to the same file whose fences are adjacent, and opens fences that cover all of
 /// `extent`.
 fn join(mut files: Vec<FileReference>, extent: &Fence) -> Vec<FileReference> {
     files.sort_by(|a, b| (a.file, &a.fence).cmp(&(b.file, &b.fence)));

@@ -1,5 +1,5 @@
-//! The catalog as its users see it: on a memory disk and on a real one, with a plain model as
-//! judge.
+//! The catalog through its interface: on a memory disk and on a real one, with a plain reference
+//! model.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -44,7 +44,7 @@ fn fence(after: &str, through: &str) -> Fence {
     Fence::new(end(after), end(through))
 }
 
-/// Files that older formats know have none.
+/// Files in older formats have none.
 const FILE_IDENTITY: u64 = 0x0123_4567_89ab_cdef;
 
 fn file(id: FileId, first: &str, last: &str) -> FileRecord {
@@ -104,7 +104,7 @@ pub(super) fn kind<T>(result: StoreResult<T>) -> ErrorKind {
 }
 
 #[test]
-fn everything_is_there_after_reopening() {
+fn everything_is_kept_after_reopening() {
     let vfs = memory();
     let catalog = create(&vfs);
     let new = NewTable {
@@ -169,7 +169,7 @@ fn everything_is_there_after_reopening() {
 }
 
 #[test]
-fn a_failed_change_leaves_nothing() {
+fn a_failed_change_changes_nothing() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, _) = table_with_file(&catalog, "graph");
@@ -188,7 +188,7 @@ fn a_failed_change_leaves_nothing() {
 }
 
 #[test]
-fn a_view_is_not_moved_by_later_commits() {
+fn a_view_does_not_change_with_later_commits() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, file) = table_with_file(&catalog, "graph");
@@ -225,7 +225,7 @@ fn names_are_unique_and_follow_renames() {
 }
 
 #[test]
-fn a_file_is_given_back_with_its_last_reference() {
+fn a_file_is_released_with_its_last_reference() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, first) = table_with_file(&catalog, "graph");
@@ -250,7 +250,7 @@ fn a_file_is_given_back_with_its_last_reference() {
 }
 
 #[test]
-fn a_reference_given_up_and_taken_again_in_one_change_keeps_the_file() {
+fn removing_and_adding_a_reference_in_one_change_keeps_the_file() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, id) = table_with_file(&catalog, "graph");
@@ -265,7 +265,7 @@ fn a_reference_given_up_and_taken_again_in_one_change_keeps_the_file() {
 }
 
 #[test]
-fn mistakes_of_the_caller_are_refused() {
+fn invalid_calls_are_rejected() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, id) = table_with_file(&catalog, "graph");
@@ -384,7 +384,7 @@ fn deleting_rows_leaves_one_tablet_with_the_rows_outside() {
 }
 
 #[test]
-fn a_copy_has_everything_and_goes_its_own_way() {
+fn a_copy_is_complete_and_independent() {
     let vfs = memory();
     let catalog = create(&vfs);
     let (table, id) = table_with_file(&catalog, "graph");
@@ -404,7 +404,7 @@ fn a_copy_has_everything_and_goes_its_own_way() {
 }
 
 #[test]
-fn places_that_are_no_store_are_told_apart() {
+fn directories_without_a_store_are_distinguished() {
     let vfs = memory();
     assert_eq!(kind(open(&vfs)), ErrorKind::NotFound, "empty");
     let nowhere = Catalog::open(&vfs, Path::new("/nowhere"), 1 << 20);
@@ -413,7 +413,7 @@ fn places_that_are_no_store_are_told_apart() {
     assert_eq!(
         kind(open(&vfs)),
         ErrorKind::NotFound,
-        "a lock makes no store"
+        "a lock file alone is not a store"
     );
     vfs.create(&Path::new(DIR).join("thesis.tex")).unwrap();
     let error = open(&vfs).unwrap_err();
@@ -430,7 +430,7 @@ fn places_that_are_no_store_are_told_apart() {
 }
 
 #[test]
-fn another_programs_database_is_refused() {
+fn a_foreign_database_is_rejected() {
     let vfs = memory();
     let path = Path::new(DIR).join("catalog");
     let backend = backend::Backend(backend::Pair::alone(vfs.open_random(&path).unwrap()));
@@ -442,7 +442,7 @@ fn another_programs_database_is_refused() {
 }
 
 #[test]
-fn a_newer_format_is_refused_with_both_numbers() {
+fn a_newer_format_is_rejected_with_both_numbers() {
     let vfs = memory();
     let catalog = create(&vfs);
     catalog.set_format_for_test(format::CATALOG_FORMAT + 1);
@@ -481,7 +481,7 @@ fn fill_fixture(catalog: &Catalog) {
     });
 }
 
-/// What formats before this one could not say.
+/// Adds records that earlier formats did not have.
 fn fill_newer(catalog: &Catalog) {
     let properties = |name: &str, value: &str| PropertiesRecord {
         version: 7,
@@ -529,7 +529,7 @@ fn fill_newer(catalog: &Catalog) {
 }
 
 #[test]
-fn what_belongs_to_a_table_or_user_goes_with_it() {
+fn records_of_a_table_or_user_are_deleted_with_it() {
     let vfs = memory();
     let catalog = create(&vfs);
     fill_newer(&catalog);
@@ -567,7 +567,7 @@ fn what_belongs_to_a_table_or_user_goes_with_it() {
 }
 
 #[test]
-fn names_of_older_catalogs_give_namespaces() {
+fn upgrading_creates_namespaces_from_table_names() {
     let vfs = memory();
     let catalog = create(&vfs);
     for name in ["plain", "a.t", "a.u", "b.t", "accumulo.metadata"] {
@@ -599,7 +599,7 @@ fn names_of_older_catalogs_give_namespaces() {
     assert_sound(&catalog);
 }
 
-/// What [`fill_newer`] filled, and what was there before.
+/// The records of [`fill_newer`] and the earlier ones.
 fn all_of_it(catalog: &Catalog) -> String {
     let view = catalog.view().unwrap();
     format!(
@@ -653,7 +653,7 @@ fn the_fixture_of_this_format_still_reads_the_same() {
     assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
 }
 
-/// Catalogs of older formats are read, and become ones of this format when they are opened.
+/// Catalogs of older formats are read, and upgraded to this format when they are opened.
 #[test]
 fn catalogs_of_older_formats_are_read_and_upgraded() {
     for format in 1..format::CATALOG_FORMAT {
@@ -673,7 +673,7 @@ fn catalogs_of_older_formats_are_read_and_upgraded() {
         let expected = everything(&fresh).replace(&identity, "identity: 0");
         assert_eq!(everything(&fixture), expected);
         let segment = if format == 1 { 0 } else { 12 };
-        // They were made before lengths were kept.
+        // They were made before lengths were recorded.
         let end = LogEnd { segment, bytes: 0 };
         assert_eq!(fixture.view().unwrap().wal_last().unwrap(), end);
         fill_newer(&fixture);
@@ -696,7 +696,7 @@ fn writes_the_fixture_of_this_format() {
 }
 
 #[test]
-fn a_creation_that_was_cut_off_is_begun_again() {
+fn an_interrupted_creation_is_restarted() {
     let vfs = memory();
     let mut half = vfs.create(&Path::new(DIR).join("catalog.new")).unwrap();
     half.write_all(&[7; 5000]).unwrap();
@@ -709,7 +709,7 @@ fn a_creation_that_was_cut_off_is_begun_again() {
     assert_sound(&open(&vfs).unwrap());
 }
 
-/// Every page of the catalog is damaged once: opening must name the file or show exactly what was
+/// Every page of the catalog is damaged once: opening must name the file or return exactly what was
 /// committed.
 #[test]
 fn damaged_pages_are_found_and_the_file_is_named() {
@@ -743,7 +743,7 @@ fn damaged_pages_are_found_and_the_file_is_named() {
             disk.create(&path).unwrap().write_all(&damaged).unwrap();
             match open(&disk) {
                 Ok(catalog) => {
-                    // An unused page, or one redb could do without.
+                    // An unused page, or one that redb does not need.
                     assert_eq!(content(&catalog.view().unwrap()), expected, "byte {at}");
                 }
                 Err(error) => {
@@ -762,7 +762,7 @@ fn damaged_pages_are_found_and_the_file_is_named() {
             }
         }
     }
-    assert!(refused > 20, "only {refused} damages were noticed");
+    assert!(refused > 20, "only {refused} damages were detected");
 }
 
 #[test]
@@ -789,7 +789,7 @@ fn a_file_cut_short_is_an_error() {
 }
 
 #[test]
-fn a_real_directory_serves_as_well() {
+fn the_catalog_works_on_a_real_disk() {
     let directory = tempfile::tempdir().unwrap();
     let vfs = RealVfs::shared();
     let catalog = Catalog::create(&vfs, directory.path(), identity(), 1 << 20).unwrap();
@@ -819,7 +819,7 @@ fn instance_ids_are_uuids() {
     assert!(parts.concat().bytes().all(|byte| byte.is_ascii_hexdigit()));
 }
 
-/// Prints how long opening takes; asserts only what would be wrong on any machine.
+/// Prints how long opening takes; asserts only what must hold on any machine.
 #[test]
 fn a_store_in_memory_opens_fast() {
     let clock = SystemClock::new();
@@ -835,7 +835,7 @@ fn a_store_in_memory_opens_fast() {
     assert!(best < 20_000_000, "{best} ns");
 }
 
-/// What a table holds, row by row: the judge of splits, merges, clones and deletions.
+/// The content of a table, row by row: the reference model of splits, merges, clones and deletions.
 type Model = BTreeMap<TableId, BTreeMap<u8, Vec<FileId>>>;
 
 const ROWS: std::ops::Range<u8> = 0..24;
@@ -898,7 +898,7 @@ fn model_fence((after, through): (Option<u8>, Option<u8>)) -> Fence {
     Fence::new(after.map(|row| vec![row]), through.map(|row| vec![row]))
 }
 
-/// Which files a reader of each row would find, by the catalog.
+/// Which files a reader of each row would find, according to the catalog.
 fn seen(view: &CatalogView, table: TableId) -> BTreeMap<u8, Vec<FileId>> {
     let mut rows = BTreeMap::new();
     for tablet in view.tablets(table).unwrap() {
@@ -1131,7 +1131,7 @@ impl Run {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_steps_keep_every_row_in_the_files_it_was_in(
+    fn every_row_stays_in_its_files_after_any_steps(
         steps in proptest::collection::vec(steps(), 1..40),
     ) {
         let vfs = memory();

@@ -17,13 +17,13 @@ use super::records::{
 use super::view;
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// What a committed transaction answers.
+/// The result of a committed transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "files that nothing refers to any more stay on the disk until they are deleted"]
 pub struct Committed<T> {
-    /// The answer of the change itself.
+    /// The return value of the change.
     pub value: T,
-    /// Files that lost their last reference. The catalog has forgotten them: delete them once no
+    /// Files that lost their last reference and were removed from the catalog: delete them once no
     /// reader has them open.
     pub unreferenced: Vec<FileId>,
 }
@@ -33,7 +33,7 @@ type Bytes<'a> = Table<'a, &'static [u8], &'static [u8]>;
 /// The catalog inside a transaction: what it reads includes its own changes.
 pub struct CatalogTransaction<'a> {
     pub(super) failing: &'a Failing,
-    /// For the tables that few changes need: those are opened when they are.
+    /// For redb tables that few changes need, which are opened on demand.
     pub(super) transaction: &'a WriteTransaction,
     pub(super) meta: Bytes<'a>,
     pub(super) tables: Bytes<'a>,
@@ -43,14 +43,14 @@ pub struct CatalogTransaction<'a> {
     references: Bytes<'a>,
     store: StoreRecord,
     store_changed: bool,
-    /// Files that gained or lost a reference, or were added: looked at again before the commit.
+    /// Files that gained or lost a reference, or were added: checked again before the commit.
     touched: BTreeSet<FileId>,
     added: BTreeSet<FileId>,
-    /// The tablets that were written or removed, by key, as they are now.
+    /// The tablets that were written or removed, by key, in their present state.
     changed: BTreeMap<Vec<u8>, Option<Vec<FileReference>>>,
 }
 
-/// Runs `change` between begin and commit.
+/// Calls `change` between begin and commit.
 pub(super) fn run<T>(
     database: &Database,
     failing: &Failing,
@@ -76,7 +76,7 @@ pub(super) fn run<T>(
             Ok(committed)
         }
         Err(error) => {
-            // The change's own error matters more than one of giving up.
+            // The error of the change is more important than one of the abort.
             let _ = transaction.abort();
             Err(error)
         }
@@ -160,7 +160,7 @@ impl<'a> CatalogTransaction<'a> {
         Ok(unreferenced)
     }
 
-    /// Whether a table of redb is open for as long as the transaction takes.
+    /// Whether a redb table stays open for the whole transaction.
     pub(super) fn is_open(&self, definition: Definition) -> bool {
         [META, TABLES, NAMES, TABLETS, FILES, REFERENCES]
             .iter()
@@ -213,7 +213,7 @@ impl<'a> CatalogTransaction<'a> {
         view::file(&self.files, self.failing, id)
     }
 
-    /// What this transaction did so far to the tablets of a table, in row order.
+    /// The changes of this transaction to the tablets of a table so far, in row order.
     pub fn changes_of(&self, table: TableId) -> StoreResult<Vec<TabletChange>> {
         let first = format::tablet_key(table, Some(&[]));
         let mut changes = Vec::new();
@@ -253,8 +253,8 @@ impl<'a> CatalogTransaction<'a> {
         self.store.wal_low_water
     }
 
-    /// Declares that segments of the log with lower numbers are not needed any more, and that no later
-    /// one is missing. Never goes back. Call before deleting any.
+    /// Records that segments of the log with lower numbers are not needed any more, and that no
+    /// later one is missing. Never decreases. Call before deleting any.
     pub fn set_wal_low_water(&mut self, number: u64) -> StoreResult<()> {
         if number <= self.store.wal_low_water {
             return Ok(());
@@ -264,7 +264,7 @@ impl<'a> CatalogTransaction<'a> {
         Ok(())
     }
 
-    /// Declares that the log holds something up to here, all on the disk.
+    /// Records that the log has data up to here, all of it on the disk.
     pub fn set_wal_last(&mut self, end: LogEnd) -> StoreResult<()> {
         self.meta
             .insert(LOG_KEY, &*format::encode_log(end))
@@ -295,8 +295,8 @@ impl<'a> CatalogTransaction<'a> {
         }
     }
 
-    /// Writes, replaces or (`after` is `None`) removes a tablet, and keeps the references of its
-    /// files in step.
+    /// Writes, replaces or (`after` is `None`) removes a tablet, and updates the references of its
+    /// files.
     pub(super) fn put_tablet(
         &mut self,
         table: TableId,

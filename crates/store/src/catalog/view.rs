@@ -1,5 +1,5 @@
-//! Reads the catalog. Used by views of what was committed and, inside a transaction, of what it
-//! changed so far.
+//! Reads the catalog: committed states through views, and inside a transaction also its own
+//! changes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use super::open::{FILES, META, NAMES, REFERENCES, TABLES, TABLETS};
 use super::records::{FileId, FileRecord, TableId, TableRecord, Tablet};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Shorthand for redb's tables of bytes.
+/// A redb table that maps bytes to bytes.
 pub(super) trait Bytes: ReadableTable<&'static [u8], &'static [u8]> {}
 impl<T: ReadableTable<&'static [u8], &'static [u8]>> Bytes for T {}
 
-/// One state of the catalog, unmoved by later commits. Tables are read when asked for, not before.
+/// One state of the catalog, not changed by later commits. Records are read on demand.
 #[derive(Debug)]
 pub struct CatalogView {
-    /// The copy in memory that it shows, which may be given up meanwhile.
+    /// The copy in memory that it reads, which may be replaced meanwhile.
     _copy: Option<Arc<dyn Any + Send + Sync>>,
     pub(super) failing: Failing,
-    /// For the tables that few readers need: those are opened when they are.
+    /// For redb tables that few readers need, which are opened on demand.
     pub(super) transaction: ReadTransaction,
     pub(super) meta: ReadOnlyTable<&'static [u8], &'static [u8]>,
     pub(super) tables: ReadOnlyTable<&'static [u8], &'static [u8]>,
@@ -93,18 +93,18 @@ impl CatalogView {
         file(&self.files, &self.failing, id)
     }
 
-    /// How many changes were committed since the store was made.
+    /// Number of commits since the store was created.
     pub fn commits(&self) -> StoreResult<u64> {
         commits(&self.meta, &self.failing)
     }
 
-    /// From this number on no segment of the log may be missing, up to the last there is; 0 if that
-    /// is not known.
+    /// From this number on no segment of the log may be missing, up to the last existing one; 0 if
+    /// unknown.
     pub fn wal_low_water(&self) -> StoreResult<u64> {
         Ok(store(&self.meta, &self.failing)?.wal_low_water)
     }
 
-    /// Where the log ended when the store was last closed in order.
+    /// The end of the log when the store was last closed cleanly.
     pub fn wal_last(&self) -> StoreResult<LogEnd> {
         match self.meta.get(LOG_KEY).map_err(|e| self.failing.error(e))? {
             None => Ok(LogEnd::default()),
@@ -136,7 +136,7 @@ pub(super) fn format(meta: &impl Bytes, failing: &Failing) -> StoreResult<u32> {
     format::decode_format(value.value()).map_err(|e| failing.record(e))
 }
 
-/// How many changes were committed.
+/// Number of commits.
 pub(super) fn commits(meta: &impl Bytes, failing: &Failing) -> StoreResult<u64> {
     match meta.get(COMMIT_KEY).map_err(|e| failing.error(e))? {
         None => Ok(0),
