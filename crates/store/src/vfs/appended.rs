@@ -1,8 +1,8 @@
-//! A file that grows at its end, on the disk of the operating system.
+//! A file that grows at its end, on the file system of the operating system.
 
 #![expect(
     clippy::disallowed_types,
-    reason = "this file is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::File;
@@ -20,7 +20,7 @@ use super::system;
 use super::window::{ALIGN, Window, go_buffered, refuses_direct};
 use crate::error::{Error, StoreResult};
 
-/// The part of an appended file that its syncers share.
+/// The part of an appended file that is shared with its syncers.
 #[derive(Debug)]
 struct SharedFile {
     file: File,
@@ -53,26 +53,26 @@ impl FileSyncer for SharedFile {
 
 /// A file that grows at its end.
 ///
-/// Large pieces that are synced at once go past the page cache, up to the last whole page; what is
-/// behind it goes through it, and once more with the next large piece. So the file is as long as what
-/// was written at every moment. Measured on a log of a hundred million entries: copying into fresh pages of the
-/// cache took a sixth of all processor time.
+/// Large pieces that are synced right after bypass the page cache, up to the last whole page; the
+/// rest goes through it, and is written again with the next large piece. So the file's length
+/// always equals the bytes written. Measured on a log of a hundred million entries: copying into
+/// fresh pages of the cache took a sixth of all processor time.
 #[derive(Debug)]
 pub(super) struct AppendedFile {
     shared: Arc<SharedFile>,
     position: u64,
-    /// The bytes behind the last whole page.
+    /// The bytes after the last whole page.
     tail: Vec<u8>,
-    /// What is written past the page cache passes through here.
+    /// The buffer for direct I/O.
     window: Option<Window>,
-    /// Whether this file system refused to be written past the page cache.
+    /// Whether this file system rejected direct I/O.
     refused: bool,
 }
 
-/// Pieces below this go through the page cache: two ways to the disk cost more than the copy.
+/// Smaller pieces go through the page cache: two writes to the disk cost more than the copy.
 const THROUGH_BYTES: usize = 128 << 10;
 
-/// Bytes of the window: what the disk is given at once.
+/// Bytes of the window, which are written at once.
 const THROUGH_WINDOW_BYTES: usize = 1 << 20;
 
 /// The kernel takes at most this many slices at a time (`IOV_MAX` on Linux).
@@ -107,7 +107,7 @@ impl AppendedFile {
         }
     }
 
-    /// With direct access turned on; off afterwards.
+    /// Writes with direct I/O turned on, and off afterwards.
     fn write_past_the_cache(&mut self, slices: &[IoSlice<'_>]) -> io::Result<()> {
         let mut window = match self.window.take() {
             Some(window) => window,
@@ -170,7 +170,7 @@ impl WritableFile for AppendedFile {
         self.shared.check(Operation::Write)?;
         for group in slices.chunks(SLICES_PER_CALL_MAX) {
             let mut count = 0;
-            // The kernel may take less than offered; go on from where it stopped.
+            // The kernel may write less than requested; continue where it stopped.
             let mut owned: Vec<IoSlice<'_>> =
                 group.iter().map(|slice| IoSlice::new(slice)).collect();
             let mut rest = owned.as_mut_slice();
@@ -230,7 +230,7 @@ impl WritableFile for AppendedFile {
             Err(e @ (Errno::NOSPC | Errno::DQUOT)) => {
                 Err(io_error(Operation::Resize, &self.shared.path, e.into()))
             }
-            // A hint: a file system that cannot reserve room is no fault.
+            // Only a hint: a file system that cannot reserve space is not an error.
             _ => Ok(()),
         }
     }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_size_follow_each_other_by_any_way() {
+    fn pieces_of_any_size_are_appended_on_every_path() {
         const LARGE: usize = THROUGH_WINDOW_BYTES;
         let directory = tempfile::tempdir().unwrap();
         for refused in [false, true] {
@@ -303,17 +303,17 @@ mod tests {
                 }
                 expected.extend_from_slice(&piece);
                 assert_eq!(file.position(), expected.len() as u64);
-                // Another process sees it, whole and no longer, though nothing was synced.
+                // Another process sees exactly the written bytes, though nothing was synced.
                 assert!(fs::read(&path).unwrap() == expected, "{number}, {refused}");
             }
             file.sync_data().unwrap();
-            // Otherwise nothing went past the cache, and that was not tried.
+            // Otherwise nothing bypassed the cache, and the path was not tested.
             assert!(file.refused || file.window.is_some());
         }
     }
 
     #[test]
-    fn a_file_that_failed_takes_no_more() {
+    fn a_failed_file_rejects_further_writes() {
         // Writing to this device always fails with a full disk.
         let full = Path::new("/dev/full");
         let Ok(file) = OpenOptions::new().write(true).open(full) else {

@@ -1,4 +1,4 @@
-//! What a disk owes the store.
+//! The file-system contract of the store.
 
 use std::ffi::OsString;
 use std::fmt::Debug;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// A disk.
+/// A file system.
 ///
-/// What an implementer owes:
+/// Requirements on an implementation:
 ///
 /// * A write that returned is seen by every later read in any process (the operating system has
 ///   it), and survives the death of this process. It survives loss of power only after
@@ -19,28 +19,28 @@ use crate::error::{Error, ErrorKind, StoreResult};
 ///   on the directory that holds it. File contents and names are independent: each needs its own
 ///   sync.
 /// * `rename` is atomic: after a crash the target is either the old file or the new one.
-/// * Errors name the path and the operation, and their kind tells what to do: `NotFound`,
+/// * Errors name the path and the operation, and have these kinds: `NotFound`,
 ///   `AlreadyExists`, `OutOfSpace`, `TooManyOpenFiles`, `ReadOnly`, `PermissionDenied`, `Locked`,
 ///   `Corruption` (a file shorter than it should be), else `Io`.
 ///
-/// Paths are those of the operating system. Handed around as `Arc<dyn Vfs>`.
+/// Paths are those of the operating system. Shared as `Arc<dyn Vfs>`.
 pub trait Vfs: Send + Sync + Debug {
-    /// Creates a file and opens it for appending. `AlreadyExists` if there is one.
+    /// Creates a file and opens it for appending. `AlreadyExists` if it exists.
     fn create(&self, path: &Path) -> StoreResult<Box<dyn WritableFile>>;
 
-    /// Creates a file that is written once, from beginning to end, as fast as the disk allows.
-    /// `AlreadyExists` if there is one.
+    /// Creates a file that is written once, sequentially, as fast as the disk allows.
+    /// `AlreadyExists` if it exists.
     fn create_streaming(&self, path: &Path) -> StoreResult<Box<dyn StreamingFile>> {
         Ok(Box::new(Streamed::new(self.create(path)?)))
     }
 
-    /// Opens a file of which long pieces are read once, in ascending order.
+    /// Opens a file from which long pieces are read once, in ascending order.
     fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
         Ok(Arc::new(self.open(path)?))
     }
 
-    /// Has `job`, which reads a piece of a file, done by a thread of the disk's own while the caller
-    /// does something else. A disk without such threads, which is the default, gives it back.
+    /// Runs `job`, which reads a piece of a file, on a thread of the file system, asynchronously. A
+    /// file system without such threads, which is the default, returns it.
     fn spawn_io(&self, job: Job) -> Result<(), Job> {
         Err(job)
     }
@@ -51,7 +51,7 @@ pub trait Vfs: Send + Sync + Debug {
     /// Opens a file for reading and writing at any offset; an absent one is created empty.
     fn open_random(&self, path: &Path) -> StoreResult<Arc<dyn RandomAccessFile>>;
 
-    /// Gives a file another name, replacing a file that has that name. Atomic.
+    /// Renames a file, replacing a file that has the new name. Atomic.
     fn rename(&self, from: &Path, to: &Path) -> StoreResult<()>;
 
     /// Removes a file. Open handles keep working until dropped.
@@ -78,28 +78,28 @@ pub trait Vfs: Send + Sync + Debug {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> StoreResult<()>;
 
-    /// Takes the exclusive lock of the directory that holds `path`, and says in that file, which is
-    /// created if absent, by whom.
+    /// Takes the exclusive lock of the directory that contains `path`, and writes the holder into
+    /// that file, which is created if absent.
     ///
-    /// Never waits. If another process, or another handle in this one, holds the lock, shared or not:
-    /// `Locked`, and the message names a holder (process id and command). The lock ends when the guard
-    /// is dropped or the process dies. It holds although the file is removed or replaced.
+    /// Never waits. If another process, or another handle in this one, holds the lock, shared or
+    /// not: `Locked`, and the message names a holder (process id and command). The lock ends when
+    /// the guard is dropped or the process dies. Removing or replacing the file does not affect it.
     fn lock(&self, path: &Path) -> StoreResult<Box<dyn FileLock>>;
 
-    /// Takes the lock of the directory that holds `path` together with others that only read.
-    /// Changes nothing on the disk, and needs no permission but to read the directory.
+    /// Takes the shared lock of the directory that contains `path`, for reading. Changes nothing on
+    /// the disk, and only needs permission to read the directory.
     ///
-    /// Never waits. `Locked` while somebody holds the exclusive lock. A disk without shared locks takes
-    /// the exclusive one, which is the default.
+    /// Never waits. `Locked` while the exclusive lock is held. A file system without shared locks
+    /// takes the exclusive one, which is the default.
     fn lock_shared(&self, path: &Path) -> StoreResult<Box<dyn FileLock>> {
         self.lock(path)
     }
 
-    /// Bytes that may still be written to the file system holding `dir`.
+    /// Free bytes of the file system that contains `dir`.
     fn free_space(&self, dir: &Path) -> StoreResult<u64>;
 
-    /// [`create_dir_all`](Self::create_dir_all), and makes every name that was missing durable:
-    /// what is synced inside a directory is lost with the directory's own name.
+    /// [`create_dir_all`](Self::create_dir_all), and makes every new name durable: data synced
+    /// inside a directory is lost if the directory's own name is.
     fn create_dir_durably(&self, dir: &Path) -> StoreResult<()> {
         let mut parents = Vec::new();
         let mut at = dir;
@@ -132,8 +132,8 @@ pub trait Vfs: Send + Sync + Debug {
         Ok(bytes)
     }
 
-    /// Replaces the content of a small file so that a crash leaves the old or the new one, never a
-    /// mixture: writes `PATH.new`, syncs it, renames it, syncs the directory.
+    /// Replaces the content of a small file so that after a crash it has the old or the new
+    /// content: writes `PATH.new`, syncs it, renames it, syncs the directory.
     fn replace(&self, path: &Path, bytes: &[u8]) -> StoreResult<()> {
         let mut name = path.as_os_str().to_owned();
         name.push(".new");
@@ -147,7 +147,7 @@ pub trait Vfs: Send + Sync + Debug {
         written
             .and_then(|()| self.rename(&temporary, path))
             .inspect_err(|_| {
-                // A full disk is no fuller than before.
+                // On a full disk the space is freed again.
                 let _ = self.remove(&temporary);
             })?;
         match path.parent() {
@@ -166,12 +166,10 @@ pub struct DirectoryEntry {
     pub is_dir: bool,
 }
 
-/// A file that grows at its end. There is no buffer: each call is one system call, so hand over
-/// large pieces.
+/// A file that grows at its end. Unbuffered: each call is one system call, so pass large pieces.
 ///
-/// After a failed write or sync the file refuses further writes and syncs, since the kernel may
-/// have dropped the pages it could not write: what was written before can then no longer be made
-/// durable.
+/// After a failed write or sync the file rejects further writes and syncs, since the kernel may
+/// have dropped the pages it could not write: earlier writes can then no longer be made durable.
 pub trait WritableFile: Send + Debug {
     /// Appends all bytes. On error an unknown prefix of them may have been appended.
     fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()>;
@@ -179,8 +177,8 @@ pub trait WritableFile: Send + Debug {
     /// Appends all slices in order, in as few system calls as the system allows.
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()>;
 
-    /// As [`write_vectored`](Self::write_vectored), for what is synced at once: a disk may then do in one
-    /// go what would else be done twice. What it promises is the same.
+    /// As [`write_vectored`](Self::write_vectored), for data that is synced right after: a file
+    /// system may then combine the two. The guarantees are the same.
     fn write_through(&mut self, slices: &[IoSlice<'_>]) -> StoreResult<()> {
         self.write_vectored(slices)
     }
@@ -188,43 +186,43 @@ pub trait WritableFile: Send + Debug {
     /// Makes everything written so far durable, including the length of the file.
     fn sync_data(&mut self) -> StoreResult<()>;
 
-    /// A handle that makes this file durable from another thread while its owner goes on appending.
+    /// A handle that makes this file durable from another thread while its owner appends.
     fn syncer(&self) -> Arc<dyn FileSyncer>;
 
     /// Bytes appended so far, which is the offset of the next one.
     fn position(&self) -> u64;
 
-    /// Hint: this file will hold about `bytes` in all. Reserves room without changing the length; a
-    /// system that cannot do so ignores it, but a full disk is reported as `OutOfSpace`.
+    /// Hint: this file will hold about `bytes` in all. Reserves space without changing the length;
+    /// a system that cannot do so ignores it, but a full disk is reported as `OutOfSpace`.
     fn allocate(&mut self, bytes: u64) -> StoreResult<()>;
 
     /// Hint: start writing this range to the disk now, without waiting, so that a later sync has
-    /// less to do. Promises nothing about durability.
+    /// less to do. Guarantees nothing about durability.
     fn start_writeback(&mut self, offset: u64, bytes: u64);
 
     /// The path given when the file was created.
     fn path(&self) -> &Path;
 }
 
-/// A file that is written once, from beginning to end. What was handed over may stand in this
-/// process's memory: nobody sees it, and nothing of it is safe, before [`finish`](Self::finish).
+/// A file that is written once, sequentially. Written data may still be in this process's memory:
+/// it is neither visible nor durable before [`finish`](Self::finish).
 ///
-/// After an error the file is of no use; its name is still there.
+/// After an error the file is unusable; its name still exists.
 pub trait StreamingFile: Send + Debug {
     /// Appends all bytes. An error may be that of an earlier call.
     fn write_all(&mut self, bytes: &[u8]) -> StoreResult<()>;
 
-    /// Writes what is left and makes the whole file durable, its length included; its name is the
-    /// business of [`Vfs::sync_dir`].
+    /// Writes the rest and makes the whole file durable, including its length; its name needs
+    /// [`Vfs::sync_dir`].
     fn finish(self: Box<Self>) -> StoreResult<()>;
 }
 
-/// Work that another thread may do. It must not wait for other work of this kind.
+/// Work that another thread may do. It must not wait for other jobs.
 pub type Job = Box<dyn FnOnce() + Send>;
 
-/// A file of which long pieces are read once, by any number of threads.
+/// A file from which long pieces are read once, by any number of threads.
 pub trait SequentialFile: Send + Sync + Debug {
-    /// Shows `bytes` bytes from `offset` on to `see`, which is not called when they cannot be read.
+    /// Passes `bytes` bytes from `offset` on to `see`, which is not called if they cannot be read.
     /// A file that ends before that is `Corruption`.
     fn read(&self, offset: u64, bytes: usize, see: &mut dyn FnMut(&[u8])) -> StoreResult<()>;
 }
@@ -238,14 +236,14 @@ impl SequentialFile for Arc<dyn ReadableFile> {
     }
 }
 
-/// Bytes after which the system is asked to begin writing them to the disk.
+/// Bytes after which the system is asked to start writing them to the disk.
 const WRITEBACK_BYTES: u64 = 4 << 20;
 
-/// Streams into an ordinary file.
+/// Writes sequentially to an ordinary file.
 #[derive(Debug)]
 struct Streamed {
     file: Box<dyn WritableFile>,
-    /// Up to where writing to the disk has begun.
+    /// End of the range whose write-back has begun.
     begun: u64,
 }
 
@@ -271,9 +269,9 @@ impl StreamingFile for Streamed {
     }
 }
 
-/// Syncs a file that another thread is appending to.
+/// Syncs a file to which another thread appends.
 pub trait FileSyncer: Send + Sync + Debug {
-    /// Makes every byte durable whose write returned before this call began.
+    /// Makes all bytes durable whose write returned before this call began.
     fn sync_data(&self) -> StoreResult<()>;
 }
 
@@ -283,8 +281,8 @@ pub trait FileSyncer: Send + Sync + Debug {
     reason = "the length is a system call, not a container's"
 )]
 pub trait ReadableFile: Send + Sync + Debug {
-    /// Fills `bytes` from `offset`. A file that ends before that is `Corruption`: callers ask only
-    /// for what the store recorded as written.
+    /// Fills `bytes` from `offset`. A file that ends before that is `Corruption`: callers read only
+    /// what the store recorded as written.
     fn read_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()>;
 
     /// Length in bytes.
@@ -293,14 +291,14 @@ pub trait ReadableFile: Send + Sync + Debug {
     /// Hint: this range is read soon.
     fn prefetch(&self, offset: u64, bytes: u64);
 
-    /// Hint: the system need not guess what is read next, since whoever reads knows.
+    /// Hint: the system should not read ahead, since the reader requests what it needs.
     fn expect_random(&self) {}
 
     /// The path given when the file was opened.
     fn path(&self) -> &Path;
 }
 
-/// A file read and written at any offset, as the catalog's library wants it.
+/// A file read and written at any offset, as the catalog's library needs it.
 #[expect(
     clippy::len_without_is_empty,
     reason = "the length is a system call, not a container's"
@@ -312,7 +310,7 @@ pub trait RandomAccessFile: Send + Sync + Debug {
     /// Writes all bytes at `offset`, growing the file if it ends before that.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> StoreResult<()>;
 
-    /// Cuts the file, or grows it with zeros.
+    /// Truncates the file, or extends it with zeros.
     fn set_len(&self, bytes: u64) -> StoreResult<()>;
 
     /// Length in bytes.
@@ -327,9 +325,9 @@ pub trait FileLock: Send + Sync + Debug {
     /// The file that names the holder.
     fn path(&self) -> &Path;
 
-    /// An error if the lock protects the directory no more: it was moved or replaced by another, or
-    /// this is a child of the process that took the lock. Cheap; to be called before what a second
-    /// writer would be harmed by.
+    /// Returns an error if the lock no longer protects the directory: it was moved or replaced, or
+    /// this is a child of the process that took the lock. Cheap; call before any change that would
+    /// harm a second writer.
     fn check(&self) -> StoreResult<()> {
         Ok(())
     }

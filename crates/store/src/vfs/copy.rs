@@ -8,11 +8,11 @@ use crate::error::{ErrorKind, StoreResult};
 /// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
-/// Copies a file to a new one, perhaps on another disk, and makes its bytes durable; the name is the
-/// business of [`Vfs::sync_dir`].
+/// Copies a file to a new one, perhaps on another disk, and makes its bytes durable; the name needs
+/// [`Vfs::sync_dir`].
 ///
 /// # Errors
-/// Those of the disks. What was copied so far stays.
+/// Those of the disks. The bytes copied so far remain.
 pub fn copy_file(
     from_disk: &dyn Vfs,
     from: &Path,
@@ -34,10 +34,10 @@ pub fn copy_file(
     target.sync_data()
 }
 
-/// Removes a directory and everything in it; succeeds if it is not there.
+/// Removes a directory and everything in it; succeeds if it does not exist.
 ///
 /// # Errors
-/// Those of the disk. What was removed so far is gone.
+/// Those of the disk. Files removed so far stay removed.
 pub fn remove_tree(disk: &dyn Vfs, dir: &Path) -> StoreResult<()> {
     let entries = match disk.list(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -1,23 +1,23 @@
-//! Long files written and read past the page cache.
+//! Reads and writes long files with direct I/O, bypassing the page cache.
 //!
 //! Table files are written once, read once by a compaction, and meanwhile cached in blocks by the
 //! store itself: copies in the page cache only cost time. Measured on a virtual disk with ext4:
-//! buffered writes and a sync at the end give 0.39 GB/s and keep a core busy, direct ones 1.0 GB/s
-//! and next to no work. Where a file system refuses direct access the same code writes and reads
-//! through the page cache.
+//! buffered writes and a sync at the end give 0.39 GB/s and keep a core busy; direct writes give
+//! 1.0 GB/s and cost next to no CPU time. Where a file system rejects direct I/O the same code uses
+//! the page cache.
 //!
-//! Direct access wants offsets, lengths and memory in multiples of [`ALIGN`]. Data goes through
-//! aligned windows. Helper threads, which belong to the process and not to a store, wait for the disk:
-//! two windows of a file are written while a third is filled. A window that is read belongs to a
-//! reader only while somebody looks at it.
+//! Direct I/O needs offsets, lengths and memory in multiples of [`ALIGN`]. Data goes through
+//! aligned windows. Helper threads, which belong to the process and not to a store, wait for the
+//! disk: two windows of a file are written while a third is filled. A reader holds a window only
+//! while its bytes are being processed.
 //!
-//! A process that was forked has no helper of its parent: it starts helpers of its own. A file whose
-//! writing began before the fork cannot be finished in the child, since windows may be under way
-//! that only the parent hears of; each call on it fails there.
+//! A forked process has none of its parent's helpers and starts its own. A file whose writing began
+//! before the fork cannot be finished in the child, since only the parent is notified of windows in
+//! progress; each call on it fails there.
 
 #![expect(
     clippy::disallowed_types,
-    reason = "this room is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::File;
@@ -38,36 +38,37 @@ use super::window::{ALIGN, Window, go_buffered, refuses_direct};
 use crate::error::{Error, StoreResult};
 use crate::threads;
 
-/// Bytes of a window. A file that is written holds three; what is read at once is mostly less, and
-/// if it is more it gets a window for itself.
+/// Bytes of a window. A file that is written holds three. A single read is usually smaller; a
+/// larger one gets its own window.
 const WINDOW_BYTES: usize = 512 << 10;
 
-/// Windows of one file being written at once.
+/// Windows of one file that are written at the same time.
 const UNDER_WAY: usize = 2;
 
-/// Idle windows kept for whoever comes next, so that their memory is not asked for anew.
+/// Idle windows kept for reuse, so that their memory is not allocated again.
 const IDLE_WINDOWS: usize = 8;
 
-/// Threads that wait for the disk in place of others.
+/// Number of helper threads.
 const HELPERS: usize = 4;
 
-/// What all files of a process share. The helpers wait for jobs as long as the process lives.
+/// State shared by all files of a process. The helpers wait for jobs as long as the process lives.
 struct Shared {
     process: u32,
     jobs: Option<Sender<Job>>,
     idle: Mutex<Vec<Window>>,
-    /// That of a child which was forked from this process.
+    /// The state of a child that was forked from this process.
     child: OnceLock<Box<Shared>>,
 }
 
-/// That of the first process, then those of its children, each forked from the one before.
+/// The state of the first process, followed by those of its children, each forked from the previous
+/// one.
 static FIRST: OnceLock<Box<Shared>> = OnceLock::new();
 
-/// The process that is starting its helpers, 0 if none is: a child that was forked in the middle of
-/// that must not wait for it.
+/// The process that is starting its helpers, or 0: a child that was forked meanwhile must not wait
+/// for it.
 static STARTING: AtomicU32 = AtomicU32::new(0);
 
-/// What the files of `process`, which is this one, share; `None` where it cannot have anything.
+/// The shared state of `process`, which is this one; `None` if it cannot have any.
 fn shared_by(process: u32) -> Option<&'static Shared> {
     let mut place = &FIRST;
     loop {
@@ -88,12 +89,13 @@ fn shared_by(process: u32) -> Option<&'static Shared> {
     }
 }
 
-/// What the files of this process share.
+/// The shared state of this process.
 fn shared() -> Option<&'static Shared> {
     shared_by(std::process::id())
 }
 
-/// Has `job` done by a helper; without helpers it comes back. A job that panics ends, and the helper goes on.
+/// Runs `job` on a helper; returns it if there are no helpers. A job that panics ends, and the
+/// helper continues.
 pub(super) fn spawn_io(job: Job) -> Result<(), Job> {
     match shared().and_then(|shared| shared.jobs.as_ref()) {
         Some(jobs) => jobs.send(job).map_err(|error| error.0),
@@ -101,7 +103,7 @@ pub(super) fn spawn_io(job: Job) -> Result<(), Job> {
     }
 }
 
-/// An empty window for so many bytes.
+/// An empty window for this many bytes.
 fn take_window(bytes: usize) -> Window {
     match shared() {
         Some(shared) => shared.take(bytes),
@@ -109,7 +111,7 @@ fn take_window(bytes: usize) -> Window {
     }
 }
 
-/// Keeps a window for whoever comes next.
+/// Returns a window for reuse.
 fn put_window(window: Window) {
     if let Some(shared) = shared() {
         shared.put(window);
@@ -124,7 +126,7 @@ impl Shared {
                 let receiver = receiver.clone();
                 let work = move || {
                     for job in receiver {
-                        // Who waits for a job is told by what the job leaves behind when it unwinds.
+                        // The waiting thread is notified by destructors when the job unwinds.
                         let _ = catch_unwind(AssertUnwindSafe(job));
                     }
                 };
@@ -139,7 +141,7 @@ impl Shared {
         }
     }
 
-    /// An empty window for so many bytes.
+    /// An empty window for this many bytes.
     fn take(&self, bytes: usize) -> Window {
         if bytes > WINDOW_BYTES {
             return Window::new(bytes.next_multiple_of(ALIGN));
@@ -160,10 +162,11 @@ impl Shared {
     }
 }
 
-/// A file that is written from beginning to end.
+/// A file that is written sequentially.
 pub(super) struct DirectWriter {
     file: Arc<Written>,
-    /// What was not yet handed over; its place in the file is `offset`, a multiple of [`ALIGN`].
+    /// Data that was not passed to a helper yet; its position in the file is `offset`, a multiple
+    /// of [`ALIGN`].
     window: Option<Window>,
     offset: u64,
 }
@@ -187,7 +190,7 @@ struct WrittenState {
 impl DirectWriter {
     /// Writes `file`, which is empty and open for writing at any offset.
     pub(super) fn new(file: File, path: &Path) -> Self {
-        // Where it is refused, the page cache does.
+        // If direct I/O is rejected, the page cache is used.
         let _ = system::set_direct(&file, true);
         Self::without_asking(file, path)
     }
@@ -229,7 +232,7 @@ impl DirectWriter {
     }
 }
 
-/// One window under way. However its writing ends, its file hears of it.
+/// One window in progress. Its file is notified however the write ends.
 struct Landing {
     file: Arc<Written>,
     outcome: Option<io::Result<()>>,
@@ -249,7 +252,7 @@ impl Drop for Landing {
 }
 
 impl Written {
-    /// An error in a child of the process that began to write.
+    /// Returns an error in a child of the process that began to write.
     fn check_process(&self) -> StoreResult<()> {
         check_process(self.process, &self.path)
     }
@@ -273,7 +276,7 @@ impl Written {
         self.landed.notify_all();
     }
 
-    /// Waits until at most `most` windows are under way; fails if one failed.
+    /// Waits until at most `most` windows are in progress; fails if one failed.
     fn wait_until(&self, most: usize) -> StoreResult<()> {
         if self.failed.load(Ordering::Acquire) {
             return Err(poisoned(Operation::Write, &self.path));
@@ -313,7 +316,7 @@ impl StreamingFile for DirectWriter {
         self.send()?;
         let file = &self.file;
         file.wait_until(0)?;
-        // The last window was filled up with zeros.
+        // The last window was padded with zeros.
         file.file
             .set_len(len)
             .map_err(|error| file.fail(Operation::Resize, error))?;
@@ -337,7 +340,7 @@ impl std::fmt::Debug for DirectWriter {
     }
 }
 
-/// A file of which long pieces are read.
+/// A file from which long pieces are read.
 pub(super) struct DirectReader {
     file: File,
     path: PathBuf,
@@ -345,7 +348,7 @@ pub(super) struct DirectReader {
 
 impl DirectReader {
     pub(super) fn new(file: File, path: &Path) -> Self {
-        // Where it is refused, the page cache does.
+        // If direct I/O is rejected, the page cache is used.
         let _ = system::set_direct(&file, true);
         Self {
             file,
@@ -358,12 +361,12 @@ impl DirectReader {
         let mut switched = false;
         while window.len < needed {
             let at = offset + window.len as u64;
-            // To the end of the page that the last byte is in, and not to the window's.
+            // Up to the end of the page that contains the last byte, not of the window.
             let wanted = needed.next_multiple_of(ALIGN) - window.len;
             let room = window.room().get_mut(..wanted).unwrap_or_default();
             match self.file.read_at(room, at) {
                 Ok(0) => break,
-                // A file ends anywhere, and its last piece comes as it is.
+                // A file may end anywhere, and its last piece is returned as it is.
                 Ok(count) => window.len += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if refuses_direct(&error) && !switched => {
@@ -483,7 +486,8 @@ mod tests {
         }
     }
 
-    /// A fork copies no thread: the child has helpers of its own, and those of the parent are left alone.
+    /// A fork copies no threads: the child has its own helpers, and those of the parent are not
+    /// affected.
     #[test]
     fn a_child_process_starts_helpers_of_its_own() {
         let own = shared().unwrap();
@@ -501,11 +505,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_another_process_began_to_write_is_refused() {
+    fn a_file_begun_by_another_process_is_rejected() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         let mut writer = Box::new(DirectWriter::new(create(&path), &path));
-        // As if this were the child.
+        // Simulates the child.
         Arc::get_mut(&mut writer.file).unwrap().process ^= 1;
         for outcome in [writer.write_all(&[1]), writer.finish()] {
             let error = outcome.unwrap_err();
@@ -533,7 +537,7 @@ mod tests {
         }
         let error = writer.finish().unwrap_err();
         assert!(format!("{error:?}").contains("panicked"), "{error:?}");
-        // All helpers are still there.
+        // All helpers still work.
         let (sender, receiver) = unbounded();
         for _ in 0..2 * HELPERS {
             let sender = sender.clone();
@@ -543,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_and_nothing_follows() {
+    fn a_full_disk_is_reported_and_later_writes_fail() {
         let full = Path::new("/dev/full");
         let Ok(file) = OpenOptions::new().write(true).open(full) else {
             return;

@@ -1,4 +1,4 @@
-//! Turns what the operating system says into errors that tell the reader what to do.
+//! Converts errors of the operating system into errors that say what to do.
 
 use std::fmt;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind};
 
-/// What was being done to a path, for error messages.
+/// The operation on a path, for error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Making a new file.
@@ -19,7 +19,7 @@ pub enum Operation {
     Read,
     /// Writing bytes.
     Write,
-    /// Changing the length, or reserving room.
+    /// Changing the length, or reserving space.
     Resize,
     /// Making bytes or names durable.
     Sync,
@@ -40,7 +40,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether a refused permission means that this place cannot be written.
+    /// Whether a denied permission means that this place cannot be written.
     fn writes(self) -> bool {
         !matches!(self, Self::Open | Self::Read | Self::List | Self::Inspect)
     }
@@ -66,8 +66,8 @@ impl fmt::Display for Operation {
     }
 }
 
-/// The error for `operation` on `path` that the system refused with `cause`. For implementers of
-/// [`Vfs`](super::Vfs), so that every disk speaks the same words.
+/// The error for `operation` on `path` that failed with `cause`. For implementations of
+/// [`Vfs`](super::Vfs), so that all file systems use the same messages.
 #[must_use]
 pub fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
     let (kind, message) = describe(operation, &cause);
@@ -151,8 +151,8 @@ pub fn this_process() -> u32 {
     std::process::id()
 }
 
-/// An error in any process but `owner`: what was opened before a fork is of no use in the child, which
-/// has none of the threads behind it and shares the lock with its parent.
+/// Returns an error in any process but `owner`: a handle opened before a fork is unusable in the
+/// child, which has none of its threads and shares the lock with its parent.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] in the child.
@@ -168,7 +168,7 @@ pub fn check_process(owner: u32, path: &Path) -> Result<(), Error> {
     .with("opened by process", owner))
 }
 
-/// A file that already failed a write or a sync.
+/// The error of a file whose earlier write or sync failed.
 #[must_use]
 pub fn poisoned(operation: Operation, path: &Path) -> Error {
     Error::new(

@@ -1,13 +1,13 @@
 //! The lock of a store's directory, between processes and between handles of one process.
 //!
-//! What is locked is the directory itself: unlike a file in it, it can neither be removed nor replaced
-//! while the store is there, and whoever may read it may lock it. The file `LOCK` names the holder,
-//! and is locked as well, which keeps versions out that know only of that.
+//! The directory itself is locked: unlike a file in it, it can neither be removed nor replaced
+//! while the store exists, and every user who may read it may lock it. The file `LOCK` names the
+//! holder, and is locked as well, to keep out older versions that lock only the file.
 
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "this file is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::{self, File, OpenOptions};
@@ -68,7 +68,7 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
             .truncate(false)
             .open(path)
             .map(Some),
-        // Readers change nothing, and the directory's lock suffices.
+        // Readers change nothing, and the directory's lock is sufficient.
         Mode::Shared => match File::open(path) {
             Err(_) if directory.is_some() => Ok(None),
             opened => opened.map(Some),
@@ -84,8 +84,8 @@ pub(super) fn take(path: &Path, mode: Mode) -> StoreResult<Box<dyn FileLock>> {
         }
     }
     if let (Mode::Alone, Some(mut file)) = (mode, file.as_ref()) {
-        // Who holds it is only a courtesy to the next one who tries; the lock itself is the
-        // kernel's.
+        // The name of the holder is only for the message to the next process; the lock itself is
+        // the kernel's.
         file.set_len(0)
             .and_then(|()| file.write_all(describe_this_process().as_bytes()))
             .map_err(|e| io_error(Operation::Lock, path, e))?;
@@ -112,7 +112,7 @@ impl FileLock for RealLock {
         let held = directory
             .metadata()
             .map_err(|e| io_error(Operation::Inspect, dir, e))?;
-        // Gone altogether is moved as well.
+        // A directory that no longer exists counts as moved.
         let there = fs::metadata(dir).ok();
         if there.is_some_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
             return Ok(());
@@ -128,8 +128,8 @@ impl FileLock for RealLock {
 
 impl Drop for RealLock {
     fn drop(&mut self) {
-        // A child that was forked meanwhile has the same lock: it ends for the child too when the process
-        // that took it lets go of it, and not when the child does.
+        // A forked child shares the lock: it ends when the process that took it releases it, also
+        // for the child, and not when the child does.
         if self.process == std::process::id() {
             for file in [&self.directory, &self.file].into_iter().flatten() {
                 let _ = rustix::fs::flock(file, FlockOperation::Unlock);
@@ -193,7 +193,7 @@ fn held_by_another(path: &Path, directory: Option<&File>) -> Error {
     .with("file", path.display())
 }
 
-/// The processes that hold a lock of a file, with their commands, as Linux tells.
+/// The processes that hold a lock of a file, with their commands, according to Linux.
 fn holders_of(file: &File) -> Vec<(u32, String)> {
     let (Ok(metadata), Ok(locks)) = (file.metadata(), fs::read_to_string("/proc/locks")) else {
         return Vec::new();
@@ -216,7 +216,7 @@ fn holders_of(file: &File) -> Vec<(u32, String)> {
     holders.into_iter().map(named).collect()
 }
 
-/// Whom the lock file names.
+/// The process named in the lock file.
 fn named_in(path: &Path) -> Option<(u32, String)> {
     let mut bytes = [0_u8; 256];
     let len = File::open(path).ok()?.read_at(&mut bytes, 0).ok()?;
@@ -260,7 +260,7 @@ mod tests {
         }
         drop(lock);
 
-        // Another process: this test program again, running only the test below.
+        // Another process: this test program again, with only the test below.
         let mut other = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", HOLDER, "--ignored", "--nocapture"])
             .env(HOLDER_PATH, &path)
@@ -270,7 +270,7 @@ mod tests {
             .unwrap();
         let mut lines = io::BufReader::new(other.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().ends_with(HOLDS)));
-        // Also when the file that says so is gone, or another has its name.
+        // Also if the file with the name was removed or replaced.
         for change in ["none", "removed", "replaced"] {
             if change != "none" {
                 let _ = fs::remove_file(&path);
@@ -301,7 +301,7 @@ mod tests {
         };
         let _lock = alone(Path::new(&path)).unwrap();
         writeln!(io::stdout(), "{HOLDS}").unwrap();
-        // Ends when killed, or when the parent is gone.
+        // Ends when killed, or when the parent has ended.
         io::stdin().read_line(&mut String::new()).unwrap();
     }
 
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_was_moved_or_replaced_is_told() {
+    fn a_moved_or_replaced_directory_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let dir = folder.path().join("store");
         fs::create_dir(&dir).unwrap();
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(lock.check().unwrap_err().kind(), ErrorKind::ReadOnly);
         fs::create_dir(&dir).unwrap();
         assert_eq!(lock.check().unwrap_err().kind(), ErrorKind::ReadOnly);
-        // Where it was moved to it still is locked.
+        // At its new path it is still locked.
         let moved = folder.path().join("moved/LOCK");
         assert_eq!(alone(&moved).unwrap_err().kind(), ErrorKind::Locked);
     }

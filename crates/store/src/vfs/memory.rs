@@ -1,4 +1,4 @@
-//! A disk in memory, for stores without a directory and for tests.
+//! A file system in memory, for stores without a directory and for tests.
 
 use std::collections::BTreeMap;
 use std::io::IoSlice;
@@ -28,15 +28,15 @@ enum Node {
     File(Arc<MemoryFile>),
 }
 
-/// The content of a file, and whether someone holds its lock.
+/// The content of a file, and the state of its lock.
 #[derive(Debug, Default)]
 struct MemoryFile {
     content: RwLock<Content>,
-    /// How many share its lock; −1 for one that has it alone.
+    /// Number of shared locks; −1 for an exclusive lock.
     locked: AtomicI64,
 }
 
-/// Bytes in pieces of equal size, so that growing never copies. An absent piece reads as zeros.
+/// Bytes in pieces of equal size, so that growing never copies. A missing piece reads as zeros.
 #[derive(Debug, Default)]
 struct Content {
     pieces: Vec<Option<Box<[u8]>>>,
@@ -88,7 +88,7 @@ impl Content {
     fn set_len(&mut self, len: u64) {
         self.pieces
             .resize_with(len.div_ceil(PIECE_BYTES as u64) as usize, || None);
-        // What lies beyond a cut must read as zeros when the file grows again.
+        // Bytes beyond a truncation must read as zeros when the file grows again.
         let kept = (len % PIECE_BYTES as u64) as usize;
         if len < self.len
             && kept > 0
@@ -107,7 +107,7 @@ impl MemoryVfs {
         Self::default()
     }
 
-    /// An empty disk, ready to hand around.
+    /// An empty disk as a shared trait object.
     #[must_use]
     pub fn shared() -> Arc<dyn Vfs> {
         Arc::new(Self::new())

@@ -1,8 +1,7 @@
-//! The disk as a trait.
+//! The file system as a trait.
 //!
-//! Everything above this room reads and writes through [`Vfs`], so a test can hand the store a disk
-//! that fails, forgets what was not synced, or lives in memory. This is the only room that names
-//! `std::fs`.
+//! Everything above this module reads and writes through [`Vfs`], so that a test can give the store
+//! a disk that fails, loses unsynced data, or is in memory. Only this module uses `std::fs`.
 
 mod appended;
 mod contract;

@@ -1,10 +1,11 @@
-//! A disk on which a failed sync of a directory is not forgotten.
+//! A file system wrapper that remembers failed syncs of directories.
 //!
-//! A system may let go of names together with a sync of their directory that fails, and say of the next
-//! sync that all is well. Whoever asked first knows; a thread that made a name beside it and syncs a moment
-//! later does not, and would publish a file that is gone after the next loss of power. So every name that
-//! was new when a sync failed is doubtful until it is removed or made again, and as long as there is one, syncs
-//! of its directory fail. The files of those names are given up, which removes them.
+//! When a sync of a directory fails, the system may drop names and report success for the next
+//! sync. The caller of the failed sync knows; a thread that created another name meanwhile and
+//! syncs a moment later does not, and would publish a file that is lost in the next power failure.
+//! So every name that was new when a sync failed is doubtful until it is removed or created again,
+//! and as long as there is one, syncs of its directory fail. The files with those names are given
+//! up, which removes them.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -19,7 +20,7 @@ use super::contract::{
 };
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// Remembers what happened to names; everything else is the business of the disk underneath.
+/// Tracks the state of names; everything else is passed to the file system underneath.
 #[derive(Debug)]
 pub struct WatchedNames {
     disk: Arc<dyn Vfs>,
@@ -28,20 +29,20 @@ pub struct WatchedNames {
 
 #[derive(Debug, Default)]
 struct Directory {
-    /// One sync at a time, so that each knows how the one before ended.
+    /// One sync at a time, so that each knows the result of the previous one.
     syncing: Mutex<()>,
     names: Mutex<Names>,
 }
 
 #[derive(Debug, Default)]
 struct Names {
-    /// Made since the last sync began.
+    /// Created since the last sync began.
     fresh: HashSet<OsString>,
     doubtful: HashSet<OsString>,
 }
 
 impl WatchedNames {
-    /// Watches over `disk`.
+    /// Wraps `disk`.
     #[must_use]
     pub fn on(disk: Arc<dyn Vfs>) -> Arc<dyn Vfs> {
         Arc::new(Self {
@@ -66,7 +67,8 @@ impl WatchedNames {
         }
     }
 
-    /// Does what makes the name `path`. It is known before: a sync in between may lose it.
+    /// Runs `make`, which creates the name `path`. The name is recorded first, since a concurrent
+    /// sync may lose it.
     fn making<T>(&self, path: &Path, make: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
         let mut was_doubtful = false;
         self.with_name(path, |names, name| {
@@ -83,7 +85,7 @@ impl WatchedNames {
         })
     }
 
-    /// The name is gone, and so is the doubt.
+    /// The name was removed, and is no longer doubtful.
     fn forget(&self, path: &Path) {
         self.with_name(path, |names, name| {
             names.fresh.remove(name);
@@ -204,7 +206,7 @@ mod tests {
     use super::super::MemoryVfs;
     use super::*;
 
-    /// A disk of which the next sync of a directory fails.
+    /// A disk whose next sync of a directory fails.
     #[derive(Debug)]
     struct Failing(Arc<dyn Vfs>, AtomicBool);
 
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_made_beside_a_failed_sync_is_doubtful_until_it_is_gone() {
+    fn a_name_created_during_a_failed_sync_is_doubtful_until_removed() {
         let (disk, watched) = watched();
         let (dir, old, one, other) = ("/d", "/d/old", "/d/one", "/d/other");
         let [dir, old, one, other] = [dir, old, one, other].map(Path::new);
@@ -262,17 +264,17 @@ mod tests {
         drop(watched.create_streaming(other).unwrap());
         disk.1.store(true, Ordering::SeqCst);
         assert!(watched.sync_dir(dir).is_err());
-        // The disk says that all is well, and it is not.
+        // The disk reports success, which is wrong.
         let error = watched.sync_dir(dir).unwrap_err();
         assert!(error.to_string().contains("earlier sync"), "{error}");
         watched.remove(one).unwrap();
         assert!(watched.sync_dir(dir).is_err());
-        // Failing to make a name takes no doubt away.
+        // A failed creation does not clear the doubt.
         assert!(watched.create(other).is_err());
         assert!(watched.sync_dir(dir).is_err());
         watched.rename(other, one).unwrap();
         watched.sync_dir(dir).unwrap();
-        // Another directory has names of its own, and an old name is as good as before.
+        // Another directory has its own names, and old names are not affected.
         disk.1.store(true, Ordering::SeqCst);
         assert!(watched.sync_dir(Path::new("/")).is_err());
         watched.sync_dir(dir).unwrap();

@@ -1,9 +1,9 @@
-//! The disk of the operating system.
+//! The file system of the operating system.
 
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "this file is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::{self, File, OpenOptions};
@@ -25,13 +25,13 @@ use super::lock::{self, Mode};
 use super::system;
 use crate::error::StoreResult;
 
-/// Directories and files of the operating system. Advisory locks are `flock`, so they hold between
+/// Directories and files of the operating system. Advisory locks are `flock`, so they work between
 /// processes and between handles of one process alike.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct RealVfs;
 
 impl RealVfs {
-    /// The disk, ready to hand around.
+    /// The file system as a shared trait object.
     #[must_use]
     pub fn shared() -> Arc<dyn Vfs> {
         Arc::new(Self)
@@ -172,7 +172,7 @@ impl Vfs for RealVfs {
     }
 }
 
-/// Memory of this machine, in bytes; 4 GiB where the system does not tell.
+/// Memory of this machine, in bytes; 4 GiB where the system does not report it.
 #[must_use]
 pub fn machine_memory_bytes() -> u64 {
     system::machine_memory()
@@ -187,7 +187,7 @@ struct RealFile {
 impl RealFile {
     fn read_exact_at(&self, offset: u64, bytes: &mut [u8]) -> StoreResult<()> {
         self.file.read_exact_at(bytes, offset).map_err(|e| {
-            // An offset that no file can have is beyond the end of this one too.
+            // An offset that no file can have is also beyond the end of this file.
             let invalid = e.kind() == io::ErrorKind::InvalidInput && i64::try_from(offset).is_err();
             if e.kind() == io::ErrorKind::UnexpectedEof || invalid {
                 let len = self.file.metadata().map_or(0, |m| m.len());
@@ -265,12 +265,12 @@ mod tests {
     use crate::error::ErrorKind;
 
     #[test]
-    fn a_read_only_directory_is_told() {
+    fn a_read_only_directory_is_reported() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o500)).unwrap();
         let path = directory.path().join("new");
-        // The superuser may write anywhere; then there is nothing to see here.
+        // The superuser may write anywhere; then there is nothing to test.
         if let Err(error) = RealVfs.create(&path) {
             assert_eq!(error.kind(), ErrorKind::ReadOnly);
             assert!(error.to_string().contains("may not write"), "{error}");

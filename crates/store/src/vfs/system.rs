@@ -1,10 +1,10 @@
-//! What one operating system offers and another does not: hints, direct access, the size of memory.
+//! System-specific functions: hints, direct I/O, the size of memory.
 //!
-//! Elsewhere than on Linux hints do nothing and direct access is refused, which only costs time.
+//! On other systems than Linux hints do nothing and direct I/O is rejected, which only costs time.
 
 #![expect(
     clippy::disallowed_types,
-    reason = "this room is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::File;
@@ -15,7 +15,7 @@ pub(super) use self::own::{
     expect_random, machine_memory, prefetch, reserve, set_direct, start_writeback,
 };
 
-/// Memory assumed where the system does not tell, in bytes.
+/// Memory assumed where the system does not report it, in bytes.
 #[cfg(not(target_os = "linux"))]
 const ASSUMED_MEMORY_BYTES: u64 = 4 << 30;
 
@@ -33,16 +33,16 @@ mod own {
         u64::from(system.mem_unit) * (system.totalram as u64)
     }
 
-    /// Takes room for the first `bytes` of a file without making it longer.
+    /// Reserves space for the first `bytes` of a file without changing its length.
     pub(in crate::vfs) fn reserve(file: &File, bytes: u64) -> Result<(), Errno> {
         rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)
     }
 
-    /// Begins to write what was changed in a range.
+    /// Begins to write the changed pages of a range.
     ///
-    /// On Linux this advice starts writing the dirty pages of the range and does not wait; those
-    /// under way stay cached. Measured on 512 MiB in steps of 8: the sync at the end takes 5 ms
-    /// instead of 150, as with `sync_file_range`, which no safe binding offers.
+    /// On Linux this advice starts writing the dirty pages of the range and does not wait; pages
+    /// that are being written stay cached. Measured on 512 MiB in steps of 8: the sync at the end
+    /// takes 5 ms instead of 150, as with `sync_file_range`, for which there is no safe binding.
     pub(in crate::vfs) fn start_writeback(file: &File, offset: u64, bytes: u64) {
         advise(file, offset, bytes, Advice::DontNeed);
     }
@@ -52,19 +52,19 @@ mod own {
         advise(file, offset, bytes, Advice::WillNeed);
     }
 
-    /// Leaves reading ahead to whoever reads.
+    /// Turns off the system's read-ahead.
     pub(in crate::vfs) fn expect_random(file: &File) {
         let _ = rustix::fs::fadvise(file, 0, None, Advice::Random);
     }
 
     fn advise(file: &File, offset: u64, bytes: u64, advice: Advice) {
-        // Zero would mean all that follows.
+        // Zero would mean up to the end.
         if let Some(bytes) = NonZeroU64::new(bytes) {
             let _ = rustix::fs::fadvise(file, offset, Some(bytes), advice);
         }
     }
 
-    /// Turns access past the page cache on or off for an open file.
+    /// Turns direct I/O on or off for an open file.
     pub(in crate::vfs) fn set_direct(file: &File, direct: bool) -> Result<(), Errno> {
         let mut flags = rustix::fs::fcntl_getfl(file)?;
         flags.set(OFlags::DIRECT, direct);

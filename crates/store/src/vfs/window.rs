@@ -1,8 +1,8 @@
-//! Aligned memory, as access past the page cache wants it.
+//! Aligned memory for direct I/O, which bypasses the page cache.
 
 #![expect(
     clippy::disallowed_types,
-    reason = "this room is the disk that everyone else is sent to"
+    reason = "this module implements the file system for all others"
 )]
 
 use std::fs::File;
@@ -12,10 +12,10 @@ use rustix::io::Errno;
 
 use super::system;
 
-/// No device wants more than a page.
+/// No device needs an alignment above one page.
 pub(super) const ALIGN: usize = 4096;
 
-/// Turns direct access off again. Some file systems grant it and then refuse each access.
+/// Turns direct I/O off. Some file systems allow it and then reject each access.
 pub(super) fn go_buffered(file: &File) -> io::Result<()> {
     Ok(system::set_direct(file, false)?)
 }
@@ -69,7 +69,7 @@ impl Window {
             .unwrap_or_default()
     }
 
-    /// Takes as much of `bytes` as there is room for, and gives the rest back.
+    /// Copies as much of `bytes` as fits, and returns the rest.
     pub(super) fn append<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let room = self.room();
         let taken = room.len().min(bytes.len());
