@@ -1,4 +1,4 @@
-//! The switch that stops a flush or a compaction, and the sign that it still moves.
+//! The flag that stops a flush or a compaction, and its progress counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,45 +11,45 @@ use crate::error::StoreResult;
 #[derive(Debug, Clone, Default)]
 pub struct Cancel {
     interrupt: Interrupt,
-    /// How often something was read from below the iterators.
+    /// Number of reads below the iterators.
     steps: Arc<AtomicU64>,
 }
 
 impl Cancel {
-    /// Asks the work to stop.
+    /// Requests the work to stop.
     pub fn cancel(&self) {
         self.interrupt.set();
     }
 
-    /// Whether it was asked.
+    /// Whether a stop was requested.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.interrupt.is_set()
     }
 
-    /// Whether this is the same switch as `other`.
+    /// Whether this is the same flag as `other`.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.interrupt.is(&other.interrupt)
     }
 
-    /// An error once it was asked.
+    /// Returns an error once a stop was requested.
     pub fn check(&self) -> StoreResult<()> {
         self.interrupt.check()
     }
 
-    /// What iterators poll.
+    /// The interrupt that iterators poll.
     #[must_use]
     pub fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
 
-    /// Counts a step: iterators read on.
+    /// Counts one read of the iterators.
     pub fn step(&self) {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Steps so far. A number that stands still tells of iterators that do not read on.
+    /// Reads so far. If the number does not change the iterators are stalled.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)

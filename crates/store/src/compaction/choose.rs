@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-/// What choosing goes by.
+/// Parameters of the choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChooseOptions {
     /// Files are worth merging when together they hold at least this many times the largest:
@@ -15,11 +15,12 @@ pub struct ChooseOptions {
 
 /// Chooses which files of a tablet a background compaction merges next.
 ///
-/// Any choice is right: one that would break the order of the data is not carried out. A choice
-/// decides only what compaction costs.
+/// Any choice is correct: one that would break the order of the data is not carried out. A choice
+/// determines only the cost of compaction.
 pub trait ChooseFiles: Send + Sync + Debug {
     /// Chooses among files, given by size in bytes from the newest to the oldest; `None` when
-    /// nothing is worth merging. Only a set that `is_allowed` is merged; all files together are.
+    /// nothing is worth merging. Only a set that `is_allowed` is merged; all files together always
+    /// are.
     fn choose(
         &self,
         sizes: &[u64],
@@ -43,17 +44,18 @@ impl ChooseFiles for BySizeRatio {
     }
 }
 
-/// Files read by one compaction at the most: more would cost a deep merge and many open blocks.
+/// Maximum number of files that one compaction reads: more would cost a deep merge and many open
+/// blocks.
 const MAX_FAN_IN: usize = 32;
 
 /// Chooses among files, given by size from the newest to the oldest; `None` when nothing is worth
 /// merging.
 ///
 /// As in Accumulo a set is worth merging when its sum is at least `ratio` times its largest, which
-/// bounds how often an entry is rewritten by the logarithm of the tablet's size. Unlike there the
-/// set is always contiguous in age, and one that `is_allowed`, so that of two entries with equal keys
-/// the newer one still wins. All files together must be allowed.
-/// The widest such set is taken; of two equally wide the smaller.
+/// bounds how often an entry is rewritten by the logarithm of the tablet's size. Unlike in
+/// Accumulo, the set is always contiguous in age and one that `is_allowed`, so that of two entries
+/// with equal keys the newer one still wins. All files together must be allowed. The widest such
+/// set is chosen; of two equally wide sets the smaller.
 #[must_use]
 pub fn choose(
     sizes: &[u64],
@@ -85,7 +87,7 @@ pub fn choose(
         .len()
         .checked_sub(options.max_files)
         .filter(|excess| *excess > 0)?;
-    // Wider than the fan-in only where nothing narrower is allowed.
+    // Wider than the fan-in only if no narrower set is allowed.
     ((excess + 1).min(MAX_FAN_IN)..=sizes.len()).find_map(|width| {
         (0..=sizes.len() - width)
             .map(|start| start..start + width)
@@ -118,7 +120,7 @@ mod tests {
         assert_eq!(
             chosen(&[10, 10, 10, 30]),
             Some(0..3),
-            "60 is no three times 30"
+            "60 is less than three times 30"
         );
         assert_eq!(chosen(&[30, 30, 30]), Some(0..3));
         assert_eq!(chosen(&[10, 30, 30, 30]), Some(0..4));
@@ -126,21 +128,21 @@ mod tests {
 
     #[test]
     fn sets_are_contiguous_in_age() {
-        // The small ones are not neighbours: the large one between them stays out of reach.
+        // The small ones are not neighbours: the large one between them prevents a merge.
         assert_eq!(chosen(&[1, 100, 1, 1]), None);
         assert_eq!(chosen(&[100, 1, 1, 1, 100]), Some(1..4));
     }
 
     #[test]
-    fn too_many_files_are_merged_anyway_the_cheapest_first() {
+    fn above_the_file_limit_the_cheapest_set_is_merged() {
         let sizes = [1000, 400, 150, 60, 25, 10, 4, 1];
         assert_eq!(chosen(&sizes), Some(5..8));
         assert_eq!(chosen(&sizes[1..7]), None);
     }
 
     #[test]
-    fn whatever_the_sizes_work_ends_and_files_stay_few() {
-        // Flushes of one size: how often is an entry rewritten, how many files are there?
+    fn rewrites_and_files_are_bounded_for_any_sizes() {
+        // Flushes of one size: counts rewrites per entry and files.
         let (mut files, mut written, mut most) = (Vec::new(), 0_u64, 0);
         for _ in 0..1000 {
             files.insert(0, 1_u64);

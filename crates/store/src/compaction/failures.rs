@@ -1,8 +1,8 @@
-//! What fails in one table: how often, why, and when it is tried again.
+//! The failures of one table: how often work failed, why, and when it is retried.
 //!
-//! Each table has its own record, so that a failure is met by the work that fails and by nothing else: background
-//! threads skip what is not due and go on with the next tablet or table. A success clears the record; a change of
-//! the table's properties makes everything due at once.
+//! Each table has its own record, so that a failure affects only the work that fails: background
+//! threads skip what is not due and continue with the next tablet or table. A success clears the
+//! record; a change of the table's properties makes everything due at once.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,11 +25,12 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// A failure that lasts is logged again after this time: a process may run for months.
 const LOGGED_AGAIN_NANOS: u64 = 3600 * 1_000_000_000;
 
-/// Failures kept for one table. Tablets beyond that fail without a record of their own, and are tried with every
-/// pass; a disk that loses a thousand files at once is reported well enough by these.
+/// Maximum number of failures recorded per table. Failures of further tablets are not recorded, and
+/// these are retried in every pass; a disk that loses a thousand files at once is reported well
+/// enough by the others.
 const KEPT: usize = 1024;
 
-/// The context of an error that is safe to show to anybody: none of it is part of an entry.
+/// The context of an error that holds no data of entries, and is safe to show to any user.
 const SAFE_CONTEXT: &[&str] = &[
     "bytes",
     "class",
@@ -52,7 +53,7 @@ const SAFE_CONTEXT: &[&str] = &[
 /// The failures of one table.
 #[derive(Debug)]
 pub struct Failures {
-    /// How many there are: asked before each batch is written.
+    /// Their number, which is read before each batch is written.
     count: AtomicUsize,
     state: Mutex<State>,
 }
@@ -63,30 +64,31 @@ struct State {
     random: Random,
 }
 
-/// Where something fails: the activity and the last row of the tablet (the outer `None`: the whole table).
+/// The place of a failure: the activity and the end row of the tablet (outer `None`: the whole
+/// table).
 type Place = (Activity, Option<Option<Vec<u8>>>);
 
-/// Something that failed and did not succeed since.
+/// Work that failed and has not succeeded since.
 #[derive(Debug)]
 pub struct Failure {
-    /// What.
+    /// The kind of work.
     pub activity: Activity,
-    /// Of which tablet; `None` for the whole table.
+    /// The tablet; `None` for the whole table.
     pub tablet: Option<Fence>,
-    /// How often in a row.
+    /// Number of consecutive failures.
     pub times: u64,
-    /// When it failed first, milliseconds since 1970.
+    /// Time of the first failure, milliseconds since 1970.
     pub since_millis: i64,
-    /// The last cause, without anything of an entry.
+    /// The last cause, without data of entries.
     pub cause: Error,
-    /// When it is tried again, by the clock that only goes forward.
+    /// When it is retried, by the monotonic clock.
     due_nanos: u64,
     logged_nanos: u64,
     logged_times: u64,
 }
 
 impl Failure {
-    /// How long until it is tried again.
+    /// Time until it is retried.
     #[must_use]
     pub fn due_in(&self, clock: &dyn Clock) -> Duration {
         Duration::from_nanos(self.due_nanos.saturating_sub(clock.monotonic_nanos()))
@@ -102,7 +104,7 @@ impl Failure {
 }
 
 impl Failures {
-    /// No failures. Tables with different seeds do not try again in step.
+    /// Without failures. Different seeds keep tables from retrying at the same time.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -114,13 +116,14 @@ impl Failures {
         }
     }
 
-    /// Whether nothing fails.
+    /// Whether there are no failures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count.load(Ordering::Acquire) == 0
     }
 
-    /// Records a failure. `Some` when it is worth a line in the log: how often it failed without one.
+    /// Records a failure. `Some` if it should be logged: the number of failures since the last log
+    /// line.
     pub fn failed(
         &self,
         activity: Activity,
@@ -161,7 +164,7 @@ impl Failures {
         is_worth_a_line.then_some(kept_back)
     }
 
-    /// Forgets a failure: the work was done.
+    /// Clears a failure after the work succeeded.
     pub fn succeeded(&self, activity: Activity, tablet: Option<&Fence>) {
         if self.is_empty() {
             return;
@@ -172,7 +175,7 @@ impl Failures {
         self.count.store(state.failures.len(), Ordering::Release);
     }
 
-    /// Whether to try this now: it did not fail, or long enough ago.
+    /// Whether to try this work now: it did not fail, or its retry is due.
     #[must_use]
     pub fn is_due(&self, activity: Activity, tablet: Option<&Fence>, clock: &dyn Clock) -> bool {
         if self.is_empty() {
@@ -184,7 +187,7 @@ impl Failures {
         failure.is_none_or(|failure| failure.due_nanos <= clock.monotonic_nanos())
     }
 
-    /// Whether a failure of this activity is on record for a tablet.
+    /// Whether a failure of this activity is recorded for a tablet.
     #[must_use]
     pub fn has(&self, activity: Activity, tablet: &Fence) -> bool {
         if self.is_empty() {
@@ -194,7 +197,7 @@ impl Failures {
         self.state.lock().failures.contains_key(&place)
     }
 
-    /// The failure of the whole table in this activity, if there is one.
+    /// The failure of this activity for the whole table, if there is one.
     #[must_use]
     pub fn of_table(&self, activity: Activity) -> Option<Failure> {
         if self.is_empty() {
@@ -207,14 +210,14 @@ impl Failures {
             .map(Failure::duplicate)
     }
 
-    /// Makes everything due at once and forgets it: what caused it may be gone.
+    /// Clears all failures, so that everything is retried at once: their cause may be gone.
     pub fn try_all_now(&self) {
         let mut state = self.state.lock();
         state.failures.clear();
         self.count.store(0, Ordering::Release);
     }
 
-    /// Forgets failures of tablets that are not there any more.
+    /// Removes failures of tablets that no longer exist.
     pub fn keep_tablets(&self, is_there: impl Fn(&Fence) -> bool) {
         if self.is_empty() {
             return;
@@ -226,7 +229,7 @@ impl Failures {
         self.count.store(state.failures.len(), Ordering::Release);
     }
 
-    /// All of them.
+    /// All failures.
     #[must_use]
     pub fn list(&self) -> Vec<Failure> {
         let state = self.state.lock();
@@ -234,7 +237,8 @@ impl Failures {
     }
 }
 
-/// Nanoseconds to wait after so many failures in a row: twice as long each time, a quarter more or less.
+/// Nanoseconds to wait after this many consecutive failures: doubled each time, varied by up to a
+/// quarter.
 fn wait_after(times: u64, random: &mut Random) -> u64 {
     let doublings = times.saturating_sub(1).min(30);
     let longest = LONGEST_WAIT.as_nanos() as u64;
@@ -242,8 +246,8 @@ fn wait_after(times: u64, random: &mut Random) -> u64 {
     wait - wait / 4 + random.below(wait / 2)
 }
 
-/// The error without what may be part of an entry: rows, columns, values, and the text of causes that a user's
-/// iterator may have written.
+/// The error without anything that may be data of entries: rows, columns, values, and the messages
+/// of causes that a user's iterator may have written.
 #[must_use]
 pub fn without_data(error: &Error) -> Error {
     let safe = Error::new(error.kind(), error.message().to_owned());
@@ -251,7 +255,7 @@ pub fn without_data(error: &Error) -> Error {
     let mut safe = context
         .filter(|(name, _)| SAFE_CONTEXT.contains(name))
         .fold(safe, |safe, (name, value)| safe.with(name, value));
-    // What the system says of a file.
+    // The operating system's message about a file.
     if matches!(error.kind(), ErrorKind::Io | ErrorKind::OutOfSpace)
         && let Some(cause) = std::error::Error::source(error)
     {
@@ -260,9 +264,11 @@ pub fn without_data(error: &Error) -> Error {
     safe
 }
 
-/// Runs work in which iterators may panic: a panic is an error of their table, and the thread lives on.
+/// Runs work in which iterators may panic: a panic becomes an error of their table, and the thread
+/// continues.
 pub fn caught<T>(work: impl FnOnce() -> StoreResult<T>) -> StoreResult<T> {
-    // What `work` changes is behind locks and in the catalog, both whole after each step.
+    // The state that `work` changes is behind locks and in the catalog, both consistent after each
+    // step.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(Error::new(
             ErrorKind::Internal,
@@ -303,7 +309,7 @@ mod tests {
             assert!(wait >= expected * 3 / 4, "{wait:?} after {times}");
             waits.push(wait != other.of_table(FLUSH).unwrap().due_in(&clock));
         }
-        assert!(waits.contains(&true), "both try again in step");
+        assert!(waits.contains(&true), "both retry at the same times");
         clock.advance(LONGEST_WAIT * 2);
         assert!(one.is_due(FLUSH, None, &clock));
         one.succeeded(FLUSH, None);
@@ -327,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_logged_once_an_hour_and_each_kind_of_cause_by_itself() {
+    fn failures_are_logged_hourly_per_kind_of_cause() {
         let clock = ManualClock::new(0);
         let failures = Failures::new(1);
         let bad = Error::invalid("not a number");
@@ -341,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_an_entry_is_kept() {
+    fn no_data_of_entries_is_kept() {
         let clock = ManualClock::new(0);
         let failures = Failures::new(1);
         let error = Error::invalid("not a number")

@@ -1,39 +1,39 @@
-//! When a tablet is rewritten as a whole although its files are few: because much of it is garbage, or because it is
-//! idle. Pure: facts about its files in, a moment out.
+//! Decides when a tablet is rewritten as a whole although it has few files: because much of it is
+//! garbage, or because it is idle. A pure function of facts about its files.
 //!
-//! Every rule ends by itself, without a memory of what was tried:
+//! Every rule terminates, without a record of earlier attempts:
 //!
-//! * Bytes that no tablet reads, and files that are one too many, are gone after a rewrite.
-//! * Delete markers count where compactions may drop them, but for those in the tablet's oldest file if a compaction
-//!   wrote it: what such a file still holds was left by the table's iterators.
+//! * Unread bytes and surplus files are gone after a rewrite.
+//! * Delete markers count where compactions may drop them, except those in the tablet's oldest file if a compaction
+//!   wrote it: markers in such a file were kept or made by the table's iterators.
 //! * An entry counts as aged off only if it was younger than the time to live when a compaction wrote its file. So a
-//!   file is rewritten when half of the span of its timestamps has passed since, and at most once for each halving.
+//!   file is rewritten when half of the span of its timestamps has passed since, and at most once per halving.
 
-/// What is known of a file that a tablet reads.
+/// Facts about a file that a tablet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileFacts {
     /// Bytes of it that the tablet reads.
     pub bytes: u64,
-    /// Bytes of it that no tablet of the table reads, as far as they fall to this tablet.
+    /// Bytes of it that no tablet of the table reads, as far as they are attributed to this tablet.
     pub unread: u64,
     /// Entries in the file.
     pub entries: u64,
     /// Delete markers in the file.
     pub deletes: u64,
-    /// Whether the tablet alone reads it.
+    /// Whether no other tablet reads it.
     pub is_own: bool,
     /// Whether a compaction wrote it, not a flush or an import.
     pub is_compacted: bool,
     /// When it was written, milliseconds since 1970.
     pub created_millis: i64,
-    /// Oldest and newest timestamp; `None` if nobody asked or nobody knows.
+    /// Oldest and newest timestamp; `None` if they are unknown.
     pub times: Option<(i64, i64)>,
 }
 
-/// What the table's properties say.
+/// The rules of the table's properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RewriteRules {
-    /// A tablet to which nothing was written for so long is compacted fully.
+    /// A tablet without writes for this time is compacted fully.
     pub idle_millis: i64,
     /// Compactions drop entries that are older than this, if they do.
     pub ttl_millis: Option<i64>,
@@ -46,11 +46,11 @@ pub struct RewriteRules {
 pub enum RewriteCause {
     /// At least half of its bytes are garbage.
     Garbage,
-    /// Nothing was written to it for long, and it is not one compacted file yet.
+    /// It had no writes for long, and is not one compacted file yet.
     Idle,
 }
 
-/// When to rewrite a tablet with these files, and why; `None` if its files stay as they are until others come.
+/// When to rewrite a tablet with these files, and why; `None` if not before its files change.
 #[must_use]
 pub fn next_rewrite(
     files: &[FileFacts],
@@ -69,8 +69,9 @@ pub fn next_rewrite(
         .min_by_key(|(at, _)| *at)
 }
 
-/// Markers that a compaction of all files, newest first, may drop. Those that a compaction left in the oldest file are
-/// likely to stay: counted, they would have the tablet rewritten after every flush.
+/// Markers that a compaction of all files, newest first, may drop. Those that a compaction left in
+/// the oldest file are likely to stay: if they counted, the tablet would be rewritten after every
+/// flush.
 fn droppable_markers(files: &[FileFacts]) -> u64 {
     let newer = match files.split_last() {
         Some((oldest, newer)) if oldest.is_compacted => newer,
@@ -79,7 +80,7 @@ fn droppable_markers(files: &[FileFacts]) -> u64 {
     newer.iter().map(|file| file.deletes).sum()
 }
 
-/// Whether the tablet's files are the outcome of a compaction of all of them.
+/// Whether the tablet's files are the output of a compaction of all of them.
 fn is_complete(files: &[FileFacts]) -> bool {
     matches!(files, [only] if only.is_compacted)
 }
@@ -94,7 +95,7 @@ fn is_half_garbage(files: &[FileFacts], rules: RewriteRules, now_millis: i64) ->
         .iter()
         .map(|file| file.bytes as f64 * aged_share(file, rules, now_millis))
         .sum();
-    // A marker is garbage, and so is the entry that it hides.
+    // A marker is garbage, and so is the entry it hides.
     let deleted = if rules.keeps_markers {
         0.0
     } else {
@@ -104,7 +105,7 @@ fn is_half_garbage(files: &[FileFacts], rules: RewriteRules, now_millis: i64) ->
     2.0 * (unread + (aged + deleted).min(bytes)) >= bytes + unread
 }
 
-/// The oldest timestamp that no compaction has judged by its age.
+/// The oldest timestamp whose age no compaction has checked.
 fn oldest_not_judged(file: &FileFacts, ttl_millis: i64) -> Option<i64> {
     let (oldest, newest) = file.times?;
     let judged_up_to = match file.is_compacted {
@@ -114,7 +115,8 @@ fn oldest_not_judged(file: &FileFacts, ttl_millis: i64) -> Option<i64> {
     Some(oldest.max(judged_up_to)).filter(|oldest| *oldest <= newest)
 }
 
-/// The share of a file that has aged off since it was written, as if its timestamps were spread evenly.
+/// The fraction of a file that has aged off since it was written, assuming evenly distributed
+/// timestamps.
 fn aged_share(file: &FileFacts, rules: RewriteRules, now_millis: i64) -> f64 {
     let Some(ttl) = rules.ttl_millis else {
         return 0.0;
@@ -122,7 +124,7 @@ fn aged_share(file: &FileFacts, rules: RewriteRules, now_millis: i64) -> f64 {
     let (Some(oldest), Some((_, newest))) = (oldest_not_judged(file, ttl), file.times) else {
         return 0.0;
     };
-    // What is below this is older than the time to live.
+    // Lower timestamps are older than the time to live.
     let limit = now_millis.saturating_sub(ttl);
     let aged = i128::from(limit) - i128::from(oldest);
     let span = i128::from(newest) - i128::from(oldest) + 1;
@@ -136,7 +138,7 @@ fn half_garbage_from(files: &[FileFacts], rules: RewriteRules, now_millis: i64) 
         .iter()
         .filter_map(|file| file.times)
         .map(|(_, newest)| newest);
-    // All has aged off by then.
+    // All entries have aged off by then.
     let mut late = newest.max()?.saturating_add(ttl).saturating_add(1);
     if late <= now_millis || !is_half_garbage(files, rules, late) {
         return None;
@@ -153,16 +155,17 @@ fn half_garbage_from(files: &[FileFacts], rules: RewriteRules, now_millis: i64) 
     Some(late)
 }
 
-/// From when on the tablet is compacted fully if nothing is written to it.
+/// The time from which on the tablet is compacted fully if nothing is written to it.
 fn idle_from(files: &[FileFacts], rules: RewriteRules) -> Option<i64> {
     let newest = files.iter().map(|file| file.created_millis).max()?;
     let idle = newest.saturating_add(rules.idle_millis);
-    // A part of a small file that neighbours share would become a file of its own, and nothing would be gained.
+    // A part of a small file shared by neighbours would become a separate file, with no gain.
     let is_part = matches!(files, [only] if !only.is_own);
     if !is_complete(files) && !is_part {
         return Some(idle);
     }
-    // The rest of what ages off, less than half where some timestamps lie far ahead: once in a time to live.
+    // The remaining entries that age off, less than half if some timestamps lie far ahead: once per
+    // time to live.
     let ttl = rules.ttl_millis?;
     let first = files
         .iter()
@@ -229,7 +232,7 @@ mod tests {
         };
         assert_eq!(next_rewrite(&[with(49), old], RULES, NOW), later);
         assert_eq!(next_rewrite(&[with(50), old], RULES, NOW), GARBAGE_NOW);
-        // Markers that iterators made stay for ever.
+        // Markers made by iterators stay.
         let only = FileFacts {
             is_compacted: true,
             ..with(100)
@@ -250,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_nobody_reads_count() {
+    fn unread_bytes_count_as_garbage() {
         let with = |unread| FileFacts {
             unread,
             ..compacted()
@@ -281,7 +284,8 @@ mod tests {
         assert_eq!(next_rewrite(&[shared, shared], RULES, NOW), idle);
     }
 
-    /// Rewrites a file as often as the rules say, each time without what has aged off; returns when.
+    /// Rewrites a file as often as the rules say, each time dropping aged-off entries; returns
+    /// when.
     fn rewrites(mut file: FileFacts, rules: RewriteRules, drops: bool, until: i64) -> Vec<i64> {
         let (mut now, mut moments) = (NOW, Vec::new());
         while let Some((at, _)) = next_rewrite(&[file], rules, now) {
@@ -306,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_can_age_off_is_waited_for() {
+    fn a_rewrite_waits_for_half_of_the_entries_to_age_off() {
         // Timestamps of ten hours, up to now.
         let rules = RewriteRules {
             idle_millis: 1_000 * HOUR,
@@ -315,14 +319,14 @@ mod tests {
         let until = NOW + 100_000 * HOUR;
         let moments = rewrites(flushed(), rules, true, until);
         assert_eq!(moments[..3], [15, 17, 18]);
-        assert!(moments.len() <= 27, "one for each halving: {moments:?}");
-        // An iterator that drops nothing after all.
+        assert!(moments.len() <= 27, "one per halving: {moments:?}");
+        // An iterator that drops nothing.
         let moments = rewrites(flushed(), rules, false, until);
         assert!(moments.len() <= 28, "{moments:?}");
     }
 
     #[test]
-    fn entries_of_the_future_keep_nothing_else() {
+    fn entries_of_the_future_do_not_keep_others() {
         let file = FileFacts {
             times: Some((NOW - 10 * HOUR, i64::MAX)),
             ..compacted()
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_found_at_both_ends_of_time() {
+    fn moments_are_found_at_extreme_times() {
         for times in [
             (i64::MIN, i64::MAX),
             (i64::MIN, i64::MIN),

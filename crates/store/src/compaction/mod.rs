@@ -1,7 +1,7 @@
-//! Compaction: choosing which files to merge, and merging them.
+//! Compaction: chooses files and merges them.
 //!
-//! Choosing is pure; running reads sources, merges them through the iterators of its scope and
-//! writes one sorted file. Publishing the result is the tablet's business.
+//! The choice is pure. The run reads sources, merges them through the iterators of its scope and
+//! writes one sorted file. The table publishes the result.
 
 mod cancel;
 mod choose;

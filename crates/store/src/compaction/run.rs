@@ -1,4 +1,4 @@
-//! Runs a stack of iterators to its end and writes what comes out.
+//! Runs a stack of iterators to its end and writes the output.
 
 use crossbeam_channel::bounded;
 use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Range, SortedKeyValueIterator};
@@ -8,16 +8,17 @@ use crate::error::StoreResult;
 use crate::sorted_file::SortedFileWriter;
 use crate::threads;
 
-/// How much is read at a time.
+/// Size of the batches.
 const LIMIT: BatchLimit = BatchLimit {
     entries: 2048,
     bytes: 256 << 10,
 };
 
-/// A batch that holds more memory, after a large value, is not used again, nor is another one read beside it.
+/// A batch that grew larger than this, through a large value, is not reused, and no other is read
+/// at the same time.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Appends everything `source` gives in `range` to `writer`; returns the number of entries.
+/// Appends everything that `source` returns in `range` to `writer`; returns the number of entries.
 ///
 /// # Errors
 /// Those of reading and writing, and [`Cancelled`](ostrakon_cell::ErrorKind::Cancelled).
@@ -51,7 +52,7 @@ pub fn rewrite(
 const BATCHES_BETWEEN: usize = 2;
 
 /// [`rewrite`] on two threads: this one reads and merges, the other one encodes and writes. For a
-/// compaction that would leave a core idle.
+/// compaction that would otherwise leave a core idle.
 ///
 /// # Errors
 /// As [`rewrite`]; when the thread cannot be started.
@@ -73,13 +74,13 @@ pub fn rewrite_on_two_threads(
                 batch = Batch::new();
             }
             batch.clear();
-            // The reader has left when this fails.
+            // Fails if the reader has ended.
             let _ = emptied.send(batch);
         }
         StoreResult::Ok(entries)
     };
     let read = move || {
-        // Batches that the writer has.
+        // Number of batches that the writer has.
         let mut sent = 0;
         loop {
             cancel.check()?;
@@ -87,7 +88,7 @@ pub fn rewrite_on_two_threads(
             let mut batch = batch.unwrap_or_default();
             let more = source.next_batch(&mut batch, LIMIT)?;
             let is_large = batch.memory() > KEPT_BYTES;
-            // Sending fails after writing failed.
+            // Sending fails after a write error.
             let taken = batch.is_empty() || filled.send(batch).inspect(|()| sent += 1).is_ok();
             while is_large && sent > 0 && to_fill.recv().is_ok() {
                 sent -= 1;

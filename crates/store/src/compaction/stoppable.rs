@@ -1,4 +1,4 @@
-//! A source that ends with its compaction.
+//! A source that fails when its compaction is stopped.
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Range, SortedKeyValueIterator,
@@ -7,15 +7,16 @@ use ostrakon_cell::{
 use super::Cancel;
 use crate::error::StoreResult;
 
-/// Fails once its compaction is to stop. Under all other iterators, because one of them, a combiner that
-/// makes one entry of millions, may read for long before it hands out anything.
+/// Fails once its compaction is stopped. Placed below all other iterators, because one of them,
+/// such as a combiner that makes one entry of millions, may read for long before it returns a
+/// batch.
 pub struct StoppableIterator {
     source: BoxedIterator,
     cancel: Cancel,
 }
 
 impl StoppableIterator {
-    /// Reads `source` until `cancel` is set off.
+    /// Reads `source` until `cancel` is triggered.
     #[must_use]
     pub fn new(source: BoxedIterator, cancel: Cancel) -> Self {
         Self { source, cancel }

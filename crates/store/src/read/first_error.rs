@@ -1,9 +1,9 @@
-//! At which entry a scan fails that an entry makes fail.
+//! Finds the entry at which a scan fails if an entry causes the failure.
 //!
-//! Iterators read ahead as far as a tablet and its batches go, and meet a value that they refuse earlier or later. How
-//! many batches come before the error would tell a reader where tablets end, and which error comes first if there are
-//! several. So a confined scan gives every full batch of the rows before the first one that cannot be read, and then
-//! that row's error.
+//! Iterators read ahead depending on tablets and batches, and reach an invalid value earlier or
+//! later. The number of batches before the error would tell a reader where tablets end, and so
+//! would the choice among several errors. So a confined scan returns every full batch of the rows
+//! before the first one that cannot be read, and then that row's error.
 
 use ostrakon_cell::{Batch, BatchLimit, Range, ScanOptions};
 
@@ -11,14 +11,14 @@ use super::serial::SerialScan;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::iterator::LastRow;
 
-/// The error that comes when the rows before its own are given out.
+/// The error that is returned after the rows before its own.
 pub(super) struct LateError {
     pub(super) error: Error,
-    /// The asked ranges from its row on, for whoever wants to read them in another way.
+    /// The requested ranges from its row on, for another attempt to read them.
     pub(super) behind: Vec<Range>,
 }
 
-/// Whether what is in the table may have caused an error, and not what happens to the scan or the disk.
+/// Whether the content of the table may have caused an error, rather than the scan or the disk.
 pub(super) fn is_of_entries(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -26,7 +26,7 @@ pub(super) fn is_of_entries(error: &Error) -> bool {
     )
 }
 
-/// Makes up for what was read too far: reads the rows before the first one that cannot be read.
+/// Corrects for reading ahead: reads the rows before the first one that cannot be read.
 pub(super) fn settle(
     scan: &mut SerialScan,
     mut error: Error,
@@ -35,7 +35,7 @@ pub(super) fn settle(
     loop {
         out.clear();
         let left = scan.left();
-        // Each time some row fewer, so this comes to an end.
+        // Each time there are fewer rows, so this ends.
         let Some((row, first)) = first_failing(scan, &left)? else {
             return Err(error);
         };
@@ -56,7 +56,8 @@ pub(super) fn settle(
     }
 }
 
-/// The first row of some ranges at which the iterators fail, and their error; none when they do not fail again.
+/// The first row of some ranges at which the iterators fail, and their error; `None` if they do not
+/// fail again.
 fn first_failing(scan: &SerialScan, ranges: &[Range]) -> StoreResult<Option<(Vec<u8>, Error)>> {
     let last = LastRow::default();
     let options = ScanOptions {

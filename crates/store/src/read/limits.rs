@@ -1,4 +1,4 @@
-//! How long a scan may go on.
+//! Limits on the running time of a scan.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use ostrakon_cell::{Interrupt, ScanOptions};
 use super::source::Readable;
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// No moment of the clock.
+/// A moment that never comes.
 const NEVER: u64 = u64::MAX;
 
-/// Ends a scan: when its table does not answer any more, when its caller says so, and at its deadline. All threads of
-/// the scan and all its iterators ask the same limits.
+/// Ends a scan: when its table becomes unreadable, when its caller requests it, and at its
+/// deadline. All threads of the scan and all its iterators share the same limits.
 pub(super) struct ScanLimits {
     source: Arc<dyn Readable>,
     interrupt: Option<Interrupt>,
     timeout_nanos: u64,
     answer_nanos: u64,
-    /// By the clock that only goes forward.
+    /// By the monotonic clock.
     deadline: AtomicU64,
 }
 
@@ -39,18 +39,18 @@ impl ScanLimits {
         Arc::new(limits)
     }
 
-    /// Lets the time of the scan begin now.
+    /// Starts the time of the scan now.
     pub(super) fn begin(&self) {
         self.deadline
             .store(self.moment_in(self.timeout_nanos), Ordering::Relaxed);
     }
 
-    /// When the call that begins now has to answer, if with nothing but an empty batch.
+    /// The moment by which the present call has to return, if need be with an empty batch.
     pub(super) fn answer_by(&self) -> u64 {
         self.moment_in(self.answer_nanos)
     }
 
-    /// Whether a moment has come. Reads no clock for one that never does.
+    /// Whether a moment is past. Reads no clock for one that never comes.
     pub(super) fn is_past(&self, moment: u64) -> bool {
         moment != NEVER && self.source.clock().monotonic_nanos() >= moment
     }

@@ -1,23 +1,23 @@
-//! What open scans read ahead, all together.
+//! Memory for reading ahead, shared by all open scans.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that one scan reads ahead for each tablet at most, while few scans are open.
+/// Maximum bytes that one scan reads ahead per tablet, while few scans are open.
 const MOST_BYTES: u64 = 512 << 10;
 
-/// One scan takes this part of what is left, so that many share it.
+/// One scan takes one part in this many of the free memory, so that many scans can share it.
 const SHARE: u64 = 16;
 
-/// The memory that the scans of a store may read ahead. A scan that finds little left reads ahead little, and is slower;
-/// it is never refused.
+/// The memory for reading ahead of all scans of a store. A scan that finds little left reads ahead
+/// less, and is slower; it is never rejected.
 #[derive(Debug)]
 pub(crate) struct ScanMemory {
     limit: u64,
     used: AtomicU64,
 }
 
-/// What one scan may read ahead, until it is dropped.
+/// The share of one scan, until it is dropped.
 #[derive(Debug)]
 pub(super) struct ScanShare {
     memory: Arc<ScanMemory>,
@@ -25,7 +25,7 @@ pub(super) struct ScanShare {
 }
 
 impl ScanMemory {
-    /// At most `limit` bytes, but for a little that each scan needs.
+    /// At most `limit` bytes, except for the small minimum of each scan.
     pub(crate) fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -50,7 +50,7 @@ impl ScanMemory {
 }
 
 impl ScanShare {
-    /// The bytes; what is too little to read at all is for the reader to raise.
+    /// The bytes; the reader raises them to its minimum.
     pub(super) fn bytes(&self) -> usize {
         self.bytes as usize
     }

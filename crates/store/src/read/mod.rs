@@ -1,4 +1,4 @@
-//! Reading a table: scans of one thread and of several, their ranges, and what bounds them.
+//! Reading a table: scans on one thread or several, their ranges, and their limits.
 
 mod first_error;
 mod limits;

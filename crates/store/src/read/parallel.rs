@@ -1,4 +1,4 @@
-//! Unordered scans: ranges are dealt out to threads, batches come back in any order.
+//! Unordered scans: ranges are distributed to threads, batches are returned in any order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use super::serial::{SerialScan, check_resumable, panicked};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::threads;
 
-/// Ranges that a thread takes at once.
+/// Number of ranges in a piece of work.
 const RANGES_A_PIECE: usize = 512;
 
-/// Below this many ranges within one tablet, threads cost more than they bring.
+/// For fewer ranges within one tablet, threads cost more than they gain.
 const SERIAL_RANGES: usize = 2 * RANGES_A_PIECE;
 
-/// Threads an unordered scan gets when it asks for none.
+/// Default number of threads of an unordered scan.
 const MAX_THREADS: usize = 16;
 
-/// How long the caller waits for a batch before it looks whether the scan is to end: its workers may be in an iterator
-/// that does not ask.
+/// How long the caller waits for a batch before it checks whether the scan is to end: its workers
+/// may be in an iterator that does not check.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
-/// An unordered scan. As in a serial one an error is final.
+/// An unordered scan. As in a serial scan an error is final.
 pub(super) struct ParallelScan {
     serial: SerialScan,
     workers: Option<Workers>,
     decided: bool,
     failed: Option<Error>,
-    /// What was left unread when it failed, if anybody may ask.
+    /// The unread ranges at the time of the failure, if the scan is resumable.
     left: Option<Vec<Range>>,
 }
 
-/// What a thread takes at once: some of the ranges.
+/// The work that a thread takes at once: some of the ranges.
 struct Piece {
     ranges: Arc<RangeList>,
     part: std::ops::Range<usize>,
@@ -54,22 +54,22 @@ impl Piece {
     }
 }
 
-/// What a worker tells.
+/// A message from a worker.
 enum Message {
     Batch(Batch),
     /// Every batch of the piece with this number was sent.
     Finished(usize),
-    /// The scan is to end with this.
+    /// The error with which the scan ends.
     Failed(Error),
 }
 
 struct Workers {
     messages: Receiver<Message>,
-    /// Batches that were read, to be filled again: memory that is new to the process is slow.
+    /// Used batches, to be refilled: memory that is new to the process is slow.
     used: Sender<Batch>,
     stop: Arc<AtomicBool>,
     pieces: Arc<Vec<Piece>>,
-    /// Which pieces were given out whole, and how many those are.
+    /// Which pieces were returned completely, and their number.
     finished: Vec<bool>,
     finished_count: usize,
 }
@@ -80,7 +80,7 @@ impl Drop for Workers {
     }
 }
 
-/// What the workers of a scan share.
+/// State shared by the workers of a scan.
 struct Shared {
     pieces: Arc<Vec<Piece>>,
     next: AtomicUsize,
@@ -90,9 +90,9 @@ struct Shared {
 }
 
 impl Shared {
-    /// Reads pieces until none is left. Ends early when the caller is gone.
+    /// Reads pieces until none is left. Ends early when the caller has dropped the scan.
     fn work(&self, scan: &mut SerialScan) -> StoreResult<()> {
-        // What the batch before took; the next one will take about as much.
+        // The size of the previous batch; the next one will be about as large.
         let (mut entries, mut bytes) = (0, 0);
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
@@ -135,8 +135,8 @@ impl ParallelScan {
         }
     }
 
-    /// Pieces of work: several small ranges together, larger ones cut at tablets' ends, unless the scan must not show
-    /// where those are.
+    /// Pieces of work: several small ranges together, larger ones cut at the ends of tablets,
+    /// unless the scan must not reveal where these are.
     fn pieces(&self) -> Vec<Piece> {
         let version = &self.serial.snapshot().version;
         let ranges = self.serial.ranges();
@@ -160,7 +160,7 @@ impl ParallelScan {
         let mut first = 0;
         let mut range = Range::all();
         for at in 0..ranges.len() {
-            // Ranges and tablets are both sorted: mostly it is the tablet of the range before.
+            // Ranges and tablets are both sorted: usually it is the tablet of the previous range.
             let start = ranges.row(at).unwrap_or_default();
             if through(first).is_some_and(|through| through < start) {
                 first = version.position(start);
@@ -186,7 +186,7 @@ impl ParallelScan {
                 }
                 continue;
             }
-            // Pieces are runs of ranges: this one is cut up, so it ends the run.
+            // Pieces are sequences of ranges: this range is cut up, so it ends the sequence.
             if !open.is_empty() {
                 pieces.push(Piece::of(ranges, &mut open));
             }
@@ -204,7 +204,7 @@ impl ParallelScan {
         pieces
     }
 
-    /// Starts the workers, if the work is worth it and the store has threads left.
+    /// Starts the workers, if it pays and the store has threads left.
     fn start(&mut self) -> StoreResult<()> {
         self.decided = true;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -212,7 +212,7 @@ impl ParallelScan {
             0 => cores.min(MAX_THREADS),
             threads => threads,
         };
-        // More threads than cores only take turns: everything is in this process.
+        // More threads than cores have no benefit: all work is in this process.
         let wanted = wanted.min(cores.max(2));
         let pieces = self.pieces();
         let whole_tablets = pieces.iter().any(|piece| piece.part.len() == 1);
@@ -237,7 +237,7 @@ impl ParallelScan {
             messages: sender,
             empty,
         });
-        // A worker's batches are ended by what it finds, not by the time of the caller's call.
+        // A worker's batches end by their content, not by the time of the caller's call.
         let mut options = self.serial.options().clone();
         options.answer_within = None;
         options.resumable = false;
@@ -252,7 +252,7 @@ impl ParallelScan {
             )?;
             let spawned = threads::spawn(&format!("scan-{number}"), move || {
                 let _permit = permit;
-                // A panic is an error of this scan, never an end that looks complete.
+                // A panic is an error of this scan, and must never look like its regular end.
                 let outcome = catch_unwind(AssertUnwindSafe(|| shared.work(&mut scan)));
                 if let Err(error) = outcome.unwrap_or_else(|_| Err(panicked())) {
                     let _ = shared.messages.send(Message::Failed(error));
@@ -260,7 +260,7 @@ impl ParallelScan {
             });
             match spawned {
                 Ok(_) => started += 1,
-                // Fewer do as well, and without any the caller's thread reads.
+                // Fewer threads are sufficient, and without any the caller's thread reads.
                 Err(error) if started == 0 => {
                     tracing::debug!(%error, "an unordered scan reads on one thread");
                     return Ok(());
@@ -299,7 +299,7 @@ impl Workers {
                 Ok(Message::Batch(batch)) => {
                     let read = std::mem::replace(out, batch);
                     if read.memory() > 0 {
-                        // When there are enough of them it is let go.
+                        // If there are enough of them it is freed.
                         let _ = self.used.try_send(read);
                     }
                     return Ok(true);

@@ -1,4 +1,4 @@
-//! The ranges of a scan in the order in which they are read.
+//! The ranges of a scan in reading order.
 
 use ostrakon_cell::Range;
 
@@ -9,11 +9,11 @@ use crate::codec::{common_prefix_len, order_prefix};
 pub(super) enum RangeList {
     /// Any ranges.
     Some(Vec<Range>),
-    /// Single rows, thousands of them mostly: without a buffer for every part of every key.
+    /// Single rows, often thousands of them: stored without a buffer for every part of every key.
     Rows {
-        /// The rows, one behind the other.
+        /// The bytes of the rows, concatenated.
         bytes: Vec<u8>,
-        /// Where each begins and ends, in their order.
+        /// The start and end of each row in `bytes`, in row order.
         places: Vec<(usize, usize)>,
     },
 }
@@ -25,7 +25,8 @@ impl Default for RangeList {
 }
 
 impl RangeList {
-    /// The ranges sorted, those that meet made one, empty ones left out: as [`Range::merge`].
+    /// The ranges sorted, with overlapping or touching ones merged and empty ones removed, as
+    /// [`Range::merge`] does.
     pub(super) fn of(ranges: &[Range]) -> Self {
         if ranges.len() < 2 {
             return Self::Some(Range::merge(ranges.to_vec()));
@@ -33,7 +34,7 @@ impl RangeList {
         Self::of_rows(ranges).unwrap_or_else(|| Self::Some(sorted_disjoint(ranges)))
     }
 
-    /// `None` unless all are single rows.
+    /// `None` unless all ranges are single rows.
     fn of_rows(ranges: &[Range]) -> Option<Self> {
         let mut bytes = Vec::with_capacity(ranges.len() * 24);
         let mut shared = usize::MAX;
@@ -47,14 +48,14 @@ impl RangeList {
             shared = shared.min(same);
             places.push((0, start, bytes.len()));
         }
-        // Whole rows are compared only where the words behind what all have in common are equal.
+        // Whole rows are compared only if the words after their common prefix are equal.
         for (word, start, end) in &mut places {
             *word = order_prefix(bytes.get(*start + shared..*end)?);
         }
         let row = |&(_, start, end): &(u64, usize, usize)| bytes.get(start..end);
         places.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| row(a).cmp(&row(b))));
         places.dedup_by(|b, a| a.0 == b.0 && row(a) == row(b));
-        // A row right behind another one, the same with a zero byte: the two are one range.
+        // The successor of a row is the same row with a zero byte appended: the two form one range.
         let touch = places.windows(2).any(|pair| {
             let next = pair.last().and_then(row).and_then(<[u8]>::split_last);
             next.is_some_and(|(&last, rest)| last == 0 && pair.first().and_then(row) == Some(rest))
@@ -71,7 +72,7 @@ impl RangeList {
         }
     }
 
-    /// Puts a range into `range`, whose buffers are used again. `false` if there is none.
+    /// Copies a range into `range`, reusing its buffers. `false` if there is none.
     pub(super) fn read(&self, at: usize, range: &mut Range) -> bool {
         match self {
             Self::Some(ranges) => {
@@ -102,21 +103,22 @@ impl RangeList {
         }
     }
 
-    /// Whether no row of a range lies behind `through`, the last row of a tablet.
+    /// Whether no row of a range is after `through`, the last row of a tablet.
     pub(super) fn ends_by(&self, at: usize, through: &[u8]) -> bool {
         match self {
             Self::Some(ranges) => {
                 let end = ranges.get(at).and_then(Range::end);
                 end.is_some_and(|end| end.row.as_slice() <= through)
             }
-            // Its end lies behind the row.
+            // Its end is after the row.
             Self::Rows { .. } => self.row(at).is_some_and(|row| row < through),
         }
     }
 }
 
-/// The ranges sorted, those that meet made one, empty ones left out: as [`Range::merge`], which compares whole keys all
-/// along. Thousands of ranges mostly differ in a few bytes of their first row, so these are compared first.
+/// The ranges sorted, with overlapping or touching ones merged and empty ones removed, as
+/// [`Range::merge`], which compares whole keys each time. Thousands of ranges mostly differ in a
+/// few bytes of their first row, so these are compared first.
 fn sorted_disjoint(ranges: &[Range]) -> Vec<Range> {
     if ranges.is_sorted_by(|a, b| a.cmp_start(b).is_le()) {
         return Range::merge(ranges.to_vec());
@@ -156,9 +158,9 @@ mod tests {
 
     use super::*;
 
-    /// Every order of ranges that touch, overlap, are empty, infinite, or begin alike.
+    /// Every order of ranges that touch, overlap, are empty, infinite, or have equal starts.
     #[test]
-    fn the_same_as_the_plain_way() {
+    fn equals_range_merge() {
         let keys = |from: &str, from_in, to: &str, to_in| {
             let key = |text: &str| Some(Key::new("common-row", text, ""));
             Range::keys(key(from), from_in, key(to), to_in).expect("rises")
@@ -209,7 +211,7 @@ mod tests {
         assert!(matches!(RangeList::of(&touching), RangeList::Some(_)));
     }
 
-    /// A list says what the plain way says.
+    /// Checks a list against `Range::merge`.
     fn check(ranges: &[Range]) {
         let wanted = Range::merge(ranges.to_vec());
         assert_eq!(sorted_disjoint(ranges), wanted);
@@ -221,7 +223,7 @@ mod tests {
             assert_eq!(&read, wanted);
             assert_eq!(list.row(at), wanted.start().map(|key| key.row.as_slice()));
             for through in ["", "a", "a\0", "b", "common", "row-5", "y", "zz"] {
-                // As the ends of tablets stand to the ends of ranges.
+                // Compares as for the ends of tablets.
                 let ends = wanted
                     .end()
                     .is_some_and(|end| end.row.as_slice() <= through.as_bytes());

@@ -1,4 +1,4 @@
-//! A scan of one thread: a snapshot, ranges, and one stack of iterators for each tablet they touch.
+//! A scan on one thread: a snapshot, ranges, and one stack of iterators for each tablet they touch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -20,18 +20,20 @@ use crate::iterator::LastRow;
 use crate::sorted_file::LabelFilter;
 use crate::tablet::{IteratorStackBuilder, TableVersion, tablet_sources};
 
-/// Places for stacks of tablets that a scan may come back to; a tablet has one of them, by its number.
+/// Slots for stacks of tablets that a scan may return to; a tablet's number selects its slot.
 const KEPT_STACKS: usize = 64;
 
-/// A scan of at least so many ranges warms look-ups before it does them.
+/// A scan of at least this many ranges warms point reads before it does them.
 const WARM_FROM: usize = 16;
 
-/// Look-ups warmed together: enough to wait for memory all at once, few enough to stay in the nearest caches.
+/// Point reads warmed together: enough to overlap their cache misses, few enough to stay in the
+/// nearest caches.
 const WARM_TOGETHER: usize = 16;
 
-/// A scan that reads one range after the other.
+/// A scan that reads one range after another.
 ///
-/// An error is final: until a restart succeeds every call gives the same one. A panic of an iterator is an error too.
+/// An error is final: until a restart succeeds every call returns the same one. A panic of an
+/// iterator is an error too.
 pub(crate) struct SerialScan {
     source: Arc<dyn Readable>,
     options: ScanOptions,
@@ -39,29 +41,33 @@ pub(crate) struct SerialScan {
     snapshot: Arc<Snapshot>,
     stacker: IteratorStackBuilder,
     limits: Arc<ScanLimits>,
-    /// What its stacks may read ahead.
+    /// Its share of the memory for reading ahead.
     share: ScanShare,
     labels: LabelFilter,
-    /// Shared with the other threads of an unordered scan. A look-up of one range after the other leaves it alone.
+    /// Shared with the other threads of an unordered scan. Not changed by repeated point reads of
+    /// one range.
     ranges: Arc<RangeList>,
     /// The range read now, where to stop, and the tablet within it.
     range: usize,
     last: usize,
     tablet: Option<usize>,
-    /// The range whose number `loaded` is.
+    /// A copy of the range with the number `loaded`.
     present: Range,
     loaded: Option<usize>,
-    /// Stacks with their tablets, at the tablet's number modulo the length; empty until something is kept.
+    /// Stacks with their tablets, at the tablet's number modulo the length; empty until one is
+    /// kept.
     stacks: Vec<Option<(usize, BoxedIterator)>>,
-    /// The stack that has more to give.
+    /// The stack that is being read.
     current: Option<BoxedIterator>,
-    /// Whether that gave more than one batch. Such a stack holds all it may read ahead, and is not kept.
+    /// Whether it returned more than one batch. Such a stack holds its full share of memory, and is
+    /// not kept.
     is_long: bool,
-    /// What iterators gave beyond the caller's limits; the next batch begins with it. So a batch ends where its
-    /// entries say, never where a tablet does: tablets end by what the reader may not see, too.
+    /// Entries beyond the caller's limits; the next batch begins with them. So the end of a batch
+    /// depends only on its entries, never on tablets, which may be split at entries that the reader
+    /// may not see.
     beyond: Batch,
     warm: Warm,
-    /// The last key given out since the ranges were set, of a scan that may go back to it.
+    /// The last key returned since the ranges were set, for a scan that may resume after it.
     given: Option<Key>,
     /// The first of its ranges.
     first: usize,
@@ -80,8 +86,8 @@ impl SerialScan {
         let limits = ScanLimits::new(source.clone(), options);
         let mut scan = Self::over(source, snapshot, limits, options)?;
         scan.set_ranges(ranges);
-        // Wrong iterators are refused now, not when the first tablet is read; the table's own were looked at when they
-        // were set.
+        // Invalid iterators are rejected now, not when the first tablet is read; the table's own
+        // were checked when they were set.
         if !scan.options.iterators.is_empty() || !scan.options.iterator_options.is_empty() {
             scan.stacker
                 .scan(Vec::new(), &scan.authorizations, &scan.options.iterators)?;
@@ -89,7 +95,7 @@ impl SerialScan {
         Ok(scan)
     }
 
-    /// A scan of no ranges yet, of a given snapshot and within given limits.
+    /// A scan without ranges yet, of a given snapshot and within given limits.
     pub(super) fn over(
         source: Arc<dyn Readable>,
         snapshot: Arc<Snapshot>,
@@ -138,7 +144,7 @@ impl SerialScan {
     pub(super) fn set_ranges(&mut self, ranges: &[Range]) {
         self.loaded = None;
         match ranges {
-            // Looking up row after row allocates nothing.
+            // Repeated point reads allocate nothing.
             [one] if self.options.ordered && !one.is_empty() => {
                 self.present.clone_from(one);
                 self.loaded = Some(0);
@@ -158,7 +164,7 @@ impl SerialScan {
         self.beyond.clear();
     }
 
-    /// A scan of the same snapshot that goes one entry at a time and remembers where it is.
+    /// A scan of the same snapshot that advances one entry at a time and records its last row.
     pub(super) fn stepping(&self, options: &ScanOptions, last: LastRow) -> StoreResult<Self> {
         let mut scan = Self::over(
             self.source.clone(),
@@ -170,7 +176,7 @@ impl SerialScan {
         Ok(scan)
     }
 
-    /// Reads these ranges, which begin behind what was given out, and then fails.
+    /// Reads these ranges, which begin after the returned entries, and then fails.
     pub(super) fn fail_behind(&mut self, ranges: &[Range], late: LateError) {
         let given = self.given.take();
         self.current = None;
@@ -183,7 +189,7 @@ impl SerialScan {
         self.late.take()
     }
 
-    /// Whether nothing is left of its ranges.
+    /// Whether all its ranges are read.
     pub(super) fn is_over(&self) -> bool {
         self.range >= self.last && self.current.is_none() && self.beyond.is_empty()
     }
@@ -192,7 +198,7 @@ impl SerialScan {
         batch.is_full(self.options.batch)
     }
 
-    /// Goes to some of other ranges, which must be sorted and disjoint, within the same snapshot.
+    /// Moves to some of other ranges, which must be sorted and disjoint, within the same snapshot.
     pub(super) fn set_piece(&mut self, ranges: &Arc<RangeList>, piece: std::ops::Range<usize>) {
         if let Some(stack) = self.current.take() {
             self.keep(stack);
@@ -228,8 +234,7 @@ impl SerialScan {
         &self.snapshot
     }
 
-    /// Goes to the next piece of work: the next tablet of the range, or the next range. `false`
-    /// when there is none.
+    /// Moves to the next tablet of the range, or to the next range. `false` when there is none.
     fn next_piece(&mut self) -> StoreResult<bool> {
         loop {
             if self.range >= self.last {
@@ -253,7 +258,7 @@ impl SerialScan {
                     .map_or(0, |start| version.position(&start.row)),
                 Some(tablet) => tablet + 1,
             };
-            // The first tablet of a range holds its start.
+            // The first tablet of a range contains its start.
             let first = self.tablet.is_none() && range.start().is_some();
             if tablet >= version.tablets().len()
                 || (!first && starts_behind(version, tablet, range))
@@ -291,7 +296,7 @@ impl SerialScan {
         }
     }
 
-    /// Keeps a stack for when the scan comes back to its tablet.
+    /// Keeps a stack for when the scan returns to its tablet.
     fn keep(&mut self, stack: BoxedIterator) {
         if let Some(tablet) = self.tablet {
             if self.stacks.is_empty() {
@@ -305,18 +310,19 @@ impl SerialScan {
 }
 
 impl SerialScan {
-    /// As [`read`](Self::read). A panic is an error; what it leaves behind is dropped by `fail`, and cleared out of
-    /// the batch.
+    /// As [`read`](Self::read). A panic becomes an error; the state it leaves is dropped by `fail`,
+    /// and cleared from the batch.
     pub(super) fn read_guarded(&mut self, out: &mut Batch) -> StoreResult<bool> {
         catch_unwind(AssertUnwindSafe(|| self.read(out))).unwrap_or_else(|_| Err(panicked()))
     }
 
-    /// As [`read_guarded`](Self::read_guarded), for a reader who must not see how far iterators have read ahead.
+    /// As [`read_guarded`](Self::read_guarded), for a reader that must not see how far iterators
+    /// have read ahead.
     fn read_confined(&mut self, out: &mut Batch) -> StoreResult<bool> {
         match self.read_guarded(out) {
             Err(error) if is_of_entries(&error) => settle(self, error, out),
             Ok(_) if self.late.is_some() && self.is_over() && !self.is_full(out) => {
-                // It stays, for what is left unread.
+                // The error is kept, for `unread`.
                 let late = self.late.as_ref();
                 Err(late.map_or_else(panicked, |late| late.error.duplicate()))
             }
@@ -324,7 +330,8 @@ impl SerialScan {
         }
     }
 
-    /// Reads on. `false` at the end; `true` with nothing in `out` only when the time to answer is over.
+    /// Reads on. `false` at the end; `true` with an empty `out` only when the time to answer is
+    /// over.
     fn read(&mut self, out: &mut Batch) -> StoreResult<bool> {
         self.limits.check()?;
         let answer_by = self.limits.answer_by();
@@ -358,7 +365,7 @@ impl SerialScan {
         }
     }
 
-    /// Gives up what the scan holds; it goes on with nothing but this error.
+    /// Releases what the scan holds; from now on it returns this error.
     fn fail(&mut self, error: Error) -> Error {
         self.current = None;
         self.stacks.clear();
@@ -377,8 +384,8 @@ impl SerialScan {
         if self.source.epoch() != self.snapshot.epoch {
             self.stacks.clear();
             self.warm = Warm::default();
-            // Before the properties are read: if they change in between, its epoch is an old one, and the next restart
-            // reads them again.
+            // Before the properties are read: if they change in between, the epoch is an old one,
+            // and the next restart reads them again.
             self.snapshot = Arc::new(self.source.snapshot());
             self.stacker = IteratorStackBuilder {
                 interrupt: self.stacker.interrupt.clone(),
@@ -393,7 +400,7 @@ impl SerialScan {
         Ok(())
     }
 
-    /// The ranges as far as nothing of them was given out.
+    /// The ranges of which nothing was returned yet.
     pub(super) fn left(&self) -> Vec<Range> {
         self.left_from(self.first)
     }
@@ -411,7 +418,8 @@ impl SerialScan {
         left
     }
 
-    /// A range as far as nothing of it was given out. That names keys which the reader got, and no tablets.
+    /// The part of a range of which nothing was returned yet. It contains only keys that the reader
+    /// received, not the ends of tablets.
     fn left_of(&self, range: &Range) -> Option<Range> {
         match &self.given {
             Some(key) => range.after(key.as_ref()),
@@ -433,13 +441,14 @@ impl Scan for SerialScan {
         match read {
             Ok(more) => {
                 if out.visibility_count() > 1 {
-                    // Tablets and filters may have dropped entries: nothing but the entries decides.
+                    // Tablets and filters may have dropped entries: the order must depend on the
+                    // entries alone.
                     out.order_labels();
                 }
                 let metrics = self.source.metrics();
                 metrics.entries_read.add(out.len() as u64);
                 metrics.bytes_read.add(out.content_len() as u64);
-                // Behind a batch that is not full there is nothing to go back from.
+                // After a batch that is not full the scan has ended and does not resume.
                 let goes_back = self.options.confined
                     && (self.is_full(out) || self.options.answer_within.is_some());
                 if (self.options.resumable || goes_back)
@@ -468,18 +477,19 @@ impl Scan for SerialScan {
 
     fn unread(&self) -> StoreResult<Vec<Range>> {
         check_resumable(&self.options)?;
-        // What is still to be given out, or was dropped when the scan failed, lies in ranges that may be read already.
+        // Entries that are pending, or were dropped when the scan failed, may lie in ranges that
+        // have been read.
         let is_behind = self.beyond.is_empty() && self.failed.is_none() && self.late.is_none();
         let left = self.left_from(if is_behind { self.range } else { self.first });
         Ok(match &self.late {
             None => left,
-            // Without the row in front of which the scan stops.
+            // Without the row before which the scan stops.
             Some(late) => Range::merge(left.into_iter().chain(late.behind.clone()).collect()),
         })
     }
 }
 
-/// An error unless the scan keeps what resuming needs.
+/// Returns an error unless the scan keeps what resuming needs.
 pub(super) fn check_resumable(options: &ScanOptions) -> StoreResult<()> {
     if options.resumable {
         return Ok(());
@@ -489,7 +499,7 @@ pub(super) fn check_resumable(options: &ScanOptions) -> StoreResult<()> {
     ))
 }
 
-/// Without what the panic said: that may be of entries that the reader must not see.
+/// Without the message of the panic, which may hold data that the reader must not see.
 pub(super) fn panicked() -> Error {
     Error::new(
         ErrorKind::Internal,
@@ -497,7 +507,7 @@ pub(super) fn panicked() -> Error {
     )
 }
 
-/// Whether every row of the tablet lies behind the range.
+/// Whether every row of the tablet is after the range.
 fn starts_behind(version: &TableVersion, tablet: usize, range: &Range) -> bool {
     let (Some(after), Some(end)) = (&version.tablets()[tablet].extent.after, range.end()) else {
         return false;
@@ -512,7 +522,8 @@ enum Clip {
     Nothing,
 }
 
-/// The part of `range` that lies in a tablet; mostly all of it. `first` says that the range starts there.
+/// The part of `range` that is in a tablet; usually all of it. `first` says that the range starts
+/// there.
 fn clip(version: &TableVersion, tablet: usize, range: &Range, first: bool) -> Clip {
     let extent = &version.tablets()[tablet].extent;
     let starts_inside = first

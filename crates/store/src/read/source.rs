@@ -1,4 +1,4 @@
-//! What a scan reads: a table, as far as reading needs to know it.
+//! The part of a table that scans depend on.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::tablet::{IteratorStackBuilder, TableVersion};
 
 /// A table that can be read.
 pub(crate) trait Readable: Send + Sync {
-    /// What a scan that begins now sees.
+    /// The state that a scan sees if it begins now.
     fn snapshot(&self) -> Snapshot;
 
-    /// A number that changes whenever a new snapshot would see something else.
+    /// A number that changes whenever a new snapshot would differ.
     fn epoch(&self) -> u64;
 
-    /// Builds stacks as the table's properties say now.
+    /// Builds stacks according to the table's present properties.
     fn stacker(&self) -> IteratorStackBuilder;
 
-    /// An error once the table is off-line or deleted, or its store closed. Running scans ask after each batch, so it
-    /// is cheap while all is well.
+    /// Returns an error once the table is off-line or deleted, or its store closed. Running scans
+    /// call it after each batch, so it must be cheap.
     fn check_readable(&self) -> StoreResult<()>;
 
     /// Counters.
@@ -38,14 +38,14 @@ pub(crate) trait Readable: Send + Sync {
     /// The memory that open scans of the store share.
     fn scan_memory(&self) -> &Arc<ScanMemory>;
 
-    /// Remembers that a scan failed.
+    /// Records that a scan failed.
     fn failed(&self, error: &Error);
 
     /// The threads that unordered scans of the store share.
     fn scan_threads(&self) -> &Arc<ScanThreads>;
 }
 
-/// What a scan sees: it never changes.
+/// The immutable state that a scan sees.
 pub(crate) struct Snapshot {
     pub(crate) version: Arc<TableVersion>,
     /// Newest first.

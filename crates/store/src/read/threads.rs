@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many threads read for unordered scans of a store, all together. A scan that finds too few left reads on its
-/// caller's thread alone: no scan waits for another one.
+/// Limits the threads that read for all unordered scans of a store together. A scan that finds too
+/// few free reads on its caller's thread alone: no scan waits for another.
 #[derive(Debug)]
 pub(crate) struct ScanThreads {
     most: usize,
     used: AtomicUsize,
 }
 
-/// The right to one thread, until it is dropped.
+/// A permit for one thread, until it is dropped.
 #[derive(Debug)]
 pub(super) struct ScanThread(Arc<ScanThreads>);
 
 impl ScanThreads {
-    /// At most so many at once.
+    /// At most `most` at once.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             most,
@@ -24,7 +24,8 @@ impl ScanThreads {
         })
     }
 
-    /// Threads for one scan that wants `wanted`; none when fewer than two are left, since one brings nothing.
+    /// Permits for a scan that wants `wanted`; none if fewer than two are left, since one thread
+    /// has no benefit.
     pub(super) fn take(self: &Arc<Self>, wanted: usize) -> Vec<ScanThread> {
         let mut granted = 0;
         let taken = self
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_shared_and_come_back() {
+    fn permits_are_shared_and_returned() {
         let threads = ScanThreads::new(5);
         let first = threads.take(2);
         let second = threads.take(8);
@@ -60,7 +61,7 @@ mod tests {
         drop(first);
         let mut third = threads.take(2);
         assert_eq!(third.len(), 2);
-        // One alone brings nothing, and is left for others.
+        // A single one has no benefit, and is left for others.
         third.pop();
         assert!(threads.take(2).is_empty());
         drop((second, third));

@@ -1,25 +1,26 @@
-//! Warming: the blocks of many look-ups are fetched from memory together, before they are needed.
+//! Warming: loads the blocks of many point reads into the CPU caches together, before they are
+//! needed.
 
 use super::ranges::RangeList;
 use crate::error::StoreResult;
 use crate::sorted_file::Warmer;
 use crate::tablet::TableVersion;
 
-/// A tablet of more files is not warmed: most look-ups end in few of them.
+/// A tablet with more files is not warmed: most point reads need few of them.
 const WARM_FILES: usize = 2;
 
-/// How far the ranges of a scan are warmed.
+/// Which ranges of a scan have been warmed.
 #[derive(Default)]
 pub(super) struct Warm {
-    /// The first range that is not.
+    /// The first range that has not been warmed.
     pub(super) through: usize,
-    /// For the files of this tablet.
+    /// The tablet of `files`.
     tablet: Option<usize>,
     files: Vec<Warmer>,
 }
 
 impl Warm {
-    /// Warms those of some ranges that lie in the first one's tablet; gives the first range that is left.
+    /// Warms the ranges in the tablet of the first one; returns the first range after them.
     pub(super) fn ahead(
         &mut self,
         version: &TableVersion,
@@ -44,7 +45,7 @@ impl Warm {
             self.tablet = Some(tablet);
             self.files.clear();
             if view.files.len() <= WARM_FILES {
-                // A file that cannot be read is the matter of the look-ups that need it.
+                // Unreadable files are reported by the reads that need them.
                 let readers = view.files.iter().map(|file| file.file.reader());
                 self.files
                     .extend(readers.filter_map(|reader| Warmer::new(reader).ok()));

@@ -1,4 +1,4 @@
-//! Flush (minor compaction): a memtable becomes sorted files.
+//! Flush (minor compaction): writes a memtable to sorted files.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,47 +16,48 @@ use crate::sorted_file::{FileSummary, SortedFileWriter};
 use crate::threads;
 use crate::version::{FileRegistry, TableVersion};
 
-/// Pieces a thread, where there are as many: the last ones are spread over all threads.
+/// Pieces per thread, if there are enough: the last ones keep all threads busy.
 const PIECES_PER_THREAD: usize = 8;
 
-/// With so many tablets for each entry, looking at all of them would take longer than looking at the entries.
+/// With this many tablets per entry, checking all of them would take longer than reading the
+/// entries.
 const TABLETS_PER_ENTRY: usize = 4;
 
-/// A flush: what it reads and where it writes.
+/// A flush: its input and output.
 pub struct Flush<'a> {
-    /// What to write.
+    /// The memtable to write.
     pub memtable: &'a MemtableSnapshot,
     /// The tablets.
     pub version: &'a TableVersion,
-    /// Whose memtable it is.
+    /// The table of the memtable.
     pub table: TableId,
-    /// The memtable's place in the order of the table's data.
+    /// The memtable's position in the order of the table's data.
     pub ages: AgeRange,
-    /// Gives names to files.
+    /// Issues ids of files.
     pub catalog: &'a Catalog,
-    /// Where files go.
+    /// Creates files.
     pub registry: &'a FileRegistry,
     /// The table's iterators.
     pub stacker: &'a IteratorStackBuilder,
-    /// Threads that may work, this one among them.
+    /// Number of threads, including the calling one.
     pub threads: usize,
-    /// Where files end.
+    /// Sizes at which files end.
     pub cuts: FileCuts,
-    /// Stops it.
+    /// Stops the flush.
     pub cancel: &'a Cancel,
 }
 
 /// A file that a flush wrote.
 #[derive(Debug)]
 pub struct FlushedFile {
-    /// What the catalog is told of it.
+    /// The record of it for the catalog.
     pub record: FileRecord,
-    /// The tablets with entries in it, neighbours as one: only these are to read it.
+    /// The tablets with entries in it, with neighbours joined: only these will read it.
     pub rows: Vec<Fence>,
 }
 
 impl FlushedFile {
-    /// The tablets that are to read the file, as they are in `version`: by end row. Its size is dealt out
+    /// The tablets that will read the file, according to `version`: by end row. Its size is divided
     /// evenly among them.
     #[must_use]
     pub fn shares(&self, version: &TableVersion) -> Vec<(Option<Vec<u8>>, FileReference)> {
@@ -95,12 +96,12 @@ impl FlushedFile {
 }
 
 impl Flush<'_> {
-    /// Writes the memtable to files, one for each tablet or for several small neighbours. A large
-    /// memtable is written by several threads; with fewer tablets than threads, each of them then
-    /// gives a tablet a file of its own, and these do not overlap.
+    /// Writes the memtable to files, one per tablet or per group of small neighbours. A large
+    /// memtable is written by several threads. With fewer tablets than threads, each thread then
+    /// writes its own file for a tablet, and these files do not overlap.
     ///
     /// # Errors
-    /// Those of the disk; then no file is left behind.
+    /// Those of the disk; then no file remains.
     pub fn run(&self) -> StoreResult<Vec<FlushedFile>> {
         let pieces = self.pieces()?;
         let files = Mutex::new(Vec::new());
@@ -111,7 +112,7 @@ impl Flush<'_> {
                 let written = self.write_piece(piece, &mut own);
                 files.lock().append(&mut own);
                 if written.is_err() {
-                    // The others need not go on.
+                    // The other threads stop.
                     next.store(pieces.len(), Ordering::Relaxed);
                 }
                 written?;
@@ -131,7 +132,7 @@ impl Flush<'_> {
         Ok(files)
     }
 
-    /// The rows that threads take one piece at a time, as neighbouring ranges.
+    /// The rows that threads take one piece at a time, as contiguous ranges.
     fn pieces(&self) -> StoreResult<Vec<Vec<Fence>>> {
         let extents = self.extents()?;
         if self.threads < 2 || self.memtable.memory() < self.cuts.parallel_flush_bytes {
@@ -144,7 +145,7 @@ impl Flush<'_> {
         Ok(extents.chunks(together).map(<[Fence]>::to_vec).collect())
     }
 
-    /// The tablets to write for: where there are many more than entries, only those with some.
+    /// The tablets to write for: if there are many more than entries, only those with entries.
     fn extents(&self) -> StoreResult<Vec<Fence>> {
         let tablets = self.version.tablets();
         let runs = self.memtable.runs();

@@ -1,4 +1,4 @@
-//! The iterators under a tablet's scan or compaction, put together.
+//! Builds the iterator stacks of a tablet's scans and compactions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,33 +19,33 @@ use crate::properties::{BloomFunctor, TableConfig, default_of};
 use crate::sorted_file::{FilterFunctor, FilterOptions, LabelFilter, LocalityGroup, WriterOptions};
 use crate::version::{TabletFile, TabletView};
 
-/// Builds the stacks of one table as its properties say at one moment.
+/// Builds the stacks of one table according to its properties at one moment.
 #[derive(Clone)]
 pub struct IteratorStackBuilder {
     /// The properties.
     pub config: Arc<TableConfig>,
-    /// The classes that can be used.
+    /// The available classes.
     pub registry: Arc<IteratorRegistry>,
     /// The table's name, for messages.
     pub table: Arc<str>,
     /// The table's id.
     pub table_id: Arc<str>,
-    /// Options that a scan gives iterators by their names.
+    /// Options that a scan sets for iterators by name.
     pub iterator_options: BTreeMap<String, IteratorOptions>,
     /// Milliseconds since 1970, the same for all iterators of a stack.
     pub now_millis: i64,
-    /// Whether scans have promised to answer before they have filled a batch.
+    /// Whether scans may have to return before they have filled a batch.
     pub answers_early: bool,
-    /// What the iterators poll.
+    /// The interrupt that the iterators poll.
     pub interrupt: Interrupt,
-    /// Where scans remember the row they are at; `None` unless an error is looked for.
+    /// Where scans record their present row; `None` unless an error is being located.
     pub steps: Option<LastRow>,
-    /// What a stack may read ahead; `None` for as much as is useful.
+    /// Memory for reading ahead per stack; `None` for as much as is useful.
     pub look_ahead_bytes: Option<usize>,
 }
 
 impl IteratorStackBuilder {
-    /// Builds stacks that stop with `cancel`.
+    /// Builds stacks that stop when `cancel` is triggered.
     #[must_use]
     pub fn stopped_by(mut self, cancel: &Cancel) -> Self {
         self.interrupt = cancel.interrupt().clone();
@@ -59,7 +59,7 @@ impl IteratorStackBuilder {
         self
     }
 
-    /// The stack of a scan: what the reader may see of `sources` (newest first).
+    /// The stack of a scan: the entries of `sources` (newest first) that the reader may see.
     pub fn scan(
         &self,
         sources: Vec<BoxedIterator>,
@@ -78,8 +78,8 @@ impl IteratorStackBuilder {
         self.stack(sources, self.environment(IteratorScope::Minc), &[])
     }
 
-    /// The stack of a compaction; `full` when it reads every file of its tablet, `user` when
-    /// somebody asked for it, perhaps with `iterators` of their own.
+    /// The stack of a compaction; `full` if it reads every file of its tablet, `user` if a user
+    /// requested it, perhaps with additional `iterators`.
     pub fn majc(
         &self,
         sources: Vec<BoxedIterator>,
@@ -95,8 +95,8 @@ impl IteratorStackBuilder {
         self.stack(sources, environment, iterators)
     }
 
-    /// Tells which labels a reader may see who holds `authorizations`, for sources that can leave out
-    /// what has none of them.
+    /// Decides which labels a reader with `authorizations` may see, for sources that can skip
+    /// blocks without any of them.
     #[must_use]
     pub fn label_filter(&self, authorizations: &Authorizations) -> LabelFilter {
         let unlabelled_is_public = self.config.default_visibility.is_none();
@@ -148,8 +148,8 @@ impl IteratorStackBuilder {
     }
 }
 
-/// What a scan reads of a tablet, newest first: memtables, then files without the blocks of which
-/// `labels` admits none. `memtables` are newest first.
+/// The sources of a scan of a tablet, newest first: memtables, then files without the blocks of
+/// which `labels` admits none. `memtables` are newest first.
 #[must_use]
 pub fn tablet_sources(
     tablet: &TabletView,
@@ -166,7 +166,7 @@ pub fn tablet_sources(
     sources
 }
 
-/// One iterator a file, in the files' order. A file that stands there several times, for different
+/// One iterator per file, in the files' order. A file that occurs several times, for different
 /// rows, becomes one iterator with several fences.
 #[must_use]
 pub fn file_sources(files: &[TabletFile], fill_cache: bool) -> Vec<BoxedIterator> {
@@ -205,7 +205,7 @@ fn sources_of(
 }
 
 /// How files of a table are written: flushes leave blocks uncompressed, since the next compaction
-/// would only have to unpack them again.
+/// would have to decompress them again.
 #[must_use]
 pub fn writer_options(config: &TableConfig, scope: IteratorScope) -> WriterOptions {
     WriterOptions {

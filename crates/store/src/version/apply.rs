@@ -1,4 +1,4 @@
-//! The next version of a table, made from the last one and what a transaction changed.
+//! Builds the next version of a table from the previous one and the changes of a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::tablet::{TabletFile, TabletView};
 use crate::catalog::{Fence, FileId, FileReference, TabletChange};
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// A chunk below this is joined with the one before it when either is edited.
+/// A chunk smaller than this is joined with the previous one when either is edited.
 const SMALL_CHUNK: usize = 64;
 
 impl TableVersion {
-    /// The version after `changes`, which are in row order. `file` gives the files that this version
-    /// does not have.
+    /// The version after `changes`, which are in row order. `file` returns the files that this
+    /// version does not have.
     ///
-    /// Tablets that were not changed are shared. An edit that breaks an invariant is refused, and the
-    /// transaction that made it must not be committed.
+    /// Unchanged tablets are shared. An edit that breaks an invariant is rejected, and its
+    /// transaction must not be committed.
     ///
     /// # Errors
-    /// `Internal` with the invariant that would break; those of `file`.
+    /// `Internal` with the invariant that would be broken; those of `file`.
     pub fn apply(
         &self,
         changes: &[TabletChange],
@@ -40,7 +40,7 @@ impl TableVersion {
             .collect();
         let mut chunks: Vec<Arc<Chunk>> = Vec::with_capacity(self.chunks.len() + 1);
         let mut changes = changes.iter().peekable();
-        // The last row of the tablet before.
+        // The end row of the previous tablet.
         let mut end: Option<Vec<u8>> = None;
         for chunk in &self.chunks {
             let is_inside = |change: &TabletChange| match (chunk.last_row(), &change.end) {
@@ -94,9 +94,10 @@ impl TableVersion {
         Ok(next)
     }
 
-    /// Checks every invariant of every tablet, and returns what is broken; nothing of a sound version.
+    /// Checks every invariant of every tablet, and returns the broken ones; empty for a valid
+    /// version.
     ///
-    /// Files that tie are reported too where a version before catalog format 3 wrote them.
+    /// Files that tie are reported too if a version before catalog format 3 wrote them.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -128,7 +129,7 @@ impl TableVersion {
     }
 }
 
-/// An end row, ordered as tablets are: without one last.
+/// An end row, ordered as tablets are: no end comes last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EndRow<'a> {
     Row(&'a [u8]),
@@ -141,12 +142,12 @@ impl<'a> EndRow<'a> {
     }
 }
 
-/// Makes the tablets of a chunk after its edits.
+/// Builds the tablets of a chunk after its edits.
 struct ChunkEdit<'a, F> {
     /// The files of the tablets that are edited.
     known: &'a BTreeMap<FileId, &'a Arc<TableFile>>,
     file: F,
-    /// The last row of the tablet before.
+    /// The end row of the previous tablet.
     end: Option<Vec<u8>>,
     tablets: Vec<Arc<TabletView>>,
 }
@@ -174,7 +175,7 @@ impl<'a, F: FnMut(FileId) -> StoreResult<Arc<TableFile>>> ChunkEdit<'a, F> {
                     self.end.clone_from(&old.extent.through);
                     self.tablets.push(old.clone());
                 }
-                // It took over rows of a tablet before it, whose files it lacks.
+                // It took over rows of an earlier tablet, whose files it lacks.
                 None => return Err(broken("a tablet grew without being edited")),
             }
         }
@@ -219,7 +220,7 @@ impl<'a, F: FnMut(FileId) -> StoreResult<Arc<TableFile>>> ChunkEdit<'a, F> {
     }
 }
 
-/// Checks a tablet's files: none ties with another that shares keys with it, if one of them
+/// Checks a tablet's files: no file ties with another that shares keys with it, if one of them
 /// `is_new`; references to one file share no row.
 fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreResult<()> {
     let files: Vec<_> = tablet
@@ -241,7 +242,7 @@ fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreRes
             continue;
         }
         for (other_at, (other, other_ages, other_rows, _)) in files.iter().enumerate() {
-            // A pair of new files is looked at once.
+            // A pair of new files is checked once.
             let was_seen = other_at == at || (other_at > at && files[other_at].3);
             if was_seen || !rows.meets(*other_rows) {
                 continue;

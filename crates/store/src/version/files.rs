@@ -1,4 +1,5 @@
-//! The table files of a store: opened once, shared by tablets, deleted when nobody needs them.
+//! The table files of a store: opened once, shared by tablets, deleted when they are no longer
+//! used.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::metrics::Metrics;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
 
-/// Knows every table file that is in use.
+/// All table files in use.
 pub struct FileRegistry {
     vfs: Arc<dyn Vfs>,
     dir: PathBuf,
@@ -31,11 +32,11 @@ pub struct FileRegistry {
 struct Collecting {
     /// Nothing is deleted any more.
     closed: bool,
-    /// How many callers need all files to stay.
+    /// Number of callers that need all files to be kept.
     held: usize,
 }
 
-/// While it lives no file is deleted. What deletes files does not wait for it: it comes again.
+/// While it lives no file is deleted. The deletion does not wait for it: it is retried.
 pub struct HeldGarbage(Arc<Mutex<Collecting>>);
 
 impl Drop for HeldGarbage {
@@ -44,18 +45,18 @@ impl Drop for HeldGarbage {
     }
 }
 
-/// One table file. When the catalog has forgotten it, it is deleted after its last reader.
+/// One table file. Once it is removed from the catalog, it is deleted after its last reader.
 pub struct TableFile {
     record: FileRecord,
     reader: Arc<SortedFile>,
-    /// Oldest and newest timestamp, once somebody asked.
+    /// Oldest and newest timestamp, once they were requested.
     times: OnceLock<(i64, i64)>,
     obsolete: AtomicBool,
     garbage: Arc<Mutex<Vec<FileId>>>,
 }
 
 impl TableFile {
-    /// What the catalog knows of it.
+    /// The catalog's record of it.
     #[must_use]
     pub fn record(&self) -> &FileRecord {
         &self.record
@@ -112,7 +113,7 @@ impl FileRegistry {
         HeldGarbage(self.collecting.clone())
     }
 
-    /// Where the files stand.
+    /// The directory of the files.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -155,7 +156,7 @@ impl FileRegistry {
         Ok(file)
     }
 
-    /// Gives files up that the catalog has forgotten. Those still read are deleted later.
+    /// Releases files that were removed from the catalog. Those still read are deleted later.
     pub fn retire(&self, ids: &[FileId]) {
         for id in ids {
             let open = self.open.lock().remove(id).and_then(|file| file.upgrade());
@@ -166,7 +167,7 @@ impl FileRegistry {
         }
     }
 
-    /// Deletes what nobody needs any more. A file that cannot be deleted now is tried again.
+    /// Deletes files that are no longer used. A failed deletion is retried.
     pub fn collect(&self) -> StoreResult<usize> {
         let collecting = self.collecting.lock();
         if collecting.closed || collecting.held > 0 {
@@ -189,8 +190,8 @@ impl FileRegistry {
         Ok(deleted)
     }
 
-    /// Deletes what it can for the last time. Whatever else turns into garbage stays for the next
-    /// opening, which may have given its id to another file by the time a straggler lets go of it.
+    /// Deletes files for the last time. Files that become unused later stay for the next opening,
+    /// which may have reused the id by the time a late reader releases the file.
     pub fn close(&self) -> StoreResult<()> {
         let outcome = self.collect();
         self.collecting.lock().closed = true;

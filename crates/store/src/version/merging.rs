@@ -9,9 +9,9 @@ use crate::catalog::AgeRange;
 /// Whether the files at these positions may be merged into one file.
 ///
 /// The output covers all ages from the oldest to the newest of its inputs, and rows from the first
-/// to the last of them. It may take their place if no other file of the tablet has both an age and a
-/// row of that: every other file that shares keys with the output is then newer than all of the
-/// inputs or older than all of them, and keeps its place in the order.
+/// to the last of them. It may replace them if no other file of the tablet overlaps it in both ages
+/// and rows: then every other file that shares keys with the output is newer than all of the inputs
+/// or older than all of them, and keeps its position in the order.
 #[must_use]
 pub fn may_merge(tablet: &TabletView, chosen: &Range<usize>) -> bool {
     let Some(inputs) = tablet.files.get(chosen.clone()) else {

@@ -1,7 +1,7 @@
 //! The immutable view of a table: its tablets, their files, and the order of the files.
 //!
-//! A [`TableVersion`] never changes. A change of the catalog yields the edits of single tablets, and
-//! [`TableVersion::apply`] makes the next version of them, shares everything else, and refuses an
+//! A [`TableVersion`] never changes. A change of the catalog yields edits of single tablets;
+//! [`TableVersion::apply`] makes the next version from them, shares everything else, and rejects an
 //! edit that breaks an invariant. `docs/decisions/0020-one-order-of-data.md` states the invariants.
 
 mod apply;

@@ -32,7 +32,7 @@ impl<'a> RowBounds<'a> {
     /// Bounds that include both.
     pub(super) fn hull(self, other: Self) -> Self {
         Self {
-            // Without a lower end on one side there is none.
+            // If one side has no lower bound, neither has the hull.
             after: self.after.min(other.after),
             first: self.first.min(other.first),
             last: self.last.max(other.last),

@@ -4,10 +4,10 @@ use super::tablet::TabletView;
 use crate::catalog::Fence;
 use crate::error::StoreResult;
 
-/// Candidate rows asked of each file for every piece wanted.
+/// Candidate rows requested from each file per piece.
 const CANDIDATES: usize = 8;
 
-/// How many times what is wanted a stretch of rows may hold.
+/// Limit of the content of a stretch of rows, as a multiple of the requested content.
 const STRETCH_MOST: u64 = 4;
 
 /// Rows at which a tablet with more than `threshold` bytes is cut into roughly equal pieces; empty
@@ -38,11 +38,12 @@ pub fn split_points(
     Ok(Spread::of(candidates).points(&tablet.extent, pieces, row_max))
 }
 
-/// How a tablet's content is spread over its rows: some of them in order, each with how much lies up to it.
+/// The distribution of a tablet's content over its rows: some rows in order, each with the amount
+/// up to it.
 pub struct Spread(Vec<(Vec<u8>, u64)>);
 
 impl Spread {
-    /// From rows in any order, and how much each stands for.
+    /// From rows in any order, with the amount that each stands for.
     #[must_use]
     pub fn of(mut weights: Vec<(Vec<u8>, u64)>) -> Self {
         weights.sort_unstable();
@@ -64,19 +65,19 @@ impl Spread {
         self.0.last().map(|(row, _)| row.as_slice())
     }
 
-    /// How much there is.
+    /// The total amount.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.last().map_or(0, |(_, up_to)| *up_to)
     }
 
-    /// Rows inside `extent`, none longer than `row_max`, that cut it into about `pieces` equal pieces; into fewer
-    /// where a row holds as much as several.
+    /// Rows inside `extent`, none longer than `row_max`, that cut it into about `pieces` equal
+    /// pieces; into fewer if one row holds as much as several pieces.
     #[must_use]
     pub fn points(&self, extent: &Fence, pieces: usize, row_max: usize) -> Vec<Vec<u8>> {
         let (total, pieces) = (u128::from(self.total()), pieces as u128);
         let mut points: Vec<Vec<u8>> = Vec::new();
-        // How many pieces there should be up to the next point.
+        // The number of pieces up to the next point.
         let mut next = 1;
         for (row, seen) in &self.0 {
             let fits = (1..=row_max).contains(&row.len())
@@ -85,15 +86,15 @@ impl Spread {
             let parts = u128::from(*seen) * pieces;
             if next < pieces && parts >= total * next && fits {
                 points.push(row.clone());
-                // The nearest one that leaves a piece of more than half the size.
+                // The nearest point that leaves a piece of more than half the size.
                 next = (parts + total / 2) / total.max(1) + 1;
             }
         }
         points
     }
 
-    /// Up to `count` stretches of rows at equal distances, in order, that hold about `each`. Where rows hold so much
-    /// that a stretch would be several times as long, there is none.
+    /// Up to `count` evenly spaced stretches of rows, in order, with about `each` content. Where
+    /// rows are so large that a stretch would hold several times as much, there is none.
     #[must_use]
     pub fn stretches(&self, count: usize, each: u64) -> Vec<Fence> {
         let mut stretches: Vec<Fence> = Vec::with_capacity(count);
@@ -142,7 +143,7 @@ mod tests {
             points(&[(b'a', 1), (b'b', 2), (b'b', 2), (b'c', 5)], 2),
             b"b"
         );
-        // What one row holds stays together; what lies behind it does not make up for it.
+        // One row's content stays together; content after it does not balance it.
         let large = |behind| [(b'a', 1), (b'b', 84), (b'c', 1), (b'd', behind)];
         assert_eq!(points(&large(34), 4), b"b");
         assert_eq!(points(&large(28), 4), b"b");

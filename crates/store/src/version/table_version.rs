@@ -8,26 +8,26 @@ use super::tablet::{TabletFile, TabletView};
 use crate::catalog::{CatalogView, Fence, TableId};
 use crate::error::{Error, StoreResult};
 
-/// Tablets that are kept, and replaced, together.
+/// Maximum number of tablets in a chunk.
 const CHUNK_TABLETS: usize = 256;
 
 /// All tablets of a table, in row order; they cover every row.
 ///
-/// Tablets are kept in chunks, and a version shares the chunks of the one before it that were not
-/// edited: an edit of one tablet costs the same in a table of a hundred thousand.
+/// Tablets are kept in chunks, and a version shares unedited chunks with the previous one: an edit
+/// of one tablet costs the same in a table of a hundred thousand.
 #[derive(Clone, Default)]
 pub struct TableVersion {
     pub(super) chunks: Vec<Arc<Chunk>>,
-    /// Of each chunk the position of its first tablet.
+    /// The position of the first tablet of each chunk.
     starts: Vec<usize>,
     len: usize,
 }
 
-/// Neighbouring tablets, and what is asked of all of them often.
+/// Neighbouring tablets, with aggregates over them.
 pub(super) struct Chunk {
     pub(super) tablets: Vec<Arc<TabletView>>,
     bytes: u64,
-    /// Of the largest tablet.
+    /// Bytes of the largest tablet.
     largest: u64,
     most_files: usize,
 }
@@ -95,7 +95,7 @@ impl TableVersion {
         self.chunks.iter().map(|chunk| chunk.bytes).sum()
     }
 
-    /// The tablets with more bytes than this, in row order. Most chunks have none, and are not looked into.
+    /// The tablets with more bytes than this, in row order. Most chunks have none, and are skipped.
     pub fn larger_than(&self, bytes: u64) -> impl Iterator<Item = &Arc<TabletView>> {
         let chunks = self
             .chunks
@@ -128,7 +128,7 @@ impl TableVersion {
         self.starts[chunk] + within
     }
 
-    /// The tablet that ends with this row; without one, the last.
+    /// The tablet with this end row; without one, the last tablet.
     #[must_use]
     pub fn with_end(&self, end: Option<&[u8]>) -> Option<&Arc<TabletView>> {
         let tablet = match end {
@@ -138,7 +138,7 @@ impl TableVersion {
         tablet.filter(|tablet| tablet.extent.through.as_deref() == end)
     }
 
-    /// The tablet with the last of these rows.
+    /// The tablet that contains the last of these rows.
     #[must_use]
     pub fn with_end_of(&self, rows: &Fence) -> Option<&Arc<TabletView>> {
         match &rows.through {
@@ -151,7 +151,7 @@ impl TableVersion {
 /// Cuts neighbouring tablets into chunks.
 pub(super) fn chunks_of(tablets: Vec<Arc<TabletView>>) -> Vec<Arc<Chunk>> {
     let mut chunks = Vec::with_capacity(tablets.len().div_ceil(CHUNK_TABLETS));
-    // Of equal size, so that the last one is not cut off again at the next edit.
+    // Of equal size, so that the next edit does not split off a small last chunk again.
     let count = tablets.len().div_ceil(CHUNK_TABLETS).max(1);
     let size = tablets.len().div_ceil(count).max(1);
     let mut tablets = tablets.into_iter().peekable();
@@ -175,7 +175,7 @@ pub(super) fn chunks_of(tablets: Vec<Arc<TabletView>>) -> Vec<Arc<Chunk>> {
     chunks
 }
 
-/// The tablets of a [`TableVersion`], as a slice would show them.
+/// The tablets of a [`TableVersion`], with the interface of a slice.
 #[derive(Clone, Copy)]
 pub struct Tablets<'a>(&'a TableVersion);
 
@@ -186,7 +186,7 @@ impl<'a> Tablets<'a> {
         self.0.len
     }
 
-    /// Whether there is none: only of a deleted table.
+    /// Whether there are none, which is the case only for a deleted table.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.len == 0

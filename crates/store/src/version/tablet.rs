@@ -11,7 +11,7 @@ use crate::catalog::{AgeRange, Fence, FileReference};
 /// A tablet's share in one file.
 #[derive(Clone)]
 pub struct TabletFile {
-    /// As the catalog has it.
+    /// The reference as stored in the catalog.
     pub reference: FileReference,
     /// The file.
     pub file: Arc<TableFile>,
@@ -27,7 +27,7 @@ pub struct TabletView {
 }
 
 impl TabletFile {
-    /// The file's place in the order of the table's data.
+    /// The file's position in the order of the table's data.
     #[must_use]
     pub fn ages(&self) -> AgeRange {
         self.file.record().ages
@@ -38,9 +38,9 @@ impl TabletView {
     /// A tablet with these files, given in any order.
     #[must_use]
     pub fn new(extent: Fence, mut files: Vec<TabletFile>) -> Self {
-        // Files that share keys share no age, so the newest age alone decides between them. The rest
-        // makes the order the same on every run. (Files of catalog format 2 may tie; their ids
-        // decide, as they did.)
+        // Files that share keys share no age, so the newest age alone decides between them. The
+        // remaining criteria make the order the same on every run. (Files of catalog format 2 may
+        // tie; their ids decide, as they did then.)
         files.sort_by_key(|file| {
             let ages = file.ages();
             Reverse((ages.newest, ages.oldest, file.reference.file))

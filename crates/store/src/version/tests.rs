@@ -1,5 +1,5 @@
-//! Random histories of a table, without data: whatever is flushed, imported, split, merged and
-//! compacted, the newest write of a row is in the first file that has the row.
+//! Random histories of a table, without data: after any flushes, imports, splits, merges and
+//! compactions, the newest write of a row is in the first file that has the row.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,7 +30,7 @@ fn row(number: u8) -> Vec<u8> {
     vec![number]
 }
 
-/// Rows `after < row <= through`; `through` above all rows stands for no end.
+/// Rows `after < row <= through`; a `through` above all rows means no end.
 fn fence(after: u8, through: u8) -> Fence {
     let end = |row: u8, is_open: bool| (!is_open).then(|| vec![row]);
     Fence::new(end(after, after == 0), end(through, through > ROWS))
@@ -41,9 +41,9 @@ struct Rig {
     registry: FileRegistry,
     table: TableId,
     version: TableVersion,
-    /// What each file holds: of each row the number of the newest write.
+    /// The content of each file: the number of the newest write of each row.
     content: BTreeMap<FileId, BTreeMap<u8, u64>>,
-    /// What is to be read: of each row the number of the newest write.
+    /// The expected content: the number of the newest write of each row.
     newest: BTreeMap<u8, u64>,
     clock: u64,
 }
@@ -158,7 +158,7 @@ impl Rig {
         }
     }
 
-    /// Merges some neighbouring files of a tablet, if that is allowed.
+    /// Merges some neighbouring files of a tablet, if allowed.
     fn compact(&mut self, tablet: usize, start: usize, width: usize, is_allowed: Allowed) {
         let tablet = self.version.tablets()[tablet % self.version.tablets().len()].clone();
         if tablet.files.len() < 2 {
@@ -289,13 +289,13 @@ proptest! {
     }
 }
 
-/// Merging neighbours whatever their ages and rows is what brought old values back.
+/// Merging neighbours regardless of their ages and rows used to restore old values.
 #[test]
-fn a_merge_that_is_not_allowed_is_refused() {
+fn a_merge_that_is_not_allowed_is_rejected() {
     let mut rig = Rig::new();
     let rows = |rows: &[u8]| rows.iter().copied().collect::<BTreeSet<u8>>();
     rig.flush(&rows(&[1, 9]), ROWS);
-    // Two pieces of one flush, of which the second one is newer than what is in the first file.
+    // Two pieces of one flush, the second of which is newer than the content of the first file.
     rig.flush(&rows(&[1, 2, 9]), 5);
     let tablet = rig.version.tablets()[0].clone();
     let ids: Vec<_> = tablet
@@ -323,7 +323,7 @@ fn a_merge_that_is_not_allowed_is_refused() {
 }
 
 #[test]
-fn edits_share_what_they_do_not_touch() {
+fn edits_share_unchanged_chunks() {
     let mut rig = Rig::new();
     let splits: Vec<Vec<u8>> = (0..2000_u32).map(|n| n.to_be_bytes().to_vec()).collect();
     let table = rig.table;
