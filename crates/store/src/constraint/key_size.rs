@@ -4,8 +4,8 @@ use ostrakon_cell::{Constraint, ConstraintEnvironment, MAX_KEY_BYTES, MutationBa
 
 const TOO_LARGE: i16 = 1;
 
-/// Refuses keys over 1 MiB. No batch can hold one: its key is bounded by the same number, so that
-/// the constraint costs nothing. It is here because tables carry its name.
+/// Rejects keys over 1 MiB. No batch can hold one: its keys have the same limit, so that the
+/// constraint costs nothing. It exists because properties of tables name it.
 pub(super) struct DefaultKeySizeConstraint;
 
 impl Constraint for DefaultKeySizeConstraint {

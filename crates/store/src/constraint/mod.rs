@@ -1,6 +1,6 @@
 //! The stock constraints: Accumulo's own and those of its examples, under their class names.
 //!
-//! This room knows the constraint contract of `cell` and nothing else. Codes are Accumulo's.
+//! This module depends only on the constraint contract of `cell`. Codes are Accumulo's.
 
 mod key_size;
 mod no_delete;

@@ -1,10 +1,10 @@
-//! Tables that only grow.
+//! Tables without deletes.
 
 use ostrakon_cell::{Constraint, ConstraintEnvironment, MutationRef};
 
 const DELETES: i16 = 1;
 
-/// Refuses mutations with delete markers.
+/// Rejects mutations with delete markers.
 pub(super) struct NoDeleteConstraint;
 
 impl Constraint for NoDeleteConstraint {

@@ -6,7 +6,7 @@ const ROW: i16 = 1;
 const FAMILY: i16 = 2;
 const QUALIFIER: i16 = 3;
 
-/// Refuses keys with anything but ASCII letters and digits in row, family or qualifier.
+/// Rejects keys with anything but ASCII letters and digits in row, family or qualifier.
 pub(super) struct AlphaNumKeyConstraint;
 
 impl Constraint for AlphaNumKeyConstraint {
@@ -52,7 +52,7 @@ impl Constraint for AlphaNumKeyConstraint {
 
 const NOT_NUMERIC: i16 = 1;
 
-/// Refuses values with anything but ASCII digits. Deletes have no value and pass.
+/// Rejects values with anything but ASCII digits. Deletes have no value and pass.
 pub(super) struct NumericValueConstraint;
 
 impl Constraint for NumericValueConstraint {

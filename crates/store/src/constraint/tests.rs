@@ -6,7 +6,7 @@ use ostrakon_cell::{Authorizations, ColumnUpdate, ConstraintEnvironment, Mutatio
 
 use super::stock_constraints;
 
-/// The codes that a constraint gives a mutation of one update.
+/// The violation codes of a mutation of one update.
 fn codes(
     class: &str,
     environment: &ConstraintEnvironment,

@@ -1,4 +1,4 @@
-//! Labels that are well-formed, and that their writer may read.
+//! Labels must be well-formed, and their writer must be able to read them.
 
 use ostrakon_cell::visibility::validate;
 use ostrakon_cell::{Constraint, ConstraintEnvironment, MutationRef, VisibilityEvaluator};
@@ -6,9 +6,9 @@ use ostrakon_cell::{Constraint, ConstraintEnvironment, MutationRef, VisibilityEv
 const MALFORMED: i16 = 1;
 const NOT_AUTHORIZED: i16 = 2;
 
-/// Refuses malformed labels and, where the source knows its users, labels that the writer's
-/// authorizations do not satisfy. A process that has the directory open is no such user: there
-/// only malformed labels are refused.
+/// Rejects malformed labels and, where the source knows its users, labels that the writer's
+/// authorizations do not satisfy. A process that has the directory open is not such a user: there
+/// only malformed labels are rejected.
 pub(super) struct VisibilityConstraint;
 
 impl Constraint for VisibilityConstraint {
@@ -42,7 +42,7 @@ impl Constraint for VisibilityConstraint {
             .authorizations
             .as_deref()
             .map(VisibilityEvaluator::new);
-        // Updates of one mutation mostly carry the same label.
+        // Updates of one mutation usually carry the same label.
         let mut last: &[u8] = &[];
         for update in mutation.updates() {
             if update.visibility == last {

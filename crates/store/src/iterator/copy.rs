@@ -1,4 +1,4 @@
-//! Copying entries from a look-ahead batch to the batch that goes out.
+//! Copies entries from a look-ahead batch to the output batch.
 
 use ostrakon_cell::{Batch, Slot, Span};
 

@@ -1,13 +1,13 @@
-//! Filters that work in place on what their source has just appended to the batch.
+//! Filters that work in place on the entries that their source has just appended to the batch.
 
 use ostrakon_cell::{Batch, BatchLimit, SortedKeyValueIterator};
 
 use crate::error::StoreResult;
 
-/// Reads one batch from `source` and lets `filter` work on the entries from the given position on.
+/// Reads one batch from `source` and calls `filter` on the entries from the given position on.
 ///
-/// The filter is also told whether more entries may follow. It runs also when the source failed
-/// half-way: what it must hide stays hidden.
+/// The filter also receives whether more entries may follow. It runs also when the source failed
+/// after appending some entries, so that hidden entries stay hidden.
 #[inline]
 pub(super) fn read_filtered(
     source: &mut impl SortedKeyValueIterator,

@@ -1,4 +1,4 @@
-//! Merging many sorted sources into one stream.
+//! Merges many sorted sources into one stream.
 
 use std::cmp::Ordering;
 
@@ -9,32 +9,32 @@ use ostrakon_cell::{
 use super::copy::Copier;
 use crate::error::StoreResult;
 
-/// Bytes all look-ahead batches together may hold, roughly: they should stay in the L2 cache.
+/// Approximate total bytes of all look-ahead batches: they should stay in the L2 cache.
 const LOOK_AHEAD_BYTES: usize = 512 << 10;
 /// Bounds of one source's share, in bytes.
 const LOOK_AHEAD_SHARE: (usize, usize) = (4 << 10, 64 << 10);
 /// Entries of the first look-ahead after a seek; it grows by [`GROWTH`] with each refill, so that a
-/// look-up does not read what nobody wants.
+/// point read does not read much more than it returns.
 const FIRST_ENTRIES: usize = 32;
 const GROWTH: usize = 4;
-/// So often must one source win in a row before a whole run of it is looked for.
+/// Number of consecutive wins of one source after which its whole run is searched.
 const STREAK: u32 = 3;
 
 /// Entries of many sources in key order.
 ///
 /// Sources are given newest first: entries with equal keys come in the order of their sources.
-/// Nothing is dropped; that is the business of the iterators above. A single source is passed
-/// through without a copy, also when all the others have ended.
+/// Nothing is dropped; the iterators above do that. A single source is passed through without a
+/// copy, also when all the others have ended.
 ///
-/// Sources are compared by eight bytes of their row, behind what all rows in sight have in common,
+/// Sources are compared by eight bytes of their row, after the common prefix of all present rows,
 /// in a tree of losers: one comparison of integers per level, and of whole keys on a tie. Each
 /// source is read ahead by at most 64 KiB, and less when there are many, plus one entry.
 pub struct MergeIterator {
     sources: Vec<Source>,
     tree: LoserTree,
-    /// Most that one source is read ahead.
+    /// Limit of one source's look-ahead.
     look_ahead: BatchLimit,
-    /// How many leading bytes all rows in sight have in common.
+    /// Length of the common prefix of all present rows.
     skip: usize,
     /// Refills since `skip` was last computed.
     refills: usize,
@@ -44,7 +44,7 @@ struct Source {
     iterator: BoxedIterator,
     batch: Batch,
     at: usize,
-    /// Nothing comes after `batch`.
+    /// Whether nothing comes after `batch`.
     exhausted: bool,
     /// Entries of the next refill.
     next_entries: usize,
@@ -58,8 +58,8 @@ impl MergeIterator {
         Self::within(sources, None)
     }
 
-    /// As [`new`](Self::new), reading ahead at most so many bytes in all, if that is not less than the least of each
-    /// source.
+    /// As [`new`](Self::new), reading ahead at most this many bytes in all, but at least the
+    /// minimum of each source.
     #[must_use]
     pub fn within(sources: Vec<BoxedIterator>, look_ahead_bytes: Option<usize>) -> Self {
         let (least, most) = LOOK_AHEAD_SHARE;
@@ -77,14 +77,14 @@ impl MergeIterator {
         }
     }
 
-    /// Builds the tree anew from the sources that have entries.
+    /// Builds the tree from the sources that have entries.
     fn build(&mut self) {
         self.skip = common_prefix(&self.sources);
         self.refills = 0;
         self.tree.build(&self.sources, self.skip);
     }
 
-    /// Reads on in source `at`, whose look-ahead is used up, and puts it in its new place.
+    /// Refills source `at`, whose look-ahead is used up, and moves it to its new place.
     fn refill(&mut self, at: usize) -> StoreResult<()> {
         let skip = self.skip;
         let Some(source) = self.sources.get_mut(at) else {
@@ -92,8 +92,8 @@ impl MergeIterator {
         };
         source.fill(self.look_ahead)?;
         if source.has_top() {
-            // The new batch may leave what the others have in common; now and then it is worth
-            // looking whether they have more in common than before.
+            // The new batch may not share the others' prefix; now and then it is worth checking
+            // whether the common prefix has become longer.
             self.refills += 1;
             if self.refills >= self.tree.len() || !self.shares_prefix(at, skip) {
                 self.refills = 0;
@@ -116,7 +116,7 @@ impl MergeIterator {
         Ok(())
     }
 
-    /// Whether the rows of source `at` begin with the same `skip` bytes as those of another one.
+    /// Whether the rows of source `at` share the first `skip` bytes with those of another one.
     fn shares_prefix(&self, at: usize, skip: usize) -> bool {
         let other = self
             .sources
@@ -132,7 +132,7 @@ impl MergeIterator {
             && source.batch.row(source.batch.len() - 1).get(..skip) == prefix
     }
 
-    /// Hands out what stands in the look-ahead of the only source left, then reads it directly.
+    /// Returns the look-ahead of the only source left, then reads it directly.
     fn pass_through(
         &mut self,
         only: usize,
@@ -199,8 +199,8 @@ impl SortedKeyValueIterator for MergeIterator {
                 break;
             };
             if !source.has_top() {
-                // Only now, not when its last entry went out: perhaps nobody asks for more. And
-                // after an error the next call begins here again.
+                // Only now, not when its last entry was returned: perhaps no more entries are
+                // requested. And after an error the next call resumes here.
                 self.refill(winner)?;
                 last = usize::MAX;
                 continue;
@@ -265,7 +265,7 @@ impl Source {
         self.has_top().then(|| self.batch.key(self.at))
     }
 
-    /// Replaces the used-up look-ahead by the next one; leaves it empty at the end.
+    /// Replaces the used look-ahead by the next one; leaves it empty at the end.
     fn fill(&mut self, most: BatchLimit) -> StoreResult<()> {
         self.at = 0;
         self.copier.clear();
@@ -300,7 +300,7 @@ impl Source {
     }
 }
 
-/// How many leading bytes all rows in the look-ahead batches have in common.
+/// Length of the common prefix of all rows in the look-ahead batches.
 fn common_prefix(sources: &[Source]) -> usize {
     let mut common: Option<&[u8]> = None;
     for source in sources.iter().filter(|source| source.has_top()) {
@@ -317,8 +317,8 @@ fn shared_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Eight bytes of the row from `skip` on, as a number that sorts as they do. A shorter row counts
-/// as if zeros followed, so that equal numbers decide nothing.
+/// Eight bytes of the row from `skip` on, as a number with the same order. A shorter row is padded
+/// with zeros, so that equal numbers are a tie.
 #[inline]
 fn prefix(row: &[u8], skip: usize) -> u64 {
     if let Some(bytes) = row.get(skip..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -341,7 +341,8 @@ struct Player {
 }
 
 /// A tournament between the sources. Each inner node keeps the loser of its match, place 0 the
-/// winner of all: when the winner moves on, it meets only the losers on its way to the root.
+/// winner of all: when the winner advances, it is compared only with the losers on its path to the
+/// root.
 #[derive(Debug, Default)]
 struct LoserTree {
     nodes: Vec<Player>,
@@ -357,7 +358,7 @@ impl LoserTree {
         self.alive = 0;
     }
 
-    /// Number of leaves, those of ended sources included.
+    /// Number of leaves, including those of ended sources.
     fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -382,7 +383,7 @@ impl LoserTree {
         }
         let leaves = self.nodes.len();
         self.alive = leaves;
-        // The leaves stand at leaves..2 * leaves, the parent of i at i / 2.
+        // The leaves are at leaves..2 * leaves, the parent of i at i / 2.
         self.scratch.resize(leaves, Player::default());
         self.scratch.extend_from_slice(&self.nodes);
         for at in (1..leaves).rev() {
@@ -400,7 +401,7 @@ impl LoserTree {
         }
     }
 
-    /// Gives the winner its new prefix and finds out who is the winner now.
+    /// Gives the winner its new prefix and determines the new winner.
     #[inline]
     fn replay(&mut self, sources: &[Source], skip: usize) {
         let mut player = self.nodes[0];
@@ -422,7 +423,7 @@ impl LoserTree {
         self.nodes[0] = player;
     }
 
-    /// Up to where in its look-ahead the winner's entries all come before those of the others.
+    /// The end of the winner's entries in its look-ahead that come before those of all others.
     fn run_end(&self, sources: &[Source], skip: usize) -> usize {
         let winner = self.nodes[0];
         let mut at = (self.nodes.len() + winner.leaf as usize) / 2;
@@ -455,7 +456,7 @@ impl LoserTree {
         if goes_first(end - 1) {
             return end;
         }
-        // Galloping: runs of every length cost little to find.
+        // Galloping search: the cost depends on the length of the run only logarithmically.
         let (mut known, mut step) = (source.at, 1);
         while known + step < end && goes_first(known + step) {
             known += step;
@@ -508,7 +509,7 @@ mod tests {
         MergeIterator::new(sources.map(|s| MemorySource::boxed(s, step)).collect())
     }
 
-    /// What must come out: a stable sort keeps the order of the sources.
+    /// The expected output: a stable sort keeps the order of the sources.
     fn expected(sources: &[Vec<Entry>]) -> Vec<Entry> {
         let mut all: Vec<Entry> = sources
             .iter()
@@ -527,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_nothing() {
+    fn no_sources_give_no_entries() {
         assert!(read_all(&mut MergeIterator::new(Vec::new())).is_empty());
         assert!(read_all(&mut merged(&[vec![], vec![], vec![]], 1)).is_empty());
     }

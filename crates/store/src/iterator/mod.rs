@@ -1,8 +1,8 @@
 //! Iterators over sorted entries: the merge of many sources, the system's filters on top of it,
 //! and the stock iterators users attach to tables.
 //!
-//! This room knows the iterator contract of `cell` and nothing of files or tablets: whatever
-//! implements [`SortedKeyValueIterator`](ostrakon_cell::SortedKeyValueIterator) can stand below it.
+//! This module depends on the iterator contract of `cell` and not on files or tablets: any
+//! [`SortedKeyValueIterator`](ostrakon_cell::SortedKeyValueIterator) can be its source.
 //!
 //! From the data up: [`MergeIterator`] → deletes → columns → visibility (see [`system`]) → the
 //! user's iterators by ascending priority (see [`user`]).

@@ -1,8 +1,8 @@
 //! Seeking into the middle of a column.
 //!
-//! Deletes, versions and combined values are decided by the *newer* entries of a column. An
-//! iterator that is sought behind these has to read them all the same: it seeks to the start of
-//! the column and then leaves out what lies before the range.
+//! Deletes, versions and combined values depend on the *newer* entries of a column. An iterator
+//! that is sought to a position after these must read them all the same: it seeks to the start of
+//! the column and then removes the entries before the range.
 
 use ostrakon_cell::{
     Batch, ColumnSelection, Key, KeyPart, Range, SortedKeyValueIterator, same_bytes,
@@ -10,15 +10,16 @@ use ostrakon_cell::{
 
 use crate::error::StoreResult;
 
-/// The part of a wanted range that lies before the place its column starts, still to be skipped.
+/// The entries between the start of a column and the start of the requested range, which are still
+/// to be skipped.
 #[derive(Debug, Default)]
 pub(super) struct ColumnStart {
     wanted: Option<Range>,
 }
 
 impl ColumnStart {
-    /// Seeks `source` to the start of the column in which `range` starts. Allocates only when
-    /// that is not where `range` starts anyway.
+    /// Seeks `source` to the start of the column in which `range` starts. Allocates only if that is
+    /// not where `range` starts anyway.
     pub(super) fn seek(
         &mut self,
         source: &mut impl SortedKeyValueIterator,
@@ -35,7 +36,7 @@ impl ColumnStart {
         }
     }
 
-    /// Takes the entries before the range out of the batch's entries from `first` on.
+    /// Removes the entries before the range from the batch's entries from `first` on.
     pub(super) fn skip(&mut self, batch: &mut Batch, first: usize) {
         let Some(range) = &self.wanted else { return };
         batch.retain_from(first, |batch, at| !range.before_start(batch.key(at)));
@@ -45,8 +46,7 @@ impl ColumnStart {
     }
 }
 
-/// `range` with its start moved to the start of the column it lies in, or `None` if it starts
-/// there already.
+/// `range` with its start moved to the start of its column, or `None` if it starts there already.
 pub(super) fn widened_start(range: &Range) -> StoreResult<Option<Range>> {
     let Some(start) = range.start() else {
         return Ok(None);
@@ -66,7 +66,7 @@ pub(super) fn widened_start(range: &Range) -> StoreResult<Option<Range>> {
     .map(Some)
 }
 
-/// A buffer for the column an iterator stands in, for use across batches.
+/// A buffer for an iterator's present column, kept across batches.
 #[derive(Debug, Default)]
 pub(super) struct CurrentColumn {
     key: Key,
@@ -78,13 +78,13 @@ impl CurrentColumn {
         self.set = false;
     }
 
-    /// Whether a column is remembered.
+    /// Whether a column is stored.
     #[inline]
     pub(super) fn is_set(&self) -> bool {
         self.set
     }
 
-    /// Whether entry `at` is of the remembered column.
+    /// Whether entry `at` is of the stored column.
     pub(super) fn is(&self, batch: &Batch, at: usize) -> bool {
         self.set && batch.key(at).same(self.key.as_ref(), KeyPart::Visibility)
     }
@@ -101,14 +101,14 @@ pub(super) fn same_column(batch: &Batch, a: usize, b: usize) -> bool {
     let (Some(a), Some(b)) = (batch.slots().get(a), batch.slots().get(b)) else {
         return false;
     };
-    // Equal spans need no look at the bytes, and a label has one id in a batch.
+    // Equal spans need no comparison of bytes, and a label has one id per batch.
     let same = |a, b| a == b || same_bytes(batch.bytes(a), batch.bytes(b));
     a.visibility == b.visibility
         && same(a.row, b.row)
         && same(a.qualifier, b.qualifier)
         && same(a.family, b.family)
 }
-/// `range` with its end moved to the end of the column it lies in, or `None` if no column is cut.
+/// `range` with its end moved to the end of its column, or `None` if no column is cut.
 pub(super) fn widened_end(range: &Range) -> StoreResult<Option<Range>> {
     let Some(end) = range.end() else {
         return Ok(None);

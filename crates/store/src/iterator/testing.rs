@@ -1,4 +1,4 @@
-//! What the tests of this room share: a source in memory and short ways to write entries.
+//! Test helpers of this module: a source in memory and short ways to write entries.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use ostrakon_cell::{
 use super::user::stock_iterators;
 use crate::error::StoreResult;
 
-/// Sorted entries in memory, handed out at most `step` at a time.
+/// Sorted entries in memory, returned at most `step` at a time.
 pub(super) struct MemorySource {
     entries: Arc<Vec<Entry>>,
     step: usize,
@@ -153,7 +153,7 @@ pub(super) fn init(
     )
 }
 
-/// The same in another environment.
+/// As `init`, in another environment.
 pub(super) fn init_in(
     class: &str,
     options: &[(&str, &str)],

@@ -1,13 +1,14 @@
-//! Where the next selected column of a row begins.
+//! Finds where the next selected column of a row begins.
 
 use ostrakon_cell::{ColumnSelection, Key};
 
-/// Moves `key` to the first place of its row, not before itself, where a selected column may begin: the start of that
-/// column, or the start of the next row if none is left in this one. `false`, and the key is as it was, if it lies in a
-/// selected column already. The selection is not that of all columns.
+/// Moves `key` to the first place of its row, not before itself, where a selected column may begin:
+/// the start of that column, or the start of the next row if none is left in this one. Returns
+/// `false` and leaves the key unchanged if it is in a selected column already. The selection must
+/// not be that of all columns.
 pub(crate) fn first_wanted(columns: &ColumnSelection, key: &mut Key) -> bool {
     let columns = columns.columns();
-    // A whole family sorts as its first qualifier, so it may be the one before.
+    // A whole family sorts as its first qualifier, so it may be the previous one.
     let next = columns.partition_point(|column| {
         let family = column.family.as_slice().cmp(&key.family);
         match &column.qualifier {

@@ -7,7 +7,8 @@ use ostrakon_cell::{
 use crate::error::StoreResult;
 use crate::iterator::first_wanted;
 
-/// After so many entries of one row that are not wanted the source is sought behind them. Reading on costs less before.
+/// After this many unselected entries of one row the source is sought to the position after them.
+/// Up to that, reading on costs less.
 const STEPS: usize = 256;
 
 /// Keeps the columns the seek asked for. Sources may leave out others already; this decides.
@@ -54,7 +55,7 @@ impl<I: SortedKeyValueIterator> ColumnFilter<I> {
         self.passed >= STEPS
     }
 
-    /// Seeks to the next wanted column behind the last entry passed.
+    /// Seeks to the next selected column after the last entry passed.
     fn seek_on(&mut self) -> StoreResult<bool> {
         self.passed = 0;
         if !first_wanted(&self.wanted, &mut self.last) {
@@ -74,7 +75,8 @@ impl<I: SortedKeyValueIterator> ColumnFilter<I> {
     }
 }
 
-/// A range of one row without what lies before the first and behind the last wanted column; `None` for others.
+/// A range of one row without the part before the first and after the last selected column; `None`
+/// for others.
 fn narrowed(range: &Range, wanted: &ColumnSelection) -> StoreResult<Option<Range>> {
     let one_row = match (range.start(), range.end()) {
         (Some(start), Some(end)) if start.row == end.row => Some(start.row.as_slice()),
@@ -147,7 +149,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for ColumnFilte
             return self.source.next_batch(out, limit);
         }
         let first = out.len();
-        // Also of what came before an error only what is wanted goes out.
+        // Unselected entries are removed also if an error follows.
         let more = self.source.next_batch(out, limit);
         if out.len() == first {
             return more;

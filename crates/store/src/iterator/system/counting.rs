@@ -9,7 +9,8 @@ use ostrakon_cell::{
 
 use crate::error::StoreResult;
 
-/// Entries that passed one point of a stack; shared by all its copies, and by whoever reports it.
+/// Counts the entries that passed one point of a stack; shared by all its copies, and by the code
+/// that reports it.
 #[derive(Debug, Default)]
 pub struct EntryCounter {
     entries: AtomicU64,

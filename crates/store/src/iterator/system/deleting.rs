@@ -10,20 +10,20 @@ use crate::iterator::filter::read_filtered;
 use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 
 /// Applies delete markers: a marker hides the entries of its column (row, family, qualifier and
-/// visibility alike) whose timestamp is not above its own.
+/// visibility alike) whose timestamp is not greater than its own.
 ///
-/// Where older entries may lie elsewhere (flushes, compactions of some of a tablet's files) the
-/// newest marker of each column is handed on; where nothing older is left it is dropped.
+/// Where older entries may be in other files (flushes, compactions of some of a tablet's files) the
+/// newest marker of each column is passed on; otherwise it is dropped.
 pub struct DeletingIterator<I> {
     source: I,
     propagate: bool,
-    /// The column of the last marker, when it was the last thing seen in the batch before.
+    /// The column of the last marker, if the previous batch ended inside that column.
     deleted: CurrentColumn,
     start: ColumnStart,
 }
 
 impl<I: SortedKeyValueIterator> DeletingIterator<I> {
-    /// Markers are handed on if `propagate`, and dropped otherwise.
+    /// Markers are passed on if `propagate`, and dropped otherwise.
     pub fn new(source: I, propagate: bool) -> Self {
         Self {
             source,
@@ -33,8 +33,7 @@ impl<I: SortedKeyValueIterator> DeletingIterator<I> {
         }
     }
 
-    /// Whether markers must be handed on there: everywhere but in scans and full major
-    /// compactions.
+    /// Whether markers must be passed on: everywhere except in scans and full major compactions.
     #[must_use]
     pub fn must_propagate(environment: &IteratorEnvironment) -> bool {
         match environment.scope {
@@ -52,8 +51,8 @@ fn has_marker(batch: &Batch, first: usize) -> bool {
         .is_some_and(|new| new.iter().any(|slot| slot.deleted))
 }
 
-/// Everything behind a marker in its column is hidden by it: timestamps fall, and a marker comes
-/// before the puts of its own timestamp.
+/// A marker hides all later entries of its column: timestamps descend, and a marker comes before
+/// the puts of its own timestamp.
 fn apply(batch: &mut Batch, first: usize, deleted: &mut CurrentColumn, propagate: bool) {
     let starts_hidden = deleted.is(batch, first);
     if !starts_hidden && !has_marker(batch, first) {
@@ -62,7 +61,7 @@ fn apply(batch: &mut Batch, first: usize, deleted: &mut CurrentColumn, propagate
     }
     let last = batch.len() - 1;
     let mut hidden = starts_hidden;
-    // Of the entry before, the slot is still the original one when an entry is asked for.
+    // The previous slot is still unchanged when an entry is checked.
     let mut decide = |batch: &Batch, at: usize| {
         hidden = if at == first {
             starts_hidden
@@ -74,7 +73,7 @@ fn apply(batch: &mut Batch, first: usize, deleted: &mut CurrentColumn, propagate
         hidden |= marker;
         keep
     };
-    // The last entry's column is taken down before the batch is cut.
+    // The last entry's column is saved before the batch is truncated.
     let mut last_column = std::mem::take(deleted);
     batch.retain_from(first, |batch, at| {
         let keep = decide(batch, at);

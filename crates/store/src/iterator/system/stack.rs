@@ -34,7 +34,7 @@ pub struct SystemOptions {
 }
 
 impl SystemOptions {
-    /// What a reader may see who holds `authorizations`.
+    /// The visibility filter of a reader with `authorizations`.
     #[must_use]
     pub fn evaluator(&self, authorizations: &Authorizations) -> VisibilityEvaluator {
         let evaluator = VisibilityEvaluator::new(authorizations);
@@ -88,7 +88,7 @@ where
 {
     let selected = ColumnFilter::new(live);
     if environment.scope != IteratorScope::Scan {
-        // A compaction keeps what is there, whoever may read it.
+        // A compaction keeps all entries, whatever their labels.
         return Box::new(selected);
     }
     let visible = VisibilityFilter::new(selected, options.evaluator(&environment.authorizations))

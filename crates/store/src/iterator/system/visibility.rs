@@ -1,4 +1,4 @@
-//! Who may see what.
+//! The filter that enforces cell-level security.
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Mark, Range, SortedKeyValueIterator,
@@ -7,31 +7,30 @@ use ostrakon_cell::{
 
 use crate::error::StoreResult;
 
-/// Takes out the entries whose label the reader's authorizations do not satisfy, and those whose
-/// label cannot be parsed. Nothing above ever sees them.
+/// Removes the entries whose label the reader's authorizations do not satisfy, and those whose
+/// label is malformed. Nothing above ever sees them.
 ///
-/// What it hands on is a function of the visible entries alone: hidden ones leave neither bytes nor
-/// labels in the batch, and a batch ends where it would end without them. So whatever stands above
-/// (iterators, encoders, counts) may depend on batches as it likes and shows nothing that is hidden.
-/// For that it reads on through hidden entries until the batch is full; what ends a scan early has to
-/// do so below.
+/// Its output is a function of the visible entries alone: hidden ones leave neither bytes nor
+/// labels in the batch, and a batch ends where it would end without them. So everything above
+/// (iterators, encoders, counts) may depend on batches without disclosing anything hidden. To that
+/// end it reads on through hidden entries until the batch is full; code that ends a scan early has
+/// to be below.
 ///
-/// Each label of a batch is judged once, and no entry is looked at where all labels are visible.
+/// Each label of a batch is evaluated once, and entries are not checked if all labels are visible.
 pub struct VisibilityFilter<I> {
     source: I,
     evaluator: VisibilityEvaluator,
-    /// Verdicts by dictionary id; `None` is not asked yet.
+    /// Verdicts by dictionary id; `None` is not evaluated yet.
     verdicts: Vec<Option<bool>>,
     /// Visible entries that the source appended beyond the limit.
     beyond: Batch,
     exhausted: bool,
-    /// Whether a batch may go out before it is full.
+    /// Whether a batch may be returned before it is full.
     yields: bool,
 }
 
 impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
-    /// Filters `source` by what `evaluator` says; a default label for unlabelled entries is the
-    /// evaluator's business.
+    /// Filters `source` with `evaluator`, which also applies a default label to unlabelled entries.
     pub fn new(source: I, evaluator: VisibilityEvaluator) -> Self {
         Self {
             source,
@@ -43,27 +42,27 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
         }
     }
 
-    /// Makes it return after each batch of its source, for a scan that has promised to answer soon: how
-    /// long it reads then shows in the borders of its batches.
+    /// Makes it return after each batch of its source, for a scan that must return soon: the
+    /// borders of its batches then depend on how long it reads.
     #[must_use]
     pub fn yielding(mut self, yields: bool) -> Self {
         self.yields = yields;
         self
     }
 
-    /// The evaluator, for its count of labels nobody can read.
+    /// The evaluator, for its count of malformed labels.
     pub fn evaluator(&self) -> &VisibilityEvaluator {
         &self.evaluator
     }
 
-    /// Takes out what is hidden of what was appended since `mark`.
+    /// Removes the hidden entries of those appended since `mark`.
     fn hide(&mut self, out: &mut Batch, mark: Mark) -> StoreResult<()> {
         let Self {
             evaluator,
             verdicts,
             ..
         } = self;
-        // Ids are the batch's own, and the next batch may be another one.
+        // Ids belong to the batch, and the next batch may be a different one.
         verdicts.clear();
         verdicts.resize(out.visibility_count(), None);
         let mut judge = |batch: &Batch, id: u32| match verdicts.get(id as usize) {
@@ -105,7 +104,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VisibilityF
             }
             let mark = out.mark();
             let more = self.source.next_batch(out, limit);
-            // Also after an error: what must be hidden stays hidden.
+            // Also after an error: hidden entries must stay hidden.
             self.hide(out, mark)?;
             self.exhausted = !more?;
             if out.is_full(limit) {
@@ -159,8 +158,8 @@ mod tests {
         assert!(read_all(&mut VisibilityFilter::new(sample(4), evaluator)).is_empty());
     }
 
-    /// A reader of a labelled store may not learn from a batch what was hidden: no label, no byte,
-    /// no border.
+    /// A reader of a store with labels may not learn from a batch what was hidden: no label, no
+    /// byte, no border.
     #[test]
     fn batches_are_those_of_the_visible_entries_alone() {
         let visible: Vec<_> = (0..60)

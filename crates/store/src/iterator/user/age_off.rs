@@ -1,4 +1,4 @@
-//! `AgeOffFilter`: entries live for so many milliseconds.
+//! `AgeOffFilter`: drops entries above an age.
 
 use ostrakon_cell::{Batch, Error, IteratorEnvironment, IteratorOptions, IteratorSetting, Slot};
 
@@ -6,7 +6,7 @@ use super::filter::{EntryFilter, FilterClass, NEGATE};
 use super::options;
 use crate::error::StoreResult;
 
-/// Drops entries whose timestamp lies more than `ttl` milliseconds before `now`.
+/// Drops entries whose timestamp is more than `ttl` milliseconds before `now`.
 #[derive(Debug, Clone, Copy)]
 pub struct AgeOffFilter {
     now: i64,
@@ -21,7 +21,8 @@ impl AgeOffFilter {
     }
 }
 
-/// The shortest time to live, in milliseconds, that filters of this class among `settings` enforce as time goes on.
+/// The shortest time to live, in milliseconds, among the filters of this class in `settings` that
+/// use the present time.
 #[must_use]
 pub fn time_to_live(settings: &[IteratorSetting]) -> Option<i64> {
     let filters = settings.iter().filter_map(|setting| {
@@ -29,7 +30,7 @@ pub fn time_to_live(settings: &[IteratorSetting]) -> Option<i64> {
         let mut names = AgeOffFilter::NAMES.iter();
         let is_age_off = names.any(|known| short(known) == short(&setting.class));
         let keeps_the_old = options::flag(&setting.options, NEGATE, false).ok()?;
-        // Of a fixed time nothing ages off later.
+        // With a fixed time nothing ages off later.
         let is_fixed = options::text(&setting.options, "currentTime").is_some();
         if !is_age_off || keeps_the_old || is_fixed {
             return None;

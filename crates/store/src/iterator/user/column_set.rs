@@ -1,4 +1,4 @@
-//! Columns written into an option: `family` or `family:qualifier`, separated by commas, every byte
+//! Columns encoded in an option: `family` or `family:qualifier`, separated by commas, every byte
 //! outside of `A-Z a-z 0-9 _ -` as `%` and two hexadecimal digits.
 
 use std::fmt::Write;
@@ -7,7 +7,7 @@ use ostrakon_cell::{Column, ColumnSelection, Error};
 
 use crate::error::StoreResult;
 
-/// Writes columns in the form the `columns` option of combiners takes.
+/// Encodes columns for the `columns` option of combiners.
 ///
 /// ```
 /// use ostrakon_cell::Column;
@@ -42,8 +42,8 @@ fn encode(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Reads what [`encode_columns`] wrote. At least one column must be there: an empty selection would
-/// mean all.
+/// Decodes the output of [`encode_columns`]. At least one column is required: an empty selection
+/// would mean all.
 pub(super) fn decode_columns(text: &str) -> StoreResult<ColumnSelection> {
     let wrong = || {
         Error::invalid(

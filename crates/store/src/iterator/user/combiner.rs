@@ -1,4 +1,4 @@
-//! The base of all combiners: the versions of a column become one entry.
+//! The base of all combiners, which make one entry from the versions of a column.
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, EntryRef, Key, Range, SortedKeyValueIterator,
@@ -7,9 +7,9 @@ use ostrakon_cell::{
 use crate::error::StoreResult;
 use crate::iterator::seek::{same_column, widened_end, widened_start};
 
-/// Makes one value of many. A clone starts afresh.
+/// Combines several values into one. A clone starts with fresh state.
 pub trait Reduce: Clone + Send + 'static {
-    /// A new column begins: forget the one before.
+    /// Begins a new column: resets the state.
     fn begin(&mut self);
 
     /// Takes the value of the next version; newer ones come first.
@@ -21,8 +21,8 @@ pub trait Reduce: Clone + Send + 'static {
     /// Appends the combined value to `out`, which is empty.
     fn finish(&mut self, out: &mut Vec<u8>);
 
-    /// Whether `value`, if its column has no other, surely combines to these very bytes: then it
-    /// stays where it is. `false` is always right.
+    /// Whether `value`, as the only one of its column, certainly combines to the same bytes, so
+    /// that it need not be changed. `false` is always correct.
     fn keeps(&self, _value: &[u8]) -> bool {
         false
     }
@@ -42,33 +42,34 @@ pub enum Combined {
 /// Combines the versions of each column (row, family, qualifier and visibility alike) into one
 /// entry with the key of the newest.
 ///
-/// A delete marker is never combined: it passes as it is, and nothing behind it belongs to what
-/// came before it. A range that begins or ends among the versions of a column is widened, so that
-/// a combined value never lacks a part; the entry is then inside the range or not by its own key.
+/// A delete marker is never combined: it passes as it is, and entries after it are not combined
+/// with those before it. A range that begins or ends among the versions of a column is widened, so
+/// that a combined value is always complete; then the key of the combined entry decides whether it
+/// is inside the range.
 ///
-/// It works inside the batch that goes out, where the source has put its entries: one that stays
-/// as it is costs a look at its neighbour and no copy. The last column of a batch is taken back
+/// It works in place in the output batch, where the source has put its entries: an unchanged entry
+/// costs one comparison with its neighbour and no copy. The last column of a batch is held back
 /// until it is known that no version of it follows.
 pub struct Combiner<R> {
     source: BoxedIterator,
     reduce: R,
     combined: Combined,
     exhausted: bool,
-    /// What was taken back from the batch before; its key and value are in `key` and `value`.
+    /// The entry held back from the previous batch; its key and value are in `key` and `value`.
     held: Option<Held>,
     key: Key,
     value: Vec<u8>,
-    /// The range asked for, when the source reads a wider one.
+    /// The requested range, when the source reads a wider one.
     wanted: Option<Range>,
-    /// Positions of entries that leave the batch, ascending.
+    /// Positions of entries to be removed from the batch, ascending.
     dropped: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Held {
-    /// A column whose values so far are in `reduce`; `value` is void.
+    /// A column whose values so far are in `reduce`; `value` is unused.
     Begun,
-    /// An entry as it came.
+    /// An unchanged entry.
     Entry,
 }
 
@@ -88,7 +89,7 @@ impl<R: Reduce> Combiner<R> {
         }
     }
 
-    /// Puts out what was taken back, lets the source append, and combines.
+    /// Returns the entry held back, lets the source append, and combines.
     fn read(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<()> {
         let first = out.len();
         let held = self.held;
@@ -100,8 +101,8 @@ impl<R: Reduce> Combiner<R> {
         self.held = None;
         let mut read = Ok(());
         if !self.exhausted {
-            // What was taken back may have filled the batch: without one more entry it could
-            // never be finished.
+            // The entry held back may have filled the batch: without one more entry it could never
+            // be completed.
             let room = BatchLimit {
                 entries: limit.entries.max(out.len() + 1),
                 bytes: limit.bytes.max(out.content_len() + 1),
@@ -118,7 +119,7 @@ impl<R: Reduce> Combiner<R> {
         if let Some(&first) = dropped.peek() {
             out.retain_from(first, |_, at| dropped.next_if_eq(&at).is_none());
         }
-        // Of two errors the first one in the order of keys.
+        // Of two errors the first one in key order.
         combined.and(read)
     }
 
@@ -143,7 +144,7 @@ impl<R: Reduce> Combiner<R> {
             let stays = !combines || (!begun && end == at + 1 && self.reduce.keeps(out.value(at)));
             if holds || !stays {
                 if let Err(error) = self.fold(out, at..end, combines, begun, holds) {
-                    // Nothing from here on goes out, and whoever asks again meets the same value.
+                    // Nothing from here on is returned, and a retry meets the same value.
                     out.truncate(at);
                     return Err(error);
                 }
@@ -166,8 +167,8 @@ impl<R: Reduce> Combiner<R> {
         Ok(())
     }
 
-    /// Makes one of the entries of a column: in place of its first one, or in `self` if it is to be
-    /// held.
+    /// Combines the entries of a column into one: in place of its first one, or in `self` if it is
+    /// to be held back.
     fn fold(
         &mut self,
         out: &mut Batch,
@@ -229,7 +230,7 @@ impl Combined {
     }
 }
 
-/// Whether entry `at` is a further version of the column of the entry before it.
+/// Whether entry `at` is a further version of the previous entry's column.
 #[inline]
 fn continues(batch: &Batch, at: usize) -> bool {
     same_column(batch, at - 1, at) && batch.slots().get(at).is_some_and(|slot| !slot.deleted)

@@ -1,4 +1,4 @@
-//! The base of all filters: an entry passes or it does not.
+//! The base of all filters: an entry passes or is dropped.
 
 use std::marker::PhantomData;
 
@@ -11,17 +11,17 @@ use super::options;
 use crate::error::StoreResult;
 use crate::iterator::filter::read_filtered;
 
-/// Judges one entry at a time. A clone starts afresh.
+/// Decides about one entry at a time. A clone starts with fresh state.
 pub trait EntryFilter: Clone + Send + 'static {
-    /// Called before each batch: what was remembered about the last one's bytes is void.
+    /// Called before each batch: positions in the previous batch are invalid.
     fn begin_batch(&mut self) {}
 
     /// Whether the entry at `slot` of `batch` passes.
     fn accept(&mut self, batch: &Batch, slot: &Slot) -> bool;
 }
 
-/// Keeps the entries an [`EntryFilter`] accepts, or, negated, those it does not. Delete markers
-/// always pass: they speak of entries in other files, which no filter here has judged.
+/// Keeps the entries that an [`EntryFilter`] accepts, or, negated, those it does not. Delete
+/// markers always pass: they apply to entries in other files, which this filter has not seen.
 pub struct Filter<I, F> {
     source: I,
     filter: F,
@@ -66,7 +66,7 @@ impl<I: SortedKeyValueIterator + 'static, F: EntryFilter> SortedKeyValueIterator
     }
 }
 
-/// The option every filter has.
+/// The option that every filter has.
 pub(super) const NEGATE: &str = "negate";
 
 /// What a stock filter's class adds to the filter itself.

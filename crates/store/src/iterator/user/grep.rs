@@ -8,7 +8,7 @@ use super::options;
 use super::regex_filter::broken;
 use crate::error::StoreResult;
 
-/// Keeps entries in which some of the parts looked at contain the term, byte for byte.
+/// Keeps entries in which some of the selected parts contain the term, byte for byte.
 #[derive(Debug, Clone)]
 pub struct GrepIterator {
     /// A literal: the library turns it into a vectorised substring search.

@@ -1,23 +1,24 @@
-//! Expressions in Java's syntax, put into that of the `regex` library.
+//! Translates regular expressions from Java's syntax to that of the `regex` library.
 //!
-//! The two agree on most things. Where they would silently disagree, the expression is rewritten
-//! (`\d \w \s \b` and their opposites mean ASCII in Java) or refused (possessive quantifiers,
-//! `(?U)`). What the library does not know (look-around, back-references, `\Q…\E`, `\G`, `\Z`,
-//! `\R`, octal escapes) it refuses itself.
+//! The two agree on most constructs. Where they would silently differ, the expression is rewritten
+//! (`\d \w \s \b` and their opposites mean ASCII in Java) or rejected (possessive quantifiers,
+//! `(?U)`). The library itself rejects what it does not support (look-around, back-references,
+//! `\Q…\E`, `\G`, `\Z`, `\R`, octal escapes).
 //!
-//! Left as differences: `$` outside `(?m)` matches at the very end alone, where Java also accepts
+//! Remaining differences: `$` outside `(?m)` matches only at the very end, where Java also accepts
 //! a line end before it; bytes that are not UTF-8 are matched by no `.`, where Java sees U+FFFD;
-//! `.` stops at `\r` and `\n`, not at U+0085, U+2028 and U+2029; `(?i)` knows all of Unicode.
+//! `.` stops at `\r` and `
+//! `, not at U+0085, U+2028 and U+2029; `(?i)` covers all of Unicode.
 
 use ostrakon_cell::Error;
 
 use crate::error::StoreResult;
 
-/// Rewrites `java`, or says which part of it cannot be had.
+/// Rewrites `java`, or returns an error that names the unsupported part.
 pub(super) fn from_java(java: &str, unicode: bool) -> StoreResult<String> {
     let mut out = String::with_capacity(java.len());
     let mut in_class = 0_usize;
-    // Whether the character before ended a quantifier, so that a `+` would make it possessive.
+    // Whether the previous character ended a quantifier, so that a `+` would make it possessive.
     let mut quantified = false;
     let mut rest = java.chars().peekable();
     while let Some(char) = rest.next() {
@@ -63,7 +64,7 @@ pub(super) fn from_java(java: &str, unicode: bool) -> StoreResult<String> {
                          the second +",
                     ));
                 }
-                // A lazy `*?` ends the quantifier for good.
+                // A lazy `*?` ends the quantifier.
                 is_quantifier = !(char == '?' && quantified);
                 out.push(char);
             }
@@ -74,7 +75,7 @@ pub(super) fn from_java(java: &str, unicode: bool) -> StoreResult<String> {
     Ok(out)
 }
 
-/// Java's `(?U)` and `(?d)` mean something else to the library, or nothing.
+/// Rejects Java's `(?U)` and `(?d)`, which have another meaning in the library, or none.
 fn refuse_flags(flags: &str) -> StoreResult<()> {
     match flags.chars().find(|flag| !"imsxu-".contains(*flag)) {
         None => Ok(()),

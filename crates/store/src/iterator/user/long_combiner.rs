@@ -20,7 +20,7 @@ pub struct LongReduce {
     start: i64,
     encoding: NumberEncoding,
     lossy: bool,
-    /// Whether an error may name the place of the entry.
+    /// Whether an error may name the position of the entry.
     names_place: bool,
     so_far: i64,
 }
@@ -65,11 +65,11 @@ impl Reduce for LongReduce {
     }
 }
 
-/// What the classes differ in.
+/// The differences between the classes.
 pub(super) trait Operation: 'static {
     const NAMES: &'static [&'static str];
     const DESCRIPTION: &'static str;
-    /// What no number at all makes.
+    /// The result for no numbers.
     const START: i64;
     fn apply(so_far: i64, next: i64) -> i64;
 }
@@ -162,7 +162,8 @@ impl<O: Operation> LongCombiner<O> {
             start: O::START,
             encoding,
             lossy: options::flag(options, "lossy", false)?,
-            // A scan's reader may see what the iterator sees. What flushes and compactions say is read by others.
+            // A scan's reader may see what the iterator sees. Errors of flushes and compactions
+            // have other readers.
             names_place: environment
                 .is_some_and(|environment| environment.scope == IteratorScope::Scan),
             so_far: O::START,
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_of_a_column_become_one_with_the_newest_key() {
+    fn versions_of_a_column_are_combined_under_the_newest_key() {
         for step in 1..=8 {
             assert_eq!(
                 combined("SummingCombiner", &[STRINGS, ("columns", "f:q")], step),

@@ -1,4 +1,4 @@
-//! The stock iterators, under Accumulo's class and option names, and the bases to build others on.
+//! The stock iterators, under Accumulo's class and option names, and the bases for other iterators.
 
 mod age_off;
 mod column_set;

@@ -4,7 +4,7 @@ use ostrakon_cell::Error;
 
 use crate::error::StoreResult;
 
-/// How a 64-bit number is written into a value.
+/// The encoding of a 64-bit number in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberEncoding {
     /// Hadoop's variable-length `VLong`, 1 to 9 bytes: a number from −112 to 127 is its own byte.
@@ -61,8 +61,8 @@ impl NumberEncoding {
         }
     }
 
-    /// Whether `value` is surely what [`encode`](Self::encode) makes of the number in it. `false`
-    /// says nothing: it is for short numbers, which nearly all are.
+    /// Whether `value` is certainly the output of [`encode`](Self::encode) for its number. `false`
+    /// means unknown. True for short numbers, which nearly all are.
     #[inline]
     #[must_use]
     pub fn is_as_encoded(self, value: &[u8]) -> bool {
@@ -80,8 +80,8 @@ impl NumberEncoding {
         }
     }
 
-    /// The number in `value`, or `None` if there is none. As in Accumulo, bytes behind a number of
-    /// known length do not matter.
+    /// The number in `value`, or `None` if it is not one. As in Accumulo, bytes after a number of
+    /// known length are ignored.
     #[must_use]
     pub fn decode(self, value: &[u8]) -> Option<i64> {
         match self {

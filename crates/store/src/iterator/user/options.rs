@@ -1,10 +1,10 @@
-//! Reading options, with errors that say what would be right.
+//! Parses options, with errors that say what is valid.
 
 use ostrakon_cell::{Error, IteratorOptions};
 
 use crate::error::StoreResult;
 
-/// Refuses options a class does not know: a misspelt one would silently do nothing.
+/// Rejects unknown options: a misspelt one would silently have no effect.
 pub(super) fn only(options: &IteratorOptions, known: &[&str]) -> StoreResult<()> {
     match options.keys().find(|name| !known.contains(&name.as_str())) {
         None => Ok(()),
@@ -19,8 +19,8 @@ pub(super) fn only(options: &IteratorOptions, known: &[&str]) -> StoreResult<()>
     }
 }
 
-/// The text of an option. An empty text counts as not given: Accumulo's shell sets the options a
-/// user skips to it.
+/// The text of an option. An empty text counts as not set: Accumulo's shell sets skipped options to
+/// it.
 pub(super) fn text<'a>(options: &'a IteratorOptions, name: &str) -> Option<&'a str> {
     options
         .get(name)
@@ -28,7 +28,7 @@ pub(super) fn text<'a>(options: &'a IteratorOptions, name: &str) -> Option<&'a s
         .filter(|text| !text.is_empty())
 }
 
-/// The text of an option that must be there.
+/// The text of a required option.
 pub(super) fn required<'a>(
     options: &'a IteratorOptions,
     name: &'static str,
@@ -51,7 +51,7 @@ pub(super) fn number(options: &IteratorOptions, name: &'static str) -> StoreResu
         .transpose()
 }
 
-/// An option that is a size in bytes, with `B`, `K`, `M` or `G` behind the number if so wished.
+/// An option that is a size in bytes, optionally with the suffix `B`, `K`, `M` or `G`.
 pub(super) fn size(options: &IteratorOptions, name: &'static str) -> StoreResult<Option<u64>> {
     text(options, name)
         .map(|given| {

@@ -8,8 +8,9 @@ use super::java_regex::from_java;
 use super::options;
 use crate::error::StoreResult;
 
-/// Keeps entries whose row, family, qualifier and value match. Written in Java's syntax, run in
-/// time linear in the text; what of Java's syntax cannot be had is refused when the option is set.
+/// Keeps entries whose row, family, qualifier and value match. Expressions have Java's syntax and
+/// run in time linear in the text; unsupported parts of Java's syntax are rejected when the option
+/// is set.
 #[derive(Debug, Clone)]
 pub struct RegExFilter {
     row: Part,
@@ -19,7 +20,7 @@ pub struct RegExFilter {
     any: bool,
 }
 
-/// One part's expression, and its verdict on the bytes it saw last: neighbours share them.
+/// One part's expression, and its result for the last bytes it saw, which neighbours share.
 #[derive(Debug, Clone, Default)]
 struct Part {
     expression: Option<Regex>,
@@ -52,7 +53,8 @@ impl EntryFilter for RegExFilter {
     }
 
     fn accept(&mut self, batch: &Batch, slot: &Slot) -> bool {
-        // A part without an expression matches when all must, and does not when one is enough.
+        // A part without an expression matches if all parts must match, and does not if one is
+        // enough.
         let missing = !self.any;
         let holds = |part: &mut Part, span| part.matches(batch, span).unwrap_or(missing);
         let Self {
@@ -76,7 +78,7 @@ impl EntryFilter for RegExFilter {
     }
 }
 
-/// The error for an expression the library refuses.
+/// The error for an expression that the library rejects.
 pub(super) fn broken(error: &regex::Error, option: &'static str) -> Error {
     Error::invalid("the expression cannot be used")
         .with("option", option)

@@ -12,15 +12,15 @@ use crate::iterator::seek::{ColumnStart, CurrentColumn, same_column};
 
 /// Keeps the newest `max` entries of each column (row, family, qualifier and visibility alike).
 ///
-/// Delete markers, which only compactions that do not see all of a tablet's files let through,
-/// pass and are not counted. Accumulo counts them, and so drops a marker behind `max` newer
-/// versions; the entries it hides in other files can then come back once the newer ones are
-/// filtered away or `maxVersions` is raised. Here a marker stays until a full compaction has
-/// applied it to everything.
+/// Delete markers, which only compactions that do not see all of a tablet's files let through, pass
+/// and are not counted. Accumulo counts them, and so drops a marker after `max` newer versions; the
+/// entries it hides in other files can then reappear once the newer ones are filtered out or
+/// `maxVersions` is raised. Here a marker stays until a full compaction has applied it to
+/// everything.
 pub struct VersioningIterator<I> {
     source: I,
     max: u64,
-    /// The column of the last entry of the batch before, and how many of it have passed.
+    /// The column of the previous batch's last entry, and how many of it have passed.
     column: CurrentColumn,
     passed: u64,
     start: ColumnStart,
@@ -44,7 +44,7 @@ fn apply(batch: &mut Batch, first: usize, column: &mut CurrentColumn, passed: &m
     let last = batch.len() - 1;
     let mut count = if goes_on { *passed } else { 0 };
     batch.retain_from(first, |batch, at| {
-        // The slot before is still the original one when an entry is asked for.
+        // The previous slot is still unchanged when an entry is checked.
         if at > first && !same_column(batch, at - 1, at) {
             count = 0;
         }
@@ -69,7 +69,7 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VersioningI
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> StoreResult<bool> {
         read_filtered(&mut self.source, out, limit, |batch, first, more| {
             if !more && !self.column.is_set() && batch.len() == first + 1 {
-                // One entry, as most look-ups find: nothing hides it, and nothing follows that it could hide.
+                // One entry, as most point reads find: nothing hides it, and it hides nothing.
                 self.start.skip(batch, first);
                 return;
             }

@@ -1,4 +1,4 @@
-//! `WholeRowIterator`: a row becomes one entry.
+//! `WholeRowIterator`: packs a row into one entry.
 
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Entry, EntryRef, Error, Escaped,
@@ -9,15 +9,16 @@ use ostrakon_cell::{
 use super::options;
 use crate::error::StoreResult;
 
-/// Packs the entries of a row into one entry: its key has the row, an empty column and the largest
-/// timestamp, its value is what [`encode_row`] writes. So a reader sees a row whole or not at all.
+/// Packs the entries of a row into one entry: its key has the row, an empty column and the greatest
+/// timestamp, its value is the output of [`encode_row`]. So a reader sees a whole row or nothing of
+/// it.
 ///
 /// A range that begins or ends inside a row packs the part of the row inside the range, as in
-/// Accumulo, where that is how a reader asks for some columns of a row. Only a range that begins
-/// *behind* a key this iterator returned goes on with the next row.
+/// Accumulo, where a reader selects some columns of a row this way. Only a range that begins
+/// *after* a key that this iterator returned continues with the next row.
 pub struct WholeRowIterator {
     source: BoxedIterator,
-    /// Most bytes a packed row may have.
+    /// Maximum bytes of a packed row.
     max: usize,
     look_ahead: Batch,
     at: usize,
@@ -56,7 +57,7 @@ impl WholeRowIterator {
         Ok(true)
     }
 
-    /// Takes in entries until the row is complete; `false` when there is no further row.
+    /// Reads entries until the row is complete; `false` when there is no further row.
     fn pack(&mut self, limit: BatchLimit) -> StoreResult<bool> {
         while self.fill(limit)? {
             let entry = self.look_ahead.entry(self.at);
@@ -185,7 +186,7 @@ pub fn encode_row<'a>(entries: impl IntoIterator<Item = EntryRef<'a>>) -> Vec<u8
 /// ```
 ///
 /// # Errors
-/// [`Corruption`](crate::error::ErrorKind::Corruption) when the value is no packed row.
+/// [`Corruption`](crate::error::ErrorKind::Corruption) when the value is not a packed row.
 pub fn decode_row(row: &[u8], value: &[u8]) -> StoreResult<Vec<Entry>> {
     let mut rest = value;
     let decoded = (|| {
@@ -209,7 +210,8 @@ pub fn decode_row(row: &[u8], value: &[u8]) -> StoreResult<Vec<Entry>> {
         }
         rest.is_empty().then_some(entries)
     })();
-    decoded.ok_or_else(|| Error::corruption("the value is no packed row").with("row", Escaped(row)))
+    decoded
+        .ok_or_else(|| Error::corruption("the value is not a packed row").with("row", Escaped(row)))
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
@@ -225,7 +227,7 @@ fn field(rest: &mut &[u8]) -> Option<Vec<u8>> {
     Some(bytes.to_vec())
 }
 
-/// Bytes a packed row may have unless the option says otherwise.
+/// Default maximum of the bytes of a packed row.
 const DEFAULT_MAX_BYTES: usize = 64 << 20;
 
 /// The class of [`WholeRowIterator`].
