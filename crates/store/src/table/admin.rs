@@ -1,4 +1,4 @@
-//! A table as the source contract shows it.
+//! A table's implementation of the source contract.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::read::{Snapshot, start_scan};
 /// A handle to a table of an open store.
 pub(crate) struct TableHandle(pub(crate) Arc<TableCore>, pub(crate) Caller);
 
-/// What a store can do: no samples are kept.
+/// What a store supports: everything except samples.
 pub(crate) fn capabilities() -> Capabilities {
     Capabilities::all().without(Capability::Sampling)
 }
@@ -174,7 +174,7 @@ impl Table for TableHandle {
         let (layout, version) = (data.version.clone(), data.layout_version);
         drop(data);
         let tablet = layout.tablets().get(layout.position(row)).ok_or_else(|| {
-            // Between its deletion and this call.
+            // It was deleted just before this call.
             Error::no_table("the table was deleted").with("table", self.name())
         })?;
         let extent = &tablet.extent;
@@ -233,7 +233,7 @@ impl Table for TableHandle {
         self.0.writable()?;
         if wait || !self.0.context.options.background {
             self.1.told(self.0.flush_until(self.1.deadline()))?;
-            // A flush of a deleted table drops what it was to write.
+            // A flush of a deleted table drops the data.
             return self.0.check_exists();
         }
         self.0.flush_wanted.store(true, Ordering::Release);
@@ -245,13 +245,14 @@ impl Table for TableHandle {
         self.1.told(self.1.check())?;
         check_row_range(options.start.as_deref(), options.end.as_deref())?;
         self.0.writable()?;
-        // Wrong iterators are refused before anything is done.
+        // Invalid iterators are rejected before anything is done.
         self.0
             .stacker()
             .majc(Vec::new(), true, true, &options.iterators)?;
         if options.wait {
             let outcome = self.0.compact_bounded(options, self.1.deadline());
-            // A table that is deleted or taken off-line cancels it; one that is gone leaves nothing to be compacted.
+            // Deleting the table or taking it off-line cancels the compaction; a deleted table
+            // needs none.
             return match outcome {
                 Ok(()) => self.0.check_exists(),
                 Err(error) => self.1.told(self.0.check_online().and(Err(error))),
@@ -289,14 +290,14 @@ impl Table for TableHandle {
 }
 
 impl TableCore {
-    /// An error unless the table and its store may be changed.
+    /// Returns an error unless the table and its store may be changed.
     pub(crate) fn writable(&self) -> StoreResult<()> {
         self.check_online()?;
         self.context.health.check_writable()
     }
 
-    /// Deletes rows: writes in memory go to files first, then the catalog forgets the rows. Writers
-    /// go on; what they write after this began may stay.
+    /// Deletes rows: unflushed writes go to files first, then the rows are removed from the
+    /// catalog. Writers are not stopped; writes after this began may remain.
     fn forget_rows(&self, start: Option<&[u8]>, end: Option<&[u8]>) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.freeze();

@@ -1,5 +1,5 @@
-//! Which tables the background threads have to look at: with ten thousand tables, one of them busy, looking at all of
-//! them again and again would take more time than the work.
+//! Which tables the background threads have to check: with ten thousand tables of which one is
+//! busy, checking all of them each time would take longer than the work.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,17 +10,17 @@ use parking_lot::Mutex;
 use super::core::TableCore;
 use crate::catalog::TableId;
 
-/// The tables of a store by what may have to be done.
+/// The tables of a store by the work that may be due.
 #[derive(Default)]
 pub(crate) struct Attention(Mutex<Lists>);
 
 #[derive(Default)]
 struct Lists {
     tables: HashMap<TableId, Weak<TableCore>>,
-    /// Those with something in memory, by id.
+    /// Those with unflushed data, by id.
     written: BTreeSet<TableId>,
-    /// Those of which files or properties changed since a compaction thread found nothing to do, with the number of
-    /// the change.
+    /// Those whose files or properties changed since a compaction thread found nothing to do, with
+    /// the number of the change.
     changed: HashMap<TableId, u64>,
     changes: u64,
 }
@@ -38,7 +38,7 @@ impl Attention {
         self.0.lock().tables.get(&id).and_then(Weak::upgrade)
     }
 
-    /// Forgets a table.
+    /// Removes a table.
     pub(super) fn forget(&self, id: TableId) {
         let mut lists = self.0.lock();
         lists.tables.remove(&id);
@@ -46,7 +46,8 @@ impl Attention {
         lists.changed.remove(&id);
     }
 
-    /// Notes that something of the table is in memory. Call behind writing; cheap when it is known already.
+    /// Records that a table has unflushed data. Call after a write; cheap if it is recorded
+    /// already.
     pub(super) fn written(&self, id: TableId, listed: &AtomicBool) {
         if listed.load(Ordering::SeqCst) {
             return;
@@ -56,26 +57,27 @@ impl Attention {
         lists.written.insert(id);
     }
 
-    /// Notes that a table may be worth splitting or compacting.
+    /// Records that a table may have to be split or compacted.
     pub(super) fn changed(&self, id: TableId) {
         self.0.lock().change(id);
     }
 
-    /// The tables with something in memory.
+    /// The tables with unflushed data.
     pub(crate) fn with_memory(&self) -> Vec<Arc<TableCore>> {
         let mut tables: Vec<Arc<TableCore>> = {
             let lists = self.0.lock();
             let table = |id| lists.tables.get(id).and_then(Weak::upgrade);
             lists.written.iter().filter_map(table).collect()
         };
-        // Outside of the lock: it is taken under no other, and takes none.
+        // Outside of the lock, which is a leaf: it is not taken under another, and no other is
+        // taken under it.
         tables.retain(|table| table.has_memory() || !self.is_unlisted(table));
         tables
     }
 
-    /// Takes a table off the list of those with something in memory, unless it was just written to.
+    /// Removes a table from the list of those with unflushed data, unless it was just written to.
     fn is_unlisted(&self, table: &TableCore) -> bool {
-        // In this order: what is written from here on lists the table again.
+        // In this order: a later write lists the table again.
         table.listed.store(false, Ordering::SeqCst);
         if table.has_memory() {
             self.written(table.id(), &table.listed);
@@ -103,12 +105,12 @@ impl Attention {
                 .filter_map(|(id, change)| upgrade(id, *change))
                 .collect()
         };
-        // The same order in each pass, whatever the hash says.
+        // The same order in each pass, independent of the hash.
         found.sort_unstable_by_key(|(table, _)| table.id());
         found
     }
 
-    /// Takes a table off the list of those that changed, unless it changed once more.
+    /// Removes a table from the list of changed ones, unless it changed again.
     pub(crate) fn found_nothing(&self, id: TableId, change: u64) {
         let mut lists = self.0.lock();
         if lists.changed.get(&id) == Some(&change) {

@@ -1,4 +1,4 @@
-//! Waiting for work that runs iterators, within bounds: an iterator is code of an application, and may never end.
+//! Bounded waits for work that runs iterators: an iterator is application code, and may never end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +12,27 @@ use super::running::Watch;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::threads;
 
-/// How often a waiting thread looks.
+/// Polling interval of a waiting thread.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
 
-/// Iterators that read nothing for so long are asked to stop when something waits for the end of their work.
+/// Iterators that read nothing for this time are asked to stop when a caller waits for their work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// All work that runs iterators is asked to stop after this time when the store closes.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
-/// What was asked to stop and did not within this time is left behind.
+/// Work that was asked to stop and did not end within this time is left behind.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
-/// So many looks take this long.
+/// Number of polls in this time.
 pub(crate) const fn looks(time: Duration) -> u64 {
     (time.as_millis() / LOOK.as_millis()) as u64
 }
 
-/// Does `work` on a thread of its own and waits for it. Once `is_stopped` says so at a look, counted from 0, and work
-/// goes on for [`GRACE`], the thread is left behind: it may only return to code that finds itself stopped. After
-/// `deadline` only the caller stops waiting: the work goes on, and closing the store ends it.
+/// Runs `work` on a new thread and waits for it. Once `is_stopped`, called with the number of the
+/// poll, returns `true` and work goes on for [`GRACE`], the thread is left behind: it may then only
+/// return to code that checks whether it is stopped. After `deadline` only the caller stops
+/// waiting: the work goes on, and closing the store ends it.
 pub(in crate::table) fn run<T: Send + 'static>(
     table: &Arc<TableCore>,
     name: &str,
@@ -42,7 +43,7 @@ pub(in crate::table) fn run<T: Send + 'static>(
     let (done, is_done) = bounded(1);
     let own = table.clone();
     let thread = threads::spawn(name, move || {
-        // Nothing waits any more for what was left behind.
+        // Work that was left behind has no receiver any more.
         let _ = done.send(work(&own));
     })?;
     let mut stopped = 0;
@@ -80,8 +81,8 @@ pub(in crate::table) fn run<T: Send + 'static>(
 }
 
 impl TableCore {
-    /// Writes what is in memory to files. Iterators that read nothing for [`PATIENCE`] are stopped and left out, as
-    /// others that fail.
+    /// Writes the content of memory to files. Iterators that read nothing for [`PATIENCE`] are
+    /// stopped and left out, like failing ones.
     pub(crate) fn flush_bounded(self: &Arc<Self>) -> StoreResult<()> {
         if !self.has_memory() {
             return Ok(());
@@ -98,7 +99,7 @@ impl TableCore {
         )
     }
 
-    /// Writes what is in memory to files before the store closes, as
+    /// Writes the content of memory to files before the store closes, as
     /// [`flush_to_close`](Self::flush_to_close) says, in bounded time.
     pub(crate) fn flush_to_close_bounded(self: &Arc<Self>) -> StoreResult<()> {
         if !self.has_flush_iterators() {
@@ -132,7 +133,7 @@ impl TableCore {
         )
     }
 
-    /// Stops work of this table that does not move, or takes very long; says whether there is such work.
+    /// Stops work of this table that stalls or takes very long; returns whether there is such work.
     fn stop_stalled(self: &Arc<Self>) -> impl FnMut(u64) -> bool + use<> {
         let (table, mut watch) = (self.clone(), Watch::default());
         move |look| {

@@ -10,13 +10,13 @@ use crate::error::{Error, StoreResult};
 use crate::sorted_file::SortedFileWriter;
 use crate::tablet::{file_record, writer_options};
 
-/// Collects one import.
+/// The state of one import.
 pub(super) struct BulkImport {
     table: Arc<TableCore>,
     open: Option<(FileId, SortedFileWriter)>,
     finished: Vec<FileRecord>,
     last: Option<Key>,
-    /// The largest timestamp.
+    /// The greatest timestamp.
     newest: i64,
     entries: u64,
     published: bool,

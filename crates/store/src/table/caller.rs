@@ -1,4 +1,4 @@
-//! On whose behalf and until when calls through a handle are made.
+//! The caller and the deadline of calls through a handle.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,15 @@ use super::context::StoreContext;
 use crate::clock::Clock;
 use crate::error::{Error, ErrorKind, StoreResult};
 
-/// A [`CallContext`] as a handle keeps it. By default whoever has the store open, without a limit.
+/// A [`CallContext`] as a handle keeps it. By default the process that has the store open, without
+/// a limit.
 #[derive(Clone, Default)]
 pub(crate) struct Caller {
-    /// Who calls, for constraints.
+    /// The caller's name, for constraints.
     pub(super) user: Option<Arc<str>>,
-    /// What it may see, for constraints.
+    /// The caller's authorizations, for constraints.
     pub(super) authorizations: Option<Arc<Authorizations>>,
-    /// When its time is over, by the store's clock.
+    /// The end of its time, by the store's clock.
     deadline: Option<Deadline>,
     trace: Option<Arc<str>>,
 }
@@ -29,14 +30,14 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// What is left until then.
+    /// The time left until then.
     pub(super) fn left(&self) -> Duration {
         Duration::from_nanos(self.nanos.saturating_sub(self.clock.monotonic_nanos()))
     }
 }
 
 impl Caller {
-    /// A caller within `context`, through a handle of `self`: its time ends no later.
+    /// A caller within `context`, derived from the handle `self`: its deadline is not later.
     pub(super) fn within(&self, context: &CallContext, store: &StoreContext) -> Self {
         let principal = context.principal.as_ref();
         let own = context.timeout.map(|timeout| {
@@ -58,7 +59,7 @@ impl Caller {
         self.deadline.as_ref()
     }
 
-    /// An error once the caller's time is over.
+    /// Returns an error once the caller's time is over.
     pub(super) fn check(&self) -> StoreResult<()> {
         match &self.deadline {
             Some(deadline) if deadline.left().is_zero() => Err(Error::new(
@@ -69,7 +70,7 @@ impl Caller {
         }
     }
 
-    /// Adds what the caller calls its work to an error.
+    /// Adds the caller's trace name to an error.
     pub(super) fn told<T>(&self, outcome: StoreResult<T>) -> StoreResult<T> {
         match &self.trace {
             None => outcome,

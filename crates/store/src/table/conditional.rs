@@ -1,13 +1,14 @@
-//! Conditional mutations: checked and written in one step, a list of them with one commit.
+//! Conditional mutations: conditions are checked and mutations written in one step, with one commit
+//! per list.
 //!
-//! The rows of a list are locked, in one order for all lists, from before the first check until the
-//! last write can be seen. Conditional writers of one row thus wait for each other; plain writers do
-//! not, as in Accumulo.
+//! The rows of a list are locked, in the same order for all lists, from before the first check
+//! until the last write is visible. So conditional writers of one row wait for each other; plain
+//! writers do not, as in Accumulo.
 //!
-//! Mutations are checked in their order, and those whose conditions hold are written as one batch. A
-//! mutation with conditions on a row that the batch writes to must see what is written, so it is put
-//! off until the batch is committed, and so is everything behind it on that row: a list takes as many
-//! commits as it has such mutations one behind the other.
+//! Mutations are checked in their order, and those whose conditions hold are written as one batch.
+//! A mutation with conditions on a row that the batch changes must see that change, so it is
+//! deferred until the batch is committed, together with all later mutations of that row: a list
+//! takes as many commits as the longest chain of such mutations.
 
 use std::collections::HashSet;
 use std::hash::BuildHasher;
@@ -26,15 +27,17 @@ use super::write::Submitted;
 use crate::error::{Error, StoreResult};
 use crate::read::SerialScan;
 
-/// Scans kept for conditions to come: a list usually asks for the same few columns of each row.
+/// Scans kept for later conditions: a list usually has conditions on the same few columns of each
+/// row.
 const KEPT_SCANS: usize = 8;
 
 impl TableCore {
-    /// Checks and writes mutations; the answers stand in their order.
+    /// Checks and writes mutations; returns the statuses in the order of the mutations.
     ///
     /// # Errors
-    /// Before the first commit: nothing was written. Of the first commit: it may have been. Later
-    /// failures are answered with [`ConditionalStatus::Unknown`], beside what is known.
+    /// An error before the first commit: nothing was written. Of the first commit: it may have been
+    /// written. Later failures are reported as [`ConditionalStatus::Unknown`], next to the known
+    /// statuses.
     pub(super) fn write_if(
         self: &Arc<Self>,
         mutations: &[ConditionalMutation],
@@ -75,8 +78,7 @@ impl TableCore {
             .collect())
     }
 
-    /// Locks the rows of a list. By stripes, in ascending order, so that lists never wait for each
-    /// other in a circle.
+    /// Locks the rows of a list. By stripes, in ascending order, to avoid deadlocks between lists.
     fn lock_rows(&self, mutations: &[ConditionalMutation]) -> Vec<MutexGuard<'_, ()>> {
         let mut stripes: Vec<usize> = mutations
             .iter()
@@ -92,19 +94,19 @@ impl TableCore {
     }
 }
 
-/// A list on its way.
+/// A list that is being written.
 struct List<'a> {
     table: &'a Arc<TableCore>,
     mutations: &'a [ConditionalMutation],
     answers: Vec<Option<ConditionalStatus>>,
     durability: Option<Durability>,
     caller: &'a Caller,
-    /// Batches that were committed.
+    /// Number of committed batches.
     commits: usize,
 }
 
 impl List<'_> {
-    /// Answers what labels alone decide; returns the others.
+    /// Sets the statuses that follow from labels alone; returns the other mutations.
     fn refuse_by_label(&mut self, authorizations: &Authorizations) -> Vec<usize> {
         let mut visible = VisibilityEvaluator::new(authorizations);
         let mut open = Vec::with_capacity(self.mutations.len());
@@ -152,7 +154,7 @@ impl List<'_> {
                     }
                     written.insert(row);
                     accepted.push(at);
-                    // Known when it is committed.
+                    // The status is known once it is committed.
                     continue;
                 }
                 ConditionalStatus::Violated
@@ -184,7 +186,7 @@ impl List<'_> {
     }
 }
 
-/// Looks at columns for conditions.
+/// Reads columns for conditions.
 struct Checker<'a> {
     table: &'a Arc<TableCore>,
     authorizations: &'a Authorizations,
@@ -192,7 +194,7 @@ struct Checker<'a> {
     found: Batch,
 }
 
-/// What conditions have in common that a scan is used for again.
+/// The part of conditions that must be equal for a scan to be reused.
 #[derive(PartialEq, Eq)]
 struct Asked {
     family: Vec<u8>,
@@ -210,8 +212,8 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    /// Seeks exactly the condition's column and compares the first value that comes out of the
-    /// iterators, as Accumulo does.
+    /// Seeks exactly the condition's column and compares the first value that the iterators return,
+    /// as Accumulo does.
     fn holds(&mut self, row: &[u8], condition: &Condition) -> StoreResult<bool> {
         let range = [exactly(row, condition)?];
         let is_asked = |(asked, _): &(Asked, SerialScan)| {
@@ -231,7 +233,7 @@ impl Checker<'_> {
         let Some((_, scan)) = self.scans.get_mut(at) else {
             return Err(Error::new(
                 crate::error::ErrorKind::Internal,
-                "the scan of a condition is gone",
+                "the scan of a condition is missing",
             ));
         };
         let any = scan.next_batch(&mut self.found)?;
@@ -265,7 +267,7 @@ impl Checker<'_> {
     }
 }
 
-/// The keys that a condition is about: one column, label included, at any time or at one.
+/// The keys that a condition covers: one column with its label, at any timestamp or at one.
 fn exactly(row: &[u8], condition: &Condition) -> StoreResult<Range> {
     let key = |timestamp: i64, deleted: bool| Key {
         row: row.to_vec(),

@@ -1,4 +1,4 @@
-//! What all tables of a store share.
+//! State shared by all tables of a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,51 +45,52 @@ pub(crate) struct StoreContext {
     pub(crate) iterators: Arc<IteratorRegistry>,
     /// Constraint classes.
     pub(crate) constraints: ConstraintRegistry,
-    /// What tables inherit. Before any `structure`, after the lock of administration.
+    /// Inherited properties. Locked before any `structure`, after the lock of administration.
     pub(crate) inherited: RwLock<Inherited>,
-    /// Chooses what background compactions merge.
+    /// Chooses the files that background compactions merge.
     pub(crate) chooser: Arc<dyn ChooseFiles>,
-    /// Batches on their way to the log.
+    /// Batches waiting for the log.
     pub(crate) commits: Arc<CommitQueue>,
     /// Whether the store may be written.
     pub(crate) health: Arc<Health>,
-    /// Calls writers that may have waited too long.
+    /// Ticks the writers whose batches may be due.
     pub(crate) timer: Arc<Timer>,
-    /// What wakes the background threads.
+    /// Wakes the background threads.
     pub(crate) wakeups: Arc<Wakeups>,
     /// The memory that open scans share.
     pub(crate) scan_memory: Arc<ScanMemory>,
     /// The threads that unordered scans share.
     pub(crate) scan_threads: Arc<ScanThreads>,
-    /// Which tables they have to look at.
+    /// Which tables the background threads have to check.
     pub(crate) attention: Attention,
-    /// Flushes and compactions under way.
+    /// Running flushes and compactions.
     pub(crate) running: Running,
-    /// Buffers of flushed batches, to be filled again.
+    /// Buffers of flushed batches, for reuse.
     pub(crate) buffers: Arc<BufferPool>,
-    /// Memory held by memtables and batches under way.
+    /// Memory of memtables and batches in progress.
     pub(crate) pressure: Arc<Pressure>,
-    /// How far the log is.
+    /// The state of the log.
     pub(crate) log: Arc<LogState>,
-    /// Flushes and compactions that users asked for and do not wait for, or no more. Closing does.
+    /// Flushes and compactions requested by users that do not, or no longer, wait for them. Closing
+    /// the store does.
     pub(crate) requests: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl StoreContext {
-    /// Leaves a thread to run that a caller started and does not wait for.
+    /// Registers a thread that was started for a caller that does not wait for it.
     pub(crate) fn add_request(&self, request: JoinHandle<()>) {
         let mut requests = self.requests.lock();
         requests.retain(|request| !request.is_finished());
         requests.push(request);
     }
 
-    /// Everything that is set for a table, as it is stored, read; what cannot be read is among the problems of the
-    /// answer.
+    /// Parses all properties set for a table, as stored; errors are among the problems of the
+    /// result.
     pub(crate) fn table_config(&self, set: &Arc<Properties>) -> TableConfig {
         TableConfig::stored(set, &self.iterators, &self.constraints)
     }
 
-    /// Properties that somebody wants to set, read on their own: here an unknown constraint is an error.
+    /// Parses properties that a user sets, on their own: here an unknown constraint is an error.
     pub(crate) fn new_table_config(&self, properties: &Properties) -> StoreResult<TableConfig> {
         for (name, value) in properties {
             ConstraintSet::check_property(name, value, &self.constraints)?;
@@ -97,8 +98,8 @@ impl StoreContext {
         TableConfig::new(properties, &self.iterators, &self.constraints)
     }
 
-    /// Gives up files that were written and could not be published. A file that a failed commit may
-    /// have published all the same is left alone: the next opening knows what to do with it.
+    /// Deletes files that were written and could not be published. A file that a failed commit may
+    /// have published is kept: the next opening decides.
     pub(crate) fn discard(&self, ids: &[FileId]) {
         let surely: Vec<FileId> = ids
             .iter()

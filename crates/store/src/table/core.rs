@@ -33,18 +33,19 @@ const ROW_LOCKS: usize = 256;
 pub(crate) struct TableCore {
     pub(super) context: Arc<StoreContext>,
     pub(super) id: TableId,
-    /// The same as text, for iterators.
+    /// The id as text, for iterators.
     id_text: Arc<str>,
     pub(super) status: RwLock<TableStatus>,
-    /// Whether the table is on-line; `false` too once the store was closed. Follows `status`, for those who ask often.
+    /// Whether the table is on-line; `false` also once the store is closed. Derived from `status`,
+    /// for frequent checks.
     pub(super) readable: AtomicBool,
     pub(super) data: RwLock<TableData>,
-    /// Batches between the look whether the table is on-line and their publication.
+    /// Batches between the check whether the table is on-line and their publication.
     pub(super) submitted: AtomicU64,
-    /// Whether a caller that does not wait wants everything in memory flushed.
+    /// Whether a flush of everything in memory was requested without waiting.
     pub(super) flush_wanted: AtomicBool,
     pub(super) time: TableTime,
-    /// Grows whenever a new scan would see something else.
+    /// Grows whenever a new scan would return something else.
     pub(super) epoch: AtomicU64,
     /// One flush at a time.
     pub(super) flushing: FlushTurn,
@@ -53,43 +54,43 @@ pub(crate) struct TableCore {
     pub(super) busy: Mutex<Busy>,
     pub(super) idle: Condvar,
     pub(super) row_locks: [Mutex<()>; ROW_LOCKS],
-    /// What fails in this table.
+    /// The recorded failures of this table.
     pub(super) failures: Failures,
-    /// Tablets worth compacting, as a pass over all of them found them.
+    /// Tablets worth compacting, collected by a pass over all of them.
     pub(super) pressing: Mutex<Pressing>,
     /// Tablets worth rewriting for their garbage, or because they are idle.
     pub(super) rewrites: Mutex<RewritePlan>,
-    /// Whether what is in memory cannot be written to files even without iterators.
+    /// Whether the content of memory cannot be written to files even without iterators.
     pub(super) unwritable: AtomicBool,
-    /// Files of the tablet that has most of them, as last seen by a compaction thread.
+    /// The largest number of files of a tablet, as last seen by a compaction thread.
     pub(super) most_files: AtomicUsize,
-    /// Whether the table is among those with something in memory.
+    /// Whether the table is listed as one with unflushed data.
     pub(super) listed: AtomicBool,
-    /// Chooses the stripe of a row.
+    /// Selects the stripe of a row.
     pub(super) row_hasher: BuildHasherDefault<DefaultHasher>,
     pub(super) labels: KnownLabels,
 }
 
-/// What the catalog's record of the table says.
+/// The content of the catalog's record of the table.
 #[derive(Clone)]
 pub(crate) struct TableStatus {
     /// The name.
     pub(crate) name: Arc<str>,
-    /// Whether it answers.
+    /// Whether it is on-line.
     pub(crate) state: TableState,
     /// Whether it was deleted.
     pub(crate) deleted: bool,
     /// The namespace.
     pub(crate) namespace: NamespaceId,
-    /// What is set for this table.
+    /// The properties set for this table.
     pub(crate) properties: Arc<Properties>,
-    /// How often it changed.
+    /// The number of their changes.
     pub(crate) properties_version: u64,
-    /// Everything that is set for it at any level, read.
+    /// All properties set for it at any level, parsed.
     pub(crate) config: Arc<TableConfig>,
 }
 
-/// What a scan reads.
+/// The state that a scan reads.
 pub(super) struct TableData {
     pub(super) version: Arc<TableVersion>,
     /// Grows whenever the rows of a tablet change.
@@ -97,30 +98,30 @@ pub(super) struct TableData {
     pub(super) active: Arc<Memtable>,
     /// Oldest first.
     pub(super) frozen: Vec<Arc<Memtable>>,
-    /// Whether the table was deleted: then nothing more gets into memory.
+    /// Whether the table was deleted: then nothing more is added to memory.
     pub(super) deleted: bool,
 }
 
-/// Tablets that a compaction works on, by end row, and how to stop those a user asked for.
+/// Tablets claimed by compactions, by end row, and how to stop those a user requested.
 #[derive(Default)]
 pub(super) struct Busy {
     pub(super) tablets: HashSet<Option<Vec<u8>>>,
-    /// What users want compacted, as often as they asked; background work keeps away.
+    /// The rows that users want compacted, once per request; background work avoids them.
     pub(super) wanted: Vec<Fence>,
-    /// Compactions that the background chose.
+    /// Compactions chosen by the background.
     pub(super) chosen: Vec<(Fence, Cancel)>,
     pub(super) cancels: Vec<Cancel>,
 }
 
 impl TableCore {
-    /// A table as the catalog has it.
+    /// Builds a table from the catalog's record.
     pub(crate) fn new(
         context: Arc<StoreContext>,
         record: &TableRecord,
         config: TableConfig,
         version: TableVersion,
     ) -> Arc<Self> {
-        // Above the ages of all files, which were read before.
+        // Above the ages of all files, which were loaded before.
         let age = context.log.next_sequence();
         let table = Arc::new(Self {
             failures: Failures::new(u64::from(record.id.0)),
@@ -183,7 +184,7 @@ impl TableCore {
         self.status.read().clone()
     }
 
-    /// Replaces name, state and properties, after the catalog has.
+    /// Replaces name, state and properties, after the catalog was changed.
     pub(crate) fn set_status(&self, change: impl FnOnce(&mut TableStatus)) {
         {
             let mut status = self.status.write();
@@ -195,24 +196,24 @@ impl TableCore {
         self.touch();
     }
 
-    /// The properties, read.
+    /// The parsed properties.
     #[must_use]
     pub(crate) fn config(&self) -> Arc<TableConfig> {
         self.status.read().config.clone()
     }
 
-    /// An error unless the store is open, the table exists and is on-line.
+    /// Returns an error unless the store is open, the table exists and is on-line.
     pub(crate) fn check_online(&self) -> StoreResult<()> {
         self.context.health.check_open()?;
         self.status.read().check_online()
     }
 
-    /// An error unless the table exists. It may be off-line, and its store closed.
+    /// Returns an error unless the table exists. It may be off-line, and its store closed.
     pub(crate) fn check_exists(&self) -> StoreResult<()> {
         self.status.read().check_exists()
     }
 
-    /// An error unless the store is open and the table exists.
+    /// Returns an error unless the store is open and the table exists.
     pub(crate) fn check_open(&self) -> StoreResult<()> {
         self.context.health.check_open()?;
         self.check_exists()
@@ -223,14 +224,14 @@ impl TableCore {
         self.epoch.fetch_add(1, Ordering::Release);
     }
 
-    /// The tablets now.
+    /// The present tablets.
     #[must_use]
     pub(crate) fn version(&self) -> Arc<TableVersion> {
         self.data.read().version.clone()
     }
 
-    /// What is written and not yet flushed, active and frozen: memory, and the oldest log segment
-    /// that still holds some of it.
+    /// Unflushed data, in active and frozen memtables: its bytes, and the oldest log segment that
+    /// still holds some of it.
     #[must_use]
     pub(crate) fn unflushed(&self) -> (u64, Option<u64>) {
         let data = self.data.read();
@@ -244,14 +245,14 @@ impl TableCore {
         })
     }
 
-    /// Whether something is written and not yet flushed.
+    /// Whether there is unflushed data.
     #[must_use]
     pub(super) fn has_memory(&self) -> bool {
         let data = self.data.read();
         !data.frozen.is_empty() || !data.active.is_empty()
     }
 
-    /// Entries written and not yet flushed.
+    /// Number of unflushed entries.
     #[must_use]
     pub(crate) fn unflushed_entries(&self) -> u64 {
         let data = self.data.read();
@@ -262,7 +263,7 @@ impl TableCore {
             .sum()
     }
 
-    /// Whether something in memory is in no log.
+    /// Whether some data in memory is in no log.
     #[must_use]
     pub(crate) fn has_unlogged(&self) -> bool {
         let data = self.data.read();
@@ -272,15 +273,15 @@ impl TableCore {
             .any(|memtable| memtable.has_unlogged())
     }
 
-    /// Whether another thread flushes the table now, and does not give way.
+    /// Whether another thread is flushing the table and does not give way.
     #[must_use]
     pub(crate) fn is_being_flushed(&self) -> bool {
         self.flushing.is_taken() && !self.flushing.is_yielding()
     }
 
-    /// Bytes that wait to be flushed: everything in memory, and as many as there can be if some of it
-    /// is frozen; and bytes that do not wait because a compaction takes them along, which it does
-    /// until writers need the room.
+    /// Bytes that wait to be flushed (everything in memory, or `u64::MAX` if some of it is frozen);
+    /// and bytes that do not wait because a compaction includes them, until writers need the
+    /// memory.
     #[must_use]
     pub(crate) fn waiting_to_flush(&self) -> (u64, u64) {
         let context = &self.context;
@@ -297,9 +298,9 @@ impl TableCore {
         (if is_due { u64::MAX } else { active }, 0)
     }
 
-    /// Deletes the table in the catalog by `change`, and from memory. `hide` takes it out of the store's tables once
-    /// the catalog has changed; what it returns is kept until the table says that it was deleted. Returns the files
-    /// that nothing refers to any more.
+    /// Deletes the table in the catalog by `change`, and from memory. `hide` removes it from the
+    /// store's tables once the catalog has changed; its result is kept until the table is marked as
+    /// deleted. Returns the files that are no longer referenced.
     pub(crate) fn delete<G>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<()>,
@@ -312,10 +313,11 @@ impl TableCore {
             self.set_status(|status| status.deleted = true);
             committed
         };
-        // In vain now; one that takes memory along would keep it, counted for nobody.
+        // Their results are useless now; a compaction that includes memtables would keep the
+        // memory, which is no longer counted.
         self.stop_work();
         let mut data = self.data.write();
-        // Readers keep their snapshots; the files go when the last of them is done.
+        // Readers keep their snapshots; the files are deleted when the last of them is done.
         data.version = Arc::new(TableVersion::default());
         data.deleted = true;
         drop(data);
@@ -324,7 +326,7 @@ impl TableCore {
         Ok(committed.unreferenced)
     }
 
-    /// Does `work` with what the catalog's record says of the table while nothing can change it.
+    /// Calls `work` with the catalog's record of the table while nothing can change it.
     pub(crate) fn with_status<T>(
         &self,
         work: impl FnOnce(&TableStatus) -> StoreResult<T>,
@@ -335,8 +337,8 @@ impl TableCore {
         work(&status)
     }
 
-    /// Takes the table off-line or on-line in the catalog, then, while what `publish` returns is kept, in memory.
-    /// Whether that changed anything.
+    /// Takes the table off-line or on-line in the catalog, then, while the result of `publish` is
+    /// held, in memory. Returns whether that changed anything.
     pub(crate) fn set_state<G>(
         &self,
         state: TableState,
@@ -357,8 +359,8 @@ impl TableCore {
     }
 
     pub(super) fn snapshot(&self) -> Snapshot {
-        // Read before the data: a change in between makes the snapshot look older than it is,
-        // which costs a restart and is never wrong.
+        // Read before the data: a change in between makes the snapshot look older than it is, which
+        // costs a restart and is never wrong.
         let epoch = self.epoch.load(Ordering::Acquire);
         let data = self.data.read();
         let mut memtables = vec![data.active.snapshot()];
@@ -371,7 +373,7 @@ impl TableCore {
         }
     }
 
-    /// Which bytes of a row stand in the marks of the active memtable.
+    /// Which bytes of a row are in the marks of the active memtable.
     pub(crate) fn row_prefix(&self, batch: &ostrakon_cell::MutationBatch) -> RowPrefix {
         self.data.read().active.prefix_for(batch)
     }
@@ -379,14 +381,15 @@ impl TableCore {
     /// Makes a committed batch visible. Called in order of sequence by one thread.
     ///
     /// # Errors
-    /// The table was deleted: its memory was given back, and nothing more gets into it.
+    /// The table was deleted: its memory was freed, and nothing more is added to it.
     pub(crate) fn publish(
         &self,
         run: Arc<Run>,
         sequence: u64,
         segment: Option<u64>,
     ) -> StoreResult<()> {
-        // The lock is held while inserting: a memtable that was frozen gets nothing more, nor does a deleted table.
+        // The lock is held while inserting, so that nothing is added to a frozen memtable or a
+        // deleted table.
         let data = self.data.read();
         if data.deleted {
             drop(data);
@@ -429,7 +432,7 @@ impl TableCore {
 }
 
 impl TableStatus {
-    /// An error once the table was deleted.
+    /// Returns an error once the table was deleted.
     pub(crate) fn check_exists(&self) -> StoreResult<()> {
         if self.deleted {
             return Err(deleted(&self.name));
@@ -437,7 +440,7 @@ impl TableStatus {
         Ok(())
     }
 
-    /// An error unless the table exists and is on-line.
+    /// Returns an error unless the table exists and is on-line.
     pub(crate) fn check_online(&self) -> StoreResult<()> {
         self.check_exists()?;
         if self.state == TableState::Offline {

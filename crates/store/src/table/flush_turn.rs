@@ -1,4 +1,4 @@
-//! Whose turn it is to flush a table.
+//! Serializes the flushes of a table.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,29 +6,29 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::compaction::Cancel;
 
-/// One flush at a time. A compaction that takes memory along has the turn for long, and so gives way to
-/// whoever wants to flush meanwhile: writers must not wait for it.
+/// Allows one flush at a time. A compaction that includes memtables holds the turn for long, so it
+/// gives way to a flush: writers must not wait for it.
 #[derive(Default)]
 pub(super) struct FlushTurn {
     turn: Mutex<()>,
     waiting: AtomicUsize,
-    /// Stops the one that gives way, while it has the turn.
+    /// Cancels the present holder, if it yields.
     yielding: Mutex<Option<Cancel>>,
 }
 
-/// The turn of one that gives way.
+/// The turn of a holder that yields.
 pub(super) struct YieldingTurn<'a> {
     of: &'a FlushTurn,
     _turn: MutexGuard<'a, ()>,
 }
 
 impl FlushTurn {
-    /// Takes the turn, from one that gives way if need be.
+    /// Takes the turn, from a holder that yields if necessary.
     pub(super) fn take(&self) -> MutexGuard<'_, ()> {
         if let Some(turn) = self.turn.try_lock() {
             return turn;
         }
-        // Counted first: one that takes a yielding turn after this sees it.
+        // Counted first, so that a later yielding holder sees it.
         self.waiting.fetch_add(1, Ordering::SeqCst);
         if let Some(cancel) = &*self.yielding.lock() {
             cancel.cancel();
@@ -38,7 +38,7 @@ impl FlushTurn {
         turn
     }
 
-    /// Takes the turn until somebody else wants it: then `cancel` is set off.
+    /// Takes the turn until another thread wants it: then `cancel` is triggered.
     pub(super) fn take_yielding(&self, cancel: &Cancel) -> YieldingTurn<'_> {
         let turn = self.turn.lock();
         *self.yielding.lock() = Some(cancel.clone());
@@ -51,12 +51,12 @@ impl FlushTurn {
         }
     }
 
-    /// Whether somebody has the turn.
+    /// Whether the turn is taken.
     pub(super) fn is_taken(&self) -> bool {
         self.turn.is_locked()
     }
 
-    /// Whether one that gives way has the turn.
+    /// Whether the holder of the turn yields.
     pub(super) fn is_yielding(&self) -> bool {
         self.yielding.lock().is_some()
     }
@@ -64,7 +64,7 @@ impl FlushTurn {
 
 impl Drop for YieldingTurn<'_> {
     fn drop(&mut self) {
-        // Before the turn itself ends, which fields do after this.
+        // Before the turn itself ends: fields are dropped after this.
         *self.of.yielding.lock() = None;
     }
 }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_yields_is_told() {
+    fn a_yielding_holder_is_cancelled() {
         let turns = FlushTurn::default();
         let cancel = Cancel::default();
         let yielding = turns.take_yielding(&cancel);
@@ -91,7 +91,7 @@ mod tests {
             other.join().unwrap();
         });
         assert!(!turns.is_taken() && !turns.is_yielding());
-        // The next one is not asked for what another was.
+        // A request to the previous holder does not affect the next one.
         let next = Cancel::default();
         let _turn = turns.take_yielding(&next);
         assert!(!next.is_cancelled());

@@ -1,4 +1,4 @@
-//! Flushing a table's memtables, and publishing what came of it.
+//! Flushes a table's memtables and publishes the files.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,8 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::Memtable;
 use crate::tablet::{Flush, FlushedFile, TableVersion};
 
-/// How often an off-line table looks whether its last batches were published, which takes about as long as a sync.
+/// How often an off-line table checks whether its last batches were published, which takes about as
+/// long as a sync.
 const SUBMITTED_POLL: Duration = Duration::from_millis(1);
 
 impl TableCore {
@@ -22,8 +23,8 @@ impl TableCore {
         self.flush_frozen()
     }
 
-    /// As [`flush_memtables`](Self::flush_memtables), of an off-line table with what was submitted before it went
-    /// off-line: that may be acknowledged yet, and belongs to the time before.
+    /// As [`flush_memtables`](Self::flush_memtables), for an off-line table, including batches
+    /// submitted before it went off-line: these may still be acknowledged.
     pub(crate) fn flush_for_clone(self: &Arc<Self>) -> StoreResult<()> {
         while self.check_online().is_err() && self.submitted.load(Ordering::SeqCst) > 0 {
             self.check_open()?;
@@ -32,7 +33,7 @@ impl TableCore {
         self.flush_bounded()
     }
 
-    /// Puts a fresh memtable in place of the active one. Under `flushing`.
+    /// Replaces the active memtable by an empty one. Under `flushing`.
     pub(super) fn freeze(&self) {
         let mut data = self.data.write();
         self.freeze_active(&mut data);
@@ -43,7 +44,8 @@ impl TableCore {
     fn freeze_active(&self, data: &mut TableData) {
         self.flush_wanted.store(false, Ordering::Release);
         if !data.active.is_empty() {
-            // Its age is taken while nothing can be published, so that ages order what is published.
+            // The age is taken while nothing can be published, so that ages order what is
+            // published.
             let age = self.context.log.next_sequence();
             let next = Arc::new(Memtable::following(&data.active, age));
             let full = std::mem::replace(&mut data.active, next);
@@ -51,9 +53,9 @@ impl TableCore {
         }
     }
 
-    /// Takes `count` places in the order for the files of an import, rising: newer than all that was
-    /// acknowledged before, older than all that is published from now on. What is in memory is
-    /// flushed, so that memory stays newer than every file. Under `flushing`.
+    /// Reserves `count` ascending ages for the files of an import: newer than everything
+    /// acknowledged before, older than everything published from now on. Memory is flushed, so that
+    /// it stays newer than every file. Under `flushing`.
     pub(super) fn ages_of_import(&self, count: usize) -> StoreResult<Vec<AgeRange>> {
         let ages = {
             let mut data = self.data.write();
@@ -70,8 +72,9 @@ impl TableCore {
         Ok(ages)
     }
 
-    /// Flushes frozen memtables, oldest first, through iterators or as they are. Under `flushing`. A memtable stays
-    /// readable, and its log is kept, until its files are in the catalog. `Ok` only when no frozen memtable is left.
+    /// Flushes frozen memtables, oldest first, with or without the table's iterators. Under
+    /// `flushing`. A memtable stays readable, and its log is kept, until its files are in the
+    /// catalog. `Ok` only when no frozen memtable is left.
     pub(super) fn flush_frozen_by(&self, iterators: FlushIterators) -> StoreResult<()> {
         loop {
             let Some(memtable) = self.data.read().frozen.first().cloned() else {
@@ -113,7 +116,7 @@ impl TableCore {
         .run();
         drop(running);
         let files = match files {
-            // Stopped because the table was deleted: there is nothing to write any more.
+            // Stopped because the table was deleted: nothing has to be written any more.
             Err(_) if self.check_exists().is_err() => {
                 self.drop_memtables();
                 return Ok(());
@@ -124,7 +127,7 @@ impl TableCore {
         let published = {
             let _structure = self.structure.lock();
             if self.check_exists().is_err() {
-                // There are no tablets to give the files to.
+                // There are no tablets to assign the files to.
                 context.discard(&ids());
                 self.drop_memtables();
                 return Ok(());
@@ -155,8 +158,8 @@ impl TableCore {
         Ok(())
     }
 
-    /// Gives the files to the tablets as they are now, which may have been split or merged since
-    /// the flush began. Under `structure`.
+    /// Assigns the files to the present tablets, which may have been split or merged since the
+    /// flush began. Under `structure`.
     fn publish_flush(
         &self,
         memtable: &Arc<Memtable>,
@@ -180,9 +183,9 @@ impl TableCore {
         Ok(())
     }
 
-    /// Commits `change` to the catalog and publishes the version that it makes, together with
-    /// `publish`. The version is made, and its invariants are checked, before the commit: memory can
-    /// always follow. Under `structure`.
+    /// Commits `change` to the catalog and publishes the resulting version, together with
+    /// `publish`. The version is made, and its invariants are checked, before the commit, so that
+    /// updating memory cannot fail after it. Under `structure`.
     pub(super) fn edit<T>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
@@ -225,7 +228,7 @@ impl TableCore {
         })
     }
 
-    /// Forgets everything in memory, after the table was deleted.
+    /// Drops everything in memory, after the table was deleted.
     pub(crate) fn drop_memtables(&self) {
         let mut data = self.data.write();
         let mut memory = data.active.memory();
@@ -241,9 +244,8 @@ impl TableCore {
     }
 }
 
-/// The tablets that share in a file of which only the first and the last row are known, by end row.
-/// Where several do, sizes are dealt out evenly
-/// by tablet.
+/// The tablets that share a file of which only the first and the last row are known, by end row. If
+/// there are several, its size is divided evenly among them.
 pub(super) fn shares(
     file: &FileRecord,
     version: &TableVersion,

@@ -1,4 +1,5 @@
-//! Import of sorted files that other processes wrote: checked, taken over, published in one transaction.
+//! Imports sorted files that other processes wrote: checks them, takes them over, publishes them in
+//! one transaction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,11 +24,12 @@ struct Candidate {
 }
 
 impl TableCore {
-    /// Imports every sorted file of `directory`, all at once.
+    /// Imports every sorted file of `directory` atomically.
     ///
-    /// The order makes every step safe to die after: files are checked where they lie, then given a second name (or
-    /// a copy) in the store and synced, then published, and only then removed from the directory. Before the
-    /// publication the next opening deletes the second names as leftovers; after it, nothing is missing.
+    /// The order makes a crash at any step safe: files are checked in place, then given a second
+    /// name (or a copy) in the store and synced, then published, and only then removed from the
+    /// directory. Before the publication the next opening deletes the second names as leftovers;
+    /// after it, nothing is missing.
     pub(super) fn import_files(
         &self,
         directory: &Path,
@@ -77,7 +79,8 @@ impl TableCore {
         Ok(report)
     }
 
-    /// The store's disk, or the machine's where the store has one of its own (in memory) without this directory.
+    /// The store's file system, or the machine's if the store has its own (in memory) without this
+    /// directory.
     fn disk_of(&self, directory: &Path) -> StoreResult<Arc<dyn Vfs>> {
         let own = &self.context.vfs;
         let disk = if own.exists(directory)? {
@@ -85,7 +88,7 @@ impl TableCore {
         } else {
             RealVfs::shared()
         };
-        // Moving files out of a store, this one or another, would destroy it.
+        // Moving files out of any store would destroy it.
         let parent = directory.join("..");
         let is_of_a_store = directory.starts_with(&self.context.dir)
             && self.context.dir.parent().is_some()
@@ -113,7 +116,7 @@ impl TableCore {
         if options.verify {
             file.verify(&mut |_| ())?;
         }
-        // What the cache knows of it goes with `file`: the store's own handle comes later.
+        // Cached blocks of it are dropped with `file`: the store opens its own handle later.
         Ok(summary)
     }
 
@@ -152,12 +155,12 @@ impl TableCore {
 }
 
 impl TableCore {
-    /// Makes finished files part of the table in one step. They take places in the order of its data:
-    /// newer than every write that was acknowledged before, older than every later one, and of two of
-    /// them the later one is newer.
+    /// Makes finished files part of the table in one step. They get ages in the order of the
+    /// table's data: newer than every write that was acknowledged before, older than every later
+    /// one, and of two of them the later one is newer.
     ///
-    /// The table's clock goes on after `newest`, the largest timestamp in them, so that what the table
-    /// stamps later is not hidden by what was imported.
+    /// Advances the table's clock beyond `newest`, the greatest timestamp in the files, so that
+    /// imported entries do not hide writes that the table stamps later.
     pub(super) fn publish_import(&self, files: &mut [FileRecord], newest: i64) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.writable()?;
@@ -166,7 +169,7 @@ impl TableCore {
             file.ages = ages;
         }
         let _structure = self.structure.lock();
-        // Under `structure`: a table that is gone has no tablets.
+        // Under `structure`: a deleted table has no tablets.
         self.writable()?;
         let version = self.version();
         let change = |change: &mut CatalogTransaction<'_>| {
@@ -176,7 +179,7 @@ impl TableCore {
                     change.replace_files(self.id, end.as_deref(), &[], &[share])?;
                 }
             }
-            // After a restart too.
+            // So that it also holds after a restart.
             change.set_flushed(self.id, 0, self.time.last())
         };
         self.time.advance_to(newest);
@@ -186,7 +189,7 @@ impl TableCore {
     }
 }
 
-/// The files to import, in order of their names.
+/// The files to import, sorted by name.
 fn sorted_files(disk: &dyn Vfs, directory: &Path) -> StoreResult<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in disk.list(directory)? {
@@ -216,8 +219,8 @@ fn refused(error: Error, path: &Path) -> Error {
     .with_source(error)
 }
 
-/// Gives a file a second name in the store and makes its bytes durable, whoever wrote them. `false` where that cannot
-/// be done: across disks, on file systems without links, without permission.
+/// Gives a file a second name in the store and makes its bytes durable. `false` where that is
+/// impossible: across disks, on file systems without hard links, without permission.
 fn link(disk: &dyn Vfs, from: &Path, to: &Path) -> StoreResult<bool> {
     match disk.hard_link(from, to) {
         Ok(()) => {}

@@ -1,4 +1,4 @@
-//! What tables inherit: the properties of the whole store and of namespaces.
+//! Inherited properties: those of the whole store and of namespaces.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use crate::catalog::{CatalogView, NamespaceId, NamespaceRecord, PropertiesRecord
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::{describe, merged};
 
-/// The levels above tables, as the catalog has them.
+/// The levels above tables, as stored in the catalog.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inherited {
     /// Of all tables.
     pub(crate) system: PropertiesRecord,
     /// The namespaces with their properties.
     pub(crate) namespaces: BTreeMap<NamespaceId, NamespaceRecord>,
-    /// Those properties of the whole store that are of tables.
+    /// The store-wide properties that apply to tables.
     of_tables: Properties,
 }
 
-/// Whether a property is one of tables rather than of Accumulo's servers.
+/// Whether a property applies to tables rather than to Accumulo's servers.
 pub(crate) fn is_of_tables(name: &str) -> bool {
     name.starts_with("table.")
 }
 
 impl Inherited {
-    /// Reads them.
+    /// Loads them.
     pub(crate) fn load(view: &CatalogView) -> StoreResult<Self> {
         let mut inherited = Self::default();
         for namespace in view.namespaces()? {
@@ -51,7 +51,7 @@ impl Inherited {
         })
     }
 
-    /// Everything that is set for a table of `namespace` with these properties of its own.
+    /// All values set for a table of `namespace` with these own properties.
     pub(crate) fn merged(&self, namespace: NamespaceId, own: &Arc<Properties>) -> Arc<Properties> {
         let above = self.namespaces.get(&namespace);
         let above = above.filter(|namespace| !namespace.own.properties.is_empty());

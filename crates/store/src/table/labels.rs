@@ -1,5 +1,5 @@
-//! Labels at the store's own door: one that no reader can satisfy is refused, since it would hide its
-//! entry from every reader.
+//! Validates labels on submission: a malformed label is rejected, since it would hide its entry
+//! from every reader.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::core::TableCore;
 use crate::error::{Error, StoreResult};
 
-/// Labels that are remembered, and how long they may be: a megabyte at most.
+/// Number of cached labels and their maximum length: a megabyte at most.
 const REMEMBERED: usize = 4096;
 const LONGEST: usize = 256;
 
@@ -19,7 +19,8 @@ const LONGEST: usize = 256;
 pub(super) struct KnownLabels(Mutex<HashSet<Box<[u8]>>>);
 
 impl KnownLabels {
-    /// Checks labels, each distinct one once; equal ones that follow each other cost a comparison.
+    /// Checks labels, each distinct one once; a label equal to the previous one costs one
+    /// comparison.
     pub(super) fn check<'a>(
         &self,
         labels: impl Iterator<Item = &'a [u8]>,
@@ -55,8 +56,8 @@ impl KnownLabels {
 }
 
 impl TableCore {
-    /// Refuses a batch of mutations with a malformed label. Costs nothing where the batch's writer has
-    /// checked its labels, or where there are none.
+    /// Rejects a batch of mutations with a malformed label. Costs nothing if the batch's writer has
+    /// checked its labels, or if there are none.
     pub(super) fn check_labels(&self, batch: &MutationBatch) -> StoreResult<()> {
         if !batch.has_unchecked_labels() {
             return Ok(());
@@ -72,7 +73,7 @@ impl TableCore {
         })
     }
 
-    /// As [`check_labels`](Self::check_labels), of entries to be imported.
+    /// As [`check_labels`](Self::check_labels), for entries to be imported.
     pub(super) fn check_entry_labels(&self, batch: &Batch) -> StoreResult<()> {
         let labels = batch.slots().iter().map(|slot| slot.visibility);
         let mut last = None;

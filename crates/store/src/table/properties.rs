@@ -11,10 +11,10 @@ use crate::catalog::PropertiesRecord;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::TableConfig;
 
-/// `own` with changes, each checked by `check` for itself, and a new version.
+/// Applies changes to `own`, each checked by `check`, with a new version.
 ///
 /// # Errors
-/// The first wrong change.
+/// The first invalid change.
 pub(crate) fn changed(
     mut own: PropertiesRecord,
     changes: &[PropertyChange],
@@ -29,7 +29,7 @@ pub(crate) fn changed(
                 own.properties.insert(name.clone(), value.clone());
             }
             None if own.properties.remove(name).is_some() => {}
-            // Taking back what is not set is fine, of a name that could be set.
+            // Removing a property that is not set is allowed, if the name is valid.
             None => match check(name, "") {
                 Err(error) if error.kind() == ErrorKind::NotFound => return Err(error),
                 _ => {}
@@ -40,7 +40,8 @@ pub(crate) fn changed(
     Ok(own)
 }
 
-/// An error if somebody changed what is at version `now` after the caller read `wanted`.
+/// Returns an error if the properties, now at version `now`, changed after the caller read version
+/// `wanted`.
 pub(crate) fn refuse_version(now: u64, wanted: Option<u64>) -> StoreResult<()> {
     match wanted {
         Some(wanted) if wanted != now => Err(Error::new(
@@ -53,7 +54,7 @@ pub(crate) fn refuse_version(now: u64, wanted: Option<u64>) -> StoreResult<()> {
     }
 }
 
-/// Says which iterators share a priority that did not before.
+/// Warns about iterators that share a priority, if they did not before.
 fn warn_of_equal_priorities(table: &str, new: &TableConfig, old: &TableConfig) {
     for scope in IteratorScope::ALL {
         let equal = |config: &TableConfig| {
@@ -76,7 +77,7 @@ fn warn_of_equal_priorities(table: &str, new: &TableConfig, old: &TableConfig) {
 }
 
 impl TableCore {
-    /// Changes the table's own properties, if they have this version. Answers the new one.
+    /// Changes the table's own properties, if they have this version. Returns the new version.
     pub(super) fn set_properties(
         &self,
         version: Option<u64>,
@@ -86,7 +87,7 @@ impl TableCore {
         context.health.check_writable()?;
         let inherited = context.inherited.read();
         let _structure = self.structure.lock();
-        // Under the lock: what is refused or set belongs to a table that exists.
+        // Under the lock, so that the table still exists.
         self.check_open()?;
         let status = self.status();
         refuse_version(status.properties_version, version)?;
@@ -102,7 +103,7 @@ impl TableCore {
         )?;
         let properties = Arc::new(own.properties.clone());
         let config = context.table_config(&inherited.merged(status.namespace, &properties));
-        // What is wrong already may stay wrong: a table is repaired one property after the other.
+        // Existing problems may remain: a table is repaired one property at a time.
         config.check_no_worse_than(&status.config)?;
         warn_of_equal_priorities(&status.name, &config, &status.config);
         let version = own.version;
@@ -114,7 +115,7 @@ impl TableCore {
             status.properties_version = version;
             status.config = Arc::new(config);
         });
-        // What failed may work now.
+        // Work that failed may succeed now.
         self.retry();
         Ok(version)
     }

@@ -1,4 +1,4 @@
-//! A table as scans see it.
+//! The view of a table that scans use.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -52,7 +52,7 @@ impl Readable for TableCore {
 }
 
 impl TableCore {
-    /// Has running scans look at the table and its store before they go on.
+    /// Makes running scans check the table and its store before they continue.
     pub(crate) fn stop_readers(&self) {
         self.readable.store(false, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Flushes and compactions under way, how to stop them, and which of them do not move.
+//! Running flushes and compactions: how to stop them, and which of them are stalled.
 
 use std::sync::Arc;
 
@@ -11,38 +11,39 @@ use crate::compaction::Cancel;
 use crate::error::{Error, ErrorKind};
 use crate::metrics::Metrics;
 
-/// What runs iterators of tables in the background.
+/// Background work that runs iterators of tables.
 #[derive(Default)]
 pub(crate) struct Running(Mutex<Vec<Work>>);
 
 /// A flush, or the compaction of a tablet.
 #[derive(Clone)]
 pub(crate) struct Work {
-    /// Whose.
+    /// The table.
     pub(crate) table: TableId,
     /// The table's name when it began.
     pub(crate) name: Arc<str>,
-    /// What.
+    /// The kind of work.
     pub(crate) activity: Activity,
-    /// Of which tablet; `None` for the whole table.
+    /// The tablet; `None` for the whole table.
     pub(crate) tablet: Option<Fence>,
-    /// The classes of the table's iterators in it; empty where only the disk can be slow.
+    /// The classes of the table's iterators in it; empty if there are none, so that only the disk
+    /// can be slow.
     pub(crate) classes: String,
     cancel: Cancel,
 }
 
-/// Finds work that does not move. Each watcher has its own, with its own clock.
+/// Detects stalled work. Each watcher has its own, with its own clock.
 #[derive(Default)]
 pub(crate) struct Watch {
-    /// Of each work: when it was seen to move, and how far it was then.
+    /// Per work: when it last made progress, and how far it was then.
     seen: Vec<(Cancel, u64, u64)>,
 }
 
-/// One piece of work; it ends with this.
+/// Running work, which ends when this is dropped.
 pub(super) struct Begun<'a> {
     of: &'a Running,
     cancel: Cancel,
-    /// Where it is counted as a flush, if it is one.
+    /// Set if it counts as a flush.
     flush: Option<Arc<Metrics>>,
 }
 
@@ -71,7 +72,7 @@ impl Running {
         }
     }
 
-    /// Asks the work of a table to stop.
+    /// Requests a table's work to stop.
     pub(crate) fn stop_table(&self, table: TableId) {
         let running = self.0.lock();
         for work in running.iter().filter(|work| work.table == table) {
@@ -79,7 +80,8 @@ impl Running {
         }
     }
 
-    /// Asks all work to stop that runs iterators of tables; the rest ends as soon as the disk lets it.
+    /// Requests all work that runs iterators of tables to stop; other work ends as soon as the disk
+    /// does.
     pub(crate) fn stop_iterators(&self) {
         let running = self.0.lock();
         for work in running.iter().filter(|work| !work.classes.is_empty()) {
@@ -87,7 +89,7 @@ impl Running {
         }
     }
 
-    /// Asks compactions to stop.
+    /// Requests compactions to stop.
     pub(crate) fn stop_compactions(&self) {
         let running = self.0.lock();
         let compactions = running
@@ -96,7 +98,7 @@ impl Running {
         compactions.for_each(Work::stop);
     }
 
-    /// What still runs iterators though it was asked to stop, as an error.
+    /// Returns an error for work that still runs iterators although it was asked to stop.
     pub(crate) fn left_behind(&self, of: Option<TableId>) -> Option<Error> {
         let running = self.0.lock();
         let work = running.iter().find(|work| {
@@ -118,12 +120,12 @@ impl Running {
 }
 
 impl Work {
-    /// Asks it to stop.
+    /// Requests it to stop.
     pub(crate) fn stop(&self) {
         self.cancel.cancel();
     }
 
-    /// That it does not move, as an error.
+    /// The error that it is stalled.
     pub(crate) fn stall(&self) -> Error {
         Error::new(
             ErrorKind::Unavailable,
@@ -134,8 +136,8 @@ impl Work {
 }
 
 impl Watch {
-    /// Looks at work that runs iterators, at time `now`: calls `stalled` for that of which the iterators have read
-    /// nothing for `patience`.
+    /// Checks work that runs iterators, at time `now`: calls `stalled` for work whose iterators
+    /// have read nothing for `patience`.
     pub(crate) fn look(
         &mut self,
         running: &Running,
@@ -159,7 +161,7 @@ impl Watch {
 }
 
 impl Begun<'_> {
-    /// What stops it.
+    /// The handle that cancels it.
     pub(super) fn cancel(&self) -> &Cancel {
         &self.cancel
     }

@@ -1,14 +1,14 @@
 //! Timestamps that the table sets.
 //!
 //! # The rule
-//! Of two writes of one column whose timestamps the table sets, the one that was stamped later wins:
-//! a put hides the puts before it, a delete hides them too, and nothing is hidden by a delete before
-//! it.
+//! Of two writes of one column whose timestamps the table sets, the one that was stamped later
+//! wins: a put hides earlier puts, a delete hides them too, and no put is hidden by an earlier
+//! delete.
 //!
-//! A table's time never goes back, and entries with equal keys are read newest first. So two updates
-//! of one column may share a *tick* (a millisecond, or a count) in every order but one: a delete
-//! sorts before the puts of its timestamp and hides them, also those that came after it. Such a put
-//! must be stamped at least one tick after its delete:
+//! A table's time never goes back, and entries with equal keys are read newest first. So two
+//! updates of one column may share a *tick* (a millisecond, or a count) in every order but one: a
+//! delete sorts before the puts of its timestamp and hides them, including those that came after
+//! it. Such a put must be stamped at least one tick after its delete:
 //!
 //! * Within a batch, where nothing between two updates is ever seen, everything up to the last delete
 //!   of a column takes the batch's tick, and what follows that delete the next one (the update is
@@ -34,17 +34,17 @@ use parking_lot::Mutex;
 
 use crate::clock::Clock;
 
-/// Deletes of one tick that are remembered: eight million a second before time runs ahead.
+/// Limit of the deletes remembered per tick: eight million per second before time runs ahead.
 const REMEMBERED: usize = 8192;
 
-/// The latest time that an import can set. Entries above it keep the rule of explicit timestamps: one
-/// of them must not leave a whole table without a later time.
+/// The latest time that an import can set. Entries above it are treated like explicit timestamps:
+/// one such entry must not use up all later times of a table.
 const LATEST_IMPORTED: i64 = i64::MAX - (1 << 40);
 
-/// The time of one table: milliseconds that never go back, or a counter.
+/// The time of one table: monotonic milliseconds, or a counter.
 ///
-/// At `i64::MAX` time stands still: of two puts the later still wins, but a put no longer undoes a
-/// delete. Only a clock can lead there, which then is wrong by 292 million years.
+/// At `i64::MAX` time stands still: of two puts the later still wins, but a put no longer overrides
+/// a delete. Only a clock that is wrong by 292 million years can lead there.
 #[derive(Debug)]
 pub(crate) struct TableTime {
     time_type: TimeType,
@@ -54,15 +54,15 @@ pub(crate) struct TableTime {
 
 #[derive(Debug)]
 struct Ticks {
-    /// The last timestamp given out.
+    /// The last timestamp that was issued.
     last: i64,
-    /// Whether `last` may be given out again: `deleted` has every delete of it.
+    /// Whether `last` may be issued again: `deleted` has every delete stamped with it.
     open: bool,
     /// Hashes of the columns that were deleted at `last`.
     deleted: HashSet<u64, AsItIs>,
 }
 
-/// The updates of a batch that deletes, as far as their order matters. Explicit timestamps apart.
+/// The updates of a batch with deletes, as far as their order matters; without explicit timestamps.
 #[derive(Default)]
 struct Updates {
     /// Hashes of the columns that the batch deletes.
@@ -74,7 +74,7 @@ struct Updates {
 }
 
 impl TableTime {
-    /// A time that has given out `last` before. What was deleted then is not known any more.
+    /// A time that has issued `last` before. The columns deleted at `last` are unknown.
     #[must_use]
     pub(crate) fn new(time_type: TimeType, last: i64) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl TableTime {
         }
     }
 
-    /// Where the timestamps come from.
+    /// Source of the timestamps.
     #[must_use]
     pub(crate) fn time_type(&self) -> TimeType {
         self.time_type
@@ -96,7 +96,7 @@ impl TableTime {
 
     /// Stamps a batch: returns its timestamp, and marks the updates that need the next one.
     ///
-    /// Costs a lock, unless the batch deletes or something was deleted in this very tick.
+    /// Costs one lock, unless the batch deletes or something was deleted in this tick.
     pub(crate) fn stamp(&self, clock: &dyn Clock, batch: &mut MutationBatch) -> i64 {
         batch.clear_late();
         let mut updates = batch
@@ -115,7 +115,7 @@ impl TableTime {
                     return stamp;
                 }
                 None if ticks.deleted.is_empty() => return stamp,
-                // Hashing may take long: not under the lock.
+                // Hashing may take long, so it happens outside the lock.
                 None => {
                     drop(ticks);
                     updates = Some(Updates::of(batch, &self.hasher));
@@ -124,18 +124,18 @@ impl TableTime {
         }
     }
 
-    /// Makes time go on after `timestamp`, which an import brought.
+    /// Advances time beyond `timestamp`, which an import brought.
     pub(crate) fn advance_to(&self, timestamp: i64) {
         self.ticks.lock().pass(timestamp.min(LATEST_IMPORTED));
     }
 
-    /// Makes time go on after a batch of the log that was stamped with `timestamp`.
+    /// Advances time beyond a batch of the log that was stamped with `timestamp`.
     pub(crate) fn replayed(&self, timestamp: i64, batch: &MutationBatch) {
         let newest = timestamp.saturating_add(i64::from(batch.has_late()));
         self.ticks.lock().pass(newest);
     }
 
-    /// The last timestamp given out.
+    /// The last timestamp that was issued.
     #[must_use]
     pub(crate) fn last(&self) -> i64 {
         self.ticks.lock().last
@@ -143,7 +143,7 @@ impl TableTime {
 }
 
 impl Ticks {
-    /// Goes to the tick of the next batch.
+    /// Moves to the tick of the next batch.
     fn begin(&mut self, time_type: TimeType, clock: &dyn Clock) -> i64 {
         let next = self.last.saturating_add(1);
         let tick = match time_type {
@@ -159,7 +159,7 @@ impl Ticks {
         tick
     }
 
-    /// Decides which updates are late in this tick, and remembers what is deleted in it.
+    /// Decides which updates are late in this tick, and records the columns deleted in it.
     fn settle(&mut self, updates: &mut Updates) {
         if !self.deleted.is_empty() {
             let known = updates.free.drain(..);
@@ -177,7 +177,7 @@ impl Ticks {
         }
     }
 
-    /// Lets nothing more be stamped up to `timestamp`.
+    /// Prevents any further timestamp up to `timestamp`.
     fn pass(&mut self, timestamp: i64) {
         if timestamp >= self.last {
             self.last = timestamp;
@@ -285,7 +285,8 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
 
-    /// A batch from words such as `+a` (put of row a) and `-a` (delete), all of one mutation a word.
+    /// A batch from words such as `+a` (put of row a) and `-a` (delete), with one mutation per
+    /// word.
     fn batch(words: &str) -> MutationBatch {
         let mut batch = MutationBatch::new();
         for word in words.split_whitespace() {
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(stamps(&time, &clock, "+b -c"), [100, 100]);
         assert_eq!(stamps(&time, &clock, "+a +b"), [101, 100]);
         assert_eq!(time.last(), 101);
-        // The clock is behind now; nothing was deleted in the new tick.
+        // The clock is earlier than the table's time; nothing was deleted in the new tick.
         assert_eq!(stamps(&time, &clock, "+c"), [101]);
         clock.set_millis(50);
         assert_eq!(stamps(&time, &clock, "+c -c +c -c"), [101; 4]);
@@ -395,7 +396,7 @@ mod tests {
         let clock = ManualClock::new(1_000);
         let time = TableTime::new(TimeType::Millis, 0);
         for millisecond in 0..50 {
-            // A million a second, beside puts of other rows.
+            // A million per second, together with puts of other rows.
             for part in 0..10 {
                 let words: Vec<String> = (0..100)
                     .map(|row| format!("-d{millisecond}.{part}.{row} +p{row}"))
@@ -405,7 +406,7 @@ mod tests {
             }
             clock.advance(Duration::from_millis(1));
         }
-        // More than is remembered takes one tick for each time that memory is full.
+        // Each time the limit is reached costs one tick.
         let before = time.last();
         for part in 0..10 {
             let words: Vec<String> = (0..2_000).map(|row| format!("-e{part}.{row}")).collect();
@@ -421,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_remembered_closes_the_tick() {
+    fn deletes_above_the_limit_close_the_tick() {
         let clock = ManualClock::new(100);
         let time = TableTime::new(TimeType::Millis, 100);
         assert_eq!(stamps(&time, &clock, "+a"), [101]);
@@ -439,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_is_no_overflow() {
+    fn time_saturates_at_its_maximum() {
         for time_type in [TimeType::Millis, TimeType::Logical] {
             let clock = ManualClock::new(i64::MAX);
             let time = TableTime::new(time_type, i64::MAX);

@@ -1,5 +1,5 @@
-//! What a table does when its own work fails: records it, tries again when it is due, writes memory without iterators
-//! when the memory is needed, and refuses its own writes when nothing else is left.
+//! Handles failures of a table's background work: records them, retries when due, flushes without
+//! iterators when the memory is needed, and rejects the table's writes as a last resort.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use crate::compaction::{Cancel, Failure, caught};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::tablet::TabletView;
 
-/// A table that cannot compact takes writes until a tablet has so many times `table.file.max` files.
+/// A table that cannot compact accepts writes until a tablet has this many times `table.file.max`
+/// files.
 const FILES_SHARE: usize = 4;
 
-/// Tablets that are named when scans cannot read a file that many share.
+/// Maximum number of tablets named when scans cannot read a file that many share.
 const NAMED_MOST: usize = 16;
 
 /// Which iterators a flush runs.
@@ -25,8 +26,9 @@ const NAMED_MOST: usize = 16;
 pub(crate) enum FlushIterators {
     /// Those of the table.
     OfTable,
-    /// None but the system's: entries reach the file as they are in memory. Scans and compactions then treat them as
-    /// they would have treated them in memory, so that nothing is lost when the table's iterators fail.
+    /// Only the system's: entries are written to the file as they are in memory. Scans and
+    /// compactions then treat them as they would have in memory, so that nothing is lost when the
+    /// table's iterators fail.
     None,
 }
 
@@ -47,18 +49,18 @@ impl TableCore {
         let outcome = caught(|| self.flush_frozen_by(FlushIterators::None));
         self.unwritable.store(outcome.is_err(), Ordering::Relaxed);
         match outcome {
-            // The failure of the iterators stays on record.
+            // The recorded failure of the iterators stays.
             Ok(()) => Ok(()),
             failed => self.note(Activity::Flush, None, failed),
         }
     }
 
-    /// Whether a flush runs iterators of the table, or would if they could be used.
+    /// Whether a flush runs iterators of the table, or would if they were valid.
     pub(super) fn has_flush_iterators(&self) -> bool {
         !matches!(self.config().iterators(IteratorScope::Minc), Ok([]))
     }
 
-    /// Whether a flush did not fail, or failed long enough ago.
+    /// Whether the last flush succeeded, or a retry is due.
     pub(crate) fn may_flush(&self) -> bool {
         self.failures
             .is_due(Activity::Flush, None, &*self.context.clock)
@@ -69,16 +71,17 @@ impl TableCore {
         self.unwritable.load(Ordering::Relaxed)
     }
 
-    /// Writes everything that is in memory now to files. The table's iterators are left out where they fail, or failed
-    /// and are not due again. `Ok` says that none of it is left in memory alone.
+    /// Writes everything that is in memory now to files. The table's iterators are left out if they
+    /// fail, or failed and are not due for a retry. `Ok` means that none of it is in memory alone
+    /// any more.
     pub(crate) fn flush_for_room(&self) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.freeze();
         self.flush_all_frozen()
     }
 
-    /// Flushes what is in memory now through the table's iterators, if that is due. The outcome is recorded with the
-    /// table: memory that could not be written stays where it is, and is tried again.
+    /// Flushes what is in memory now through the table's iterators, if that is due. The result is
+    /// recorded with the table: memory that could not be written is kept and retried.
     pub(crate) fn try_to_flush(&self) {
         let _flushing = self.flushing.take();
         if self.may_flush() {
@@ -87,10 +90,10 @@ impl TableCore {
         }
     }
 
-    /// As [`flush_for_room`](Self::flush_for_room), of frozen memtables: for changes that are right only if nothing
-    /// older is left in memory. Under `flushing`.
+    /// As [`flush_for_room`](Self::flush_for_room), for frozen memtables: for changes that require
+    /// that no older data is in memory. Under `flushing`.
     pub(super) fn flush_all_frozen(&self) -> StoreResult<()> {
-        // Without iterators to leave out there is no other way than to try, due or not.
+        // Without iterators to leave out, the only option is to try, whether due or not.
         if self.may_flush() || !self.has_flush_iterators() {
             match self.flush_frozen() {
                 Err(error) if is_end(&error) || !self.has_flush_iterators() => return Err(error),
@@ -119,8 +122,8 @@ impl TableCore {
         self.flush_for_room()
     }
 
-    /// Writes what is in memory to files before the store closes. Where iterators fail only that is written which is
-    /// in no log; the rest stays there.
+    /// Writes the content of memory to files before the store closes. Where iterators fail, only
+    /// data that is in no log is written; the rest stays in the log.
     pub(crate) fn flush_to_close(&self) -> StoreResult<()> {
         let _flushing = self.flushing.take();
         self.freeze();
@@ -133,7 +136,7 @@ impl TableCore {
         }
     }
 
-    /// Remembers the outcome of work: failures are counted and logged, a success ends them.
+    /// Records the outcome of work: failures are counted and logged, a success clears them.
     pub(super) fn note<T>(
         &self,
         activity: Activity,
@@ -154,7 +157,7 @@ impl TableCore {
                         work = activity.as_str(),
                         error = ?cause,
                         not_logged = times,
-                        "background work failed; other tables go on, and it is tried again",
+                        "background work failed; other tables are not affected, and it is retried",
                     );
                 }
             }
@@ -162,7 +165,8 @@ impl TableCore {
         outcome
     }
 
-    /// Remembers that a scan met a damaged or missing file: the tablets that read it are named among the problems.
+    /// Records that a scan found a damaged or missing file: the tablets that read it are listed
+    /// among the problems.
     #[cold]
     pub(super) fn note_read(&self, error: &Error) {
         if !matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) {
@@ -179,7 +183,7 @@ impl TableCore {
         };
         let concerned = version.tablets().iter().filter(reads_it);
         for tablet in concerned.take(NAMED_MOST) {
-            // The scan says it to its reader.
+            // The scan reports it to its reader.
             let _ = self.failures.failed(
                 Activity::Read,
                 Some(&tablet.extent),
@@ -202,7 +206,7 @@ impl TableCore {
         begun.counted_as_flush(&self.context.metrics)
     }
 
-    /// Begins a compaction of a tablet, which `cancel` stops.
+    /// Begins a compaction of a tablet, which can be stopped through `cancel`.
     pub(super) fn begin_compaction(
         &self,
         tablet: &Fence,
@@ -227,8 +231,8 @@ impl TableCore {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Records that iterators of a flush or a compaction read nothing for long. A table that cannot be flushed holds no
-    /// more than its share of memory meanwhile.
+    /// Records that iterators of a flush or a compaction have stalled. A table that cannot be
+    /// flushed holds no more than its share of memory meanwhile.
     pub(crate) fn note_stall(&self, work: &Work) {
         if work.activity == Activity::Flush {
             self.unwritable.store(true, Ordering::Relaxed);
@@ -236,13 +240,14 @@ impl TableCore {
         let _ = self.note::<()>(work.activity, work.tablet.as_ref(), Err(work.stall()));
     }
 
-    /// Stops flushes and compactions under way.
+    /// Stops running flushes and compactions.
     pub(crate) fn stop_work(&self) {
         self.cancel_compactions();
         self.context.running.stop_table(self.id);
     }
 
-    /// An error if the table takes no writes because its own work fails and its share is full.
+    /// Returns an error if the table rejects writes because its background work fails and its share
+    /// is full.
     #[inline]
     pub(super) fn check_share(&self) -> StoreResult<()> {
         if self.failures.is_empty() {
@@ -254,7 +259,7 @@ impl TableCore {
         }
     }
 
-    /// Why the table takes no writes, if it does not.
+    /// Why the table rejects writes, if it does.
     fn refusal(&self) -> Option<Failure> {
         let context = &self.context;
         let is_full = || {
@@ -291,7 +296,7 @@ impl TableCore {
         .with_source(failure.cause.to_string())
     }
 
-    /// Tries everything again that failed: what caused it may be gone.
+    /// Retries all failed work now: its cause may be gone.
     pub(crate) fn retry(&self) {
         self.failures.try_all_now();
         self.context.attention.changed(self.id);
@@ -299,12 +304,12 @@ impl TableCore {
         self.context.wakeups.compact.wake();
     }
 
-    /// Whether something fails in this table now.
+    /// Whether this table has present problems.
     pub(crate) fn is_degraded(&self) -> bool {
         !self.failures.is_empty() || !self.config().problems.is_empty()
     }
 
-    /// What fails in this table now.
+    /// The present problems of this table.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         let status = self.status();
         if status.deleted {
@@ -354,7 +359,7 @@ impl TableCore {
     }
 }
 
-/// Whether work ended because it was to stop: that is no failure.
+/// Whether work ended because it was stopped, which is not a failure.
 fn is_end(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Closed)
 }

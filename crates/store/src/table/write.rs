@@ -1,4 +1,4 @@
-//! Writing: a batch becomes a sorted run, goes through the log, and is published.
+//! Writes: a batch becomes a sorted run, goes through the log, and is published.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
 use crate::properties::TableConfig;
 
-/// Bytes of batches that wait for the log before writers are held up.
+/// Bytes of batches in the commit queue at which writers wait.
 const QUEUE_BYTES: usize = 32 << 20;
 
-/// A batch that its table counts as submitted, until it is published or refused.
+/// A batch that its table counts as submitted, until it is published or rejected.
 pub(super) struct Submitted(Arc<TableCore>);
 
 impl Submitted {
@@ -75,7 +75,7 @@ impl PendingWrite for Pending {
 }
 
 impl TableCore {
-    /// Checks a batch and hands it to the log.
+    /// Checks a batch and queues it for the log.
     pub(super) fn submit_batch(
         self: &Arc<Self>,
         batch: MutationBatch,
@@ -101,8 +101,8 @@ impl TableCore {
         }))
     }
 
-    /// Stamps and sorts a batch that was checked, and hands it to the log. It counts as submitted
-    /// since before the table was found on-line.
+    /// Stamps and sorts a batch that was checked, and queues it for the log. The table counts it as
+    /// submitted from before the check that the table is on-line.
     pub(super) fn commit_batch(
         self: &Arc<Self>,
         submitted: Submitted,
@@ -120,7 +120,7 @@ impl TableCore {
         let timestamp = self.time.stamp(&*self.context.clock, &mut batch);
         let prefix = self.row_prefix(&batch);
         let chunk = Arc::new(Chunk::new(batch, timestamp, self.context.buffers.clone()));
-        // Sorting here spreads it over the writers; the log thread only hands runs on.
+        // Sorting here spreads the work over the writers; the log thread only publishes the runs.
         let run = Arc::new(Run::of_chunk(chunk.clone(), prefix));
         let pressure = self.context.pressure.clone();
         let commit = LoggedCommit::new(Box::new(submitted), chunk, run, durability, pressure);
@@ -129,17 +129,18 @@ impl TableCore {
             Ok(()) => Ok(ticket),
             Err(commit) => {
                 drop(commit);
-                // The log thread may have failed while this waited for room.
+                // The log thread may have failed while this waited for memory.
                 self.context.health.check_writable()?;
                 Err(Error::new(ErrorKind::Closed, "the store is closed"))
             }
         }
     }
 
-    /// Leaves out what the table's constraints refuse. Before the log: what is in it is accepted.
+    /// Removes the mutations that the table's constraints reject. Before the log, since everything
+    /// in the log is accepted.
     ///
     /// # Errors
-    /// A constraint panicked; none of the batch may go on.
+    /// A constraint panicked; nothing of the batch may be written.
     pub(super) fn screen(
         &self,
         config: &TableConfig,
@@ -157,7 +158,8 @@ impl TableCore {
             user: caller.user.clone(),
             authorizations: caller.authorizations.clone(),
         };
-        // Constraints are code of others. They change nothing here, so nothing is left half-done.
+        // Constraints are external code. They change no state here, so that a panic leaves nothing
+        // inconsistent.
         let screen = AssertUnwindSafe(|| config.constraints.screen(&environment, batch));
         let screened = catch_unwind(screen).map_err(|_| {
             Error::new(
@@ -172,7 +174,7 @@ impl TableCore {
         Ok(screened)
     }
 
-    /// Refuses a batch that memory for writes could not hold beside others.
+    /// Rejects a batch that does not fit into the memory for writes.
     fn check_size(&self, batch: &MutationBatch) -> StoreResult<()> {
         let most = self.context.options.batch_bytes();
         if batch.byte_len() as u64 <= most {
@@ -187,8 +189,8 @@ impl TableCore {
         Err(Error::invalid(text).with("table", &table))
     }
 
-    /// Waits for room in memory: first a delay that grows as room shrinks, then until a flush has
-    /// made some.
+    /// Waits for memory: first a delay that grows as free memory shrinks, then until a flush has
+    /// freed some.
     fn admit(self: &Arc<Self>, caller: &Caller) -> StoreResult<()> {
         let context = &self.context;
         self.check_share()?;
@@ -201,7 +203,7 @@ impl TableCore {
             let begun = context.clock.monotonic_nanos();
             context.health.check_writable()?;
             caller.check()?;
-            // A table that went off-line meanwhile is not waited for.
+            // Do not wait for a table that went off-line meanwhile.
             self.check_online()?;
             self.check_share()?;
             if context.options.background {
@@ -210,7 +212,7 @@ impl TableCore {
                 let now = context.clock.monotonic_nanos();
                 context.metrics.write_stall_nanos.add(now - begun);
             } else {
-                // No background thread does it: make room here.
+                // There is no background thread: free memory here.
                 self.flush_for_room()?;
                 if context.pressure.is_full() {
                     return Ok(());
@@ -245,7 +247,7 @@ mod tests {
         Arc::new(Run::of_chunk(chunk, RowPrefix::default()))
     }
 
-    /// Before labels were checked at the store's door, a table could get malformed ones.
+    /// Before the store validated labels on submission, a table could get malformed ones.
     #[test]
     fn entries_with_malformed_labels_stay_hidden_and_the_table_readable() {
         let store = Store::in_memory().unwrap();

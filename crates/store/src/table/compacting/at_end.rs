@@ -1,7 +1,7 @@
-//! What has to happen at the end of a compaction, whatever the end is.
+//! Runs code at the end of a compaction, however it ends.
 
-/// Does its work when it goes: also when an iterator panics, which is code of other people. A tablet
-/// that stayed claimed would never be compacted again, and whoever asked for it would wait for ever.
+/// Runs its closure when dropped, also when an iterator, which is external code, panics. A tablet
+/// that stayed claimed would never be compacted again, and a request for it would wait forever.
 pub(super) struct AtEnd<F: FnMut()>(pub(super) F);
 
 impl<F: FnMut()> Drop for AtEnd<F> {

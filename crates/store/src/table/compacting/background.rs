@@ -1,4 +1,4 @@
-//! Compactions and splits that a table starts by itself.
+//! Automatic compactions and splits of a table.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,23 +17,23 @@ use crate::table::core::{Busy, TableCore};
 use crate::tablet::{TableVersion, TabletView, split_points};
 use crate::version::may_merge;
 
-/// Tablets that one pass over a table takes note of: the most pressing ones.
+/// Maximum number of tablets that one pass over a table collects: the most urgent ones.
 const NOTED_MOST: usize = 64;
 
-/// Tablets worth compacting, by where they end; the most pressing one last. Found by a pass over all tablets, so that
-/// a table of many is not gone through for each of its compactions.
+/// Tablets worth compacting, by their end rows, the most urgent one last. Collected in one pass
+/// over all tablets, so that a large table is not searched for each of its compactions.
 #[derive(Default)]
 pub(in crate::table) struct Pressing(Vec<Option<Vec<u8>>>);
 
-/// What a choice among the files of a tablet goes by.
+/// Parameters of the choice among the files of a tablet.
 struct Choosing {
     options: ChooseOptions,
-    /// Files that a tablet must have.
+    /// Minimum number of files of a tablet.
     least: usize,
 }
 
 impl TableCore {
-    /// Runs the most pressing compaction, if one is worth it. Returns whether it did something.
+    /// Runs the most urgent compaction, if one is worth it. Returns whether it did.
     pub(crate) fn compact_once(&self) -> StoreResult<bool> {
         let version = self.version();
         let choosing = self.choosing();
@@ -52,8 +52,8 @@ impl TableCore {
             ratio: config.major_ratio,
             max_files: config.file_max,
         };
-        // While writers fill memory they need the cores: files then may come together up to the
-        // limit and are merged many at a time, and each entry is rewritten less often.
+        // While writers fill memory they need the cores. Files may then accumulate up to the limit
+        // and are merged many at a time, so that each entry is rewritten less often.
         let context = &self.context;
         let flush_bytes = context.options.flush_bytes();
         let filling = context
@@ -73,7 +73,7 @@ impl TableCore {
                 };
                 let is_late = tablet.files.len() > choosing.options.max_files;
                 if !is_late && !is_fresh && version.most_files() > choosing.options.max_files {
-                    // Files came together elsewhere since the list was made.
+                    // Other tablets have accumulated files since the list was made.
                     pressing.0.clear();
                 } else if let Some(files) = self.choose_files(tablet, choosing) {
                     let files = tablet.files[files].to_vec();
@@ -94,7 +94,8 @@ impl TableCore {
             let tablet = version.with_end_of(extent);
             tablet.is_some_and(|tablet| tablet.extent == *extent)
         });
-        // Tablets with most files are slowest to read: they come first, and of several the first.
+        // Tablets with the most files are slowest to read: they come first, and of equals the first
+        // in row order.
         let mut found: BinaryHeap<Reverse<(usize, Reverse<usize>)>> = BinaryHeap::new();
         for (at, tablet) in version.tablets().iter().enumerate() {
             let place = (tablet.files.len(), Reverse(at));
@@ -109,7 +110,7 @@ impl TableCore {
                 found.push(Reverse(place));
             }
         }
-        // In ascending order of `Reverse`: the most pressing first.
+        // In ascending order of `Reverse`: the most urgent first.
         let mut found = found.into_sorted_vec();
         found.reverse();
         let ends = found.into_iter().filter_map(|Reverse((_, Reverse(at)))| {
@@ -119,7 +120,8 @@ impl TableCore {
         ends.collect()
     }
 
-    /// Which files of a tablet to merge now; `None` if nothing is worth it, or others have the tablet.
+    /// Which files of a tablet to merge now; `None` if it is not worth it, or the tablet is
+    /// claimed.
     fn choose_files(&self, tablet: &TabletView, choosing: &Choosing) -> Option<Range<usize>> {
         let Choosing { options, least } = *choosing;
         let extent = &tablet.extent;
@@ -152,7 +154,8 @@ impl TableCore {
             && (files > options.max_files || !busy.is_wanted(extent))
     }
 
-    /// Runs a compaction that the background chose, unless another has the tablet by now. Whether it ran.
+    /// Runs a compaction chosen by the background, unless the tablet is claimed by now. Returns
+    /// whether it ran.
     pub(super) fn run_chosen(&self, job: Job) -> bool {
         {
             let mut busy = self.busy.lock();
@@ -172,13 +175,14 @@ impl TableCore {
             self.release(&job.tablet.extent.through);
         });
         let outcome = caught(|| self.run_measured(&job));
-        // A failure is the tablet's own, and was recorded. A cancelled one gives way to a user's compaction.
+        // A failure belongs to the tablet and was recorded. A cancelled compaction gives way to a
+        // user's.
         let _ = self.note(Activity::Compaction, Some(&job.tablet.extent), outcome);
         true
     }
 
-    /// How far compaction is behind: files above the limit in the worst tablet, in percent of it. Tablets of which
-    /// compactions fail do not count: waiting for them helps no writer.
+    /// The compaction backlog: files above the limit in the worst tablet, in percent of the limit.
+    /// Tablets whose compactions fail do not count, because delaying writers would not help.
     #[must_use]
     pub(crate) fn debt_percent(&self) -> u64 {
         let limit = self.config().file_max;
@@ -199,12 +203,12 @@ impl TableCore {
         (worst.unwrap_or(0).saturating_sub(limit) * 100 / limit.max(1)) as u64
     }
 
-    /// Splits tablets that have grown past the threshold. Returns whether some were.
+    /// Splits tablets that are larger than the threshold. Returns whether there were any.
     pub(crate) fn split_large(&self) -> StoreResult<bool> {
         self.split_large_of(&Fence::ALL)
     }
 
-    /// As [`split_large`](Self::split_large), of the tablets with some of these rows.
+    /// As [`split_large`](Self::split_large), for the tablets that overlap these rows.
     pub(super) fn split_large_of(&self, rows: &Fence) -> StoreResult<bool> {
         let config = self.config();
         let clock = &*self.context.clock;
@@ -217,7 +221,7 @@ impl TableCore {
                     .is_due(Activity::Split, Some(&tablet.extent), clock)
             {
                 let found = split_points(tablet, config.split_threshold, config.split_row_max);
-                // A file of it may be damaged: that is met by its own reads, not by other tablets.
+                // A file of it may be damaged: that affects its own reads, not other tablets.
                 let noted = self.note(Activity::Split, Some(&tablet.extent), found);
                 points.extend(noted.unwrap_or_default());
             }
@@ -262,8 +266,8 @@ impl TableCore {
 }
 
 impl Busy {
-    /// Whether a user's compaction takes care of these rows. It may take hours to come to them: tablets with too many
-    /// files do not wait for it.
+    /// Whether a user's compaction covers these rows. It may take hours to reach them: tablets with
+    /// too many files do not wait for it.
     pub(super) fn is_wanted(&self, extent: &Fence) -> bool {
         self.wanted
             .iter()

@@ -1,7 +1,8 @@
-//! Rewriting tablets of which much is garbage, and those to which nothing was written for long.
+//! Rewrites tablets that hold much garbage, and tablets that had no writes for long.
 //!
-//! A plan is made of one version of the table in one pass over its tablets, and says when the next one may be due. As
-//! long as nothing changes and that moment has not come, asking costs a comparison.
+//! A plan is made from one version of the table in one pass over its tablets, and contains the time
+//! at which the next one may be due. Until the version changes or that time comes, a check costs
+//! one comparison.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -18,13 +19,13 @@ use crate::properties::TableConfig;
 use crate::table::core::TableCore;
 use crate::version::{TableVersion, TabletFile, TabletView};
 
-/// When a tablet that is due and cannot be rewritten now is looked at again.
+/// When a tablet that is due but cannot be rewritten now is checked again.
 const AGAIN_MILLIS: i64 = 60_000;
 
-/// Which tablets to rewrite, and when to look again.
+/// Which tablets to rewrite, and when to plan again.
 #[derive(Default)]
 pub(in crate::table) struct RewritePlan {
-    /// Of which version and properties.
+    /// The version and properties of the plan.
     of: Option<(Weak<TableVersion>, Weak<TableConfig>)>,
     due: Vec<(Weak<TabletView>, RewriteCause)>,
     next_millis: i64,
@@ -40,9 +41,9 @@ impl RewritePlan {
 }
 
 impl TableCore {
-    /// Rewrites one tablet that is worth it for its garbage, or because it is idle. Returns whether it did something.
+    /// Rewrites one tablet because of its garbage, or because it is idle. Returns whether it did.
     pub(crate) fn rewrite_one(&self) -> StoreResult<bool> {
-        // Another thread that plans does the work too.
+        // Another thread that holds the plan does the work too.
         while let Some((tablet, cause)) = self.next_to_rewrite() {
             if cause == RewriteCause::Idle && self.is_written_to(&tablet.extent)? {
                 continue;
@@ -63,7 +64,7 @@ impl TableCore {
             *plan = self.plan_rewrites(&version, &config, now);
         }
         while let Some((tablet, cause)) = plan.due.pop() {
-            // A tablet that changed since is judged anew with its next plan.
+            // A tablet that changed meanwhile is decided by its next plan.
             let same = |tablet: &Arc<TabletView>| {
                 let there = version.with_end_of(&tablet.extent);
                 there.is_some_and(|there| Arc::ptr_eq(there, tablet))
@@ -75,15 +76,16 @@ impl TableCore {
                 plan.next_millis = plan.next_millis.min(now.saturating_add(AGAIN_MILLIS));
                 continue;
             }
-            // If it fails, is written to, or another has it. Success changes the version, which makes a new plan.
+            // For the case that it fails, is written to, or is taken. Success changes the version,
+            // which makes a new plan.
             plan.next_millis = plan.next_millis.min(now.saturating_add(AGAIN_MILLIS));
             return Some((tablet, cause));
         }
         None
     }
 
-    /// Whether background work keeps away from a tablet: its last compaction failed and is not due again, a file of it
-    /// cannot be read, or a user's compaction has it.
+    /// Whether background work must avoid a tablet: its last compaction failed and is not due for a
+    /// retry, a file of it cannot be read, or a user's compaction has it.
     fn is_left_alone(&self, extent: &Fence) -> bool {
         let clock = &*self.context.clock;
         if !self
@@ -114,7 +116,7 @@ impl TableCore {
             due: Vec::new(),
             next_millis: i64::MAX,
         };
-        // With iterators that cannot be used nothing is compacted.
+        // If the iterators are invalid nothing is compacted.
         let Ok(iterators) = config.iterators(IteratorScope::Majc) else {
             return plan;
         };
@@ -143,14 +145,14 @@ impl TableCore {
                 None => {}
             }
         }
-        // Garbage first, from the first row on: the last of the list is the first to go.
+        // Garbage first, from the first row on: the last of the list is taken first.
         plan.due
             .sort_by_key(|(_, cause)| *cause == RewriteCause::Garbage);
         plan
     }
 }
 
-/// How much is read of the files that have a fence, or that several tablets read.
+/// Bytes read of the files that are fenced or shared by several tablets.
 struct SharedFiles(HashMap<FileId, Share>);
 
 #[derive(Default)]
@@ -188,7 +190,8 @@ impl SharedFiles {
             return facts;
         };
         let bytes = bytes_read(file, extent);
-        // What nobody reads falls to the readers in proportion, as do entries and markers.
+        // Bytes that no tablet reads are attributed to the readers in proportion, as are entries
+        // and markers.
         let part = |whole: u64| match share.bytes {
             0 => whole / u64::from(share.readers.max(1)),
             all => (u128::from(whole) * u128::from(bytes) / u128::from(all)) as u64,
@@ -204,13 +207,13 @@ impl SharedFiles {
     }
 }
 
-/// Whether a tablet reads all of the file, as far as its reference says.
+/// Whether a tablet reads all of the file, according to its reference.
 fn is_whole(file: &TabletFile) -> bool {
     let reference = &file.reference;
     reference.fence == Fence::ALL && reference.bytes >= file.file.record().bytes
 }
 
-/// Bytes of the file that the tablet reads, by the file's index if the reference has a fence.
+/// Bytes of the file that the tablet reads, from the file's index if the reference has a fence.
 fn bytes_read(file: &TabletFile, extent: &Fence) -> u64 {
     let reference = &file.reference;
     if reference.fence == Fence::ALL {
@@ -221,7 +224,7 @@ fn bytes_read(file: &TabletFile, extent: &Fence) -> u64 {
     match estimate {
         None => 0,
         Some(Ok((bytes, _))) => bytes,
-        // A file that cannot be read is met by its readers.
+        // An unreadable file is reported by its readers.
         Some(Err(_)) => reference.bytes,
     }
 }

@@ -1,4 +1,4 @@
-//! One compaction of one tablet, from its files to its place in the catalog.
+//! The compaction of one tablet, from its files to the catalog.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::tablet::{
     IteratorStackBuilder, TabletFile, TabletView, file_record, file_sources, writer_options,
 };
 
-/// One compaction: which files of which tablet.
+/// One compaction: a tablet and the files to merge.
 pub(super) struct Job {
     pub(super) tablet: Arc<TabletView>,
     pub(super) files: Vec<TabletFile>,
-    /// What it takes along of what is in memory, newest first; newer than the files.
+    /// The memtables it includes, newest first; newer than the files.
     pub(super) memory: Vec<MemtableSnapshot>,
-    /// The ages of that memory; `None` without.
+    /// The ages of these memtables; `None` without any.
     pub(super) memory_ages: Option<AgeRange>,
     pub(super) user: bool,
     pub(super) iterators: Vec<IteratorSetting>,
@@ -30,11 +30,11 @@ pub(super) struct Job {
     pub(super) helped: bool,
 }
 
-/// Compactions of less are done before a second thread is under way.
+/// Smaller compactions finish before a second thread would help.
 const HELPED_BYTES: u64 = 16 << 20;
 
 impl TableCore {
-    /// [`run_job`](Self::run_job), and how long it took.
+    /// [`run_job`](Self::run_job) with its duration measured.
     pub(super) fn run_measured(&self, job: &Job) -> StoreResult<bool> {
         self.measured(|| self.run_job(job))
     }
@@ -53,8 +53,8 @@ impl TableCore {
         work()
     }
 
-    /// Writes what comes out of the job's sources to a new file; `None` if nothing does. Nothing is
-    /// published.
+    /// Writes the merged output of the job's sources to a new file; `None` if there is no output.
+    /// Nothing is published.
     pub(super) fn write_job(&self, job: &Job) -> StoreResult<Option<FileRecord>> {
         let context = &self.context;
         context.health.check_open()?;
@@ -94,7 +94,8 @@ impl TableCore {
         )))
     }
 
-    /// Merges and publishes. `false` when the tablet changed meanwhile and the work was in vain.
+    /// Merges and publishes. `false` when the tablet changed meanwhile and the output was
+    /// discarded.
     fn run_job(&self, job: &Job) -> StoreResult<bool> {
         let context = &self.context;
         let output = self.write_job(job)?;
@@ -102,7 +103,7 @@ impl TableCore {
         let give: Vec<FileReference> = output.iter().map(FileReference::whole).collect();
         let _structure = self.structure.lock();
         let change = |change: &mut CatalogTransaction<'_>| {
-            // Splits and merges leave other references behind, and replacing fails.
+            // Splits and merges change the references, so that the replacement fails.
             let now = change.tablet(self.id, job.tablet.extent.through.as_deref())?;
             if now.extent != job.tablet.extent {
                 return Err(Error::not_found("the tablet changed"));
@@ -114,7 +115,7 @@ impl TableCore {
         };
         match self.edit(change, |_| ()) {
             Ok(committed) => {
-                // All files of a full one were read.
+                // A full compaction has read all files.
                 self.failures
                     .succeeded(Activity::Compaction, Some(&job.tablet.extent));
                 if job.files.len() == job.tablet.files.len() {
@@ -135,7 +136,7 @@ impl TableCore {
         }
     }
 
-    /// Counts a published compaction, and lets go of files that nobody refers to any more.
+    /// Counts a published compaction, and releases files that are no longer referenced.
     pub(super) fn after_compaction(
         &self,
         taken: &[FileReference],
@@ -159,11 +160,11 @@ impl TableCore {
             .compaction_bytes_written
             .add(given.iter().map(|file| file.bytes).sum());
         context.wakeups.maintenance.wake();
-        // What came together may be large enough to be split.
+        // The merged tablet may be large enough to be split.
         context.wakeups.compact.wake();
     }
 
-    /// Takes a tablet for one compaction, when nobody else has it any more.
+    /// Claims a tablet for one compaction, once it is free.
     pub(super) fn claim(&self, end: &Option<Vec<u8>>) {
         let mut busy = self.busy.lock();
         while !busy.tablets.insert(end.clone()) {
@@ -178,7 +179,7 @@ impl TableCore {
 }
 
 impl Job {
-    /// A compaction that nobody asked for.
+    /// A compaction started by the background.
     pub(super) fn of_background(tablet: Arc<TabletView>, files: Vec<TabletFile>) -> Self {
         Self {
             tablet,
@@ -192,8 +193,8 @@ impl Job {
         }
     }
 
-    /// What is merged, newest first, each wrapped by `wrap`, which is told whether it comes from memory. What does has
-    /// gone through the iterators of a flush then.
+    /// The sources to merge, newest first, each wrapped by `wrap`, which receives whether the
+    /// source is in memory. Sources in memory have already passed through the flush iterators.
     pub(super) fn sources(
         &self,
         stacker: &IteratorStackBuilder,
@@ -213,7 +214,7 @@ impl Job {
         Ok(sources)
     }
 
-    /// Bytes it reads, at most.
+    /// Upper bound of the bytes it reads.
     fn bytes(&self) -> u64 {
         let memory: u64 = self.memory.iter().map(MemtableSnapshot::memory).sum();
         self.tablet.bytes() + memory

@@ -1,4 +1,4 @@
-//! Compactions that somebody asked for.
+//! Compactions on request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,8 +18,8 @@ use crate::tablet::{TableVersion, TabletView};
 use crate::threads;
 
 impl TableCore {
-    /// As [`compact_range`](Self::compact_range), and returns soon after it was cancelled, or after `deadline`, even if
-    /// iterators go on.
+    /// As [`compact_range`](Self::compact_range), and returns soon after it was cancelled, or after
+    /// `deadline`, even if iterators go on.
     pub(in crate::table) fn compact_bounded(
         self: &Arc<Self>,
         options: &CompactOptions,
@@ -38,8 +38,8 @@ impl TableCore {
         )
     }
 
-    /// Merges all files of each tablet in the range into one, as a user asked, and what is in memory
-    /// too if the options say so.
+    /// Merges all files of each tablet in the range into one, on a user's request, and also the
+    /// memtables if the options say so.
     pub(in crate::table) fn compact_range(&self, options: &CompactOptions) -> StoreResult<()> {
         let wanted = Fence::new(options.start.clone(), options.end.clone());
         let cancel = Cancel::default();
@@ -47,7 +47,7 @@ impl TableCore {
             let mut busy = self.busy.lock();
             busy.cancels.push(cancel.clone());
             busy.wanted.push(wanted.clone());
-            // What the background merges now would be merged again at once.
+            // Files that the background merges now would be merged again at once.
             for (extent, chosen) in &busy.chosen {
                 if extent.intersection(&wanted).is_some() {
                     chosen.cancel();
@@ -73,7 +73,7 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<()> {
         if options.flush {
-            // Where flushes fail, memory goes to files as it is.
+            // Where flushes fail, memory is written without the iterators.
             if self.may_flush() {
                 self.split_first(wanted, options, cancel)?;
                 if self.compact_with_memory(wanted, options, cancel)? {
@@ -92,8 +92,8 @@ impl TableCore {
         cancel: &Cancel,
     ) -> StoreResult<()> {
         if self.context.options.background {
-            // What was flushed just now may have made tablets large. Split while they are compacted, all their pieces
-            // would be left to the thread that has the tablet.
+            // The flush may have made tablets large. If they were split during the compaction, all
+            // their pieces would be left to the thread that has the tablet.
             self.split_large_of(wanted)?;
         }
         let version = self.version();
@@ -102,7 +102,7 @@ impl TableCore {
             .iter()
             .filter(|tablet| tablet.extent.intersection(wanted).is_some())
             .collect();
-        // The largest first, so that no thread is left alone with it in the end.
+        // The largest first, so that the last one does not occupy a single thread for long.
         tablets.sort_by_cached_key(|tablet| std::cmp::Reverse(bytes_of(tablet)));
         let extents: Vec<Fence> = tablets
             .into_iter()
@@ -115,8 +115,8 @@ impl TableCore {
         })
     }
 
-    /// Does `work` for each of the tablets, several at once; begins no more after a failure. The last
-    /// one is told that threads beside it find nothing more to do.
+    /// Calls `work` for each of the tablets, several at once; starts no more after a failure. The
+    /// last one is told that no other thread has work left.
     pub(super) fn on_all_threads<T: Sync>(
         &self,
         tablets: &[T],
@@ -139,8 +139,9 @@ impl TableCore {
         threads::run_on_all(count, panicked, work)
     }
 
-    /// Compacts all files of the tablet with these rows, or of the tablets that have them after splits and merges
-    /// meanwhile. Those of other rows too go into `merged`, and what is there already is done.
+    /// Compacts all files of the tablet with these rows, or of the tablets that contain them after
+    /// later splits and merges. Tablets that also contain other rows are added to `merged`; tablets
+    /// that are in it already are skipped.
     fn compact_whole(
         &self,
         extent: &Fence,
@@ -149,20 +150,20 @@ impl TableCore {
         cancel: &Cancel,
         helped: bool,
     ) -> StoreResult<()> {
-        // What is still to be done, from its end on.
+        // The rows still to be compacted, from its end on.
         let mut rest = extent.clone();
         while !rest.is_empty() {
             cancel.check()?;
             self.check_exists()?;
             let last = |version: &TableVersion| version.with_end_of(&rest).cloned();
             let Some(tablet) = last(&self.version()) else {
-                // Deleted just now.
+                // Deleted meanwhile.
                 continue;
             };
             let end = tablet.extent.through.clone();
             self.claim(&end);
             let _ended = AtEnd(|| self.release(&end));
-            // As it is now that nobody else has it, if it is still there.
+            // Its present state now that it is claimed, if it still exists.
             let Some(tablet) = last(&self.version()).filter(|now| now.extent.through == end) else {
                 continue;
             };
@@ -191,7 +192,7 @@ impl TableCore {
         Ok(())
     }
 
-    /// Stops the compactions that users asked for.
+    /// Stops the compactions that users requested.
     pub(crate) fn cancel_user_compactions(&self) {
         for cancel in &self.busy.lock().cancels {
             cancel.cancel();
@@ -207,16 +208,16 @@ impl TableCore {
     }
 }
 
-/// Those of the rows that come before the tablet.
+/// The part of the rows before the tablet.
 fn before(rows: Fence, tablet: &TabletView) -> Fence {
     match &tablet.extent.after {
         Some(row) => Fence::new(rows.after, Some(row.clone())),
-        // Nothing does.
+        // No row is.
         None => Fence::new(Some(Vec::new()), Some(Vec::new())),
     }
 }
 
-/// Bytes of a tablet's files, with a look into the index of those it shares with others.
+/// Bytes of a tablet's files, using the index of those it shares with others.
 pub(super) fn bytes_of(tablet: &TabletView) -> u64 {
     let shares = tablet.files.iter().map(|file| {
         let fence = file.reference.fence.intersection(&tablet.extent);

@@ -1,5 +1,5 @@
-//! Splits before a compaction that takes memory along: those that would come after it anyway. Each thread then has a
-//! tablet to compact straight from memory.
+//! Splits before a compaction that includes memtables, where an automatic split would follow it
+//! anyway. Each thread then has a tablet to compact directly from memory.
 
 use ostrakon_cell::CompactOptions;
 use parking_lot::Mutex;
@@ -13,15 +13,16 @@ use crate::error::StoreResult;
 use crate::read::Snapshot;
 use crate::table::core::TableCore;
 
-/// Pieces that a tablet may be cut into: for more, the rows that are looked at lie too far apart.
+/// Maximum number of pieces of a tablet: for more, the sampled rows lie too far apart.
 const PIECES_MOST: u64 = 256;
 
-/// How far a trial may be off, as the divisor of what it says.
+/// The error allowed for in a trial's estimate, as its divisor.
 const DOUBT: u64 = 16;
 
 impl TableCore {
-    /// Splits tablets of which the compaction would make files above the split threshold, where memory would be
-    /// flushed first for want of tablets. Changes nothing where tablets are not split automatically, or when in doubt.
+    /// Splits tablets whose compaction would make files above the split threshold, where otherwise
+    /// memory would be flushed first because there are too few tablets. Changes nothing if tablets
+    /// are not split automatically, or in doubt.
     pub(super) fn split_first(
         &self,
         wanted: &Fence,
@@ -31,7 +32,8 @@ impl TableCore {
         if !self.context.options.background || !self.is_split_worth_it(wanted) {
             return Ok(());
         }
-        // As automatic splits, this keeps away from tablets that others compact: their work would be in vain.
+        // Like automatic splits, this avoids tablets that are being compacted: that work would be
+        // lost.
         let ends = self.claim_all(&self.version());
         let _ended = AtEnd(|| {
             for end in &ends {
@@ -58,7 +60,7 @@ impl TableCore {
                 Ok(())
             })
         });
-        // An iterator may have made an error of its own of being stopped.
+        // An iterator that was stopped may have returned a different error.
         tried.or_else(|error| cancel.check().and(Err(error)))?;
         let points = found.into_inner();
         if points.is_empty() {
@@ -72,11 +74,11 @@ impl TableCore {
         is_whole(&version, wanted)
             && self.is_much_in_memory(&version)
             && self.lacks_tablets(&version)
-            // What is being flushed now will be in files.
+            // The memory that is being flushed will be in files.
             && !self.flushing.is_taken()
     }
 
-    /// Where to split a tablet; preferably into at least `least` pieces, if at all.
+    /// Where to split a tablet, if at all; preferably into at least `least` pieces.
     fn points_by_trial(
         &self,
         content: &Content<'_>,
@@ -86,7 +88,7 @@ impl TableCore {
     ) -> StoreResult<Vec<Vec<u8>>> {
         let config = self.config();
         let extent = content.extent();
-        // Files are hardly ever larger than what they are made of.
+        // The output is hardly ever larger than the input.
         if content.bytes <= config.split_threshold {
             return Ok(Vec::new());
         }
@@ -95,7 +97,7 @@ impl TableCore {
             let mut points = spread
                 .rows
                 .points(extent, pieces as usize, config.split_row_max);
-            // Behind the last row would be nothing.
+            // A tablet after the last row would be empty.
             points.retain(|row| Some(row.as_slice()) < spread.rows.last_row());
             points
         };
@@ -108,9 +110,10 @@ impl TableCore {
     }
 }
 
-/// Into how many pieces to split a tablet with a file of about so many bytes: each at most as large as the threshold,
-/// and in doubt smaller, since an automatic split would halve it. A multiple of `least`, so that threads have equal
-/// shares, unless pieces came out below half the threshold.
+/// Into how many pieces to split a tablet whose file has about this many bytes: each at most as
+/// large as the threshold, and in doubt smaller, since an automatic split would halve it. A
+/// multiple of `least`, so that threads have equal shares, unless pieces would be below half the
+/// threshold.
 fn pieces(bytes: u64, threshold: u64, least: u64) -> u64 {
     let (surely, perhaps) = (bytes - bytes / DOUBT, bytes.saturating_add(bytes / DOUBT));
     if surely <= threshold {
@@ -131,14 +134,14 @@ mod tests {
         for (bytes, threshold, least, expected) in [
             (0, 100, 2, 1),
             (100, 100, 2, 1),
-            // That might be an error of the trial.
+            // Within the error of the trial.
             (105, 100, 2, 1),
             (110, 100, 2, 2),
             (180, 100, 2, 2),
             // In doubt smaller.
             (195, 100, 1, 3),
             (195, 100, 2, 3),
-            // As many for each thread.
+            // The same number for each thread.
             (230, 100, 2, 4),
             // Not enough for four threads; then enough.
             (150, 100, 4, 2),

@@ -1,4 +1,5 @@
-//! How large the file will be that comes out of a compaction, found by compacting a small part to nowhere.
+//! Estimates the size of a compaction's output by compacting a small part and discarding the
+//! result.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,38 +21,39 @@ use crate::table::core::TableCore;
 use crate::tablet::{Spread, TabletView, writer_options};
 use crate::vfs::MemoryVfs;
 
-/// Entries that are looked at to see how a tablet's content is spread over its rows.
+/// Entries that are sampled to estimate how a tablet's content is spread over its rows.
 const RESOLUTION: u64 = 1 << 14;
 
-/// A trial reads that part of a tablet, within the bounds below.
+/// A trial reads one part in this many of a tablet, within the bounds below.
 const TRIAL_PART: u64 = 128;
 const TRIAL_BYTES_LEAST: u64 = 1 << 20;
 const TRIAL_BYTES_MOST: u64 = 8 << 20;
 
-/// Stretches of rows that a trial reads, at equal distances: data may change from one end of a tablet to the other.
+/// Row ranges that a trial reads, evenly spaced: data may differ from one end of a tablet to the
+/// other.
 const STRETCHES: usize = 8;
 
-/// What would be merged in one tablet.
+/// The input of a compaction of one tablet.
 pub(super) struct Content<'a> {
     tablet: &'a Arc<TabletView>,
     /// Newest first.
     memory: &'a [MemtableSnapshot],
     entries_in_memory: u64,
     entries_in_files: u64,
-    /// As they are in memory and in files now.
+    /// Their present bytes in memory and in files.
     pub(super) bytes: u64,
 }
 
-/// How a tablet's content is spread.
+/// How a tablet's content is distributed.
 pub(super) struct ContentSpread {
-    /// By the bytes of keys and values.
+    /// Over the rows, by the bytes of keys and values.
     pub(super) rows: Spread,
     /// Bytes of keys and values in memory.
     bytes_in_memory: u64,
 }
 
 impl TableCore {
-    /// About how long the file will be. 0 if rows hold so much that no part is small.
+    /// The estimated length of the file. 0 if the rows are so large that no part is small.
     pub(super) fn bytes_by_trial(
         &self,
         content: &Content<'_>,
@@ -95,7 +97,7 @@ impl TableCore {
             return Ok(0);
         }
         let written = writer.finish()?.bytes;
-        // Iterators may have skipped some, or read some twice, or nothing but copies.
+        // Iterators may have skipped some entries, read some twice, or read only through copies.
         let (read, bytes) = match of_memory.get() {
             (0, _) => (content.entries_in_memory, spread.bytes_in_memory),
             some => some,
@@ -140,7 +142,8 @@ impl<'a> Content<'a> {
         &self.tablet.extent
     }
 
-    /// How it is spread over the rows. Entries of files count as those in memory do on average.
+    /// Its distribution over the rows. Entries in files are counted with the average size of those
+    /// in memory.
     pub(super) fn spread(&self) -> StoreResult<ContentSpread> {
         let extent = &self.tablet.extent;
         let (after, through) = (extent.after.as_deref(), extent.through.as_deref());
@@ -168,13 +171,13 @@ impl<'a> Content<'a> {
     }
 }
 
-/// `part` of `of`, taken of `whole`; nothing of nothing.
+/// The fraction `part / whole` of `of`; 0 if `whole` is 0.
 fn share(whole: u64, part: u64, of: u64) -> u64 {
     let share = u128::from(whole) * u128::from(part) / u128::from(of.max(1));
     u64::try_from(share).unwrap_or(u64::MAX)
 }
 
-/// What was read of sources.
+/// Counts of what sources returned.
 #[derive(Default)]
 struct Count {
     entries: AtomicU64,
@@ -189,7 +192,7 @@ impl Count {
     }
 }
 
-/// Counts what is read of a source.
+/// Counts what is read from a source.
 struct Counted {
     source: BoxedIterator,
     count: Arc<Count>,
@@ -213,7 +216,7 @@ impl SortedKeyValueIterator for Counted {
         more
     }
 
-    /// Copies read the same entries again: they do not count.
+    /// Copies read the same entries again and do not count.
     fn deep_copy(&self) -> BoxedIterator {
         self.source.deep_copy()
     }

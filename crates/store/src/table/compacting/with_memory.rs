@@ -1,5 +1,5 @@
-//! A compaction of a whole table that takes along what is in memory, so that it is written once: a
-//! flush would write it, and the compaction behind it would read it and write it again.
+//! A compaction of a whole table that includes the memtables, so that their entries are written
+//! once: otherwise a flush would write them, and a compaction after it would read and rewrite them.
 
 use std::sync::Arc;
 
@@ -16,32 +16,33 @@ use crate::memtable::{Memtable, MemtableSnapshot};
 use crate::table::core::TableCore;
 use crate::tablet::{TableVersion, TabletView};
 
-/// Files may hold so many times the bytes that are in memory. The old files and the new ones are on the
-/// disk together until all tablets are done, and memory is given back only then; and whoever wants to
-/// flush meanwhile makes all of it vain.
+/// Limit of the bytes in files per byte in memory. The old and the new files are on the disk
+/// together until all tablets are done, and memory is freed only then; a flush in the meantime
+/// makes all of the work useless.
 const FILES_PER_MEMORY: u64 = 2;
 
-/// With more in memory than this, and fewer tablets than threads, which a split could not change, a flush comes first:
-/// it cuts a tablet into pieces for all threads, which a compaction into one file cannot.
+/// If more than this is in memory, and there are fewer tablets than threads, which a split could
+/// not change, memory is flushed first: a flush cuts a tablet into pieces for all threads, which a
+/// compaction into one file cannot do.
 const ONE_THREAD_BYTES: u64 = 32 << 20;
 
-/// What such a compaction reads.
+/// The input of such a compaction.
 struct Inputs {
     version: Arc<TableVersion>,
     /// Oldest first.
     frozen: Vec<Arc<Memtable>>,
     /// Newest first.
     memory: Vec<MemtableSnapshot>,
-    /// Of the last batch in memory.
+    /// Sequence of the last batch in memory.
     sequence: u64,
-    /// The ages of memory.
+    /// The ages of the memtables.
     ages: Option<AgeRange>,
 }
 
 impl TableCore {
-    /// Compacts all tablets together with what is in memory and publishes the outcome in one step.
-    /// `false` when that is not worth it, tablets changed meanwhile, or somebody wanted to flush: then
-    /// nothing came of it, and a flush and a compaction behind it are the way.
+    /// Compacts all tablets together with the memtables and publishes the result in one step.
+    /// `false` when that is not worth it, tablets changed meanwhile, or a flush was requested: then
+    /// nothing was changed, and the caller must flush and compact separately.
     pub(super) fn compact_with_memory(
         &self,
         wanted: &Fence,
@@ -60,15 +61,15 @@ impl TableCore {
                 self.release(end);
             }
         });
-        // Stopping what users asked for stops this too.
+        // Stopping the compactions of users stops this too.
         self.busy.lock().cancels.push(stop.clone());
-        // What was stopped before that, while this waited for tablets, does not begin.
+        // If it was stopped earlier, while it waited for tablets, it does not begin.
         let outcome = cancel
             .check()
             .and_then(|()| self.measured(|| self.compact_claimed(&ends, options, &stop)));
         match outcome {
-            // Somebody wanted to flush, unless it was to stop altogether. An iterator may have made an
-            // error of its own of it.
+            // A flush was requested, unless all work is to stop. A stopped iterator may have
+            // returned a different error.
             Err(_) if stop.is_cancelled() => cancel.check().map(|()| false),
             outcome => outcome,
         }
@@ -78,27 +79,28 @@ impl TableCore {
         self.is_much_in_memory(version) && !self.lacks_tablets(version)
     }
 
-    /// Whether enough is in memory, compared to the files.
+    /// Whether enough data is in memory, compared to the files.
     pub(super) fn is_much_in_memory(&self, version: &TableVersion) -> bool {
         let files = version.bytes();
         let (memory, _) = self.unflushed();
         memory > 0 && files <= memory.saturating_mul(FILES_PER_MEMORY)
     }
 
-    /// Whether so much is in memory that all threads should have a tablet, and there are not as many.
+    /// Whether so much data is in memory that each thread should have a tablet, and there are
+    /// fewer.
     pub(super) fn lacks_tablets(&self, version: &TableVersion) -> bool {
         let (memory, _) = self.unflushed();
         version.tablets().len() < self.context.options.compaction_threads
             && memory > ONE_THREAD_BYTES
     }
 
-    /// Claims all tablets; returns where they end.
+    /// Claims all tablets; returns their end rows.
     pub(super) fn claim_all(&self, version: &TableVersion) -> Vec<Option<Vec<u8>>> {
         let tablets = version.tablets().iter();
         let ends: Vec<_> = tablets
             .map(|tablet| tablet.extent.through.clone())
             .collect();
-        // In row order, as every other that claims several.
+        // In row order, like every thread that claims several.
         for end in &ends {
             self.claim(end);
         }
@@ -130,7 +132,7 @@ impl TableCore {
                 jobs.push((memory, bytes_of(tablet), tablet.clone()));
             }
         }
-        // The largest first, so that no thread is left alone with it in the end.
+        // The largest first, so that the last one does not occupy a single thread for long.
         jobs.sort_by_key(|(memory, files, _)| std::cmp::Reverse((*memory, *files)));
         let written = Mutex::new(Vec::with_capacity(jobs.len()));
         let outcome = self.on_all_threads(&jobs, |(memory, _, tablet), helped| {
@@ -177,8 +179,8 @@ impl TableCore {
         }
     }
 
-    /// Puts the new files in place of the old ones and of memory. `false` when the tablets or their
-    /// files are not those that were read.
+    /// Replaces the old files and the memtables by the new files. `false` when the tablets or their
+    /// files have changed since they were read.
     fn publish_with_memory(
         &self,
         inputs: &Inputs,
@@ -186,7 +188,7 @@ impl TableCore {
     ) -> StoreResult<bool> {
         let context = &self.context;
         let _structure = self.structure.lock();
-        // Splits and merges leave other references behind.
+        // Splits and merges change the references.
         if !Arc::ptr_eq(&self.version(), &inputs.version) {
             return Ok(false);
         }
@@ -222,19 +224,19 @@ impl TableCore {
     }
 }
 
-/// Whether `wanted` has rows of every tablet.
+/// Whether `wanted` overlaps every tablet.
 pub(super) fn is_whole(version: &TableVersion, wanted: &Fence) -> bool {
     let wants = |tablet: &Arc<TabletView>| tablet.extent.intersection(wanted).is_some();
     version.tablets().iter().all(wants)
 }
 
-/// Whether the tablets end where they did when they were claimed.
+/// Whether the end rows of the tablets are those that were claimed.
 pub(super) fn end_there(ends: &[Option<Vec<u8>>], version: &TableVersion) -> bool {
     let tablets = version.tablets().iter();
     tablets.map(|tablet| &tablet.extent.through).eq(ends)
 }
 
-/// Entries of these rows that are in memory, and an estimate of the bytes they hold there.
+/// Entries of these rows in memory, and an estimate of their bytes there.
 pub(super) fn in_memory(memory: &[MemtableSnapshot], rows: &Fence) -> StoreResult<(u64, u64)> {
     let (mut entries, mut bytes) = (0, 0);
     for memtable in memory {
