@@ -1,9 +1,9 @@
-//! Time and randomness, handed in as objects so that a test can choose both.
+//! Time and randomness as objects, so that a test can control both.
 
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "this file is the clock that everyone else is sent to"
+    reason = "this module implements the clock for all others"
 )]
 
 use std::fmt::Debug;
@@ -14,10 +14,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rand::rngs::{SysRng, Xoshiro256PlusPlus};
 use rand::{Rng, RngExt, SeedableRng, TryRng};
 
-/// Where the store learns the time.
+/// The source of time of a store.
 pub trait Clock: Send + Sync + Debug {
-    /// Milliseconds since 1970-01-01 UTC, as timestamps want them. May jump when the system's clock
-    /// is set.
+    /// Milliseconds since 1970-01-01 UTC, for timestamps. May jump when the system's clock is set.
     fn now_millis(&self) -> i64;
 
     /// Nanoseconds since some fixed moment; never goes back. For durations.
@@ -42,7 +41,7 @@ impl SystemClock {
         }
     }
 
-    /// A clock, ready to hand around.
+    /// The clock as a shared trait object.
     #[must_use]
     pub fn shared() -> Arc<dyn Clock> {
         Arc::new(Self::new())
@@ -74,7 +73,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that moves only when told to, or when someone sleeps on it.
+/// A clock that moves only when it is set, or when a thread sleeps on it.
 #[derive(Debug)]
 pub struct ManualClock {
     millis: AtomicI64,
@@ -101,7 +100,7 @@ impl ManualClock {
             .fetch_add(i64::try_from(millis).unwrap_or(i64::MAX), Ordering::AcqRel);
     }
 
-    /// Sets the wall clock alone, also backwards, as an operator may.
+    /// Sets the wall clock only, also backwards, as an operator may.
     pub fn set_millis(&self, millis: i64) {
         self.millis.store(millis, Ordering::Release);
     }
@@ -129,19 +128,19 @@ impl Clock for ManualClock {
 pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    /// The sequence that belongs to `seed`.
+    /// The sequence for `seed`.
     #[must_use]
     pub fn from_seed(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A sequence nobody can repeat, from the operating system's randomness.
+    /// A sequence that cannot be repeated, from the operating system's randomness.
     #[must_use]
     pub fn from_system() -> Self {
         let mut seed = [0; 32];
         if SysRng.try_fill_bytes(&mut seed).is_err() {
-            // Only uniqueness is needed here; time and process serve where the system has no
-            // randomness to give.
+            // Only uniqueness is needed here; time and process id are used if the system has no
+            // randomness.
             let clock = SystemClock::new().now_millis() as u64;
             return Self::from_seed(clock ^ u64::from(std::process::id()).rotate_left(32));
         }
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_gives_the_same_numbers_for_ever() {
+    fn a_seed_always_gives_the_same_numbers() {
         let mut random = Random::from_seed(42);
         let first: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
         assert_eq!(

@@ -1,8 +1,9 @@
-//! What can go wrong in a store: the source contract's error, under the names used in this crate.
+//! Errors of a store: the error of the source contract, under the names used in this crate.
 //!
-//! The kinds tell the caller what to do. Three sorts of wrong are kept apart: the world refused
-//! ([`ErrorKind::Io`], [`ErrorKind::OutOfSpace`]), the bytes are wrong ([`ErrorKind::Corruption`],
-//! always with the file), and we are wrong ([`ErrorKind::Internal`]).
+//! The kind tells the caller what to do. There are three groups: the environment failed
+//! ([`ErrorKind::Io`], [`ErrorKind::OutOfSpace`]), stored bytes are damaged
+//! ([`ErrorKind::Corruption`], always with the file), and internal errors, which are bugs
+//! ([`ErrorKind::Internal`]).
 
 pub use ostrakon_cell::{Error, ErrorKind};
 

@@ -6,10 +6,10 @@
 //!   [`Table::scan`](ostrakon_cell::Table::scan) for batches.
 //! * Not here: a network protocol, SQL, Arrow; other crates build them on the same contract.
 //!
-//! Most programs want the crate `ostrakon`, which has the comfortable face of this one. Modules that these pages do not
-//! show are public for the fuzz targets, benchmarks and test kit of the repository alone, and change without notice. They
-//! are hidden and not behind a feature, since a feature would have every crate of the workspace compile the store anew
-//! for its tests.
+//! Most programs should use the crate `ostrakon`, which has a simpler interface. Modules that are
+//! hidden in this documentation are public only for the fuzz targets, benchmarks and test kit of
+//! the repository, and change without notice. They are hidden instead of behind a feature, because
+//! with a feature every crate of the workspace would compile the store a second time for its tests.
 //!
 //! ```
 //! use ostrakon_cell::{BatchWriter, BatchWriterConfig, Mutation, Range, Scanner, Source, TableOptions};

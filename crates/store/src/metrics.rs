@@ -1,15 +1,14 @@
-//! What a store counts about itself. The monitor reads this and nothing else; always compiled,
-//! relaxed atomics only.
+//! Metrics of a store. The monitor reads only these; always compiled in, relaxed atomics only.
 //!
-//! Count per batch, not per entry: an addition is cheap, but every thread adds to the same few
-//! cache lines.
+//! Count per batch, not per entry: an addition is cheap, but all threads add to the same few cache
+//! lines.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Lanes of a counter. Threads are dealt out to them in turn.
+/// Lanes of a counter. Threads are assigned to them round-robin.
 const LANES: usize = 4;
 
-/// A cache line of its own: threads that count the same thing do not take it from each other all the time.
+/// One cache line per lane, to avoid contention between threads that add to the same counter.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Lane(AtomicU64);
@@ -20,7 +19,7 @@ thread_local! {
     static LANE: usize = NEXT_LANE.fetch_add(1, Ordering::Relaxed) % LANES;
 }
 
-/// A number that only grows.
+/// A monotonic counter.
 #[derive(Debug, Default)]
 pub struct Counter([Lane; LANES]);
 
@@ -28,7 +27,7 @@ impl Counter {
     /// Adds `amount`.
     #[inline]
     pub fn add(&self, amount: u64) {
-        // While a thread ends its lane may be gone.
+        // While a thread ends, its thread-local may be destroyed.
         let lane = LANE.try_with(|lane| *lane).unwrap_or(0);
         if let Some(lane) = self.0.get(lane) {
             lane.0.fetch_add(amount, Ordering::Relaxed);
@@ -70,7 +69,7 @@ impl Gauge {
     #[inline]
     pub fn subtract(&self, amount: u64) {
         let lower = |value: u64| Some(value.saturating_sub(amount));
-        // The closure always answers, so this cannot fail.
+        // The closure always returns `Some`, so this cannot fail.
         let _ = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, lower);
@@ -86,9 +85,9 @@ impl Gauge {
 /// Whether a number only grows, or follows the present state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// Only grows: look at differences.
+    /// Only grows: compare differences.
     Counter,
-    /// Follows the present state: look at the value.
+    /// Follows the present state: read the value.
     Gauge,
 }
 
@@ -105,16 +104,16 @@ pub struct Metric {
     pub value: u64,
 }
 
-/// Each metric is written once, here; struct, snapshot and list follow from it.
+/// Each metric is declared once, here; struct, snapshot and list are generated from it.
 macro_rules! metrics {
     ($($name:ident: $kind:ident = $help:literal,)*) => {
-        /// The live numbers of one store.
+        /// The live metrics of one store.
         #[derive(Debug, Default)]
         pub struct Metrics {
             $(#[doc = $help] pub $name: $kind,)*
         }
 
-        /// The numbers at one moment. Each is exact; together they are not a consistent cut.
+        /// The metrics at one moment. Each is exact, but they are not read at the same instant.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct MetricsSnapshot {
             $(#[doc = $help] pub $name: u64,)*
@@ -140,7 +139,7 @@ macro_rules! metrics {
                 },)*]
             }
 
-            /// What was counted after `earlier`; gauges keep their present value.
+            /// The counts since `earlier`; gauges keep their present value.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self {
@@ -159,8 +158,8 @@ metrics! {
     entries_written: Counter = "Entries (column updates) accepted from writers.",
     bytes_written: Counter = "Bytes of keys and values accepted from writers.",
     batches_written: Counter = "Encoded batches accepted from writers.",
-    constraint_violations: Counter = "Mutations refused, once for each constraint and code.",
-    write_stalls: Counter = "Times a writer was delayed because flushes or compactions lag behind.",
+    constraint_violations: Counter = "Mutations rejected by constraints, once per constraint and code.",
+    write_stalls: Counter = "Times a writer was delayed because flushes or compactions were too slow.",
     write_stall_nanos: Counter = "Nanoseconds writers spent delayed.",
 
     wal_bytes: Counter = "Bytes appended to write-ahead logs.",
@@ -187,7 +186,7 @@ metrics! {
     compaction_nanos: Counter = "Nanoseconds of thread time spent in major compactions.",
     compactions_running: Gauge = "Major compactions running now.",
     splits: Counter = "Tablets split.",
-    merges: Counter = "Tablets merged away.",
+    merges: Counter = "Tablets removed by merges.",
 
     scans_started: Counter = "Scans started, each range of a batch scan counted.",
     entries_scanned: Counter = "Entries read below the iterators of scans.",
@@ -201,9 +200,9 @@ metrics! {
     blocks_read: Counter = "Data blocks read from files.",
     block_bytes_read: Counter = "Bytes of data blocks read from files, as stored.",
     index_loads: Counter = "Indexes and filters loaded from files.",
-    filter_checks: Counter = "Questions put to filters.",
-    filter_negatives: Counter = "Questions answered by filters with `certainly absent`.",
-    filter_false_positives: Counter = "Questions answered with `perhaps` about absent keys.",
+    filter_checks: Counter = "Look-ups in filters.",
+    filter_negatives: Counter = "Look-ups in filters that proved a key absent.",
+    filter_false_positives: Counter = "Look-ups in filters that passed an absent key.",
     open_files: Gauge = "Table files held open.",
 
     tables: Gauge = "Tables in the store.",
@@ -214,8 +213,8 @@ metrics! {
     catalog_commits: Counter = "Catalog transactions committed.",
     background_errors: Counter = "Background tasks that failed.",
     tables_degraded: Gauge = "Tables in which something fails; `problems` says what.",
-    flushes_without_iterators: Counter = "Memtables written without the table's flush iterators because these failed.",
-    threads_left_behind: Counter = "Threads given up because an iterator neither ended nor looked at its interrupt.",
+    flushes_without_iterators: Counter = "Memtables written without the table's flush iterators because they failed.",
+    threads_left_behind: Counter = "Threads abandoned because an iterator neither ended nor checked its interrupt.",
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Table properties under Accumulo's names: which there are, what they mean here, and their defaults.
+//! Table properties under Accumulo's names: the known names, their meaning here, and their
+//! defaults.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,20 +12,20 @@ use ostrakon_cell::{
 use crate::codec::Compression;
 use crate::error::{Error, StoreResult};
 
-/// The properties of one table, read.
+/// The parsed properties of one table.
 #[derive(Debug, Clone)]
 pub struct TableConfig {
     /// `table.split.threshold`: bytes of files at which a tablet is split.
     pub split_threshold: u64,
     /// `table.split.endrow.size.max`: longest row that may become a split point.
     pub split_row_max: usize,
-    /// `table.file.max`: files a tablet may have before it is compacted whatever their sizes.
+    /// `table.file.max`: number of files at which a tablet is compacted whatever their sizes.
     pub file_max: usize,
     /// `table.compaction.major.ratio`: files are merged when together they hold at least this many
-    /// times the largest.
+    /// times the bytes of the largest.
     pub major_ratio: f64,
-    /// `table.compaction.major.everything.idle`, in milliseconds: a tablet to which nothing was written for so long is
-    /// compacted fully.
+    /// `table.compaction.major.everything.idle`, in milliseconds: a tablet without writes for this
+    /// time is compacted fully.
     pub idle_millis: i64,
     /// `table.durability`.
     pub durability: Durability,
@@ -36,41 +37,41 @@ pub struct TableConfig {
     pub bloom: Option<BloomConfig>,
     /// `table.group.*` of the groups in `table.groups.enabled`.
     pub locality_groups: Vec<(String, Vec<Vec<u8>>)>,
-    /// `table.security.scan.visibility.default`: the label of entries that have none.
+    /// `table.security.scan.visibility.default`: the label of entries without one.
     pub default_visibility: Option<VisibilityExpression>,
-    /// `table.delete.behavior` is `fail`: a scan that meets a delete marker fails.
+    /// `table.delete.behavior` is `fail`: a scan that reads a delete marker fails.
     pub deletes_fail: bool,
-    /// `table.constraint.*`: what mutations must pass.
+    /// `table.constraint.*`: the constraints on mutations.
     pub constraints: ConstraintSet,
     /// `table.cache.block.enable`: whether scans leave blocks in the cache.
     pub cache_blocks: bool,
-    /// What could not be read of the properties; the defaults are in force there.
+    /// Properties that could not be parsed; their defaults are in force.
     pub problems: Arc<[Error]>,
-    /// Why the locality groups are not in force, if they are not: programs set them one property after another, and
-    /// in between they may contradict one another.
+    /// Why the locality groups are not in force, if they are not: programs set them one property
+    /// after another, and in between the properties may contradict one another.
     pub unfinished: Option<Arc<Error>>,
-    /// Everything that is set, at whatever level.
+    /// All values set, at any level.
     pub set: Arc<Properties>,
     iterators: [Stack; 3],
 }
 
-/// The iterators of a scope, or why they cannot be used.
+/// The iterators of a scope, or the error that makes them unusable.
 #[derive(Debug, Clone)]
 enum Stack {
     Known(Arc<[IteratorSetting]>),
     Unusable(Arc<Error>),
 }
 
-/// What a bloom filter is made of.
+/// Parameters of a bloom filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BloomConfig {
     /// The parts of a key that are hashed.
     pub functor: BloomFunctor,
-    /// Share of look-ups for absent keys that the filter lets pass.
+    /// Share of point reads of absent keys that the filter lets pass.
     pub error_rate: f64,
 }
 
-/// The parts of a key that a filter knows: `table.bloom.key.functor`.
+/// The parts of a key in a filter: `table.bloom.key.functor`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BloomFunctor {
     /// Rows.
@@ -81,7 +82,7 @@ pub enum BloomFunctor {
     RowFamilyQualifier,
 }
 
-/// What a property takes.
+/// The kind of value a property takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Bytes,
@@ -94,11 +95,11 @@ enum Kind {
     Functor,
     Behaviour,
     Visibility,
-    /// Anything.
+    /// Any text.
     Text,
 }
 
-/// Every property with a fixed name: its default and what it takes.
+/// Every property with a fixed name: its default and its kind of value.
 const KNOWN: &[(&str, &str, Kind)] = &[
     (
         "table.balancer",
@@ -169,7 +170,7 @@ const KNOWN: &[(&str, &str, Kind)] = &[
     ("table.walog.enabled", "true", Kind::Boolean),
 ];
 
-/// Families of properties whose names go on.
+/// Prefixes of properties with variable names.
 const PREFIXES: &[&str] = &[
     "table.compaction.configurer.opts.",
     "table.compaction.dispatcher.opts.",
@@ -186,7 +187,7 @@ const PREFIXES: &[&str] = &[
     "table.summarizer.",
 ];
 
-/// Properties that are kept and given back for programs that set them, and do nothing here.
+/// Properties that are stored and returned for programs that set them, and have no effect here.
 const WITHOUT_EFFECT: &[&str] = &[
     "table.balancer",
     "table.bloom.hash.type",
@@ -225,7 +226,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "table.suspend.duration",
 ];
 
-/// Families of properties of the same kind. Those that users make up do what users make of them.
+/// Prefixes of properties without effect. Custom properties have only the meaning their users give
+/// them.
 const PREFIXES_WITHOUT_EFFECT: &[&str] = &[
     "table.compaction.configurer.opts.",
     "table.compaction.dispatcher.opts.",
@@ -238,7 +240,7 @@ const PREFIXES_WITHOUT_EFFECT: &[&str] = &[
     "table.summarizer.",
 ];
 
-/// Families of Accumulo's properties of servers, which may be set for the whole store.
+/// Prefixes of Accumulo's server properties, which may be set for the whole store.
 const SERVER_PREFIXES: &[&str] = &[
     "compaction.",
     "compactor.",
@@ -256,11 +258,11 @@ const SERVER_PREFIXES: &[&str] = &[
 ];
 
 impl TableConfig {
-    /// Reads the properties that differ from the defaults, as somebody sets them.
+    /// Parses the properties that differ from the defaults, when a user sets them.
     ///
     /// # Errors
-    /// Those of [`check_property`], and iterators that are unknown or clash. An unknown constraint
-    /// is no error here: it refuses every mutation, and the table stays readable.
+    /// Those of [`check_property`], and iterators that are unknown or conflict. An unknown
+    /// constraint is not an error here: it rejects every mutation, and the table stays readable.
     pub fn new(
         changed: &Properties,
         registry: &IteratorRegistry,
@@ -271,15 +273,16 @@ impl TableConfig {
         problem.map_or(Ok(config), Err)
     }
 
-    /// Everything that is wrong with the properties.
+    /// All errors in the properties.
     pub fn problems(&self) -> impl Iterator<Item = &Error> {
         self.problems.iter().chain(self.unfinished.as_deref())
     }
 
-    /// Reads the properties that differ from the defaults, as they were stored, perhaps by a program with other
-    /// iterator classes or by another version. What cannot be read is among the [`problems`](Self::problems), and
-    /// harms only what needs it: a scope whose iterators are unknown or clash cannot be used, an unreadable default
-    /// label lets nobody read, and every other property has its default.
+    /// Parses stored properties that differ from the defaults; they may come from a program with
+    /// other iterator classes or from another version. Errors are among the
+    /// [`problems`](Self::problems), and affect only what depends on them: a scope whose iterators
+    /// are unknown or conflict cannot be used, a malformed default label hides entries from every
+    /// reader, and every other property has its default.
     #[must_use]
     pub fn stored(
         changed: &Arc<Properties>,
@@ -306,7 +309,7 @@ impl TableConfig {
         let label = "table.security.scan.visibility.default";
         if changed.contains_key(label) && !readable.contains_key(label) {
             let unreadable = Error::invalid(
-                "the default visibility cannot be read, so that entries without a label are shown to nobody: correct \
+                "the default visibility cannot be read, so that entries without a label are hidden: correct \
                  the property",
             );
             iterators[IteratorScope::Scan as usize] =
@@ -359,8 +362,8 @@ impl TableConfig {
         }
     }
 
-    /// An error if these properties have a problem that `before` did not have. A table with several can be repaired
-    /// one by one.
+    /// Returns an error if these properties have a problem that `before` did not have. So a table
+    /// with several problems can be repaired one property at a time.
     ///
     /// # Errors
     /// The first new problem.
@@ -376,7 +379,7 @@ impl TableConfig {
     /// The iterator stack of a scope.
     ///
     /// # Errors
-    /// When the table's properties for it cannot be read.
+    /// If the table's properties for it are invalid.
     pub fn iterators(&self, scope: IteratorScope) -> StoreResult<&[IteratorSetting]> {
         match &self.iterators[scope as usize] {
             Stack::Known(settings) => Ok(settings),
@@ -384,7 +387,7 @@ impl TableConfig {
         }
     }
 
-    /// The same properties without the iterators of flushes.
+    /// The same properties without the flush iterators.
     #[must_use]
     pub fn without_flush_iterators(&self) -> Self {
         let mut config = self.clone();
@@ -424,7 +427,7 @@ impl Stack {
     }
 }
 
-/// All properties in force: defaults and what differs from them.
+/// All properties in force: the defaults, overridden by `changed`.
 #[must_use]
 pub fn effective(changed: &Properties) -> Properties {
     let mut all = defaults();
@@ -443,8 +446,8 @@ fn defaults() -> Properties {
         .collect()
 }
 
-/// All properties in force with the level that each comes from and what it does. The levels come with what is set at
-/// them, the farthest from the table first.
+/// All properties in force with the level that each comes from and its effect. The levels come with
+/// the values set at them, ordered from the farthest from the table to the nearest.
 #[must_use]
 pub fn describe(levels: &[(PropertyLevel, &Properties)]) -> BTreeMap<String, PropertyInfo> {
     let mut all = BTreeMap::new();
@@ -462,7 +465,7 @@ pub fn describe(levels: &[(PropertyLevel, &Properties)]) -> BTreeMap<String, Pro
     all
 }
 
-/// What a property that may be set does here.
+/// The effect of a settable property in this store.
 #[must_use]
 pub fn effect_of(name: &str, value: &str) -> PropertyEffect {
     let has_prefix = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
@@ -481,7 +484,7 @@ pub fn effect_of(name: &str, value: &str) -> PropertyEffect {
     }
 }
 
-/// What is set for a table at all levels together. The levels come as in [`describe`].
+/// The values set for a table at all levels together. The levels are ordered as in [`describe`].
 #[must_use]
 pub fn merged(levels: &[&Properties]) -> Properties {
     let mut all = Properties::new();
@@ -505,8 +508,8 @@ pub fn default_iterators() -> Properties {
     .to_properties(&IteratorScope::ALL)
 }
 
-/// Checks one property's name and value, for the whole store: besides those of tables, it takes those of Accumulo's
-/// servers, which do nothing here.
+/// Checks one property's name and value for the whole store, which also accepts the properties of
+/// Accumulo's servers; these have no effect here.
 ///
 /// # Errors
 /// As [`check_property`].
@@ -523,8 +526,9 @@ pub fn check_system_property(name: &str, value: &str) -> StoreResult<()> {
 /// Checks one property's name and value.
 ///
 /// # Errors
-/// [`NotFound`](ostrakon_cell::ErrorKind::NotFound) for an unknown name, with the nearest known one as `similar`;
-/// [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument) for a value of the wrong form.
+/// [`NotFound`](ostrakon_cell::ErrorKind::NotFound) for an unknown name, with the nearest known one
+/// as `similar`; [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument) for a malformed
+/// value.
 pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
     let Some((_, _, kind)) = KNOWN.iter().find(|(known, _, _)| *known == name) else {
         if PREFIXES
@@ -614,7 +618,7 @@ fn locality_groups(changed: &Properties) -> StoreResult<Vec<(String, Vec<Vec<u8>
     Ok(groups)
 }
 
-/// Families in properties carry bytes outside printable ASCII as `\xNN`, as Accumulo writes them.
+/// Decodes a family: properties write bytes outside printable ASCII as `\xNN`, as Accumulo does.
 fn decode_family(text: &str) -> StoreResult<Vec<u8>> {
     let wrong = || Error::invalid("a family is written with \\xNN and \\\\").with("given", text);
     let mut bytes = Vec::with_capacity(text.len());
@@ -641,7 +645,7 @@ fn decode_family(text: &str) -> StoreResult<Vec<u8>> {
 
 fn parse_visibility(label: &str) -> StoreResult<VisibilityExpression> {
     VisibilityExpression::parse(label).map_err(|error| {
-        Error::invalid("the default visibility is no expression")
+        Error::invalid("the default visibility is not a valid expression")
             .with("property", "table.security.scan.visibility.default")
             .with_source(error)
     })
@@ -692,7 +696,7 @@ fn parse_fraction(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
-/// Codecs of Accumulo that this store does not have, and those that it uses instead.
+/// Codecs of Accumulo that this store does not have, with their replacements.
 const STAND_INS: &[(&str, &str)] = &[
     ("bzip2", "zstd:9"),
     ("gz", "zstd"),
@@ -759,7 +763,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_property_is_refused_with_the_right_one() {
+    fn a_misspelt_property_is_rejected_with_a_suggestion() {
         let error = check_property("table.split.treshold", "1G").unwrap_err();
         assert!(
             error.to_string().contains("similar: table.split.threshold"),
@@ -774,7 +778,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_the_wrong_form_are_refused() {
+    fn malformed_values_are_rejected() {
         for (name, value) in [
             ("table.split.threshold", "1X"),
             ("table.split.threshold", "-1"),
@@ -793,7 +797,7 @@ mod tests {
         }
     }
 
-    /// A value other than the default for a property.
+    /// A value of a property that is not its default.
     fn another(kind: Kind, default: &str) -> &'static str {
         match kind {
             Kind::Bytes => "77K",
@@ -811,7 +815,7 @@ mod tests {
         }
     }
 
-    /// Keeps the list of properties without effect true: those in it change nothing, all others do.
+    /// Verifies the list of properties without effect: those in it change nothing, all others do.
     #[test]
     fn a_property_has_an_effect_unless_it_is_listed_without() {
         let with_bloom = |name: &str, value: &str| {
@@ -842,7 +846,7 @@ mod tests {
     }
 
     #[test]
-    fn codecs_of_accumulo_have_stand_ins() {
+    fn codecs_of_accumulo_have_replacements() {
         for (codec, used) in STAND_INS {
             let name = "table.file.compress.type";
             let instead = PropertyEffect::Instead((*used).to_owned());
@@ -853,7 +857,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_are_laid_over_one_another() {
+    fn nearer_levels_override_farther_ones() {
         let system = properties(&[("table.file.max", "5"), ("table.durability", "log")]);
         let own = properties(&[("table.durability", "none")]);
         let levels = [
@@ -880,7 +884,7 @@ mod tests {
     }
 
     #[test]
-    fn locality_groups_need_families_of_their_own() {
+    fn locality_groups_must_not_share_families() {
         let read = |pairs: &[(&str, &str)]| read_config(pairs).map(|config| config.locality_groups);
         let groups = read(&[
             ("table.groups.enabled", "g1,g2"),

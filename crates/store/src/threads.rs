@@ -1,5 +1,5 @@
-//! The one place where threads start, so that each has a name and a failure to start is an error,
-//! not a panic.
+//! The only place where threads are started, so that each has a name, and a failure to start is an
+//! error and not a panic.
 
 use std::thread::{Builder, JoinHandle};
 

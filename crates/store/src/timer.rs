@@ -1,4 +1,4 @@
-//! Calls somebody from time to time: one thread for all, begun with the first that asks.
+//! Periodic calls: one thread for all, started with the first registration.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -11,10 +11,10 @@ use parking_lot::{Condvar, Mutex};
 use crate::clock::Clock;
 use crate::threads;
 
-/// The shortest period: anything shorter would be a thread that never rests.
+/// The shortest period: a shorter one would keep the thread always busy.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Who is called, and when next.
+/// The registered calls, and when they are due.
 pub struct Timer {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -82,7 +82,7 @@ impl Timer {
         };
         self.changed.notify_one();
         if let Some(thread) = thread {
-            // A panic was reported by the thread itself.
+            // The thread has reported its panic.
             let _ = thread.join();
         }
     }
@@ -110,10 +110,10 @@ impl Timer {
                     self.changed.wait_for(&mut state, pause);
                 }
             }
-            // Without the lock: a call may take long, or drop the last of a writer.
+            // Without the lock: a call may take long, or drop the last reference to a writer.
             for tick in due.drain(..) {
-                // One that panics is not called again, and the others are: who made it learns of it
-                // from what it calls next.
+                // A tick that panics is not called again, while the others are: its owner gets the
+                // error from its next call.
                 if catch_unwind(AssertUnwindSafe(|| tick.tick())).is_err() {
                     tracing::error!("a call of the timer panicked; it is not called again");
                     let panicked = Arc::downgrade(&tick);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_panics_ends_for_itself_alone() {
+    fn a_panicking_call_does_not_affect_others() {
         let timer = Timer::new(SystemClock::shared());
         let (panics, counted) = (
             Arc::new(Panics(AtomicU64::new(0))),

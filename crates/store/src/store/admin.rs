@@ -1,10 +1,11 @@
-//! The store as the source contract shows it: administration of tables.
+//! Administration of tables: the store's implementation of the source contract.
 //!
-//! Administration is linearizable. What a call does is decided under [`Store::administration`], in this order: the table
-//! is looked up by name, the catalog is changed by the table's id in one transaction, then the map of tables and the
-//! table's own status follow under the map's lock. So one call of a race wins, a name that was given up can be taken at
-//! once, and whoever reads the map sees one moment of the catalog. Slow work stands outside: a clone flushes its origin
-//! before, a table that went off-line is flushed after.
+//! Administration is linearizable. A call takes effect under [`Store::administration`], in this
+//! order: the table is looked up by name, the catalog is changed by the table's id in one
+//! transaction, then the map of tables and the table's own status are updated under the map's lock.
+//! So one of several racing calls wins, a name that was given up can be reused at once, and a
+//! reader of the map sees a consistent state of the catalog. Slow work happens outside of the lock:
+//! a clone flushes its source before, a table that went off-line is flushed after.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,10 +29,11 @@ use crate::properties::default_iterators;
 use crate::table::{Caller, TableCore, TableHandle, capabilities};
 use crate::tablet::TableVersion;
 
-/// The lock under which administration is decided, around how often names and states changed.
+/// The lock of administration, around the number of changes of names and states.
 pub(super) type Administration = Mutex<u64>;
 
-/// So often a clone flushes its origin outside of the lock. When names changed each time it flushes under it.
+/// Attempts of a clone to flush its source outside of the lock. If names changed during each of
+/// them it flushes under the lock.
 const CLONE_ATTEMPTS: usize = 3;
 
 impl Store {
@@ -46,7 +48,7 @@ impl Store {
         })
     }
 
-    /// Makes a table of the catalog's record with that id.
+    /// Builds a table from the catalog's record with that id.
     fn load(&self, id: TableId) -> StoreResult<Arc<TableCore>> {
         let context = &self.context;
         let view = context.catalog.view()?;
@@ -63,7 +65,7 @@ impl Store {
         Ok(TableCore::new(context.clone(), &record, config, version))
     }
 
-    /// Lets a table that the catalog has just got be found. Under `administration`.
+    /// Adds a table that was just added to the catalog to the map. Under `administration`.
     fn adopt(&self, name: &str, id: TableId) -> StoreResult<()> {
         match self.load(id) {
             Ok(table) => {
@@ -71,7 +73,7 @@ impl Store {
                 self.compare_with_catalog(Some(name));
                 Ok(())
             }
-            // What cannot be found must not be in the catalog either.
+            // A table that is not in the map must not be in the catalog either.
             Err(error) => {
                 let forgotten = self.change(|change| change.delete_table(id));
                 if let Err(second) = forgotten {
@@ -82,8 +84,8 @@ impl Store {
         }
     }
 
-    /// Changes the catalog. A commit that may have taken place leaves the store read-only: the open tables may not be
-    /// those of the catalog any more.
+    /// Changes the catalog. A commit that may or may not have taken place leaves the store
+    /// read-only: the open tables may no longer match the catalog.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut CatalogTransaction<'_>) -> StoreResult<T>,
@@ -100,26 +102,28 @@ impl Store {
         })
     }
 
-    /// An error if the name is taken. Under `administration`, which makes it so until the name is given.
+    /// Returns an error if the name is taken. Under `administration`, so that the answer holds
+    /// until the name is used.
     fn check_free(&self, name: &str) -> StoreResult<()> {
         if self.tables.read().contains_key(name) {
             return Err(
-                Error::new(ErrorKind::AlreadyExists, "there is a table of that name")
+                Error::new(ErrorKind::AlreadyExists, "a table of that name exists")
                     .with("table", name),
             );
         }
         Ok(())
     }
 
-    /// Checks, where debug assertions are on, that the open store and the catalog have the same tables; of many only
-    /// the table that was changed. Under `administration`.
+    /// Checks, if debug assertions are on, that the open store and the catalog have the same
+    /// tables; with many tables only the changed one is compared. Under `administration`.
     pub(super) fn compare_with_catalog(&self, changed: Option<&str>) {
-        /// Above this many tables a look at all of them after each change costs too much, also in tests.
+        /// Above this many tables, comparing all of them after each change costs too much, even in
+        /// tests.
         const ALL_OF_THEM: usize = 64;
         if !cfg!(debug_assertions) {
             return;
         }
-        // A disk that fails, or a store that is closed meanwhile, proves nothing.
+        // A failing disk, or a store that is closed meanwhile, proves nothing.
         let Ok(view) = self.context.catalog.view() else {
             return;
         };
@@ -155,7 +159,7 @@ impl Store {
         }
     }
 
-    /// Puts what deleted tables left behind in the way of being deleted.
+    /// Schedules the files of deleted tables for deletion.
     fn retire(&self, files: &[FileId]) {
         self.context.files.retire(files);
         self.context.wakeups.all();
@@ -309,7 +313,8 @@ impl Source for Store {
                 } else {
                     origin.flush_for_clone()?;
                 }
-                // The content is of the moment of the flush, so the names and states must be those of then.
+                // The content is of the moment of the flush, so the names and states must not have
+                // changed since then.
                 if *changes != before {
                     continue;
                 }
@@ -356,8 +361,8 @@ impl Source for Store {
             }
             table
         };
-        // It is off-line whether these succeed or not: what stays in memory is in the log too, or waits there for the
-        // next flush.
+        // It is off-line whether these succeed or not: unflushed data is also in the log, or stays
+        // in memory until the next flush.
         table.stop_work();
         if let Err(error) = table.flush_bounded() {
             tracing::warn!(table = name, %error, "a table that went off-line was not flushed");

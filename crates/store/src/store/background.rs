@@ -1,4 +1,4 @@
-//! Background work: flushing, compacting, splitting, tidying up.
+//! Background work: flushes, compactions, splits, maintenance.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,36 +23,36 @@ use crate::wal::{SEGMENT_HEADER_BYTES, list_segments};
 /// How long a thread sleeps when nothing wakes it.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How often all tables are looked at, not only those that changed.
+/// How often all tables are checked, not only those that changed.
 const SWEEP: Duration = Duration::from_secs(2);
 
-/// Iterators that read nothing for so long are reported, and another thread takes the place of theirs.
+/// Iterators that read nothing for this time are reported, and another thread replaces theirs.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// Threads of a kind that are replaced at the most.
+/// Maximum number of replaced threads of a kind.
 const REPLACED_MOST: usize = 8;
 
-/// How long a thread waits after a failure of the whole store before it tries again.
+/// How long a thread waits after a failure of the whole store before it retries.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 
-/// What the passes of all threads share.
+/// State shared by the passes of all threads.
 pub(super) struct Pass {
     stop: Arc<AtomicBool>,
-    /// When all tables were looked at last, by the clock that only goes forward.
+    /// When all tables were last checked, by the monotonic clock.
     swept_nanos: AtomicU64,
-    /// Tables of which compaction is behind, in percent of `table.file.max`.
+    /// Tables with a compaction backlog, in percent of `table.file.max`.
     debts: Mutex<HashMap<TableId, u64>>,
-    /// Whether the last look for tablets to rewrite found some.
+    /// Whether the last search for tablets to rewrite found any.
     rewrites: AtomicBool,
     said: ErrorThrottle,
     watch: Mutex<Watch>,
-    /// Threads that flush, and that compact.
+    /// The flush threads and the compaction threads.
     crews: [Crew; 2],
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// Threads that do the same. While the iterators of some of them do not move, others take their place, so that one
-/// table keeps no other from its turn.
+/// Threads with the same task. While the iterators of some of them stall, other threads replace
+/// them, so that one table does not block the others.
 struct Crew {
     name: &'static str,
     activity: Activity,
@@ -64,7 +64,7 @@ struct Crew {
 }
 
 impl Crew {
-    /// Whether the caller, one of the threads, is one too many and ends.
+    /// Whether the calling thread is surplus and must end.
     fn is_dismissed(&self) -> bool {
         let wanted = self.wanted.load(Ordering::SeqCst);
         let one_less = |live: usize| (live > wanted).then(|| live - 1);
@@ -103,8 +103,8 @@ impl Pass {
         }
     }
 
-    /// Remembers how far compaction is behind in a table, and what that means for writers of all tables. A table that
-    /// cannot be compacted slows nobody down: it refuses its own writes in the end.
+    /// Records a table's compaction backlog, which may slow down the writers of all tables. A table
+    /// that cannot be compacted does not slow down others: in the end it rejects its own writes.
     fn set_debt(&self, table: &TableCore, context: &StoreContext) {
         let debt = table.debt_percent();
         let mut debts = self.debts.lock();
@@ -173,7 +173,7 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Starts the threads that a crew lacks.
+/// Starts the missing threads of a crew.
 fn fill(context: &Arc<StoreContext>, pass: &Arc<Pass>, at: usize) -> StoreResult<()> {
     let crew = &pass.crews[at];
     while crew.live.load(Ordering::SeqCst) < crew.wanted.load(Ordering::SeqCst) {
@@ -196,7 +196,7 @@ fn fill(context: &Arc<StoreContext>, pass: &Arc<Pass>, at: usize) -> StoreResult
     Ok(())
 }
 
-/// Records work of which the iterators do not move, and has other threads take its place while that lasts.
+/// Records work whose iterators stall, and replaces its threads while that lasts.
 fn replace_stalled(context: &Arc<StoreContext>, pass: &Arc<Pass>) {
     let mut stalled = Vec::new();
     let mut counts = [0; 2];
@@ -226,18 +226,18 @@ fn replace_stalled(context: &Arc<StoreContext>, pass: &Arc<Pass>) {
     }
 }
 
-/// Logs a failure that belongs to no table.
+/// Logs a failure that does not belong to a table.
 fn tell(said: &ErrorThrottle, error: &Error, clock: &dyn Clock) {
     let cause = without_data(error);
     match said.tell(error, clock.monotonic_nanos()) {
         None => tracing::debug!(error = ?cause, "background work failed again"),
-        Some(0) => tracing::warn!(error = ?cause, "background work failed; it is tried again"),
+        Some(0) => tracing::warn!(error = ?cause, "background work failed; it is retried"),
         Some(times) => tracing::warn!(error = ?cause, times, "background work still fails"),
     }
 }
 
-/// Flushes the table that most needs it. What fails is recorded with the table, which is tried again when it is due;
-/// the others have their turn meanwhile.
+/// Flushes the table that most needs it. A failure is recorded with the table, which is retried
+/// when it is due; meanwhile the others have their turn.
 fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     let flush_bytes = context.options.flush_bytes();
     let mut largest = Choice::default();
@@ -252,7 +252,7 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
             table.waiting_to_flush()
         };
         taken_along += held;
-        // A table that is written rarely must not keep old log segments.
+        // A table with few writes must not hold old log segments.
         let kept = segment.map_or(0, |segment| {
             context.log.segment.load(Ordering::SeqCst) - segment
         });
@@ -262,7 +262,7 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
             set_aside += memory;
         }
         if table.is_being_flushed() {
-            // By another thread, which may take long.
+            // Another thread flushes it, which may take long.
         } else if table.may_flush() {
             largest.consider(waiting, &table);
             oldest.consider(if is_old { log_bytes } else { 0 }, &table);
@@ -272,11 +272,12 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
         }
     }
     context.pressure.set_aside(set_aside);
-    // Many small tables may fill memory together without one being large. What compactions take along
-    // frees no room yet, however often others are flushed.
+    // Many small tables may fill the memory together without one of them being large. Memory that a
+    // compaction is writing is not freed before it ends, however often other tables are flushed.
     let crowded = context.pressure.used().saturating_sub(taken_along) >= 2 * flush_bytes;
     let largest = largest.of_at_least(if crowded { 1 } else { flush_bytes });
-    // In turn: of ten thousand tables with an old log each would go before one that is being filled.
+    // Alternates: otherwise ten thousand tables with old log segments would all precede one that is
+    // being filled.
     let old_first = context.log.old_log_first.fetch_xor(true, Ordering::Relaxed);
     let oldest = oldest.of_at_least(1);
     let chosen = if old_first {
@@ -289,12 +290,12 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
         if patience {
             table.try_to_flush();
         } else {
-            // Recorded with the table.
+            // The failure is recorded with the table.
             let _ = table.flush_for_room();
         }
         return Ok(true);
     }
-    // Room is needed, and only tables have some whose iterators failed.
+    // Memory is needed, and only tables with failing iterators hold any.
     if let Some((_, table)) = failing.of_at_least(if crowded { 1 } else { u64::MAX }) {
         let _ = table.flush_for_room();
         return Ok(true);
@@ -302,7 +303,7 @@ fn flush(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     Ok(false)
 }
 
-/// One step of all background work but flushing.
+/// One step of all background work except flushes.
 pub(super) fn maintain(context: &StoreContext) -> StoreResult<bool> {
     let (mut worked, mut debt) = (false, 0);
     for (table, _) in context.attention.to_compact(true) {
@@ -319,7 +320,8 @@ pub(super) fn maintain(context: &StoreContext) -> StoreResult<bool> {
     Ok(worked)
 }
 
-/// Rewrites in each table a tablet of which much is garbage, or that is idle. Only when nothing else is to be done.
+/// Rewrites one tablet per table that holds much garbage or is idle. Only when there is no other
+/// work.
 fn rewrite(context: &StoreContext, stop: &AtomicBool) -> StoreResult<bool> {
     let mut worked = false;
     for (table, _) in context.attention.to_compact(true) {
@@ -333,7 +335,7 @@ fn rewrite(context: &StoreContext, stop: &AtomicBool) -> StoreResult<bool> {
     Ok(worked)
 }
 
-/// The table with most of something.
+/// The table with the greatest value.
 #[derive(Default)]
 struct Choice(Option<(u64, Arc<TableCore>)>);
 
@@ -349,11 +351,11 @@ impl Choice {
     }
 }
 
-/// Splits what has grown too large, then compacts where it is worth it: each table once in a pass, so that none
-/// waits for another. What fails is recorded with its tablet.
+/// Splits tablets that are too large, then compacts where it pays: each table once per pass, so
+/// that none waits for another. A failure is recorded with its tablet.
 fn compact(context: &StoreContext, pass: &Pass) -> StoreResult<bool> {
     let mut worked = false;
-    // Time alone makes work too: writers pause, failures come due.
+    // Some work becomes due by time alone: writers pause, retries become due.
     let sweep = pass.is_sweep_due(&*context.clock);
     for (table, change) in context.attention.to_compact(sweep) {
         if pass.stop.load(Ordering::SeqCst) {
@@ -377,7 +379,8 @@ fn compact(context: &StoreContext, pass: &Pass) -> StoreResult<bool> {
     Ok(worked)
 }
 
-/// Merges memtable runs, deletes what nobody needs of log and files, and lends memory that nobody writes to.
+/// Merges memtable runs, deletes unneeded log segments and files, and lends memory that writes do
+/// not use.
 fn keep(context: &StoreContext, _: &Pass) -> StoreResult<bool> {
     maintain_files(context).map(|()| false)
 }
@@ -387,15 +390,16 @@ fn maintain_files(context: &StoreContext) -> StoreResult<()> {
         table.merge_runs();
     }
     context.pressure.lend(&*context.clock);
-    // Here, not behind a flush: compactions that took memory along and users' flushes free segments too.
+    // Here and not after a flush, because compactions of memtables and flushes by users free
+    // segments too.
     let log = delete_old_segments(context);
     let files = context.files.collect();
     log.and(files).map(drop)
 }
 
-/// Deletes log segments of which every batch is in files.
+/// Deletes log segments whose batches are all in files.
 pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
-    // The current segment first: what is published later is in it or behind it.
+    // The current segment first: later batches are published into it or a later one.
     let current = context.log.segment.load(Ordering::SeqCst);
     let oldest = context
         .attention
@@ -411,15 +415,16 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
     old.retain(|(number, _)| *number < needed);
     if !old.is_empty() {
         if context.catalog.is_uncertain() {
-            // Nothing is committed any more: the next opening deletes them.
+            // The catalog accepts no more commits: the next opening deletes them.
             return Ok(());
         }
-        // First: of what is gone and was not given up, somebody will be told.
+        // First record that the segments are not needed: a missing segment that is not recorded is
+        // reported as lost.
         record_log(context, needed)?;
     }
     for (_, path) in old {
         match context.vfs.remove(&path) {
-            // The background and whoever closes the store may both come here.
+            // A background thread and the thread that closes the store may both delete it.
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -431,7 +436,7 @@ pub(super) fn delete_old_segments(context: &StoreContext) -> StoreResult<()> {
     Ok(())
 }
 
-/// Where the log ends. Call when it is on the disk and nothing is added to it any more.
+/// The end of the log. Call when it is on the disk and nothing is appended to it any more.
 pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<Closed> {
     let segment = context.log.segment.load(Ordering::SeqCst);
     let bytes = context
@@ -441,8 +446,8 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
         .max(SEGMENT_HEADER_BYTES as u64);
     let (mut last, mut last_bytes) = (segment, bytes);
     if bytes <= SEGMENT_HEADER_BYTES as u64 {
-        // One without records may be gone after the next crash. That before it was synced when this was
-        // begun.
+        // A segment without records may be lost in the next crash. The one before it was synced
+        // when this one was begun.
         last -= 1;
         last_bytes = match list_segments(&*context.vfs, wal_dir)?
             .into_iter()
@@ -473,10 +478,10 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
     })
 }
 
-/// Has the catalog say which segments of the log are needed.
+/// Records in the catalog which segments of the log are needed.
 fn record_log(context: &StoreContext, needed: u64) -> StoreResult<()> {
     let first = needed.max(context.log.gapless_from.load(Ordering::SeqCst));
-    // As when segments cannot be deleted: it is tried again and again.
+    // As when segments cannot be deleted: it is retried.
     if context.catalog.view()?.wal_low_water()? >= first {
         return Ok(());
     }

@@ -10,12 +10,13 @@ use super::recovery::known_log;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::wal::{LogPart, LogReader};
 
-/// Said of a store whose log may have lost its end.
+/// Message for a store whose log may have lost its end.
 const NO_CLOSED: &str = "the file `closed` is missing or damaged, so that nothing proves where the log ended when the \
                          store was opened: a store that was never closed in order, as after a crash of the process \
                          that made it, has none; in any other the last writes may be missing";
 
-/// What a file's error says about the file; the error itself if it says nothing about it.
+/// Turns an error about a file into a message; returns the error itself if it is not about the
+/// file.
 fn verdict(error: Error) -> StoreResult<String> {
     match error.kind() {
         ErrorKind::Corruption | ErrorKind::NotFound => {
@@ -23,9 +24,9 @@ fn verdict(error: Error) -> StoreResult<String> {
         }
         ErrorKind::NewerFormat => Ok(error.to_string()),
         ErrorKind::Io | ErrorKind::PermissionDenied => Ok(format!(
-            "{error}; the file could not be read, so whether it is sound is not known"
+            "{error}; the file could not be read, so it is unknown whether it is damaged"
         )),
-        // Of the process or the machine: no file descriptors, no memory, closed.
+        // Errors of the process or the machine: no file descriptors, no memory, store closed.
         _ => Err(error),
     }
 }
@@ -94,7 +95,7 @@ impl Store {
                 return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
             }
         }
-        // Tables that cannot do all of their work; what is wrong with the log stands above.
+        // Tables with present problems; problems of the log were reported above.
         for degraded in self.list_problems() {
             if degraded.table.is_some() {
                 let message = format!(
@@ -111,10 +112,11 @@ impl Store {
         Ok(report)
     }
 
-    /// Reads the log and names what is wrong with it.
+    /// Reads the log and reports its problems.
     fn verify_log(&self, report: &mut CheckReport) -> StoreResult<()> {
         let context = &self.context;
-        // In this order: the current one is there, and what is deleted later was given up before.
+        // In this order: the current segment exists, and segments deleted later were recorded as
+        // not needed before.
         let current = context.log.segment.load(Ordering::SeqCst);
         let mut known = known_log(context, &context.catalog.view()?, &self.closed)?;
         if current > known.last {

@@ -1,7 +1,8 @@
 //! Checkpoint: a copy of the store in another directory, made while it runs.
 //!
-//! It is built in `NAME.partial/store` beside its place and renamed when all of it is on the disk. So it is there
-//! whole or not at all, and what a crash leaves does not pass for a store. The next attempt removes that.
+//! It is built in `NAME.partial/store` next to its destination and renamed when all of it is on the
+//! disk. So it exists completely or not at all, and the remains of a crash cannot be mistaken for a
+//! store. The next attempt removes them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,17 @@ use crate::catalog::Catalog;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::{copy_file, remove_tree};
 
-/// What the name of a checkpoint that is being made ends with.
+/// Suffix of the directory in which a checkpoint is built.
 const PARTIAL: &str = ".partial";
-/// The directory in it that becomes the checkpoint.
+/// Its subdirectory that becomes the checkpoint.
 const BUILT: &str = "store";
-/// Keeps a second checkpoint of the same name away.
+/// Lock file against a concurrent checkpoint of the same name.
 const LOCK: &str = "LOCK";
 
 impl Store {
-    /// Flushes every table, then copies the catalog and links the table files, or copies them where the place is on
-    /// another file system. Writes that arrive meanwhile may or may not be in the copy, batch by batch.
+    /// Flushes every table, then copies the catalog and links the table files, or copies them if
+    /// the destination is on another file system. Writes that arrive meanwhile may or may not be in
+    /// the copy, batch by batch.
     pub(super) fn write_checkpoint(&self, directory: &Path) -> StoreResult<()> {
         self.context.health.check_writable()?;
         let disk = &self.outside;
@@ -52,11 +54,12 @@ impl Store {
             disk.rename(&built, directory)?;
             disk.sync_dir(parent)
         });
-        // Of no use any more, whatever became of the copy. What stays is named, and does no harm.
+        // Not needed any more, whether the copy succeeded or not. If it cannot be removed, the log
+        // names it; it is harmless.
         let removed = remove_tree(&**disk, &partial);
         drop(lock);
         if let Err(error) = &removed {
-            tracing::warn!(%error, directory = %partial.display(), "what was left of making a checkpoint can be removed by hand");
+            tracing::warn!(%error, directory = %partial.display(), "cannot remove the remains of a checkpoint; remove them by hand");
         }
         written.map_err(|error| match removed {
             Ok(()) => error.with("checkpoint", directory.display()),
@@ -66,18 +69,18 @@ impl Store {
         })
     }
 
-    /// Makes the copy in `built`, which is absent, and puts all of it on the disk.
+    /// Makes the copy in `built`, which must not exist, and puts all of it on the disk.
     fn build_copy(&self, built: &Path) -> StoreResult<()> {
         let (context, disk) = (&self.context, &self.outside);
-        // The copy of the catalog is of one moment, whatever is created, renamed or deleted meanwhile: the map of the
-        // tables is not held while they are flushed.
+        // The copy of the catalog is consistent, whatever is created, renamed or deleted meanwhile:
+        // the map of the tables is not locked while they are flushed.
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
         for table in tables {
             table.flush_bounded()?;
         }
         disk.create_dir_all(&built.join("wal"))?;
         disk.create_dir_all(&built.join("files"))?;
-        // Files that a compaction replaces stay until this guard goes.
+        // Files that a compaction replaces are kept while this guard lives.
         let _kept = context.files.hold_garbage();
         context.catalog.copy_to(disk, built)?;
         let copy = Catalog::open_read_only(disk, built, Catalog::CACHE_BYTES_DEFAULT)?;
@@ -99,8 +102,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives a file a second name; `false` where that cannot be done: on another disk or file system, or on one
-    /// without links.
+    /// Gives a file a second name; `false` if that is impossible: on another disk or file system,
+    /// or on one without hard links.
     fn link(&self, from: &Path, to: &Path) -> StoreResult<bool> {
         if !self.is_on_our_disk() {
             return Ok(false);
@@ -114,19 +117,19 @@ impl Store {
         }
     }
 
-    /// Whether checkpoints go to the disk that the store is on.
+    /// Whether checkpoints go to the store's own file system abstraction.
     fn is_on_our_disk(&self) -> bool {
         std::ptr::addr_eq(&raw const *self.outside, &raw const *self.context.vfs)
     }
 }
 
-/// Whether a path lies in a directory, by the names alone.
+/// Whether a path lies in a directory, comparing the names only.
 fn is_within(path: &Path, directory: &Path) -> bool {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute(path).starts_with(absolute(directory))
 }
 
-/// Where a checkpoint is built.
+/// The directory in which a checkpoint is built.
 fn partial_of(directory: &Path) -> StoreResult<PathBuf> {
     let name = directory.file_name().ok_or_else(|| {
         Error::invalid("a checkpoint needs a directory with a name of its own, and not `.` or `..`")
@@ -170,7 +173,8 @@ mod tests {
         assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
     }
 
-    /// It used to go to the store's own disk, gone with the store, and answer that all was well.
+    /// It used to go to the store's own in-memory disk, which was lost with the store, and still
+    /// reported success.
     #[test]
     fn a_checkpoint_of_a_store_in_memory_is_on_the_machines_disk() {
         let folder = tempfile::tempdir().unwrap();
@@ -183,12 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_failed_leaves_no_store_and_is_made_again() {
+    fn a_failed_attempt_leaves_no_store_and_can_be_repeated() {
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join("copy");
         let store = Store::open(folder.path().join("store"), StoreOptions::default()).unwrap();
         fill(&store);
-        // As a crash in the middle leaves it.
+        // The state after a crash in the middle.
         let partial = folder.path().join("copy.partial");
         std::fs::create_dir_all(partial.join("store/files")).unwrap();
         std::fs::write(partial.join("store/catalog"), "half").unwrap();
@@ -203,7 +207,7 @@ mod tests {
         assert!(!partial.exists());
         let again = store.checkpoint(&copy).unwrap_err();
         assert_eq!(again.kind(), ErrorKind::AlreadyExists);
-        // A missing table file: the copy cannot be made, and nothing of it stays.
+        // A missing table file: the copy fails, and nothing of it remains.
         let other = folder.path().join("other");
         let file = std::fs::read_dir(folder.path().join("store/files"))
             .unwrap()

@@ -1,4 +1,4 @@
-//! Closing a store, in bounded time whatever the iterators of its tables do.
+//! Closes a store, in bounded time whatever the iterators of its tables do.
 
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -11,35 +11,36 @@ use crate::runtime::Wakeup;
 use crate::table::{GRACE, LONGEST, LOOK, PATIENCE, Watch, Work, looks};
 use crate::wal::{SegmentEnd, WalWriter, list_segments};
 
-/// Memory of a table that is left to the log when the store closes: replaying it takes less than
-/// a tenth of a second.
+/// A table's memory that is left to the log when the store closes, in bytes: replaying it takes
+/// less than a tenth of a second.
 const KEPT_IN_LOG_BYTES: u64 = 16 << 20;
 
 impl Store {
-    /// Stops all threads after what was submitted is in the log. Later calls on the store and its
-    /// tables fail with [`Closed`](ErrorKind::Closed). Little that is in memory stays in the log,
-    /// and the next opening reads it from there; much, or what was written without log, is flushed
-    /// first.
+    /// Stops all threads once everything submitted is in the log. Later calls on the store and its
+    /// tables fail with [`Closed`](ErrorKind::Closed). A small amount of unflushed data stays in
+    /// the log, where the next opening reads it; a larger amount, or writes without a log, are
+    /// flushed first.
     ///
-    /// Compactions are stopped. Flushes of which the iterators read nothing for five seconds are stopped too, and all
-    /// of them after a minute; what they would have written stays in the log, or is written without the iterators if
-    /// it is in no log.
+    /// Compactions are stopped. Flushes whose iterators read nothing for five seconds are stopped
+    /// too, and all flushes after a minute. Their data stays in the log; data that is in no log is
+    /// written without the iterators.
     ///
     /// # Errors
-    /// When the log could not be synced, or a table not be flushed; what is in the log is safe then.
-    /// [`Unavailable`](ErrorKind::Unavailable) naming table and class when an iterator neither ended nor looked at its
-    /// interrupt within two seconds of being stopped: the store is closed, and the thread that it runs on is left
-    /// behind, from where nothing can be changed any more.
+    /// When the log could not be synced, or a table could not be flushed; then the data in the log
+    /// is safe. [`Unavailable`](ErrorKind::Unavailable) naming table and class when an iterator
+    /// neither ended nor checked its interrupt within two seconds of being stopped: the store is
+    /// closed, and the iterator's thread is left behind and can no longer change anything.
     pub fn close(&self) -> StoreResult<()> {
-        // In a child of the process that opened the store there are no threads to wait for, and locks may
-        // be held by threads that are not there.
+        // In a forked child of the process that opened the store there are no threads to wait for,
+        // and locks may be held by threads that do not exist.
         self.context.health.check_process()?;
-        // First: a writer that it submits for may wait for room that only the other threads make.
+        // First: a writer whose batch it submits may wait for memory that only the other threads
+        // free.
         self.context.timer.close();
         self.context.commits.close();
         let log = self.log.lock().take();
         let logged = log.map(LogThread::join);
-        // Nothing new begins. What is being flushed is flushed to its end.
+        // No new work begins. A running flush is completed.
         self.stop.store(true, Ordering::SeqCst);
         self.context.wakeups.all();
         self.context.running.stop_compactions();
@@ -61,26 +62,26 @@ impl Store {
         if in_order && outcome.is_ok() {
             self.note_closed();
         }
-        // Tables in somebody's hand may outlive the store, and the lock on the directory may not
-        // outlive it: from here on nothing of this store writes.
+        // Handles to tables may outlive the store but not the lock on the directory: from here on
+        // nothing of this store writes.
         self.context.catalog.close();
         outcome
     }
 
-    /// Waits for threads; stops what they do, and leaves those behind that do not end then.
+    /// Waits for threads; stops their work, and leaves behind those that do not end then.
     fn join_bounded(&self, mut threads: Vec<JoinHandle<()>>) -> StoreResult<()> {
         let running = &self.context.running;
         let (mut watch, mut asked) = (Watch::default(), 0);
         let pause = Wakeup::default();
         for look in 0.. {
-            // A panic was reported by the thread itself.
+            // The thread has reported its panic.
             let ended = threads.extract_if(.., |thread| thread.is_finished());
             ended.for_each(|thread| drop(thread.join()));
             if threads.is_empty() {
                 break;
             }
             self.context.wakeups.all();
-            // Again and again: a request may have begun just now.
+            // Repeatedly: a request may have begun just now.
             running.stop_compactions();
             for table in self.tables.read().values() {
                 table.cancel_user_compactions();
@@ -105,8 +106,8 @@ impl Store {
         Ok(())
     }
 
-    /// Leaves little in the log: opening reads all of it, records of flushed batches included. Nothing
-    /// is added to it any more.
+    /// Flushes until little is left in the log: opening reads all of it, records of flushed batches
+    /// included. Nothing is appended to it any more.
     fn flush_for_closing(&self, end: SegmentEnd) -> StoreResult<()> {
         let context = &self.context;
         if context.health.check_writable().is_err() {
@@ -116,7 +117,7 @@ impl Store {
         let current = context.log.segment.load(Ordering::SeqCst);
         let oldest = tables.iter().filter_map(|table| table.unflushed().1).min();
         let needed = oldest.unwrap_or(current).min(current);
-        // As long as they are: a segment ends behind the group of commits that filled it.
+        // Actual lengths: a segment ends after the group of commits that filled it.
         let mut log_bytes = 0;
         let mut written = None;
         for (number, path) in list_segments(&*context.vfs, &self.wal_dir())? {
@@ -133,15 +134,15 @@ impl Store {
             let unflushed = table.unflushed().0;
             if table.has_unlogged() || unflushed > KEPT_IN_LOG_BYTES || (long_log && unflushed > 0)
             {
-                // The others too if one fails: what is in no log would be lost.
+                // The others too if one fails: data that is in no log would be lost.
                 flushed = flushed.and(table.flush_to_close_bounded());
             }
         }
         flushed?;
         if long_log {
-            // The current segment may go only when another stands behind it: that of one with records
-            // never comes back. Of one with another behind it all must be on the disk, also what says
-            // that it was closed.
+            // The current segment may be deleted only when another follows it, since the number of
+            // a segment with records is never reused. All of a segment that is followed by another
+            // must be on the disk, also its end record.
             if let Some(path) = written {
                 context.vfs.open_random(&path)?.sync_data()?;
             }
@@ -154,22 +155,24 @@ impl Store {
         background::delete_old_segments(context)
     }
 
-    /// Has the next opening know that the store was closed in order: it then trusts what it finds.
+    /// Records for the next opening that the store was closed cleanly.
     fn note_closed(&self) {
         let context = &self.context;
         if context.catalog.is_uncertain() {
             return;
         }
-        // Where the lock was lost, another process may have the store, and say itself how it was closed.
+        // If the lock was lost, another process may have the store open and will record how it
+        // closed it.
         let held = self.lock.check();
         let log = held.and_then(|()| background::closed_log(context, &self.wal_dir()));
         let noted = log.and_then(|closed| match closed == self.closed {
             true => Ok(()),
             false => closed.write(&*context.vfs, &context.dir),
         });
-        // The writes are safe without it, and a disk may be full: the next opening takes it for a crash.
+        // The writes are safe without it, and the disk may be full: the next opening treats it as a
+        // crash.
         if let Err(error) = noted {
-            tracing::warn!(%error, "it could not be noted that the store was closed in order");
+            tracing::warn!(%error, "the clean shutdown could not be recorded");
         }
     }
 }
@@ -177,12 +180,14 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         if self.context.health.check_process().is_err() {
-            // What goes with the last handle, files on the disk among it, is the parent's.
+            // Resources freed with the last handle, such as files on the disk, belong to the parent
+            // process.
             let _ = std::mem::ManuallyDrop::new((self.context.clone(), self.tables.clone()));
             return;
         }
         if let Err(error) = self.close() {
-            // Left behind or not written: the caller of `close` would have been told.
+            // A thread was left behind or data was not written: `close` would have returned the
+            // error.
             if error.kind() != ErrorKind::Closed {
                 tracing::error!(%error, "closing the store failed");
             }

@@ -1,19 +1,21 @@
-//! How the store was closed last: the file `closed`. Page: `docs/format/closed.md`.
+//! How the store was last closed: the file `closed`. Page: `docs/format/closed.md`.
 //!
 //! ```text
 //! closed  := magic:8 version:u32 store:u64 segment:u64 bytes:u64 last:u64 last_bytes:u64 commits:u64
 //!            sum:u32 checksum:u32                    CRC-32C of the 64 bytes before
 //! ```
 //!
-//! All integers are little-endian. `store` is that of the log's segments. `segment` is the newest segment of the
-//! log and `bytes` its length; `last` is the newest one that holds a record, 0 for none, and `last_bytes` its
-//! length; `commits` counts the commits of the catalog, `sum` is the checksum of the newest segment's last
-//! record, 0 if it has none. All of that was on the disk when the file was written.
+//! All integers are little-endian. `store` is the id that the log's segments carry. `segment` is
+//! the newest segment of the log and `bytes` its length; `last` is the newest one that holds a
+//! record, 0 for none, and `last_bytes` its length; `commits` counts the commits of the catalog;
+//! `sum` is the checksum of the newest segment's last record, 0 if it has none. All of it was on
+//! the disk when the file was written.
 //!
-//! It is written over itself when a store is closed, and stays as it is while the store is open. So it says nothing of
-//! what came later, and what it says stays true: where log and catalog are as it says, the store was closed in order and
-//! not changed since. A file that is missing or damaged says nothing. One of another store, or that counts more commits
-//! than the catalog has, has the opening refused.
+//! The file is overwritten in place when a store is closed, and not touched while the store is
+//! open. So it does not describe later changes, and its content stays true: if log and catalog
+//! match it, the store was closed cleanly and not changed since. A file that is missing or damaged
+//! is treated as absent. Opening fails if the file is of another store, or counts more commits than
+//! the catalog has.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
@@ -22,19 +24,19 @@ use crate::codec::{ByteReader, checksum};
 use crate::error::StoreResult;
 use crate::vfs::Vfs;
 
-/// Its name in the store's directory.
+/// The file's name in the store's directory.
 const FILE_NAME: &str = "closed";
 const MAGIC: [u8; 8] = *b"OSTKCLO\n";
 const VERSION: u32 = 1;
 /// Length of the file.
 const BYTES: usize = 68;
 
-/// Where a store stood when it was closed.
+/// The state of a store when it was closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Closed {
-    /// Whose log it is.
+    /// The store id in its log.
     pub(super) store: u64,
-    /// The newest segment of the log; 0 if nothing is known.
+    /// The newest segment of the log; 0 if it is unknown.
     pub(super) segment: u64,
     /// Its length.
     pub(super) bytes: u64,
@@ -49,14 +51,14 @@ pub(super) struct Closed {
 }
 
 impl Closed {
-    /// Reads the file in `dir`; nothing is known if it says nothing.
+    /// Reads the file in `dir`; all fields are 0 if it is absent or damaged.
     pub(super) fn read(vfs: &dyn Vfs, dir: &Path) -> Self {
         let bytes = vfs.read_to_vec(&path(dir), BYTES as u64);
         let known = bytes.ok().and_then(|bytes| Self::decode(&bytes));
         known.unwrap_or_default()
     }
 
-    /// Writes the file, one sync. What it says must be on the disk.
+    /// Writes the file, with one sync. What it describes must be on the disk.
     ///
     /// # Errors
     /// Those of the disk.
@@ -139,7 +141,7 @@ mod tests {
     };
 
     #[test]
-    fn the_bytes_are_frozen() {
+    fn the_encoding_is_frozen() {
         let mut expected = b"OSTKCLO\n\x01\0\0\0".to_vec();
         for number in [1_u64, 0x0203, 4, 5, 6, 7] {
             expected.extend_from_slice(&number.to_le_bytes());
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_says_nothing() {
+    fn a_damaged_file_counts_as_absent() {
         let vfs = MemoryVfs::shared();
         let dir = Path::new("/");
         assert_eq!(Closed::read(&*vfs, dir), Closed::default());
@@ -180,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_something_or_nothing(bytes: Vec<u8>) {
+        fn any_bytes_are_decoded_or_rejected(bytes: Vec<u8>) {
             let _ = Closed::decode(&bytes);
         }
     }

@@ -1,7 +1,8 @@
-//! What the log was told of failures already.
+//! Limits how often the same background failure is logged.
 //!
-//! Background work that fails is tried again several times a second, by several threads, and mostly
-//! fails for the same reason. The first time counts; the others would bury everything else.
+//! Background work that fails is retried several times per second, by several threads, and usually
+//! fails for the same reason. The first message is logged; the repetitions would hide everything
+//! else.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,26 +11,27 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, ErrorKind};
 
-/// A failure that lasts is told again after this time: a process may run for months.
+/// A failure that lasts is logged again after this time: a process may run for months.
 const AGAIN: Duration = Duration::from_secs(3600);
 
-/// Different failures remembered; with more of them all are forgotten, and told again.
+/// Limit of the number of different failures that are tracked; above it all are dropped, and logged
+/// again.
 const REMEMBERED: usize = 256;
 
-/// The failures told so far.
+/// The failures logged so far.
 #[derive(Debug, Default)]
 pub(super) struct ErrorThrottle(Mutex<HashMap<String, Reported>>);
 
 #[derive(Debug)]
 struct Reported {
-    /// When, by the store's monotonic clock, in nanoseconds.
+    /// When it was logged, by the store's monotonic clock, in nanoseconds.
     at: u64,
-    /// How often it was kept back since.
+    /// How often it was suppressed since then.
     kept_back: u64,
 }
 
 impl ErrorThrottle {
-    /// Whether to tell this failure, and then how often it was kept back since it was told last.
+    /// Whether to log this failure: then how often it was suppressed since it was last logged.
     pub(super) fn tell(&self, error: &Error, now_nanos: u64) -> Option<u64> {
         let mut told = self.0.lock();
         let cause = cause(error);
@@ -58,8 +60,8 @@ impl ErrorThrottle {
     }
 }
 
-/// What two failures have in common that need not both be told. Each damaged place is worth a line;
-/// a full disk names another new file at every attempt.
+/// What two failures have in common if only one of them need be logged. Each damaged file deserves
+/// a line; a full disk names a new file at every attempt.
 fn cause(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Corruption | ErrorKind::NotFound => error.to_string(),
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_once_an_hour_and_each_damaged_file_by_itself() {
+    fn a_failure_is_logged_hourly_and_each_damaged_file_separately() {
         let said = ErrorThrottle::default();
         let damage = |file: &str| Error::corruption("a block is damaged").with("file", file);
         let second = 1_000_000_000;
@@ -88,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn tracked_failures_are_bounded() {
         let said = ErrorThrottle::default();
         for number in 0..10 * REMEMBERED {
             let error = Error::corruption("damaged").with("file", number);

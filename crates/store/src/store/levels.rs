@@ -1,8 +1,8 @@
 //! Namespaces, and the properties that tables inherit.
 //!
-//! All of it is decided under [`Store::administration`], as everything that changes names. A change of a level holds
-//! `inherited` for writing until its tables have their new properties, so that no table is changed or made meanwhile
-//! by what was in force before.
+//! All changes here hold [`Store::administration`], as every change of a name does. A change of a
+//! level holds `inherited` for writing until its tables have their new properties, so that no table
+//! is changed or created meanwhile with the old ones.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::properties::{TableConfig, check_property, check_system_property};
 use crate::table::{Inherited, TableCore, changed, is_of_tables, refuse_version};
 
 impl Store {
-    /// The properties of a table about to be made, read. Under `administration`.
+    /// The parsed properties of a table that is about to be created. Under `administration`.
     pub(super) fn config_of_new(
         &self,
         name: &str,
         properties: &Properties,
     ) -> StoreResult<TableConfig> {
         let context = &self.context;
-        // By themselves, and with what the table inherits.
+        // First without the inherited properties, then together with them.
         context.new_table_config(properties)?;
         let namespace = self.namespace_for(name)?;
         let inherited = context.inherited.read();
@@ -122,7 +122,8 @@ impl Store {
         })
     }
 
-    /// Changes the properties of a level, and what is in force for the tables below.
+    /// Changes the properties of a level, and thereby those in force for the tables that inherit
+    /// from it.
     pub(super) fn change_level(
         &self,
         owner: PropertyOwner<'_>,
@@ -153,7 +154,7 @@ impl Store {
         };
         let before = of_tables(&own);
         let own = changed(own, changes, &context.constraints, check)?;
-        // Where there is no table yet the first one must not be broken.
+        // Without a table yet, the change must not make the first one invalid.
         of_tables(&own).check_no_worse_than(&before)?;
         match namespace {
             None => next.set_system(own.clone()),
@@ -177,10 +178,10 @@ impl Store {
         Ok(version)
     }
 
-    /// The tables that inherit from a level with what will be in force for them.
+    /// The tables that inherit from a level, with the properties that will be in force for them.
     ///
     /// # Errors
-    /// The first table that would be worse off.
+    /// The first table that would get an additional problem.
     fn configs(
         &self,
         next: &Inherited,
@@ -204,7 +205,7 @@ impl Store {
     }
 }
 
-/// The id of a namespace that can be renamed and deleted.
+/// The id of a namespace, if it can be renamed and deleted.
 fn changeable(inherited: &Inherited, name: &str) -> StoreResult<NamespaceId> {
     let id = inherited.named(name)?.id;
     if id == NamespaceId::DEFAULT || id == NamespaceId::RESERVED {

@@ -1,4 +1,4 @@
-//! What tables and namespaces may be called.
+//! Valid names of tables and namespaces.
 
 use crate::catalog::namespace_of;
 use crate::error::{Error, StoreResult};
@@ -10,7 +10,7 @@ const LONGEST_NAMESPACE: usize = LONGEST / 2;
 /// The namespace of system tables.
 const RESERVED: &str = "accumulo";
 
-/// Checks a table's name: letters, digits and `_`, with an optional `namespace.` before.
+/// Checks a table's name: letters, digits and `_`, with an optional prefix `namespace.`.
 fn check_name(name: &str) -> StoreResult<()> {
     let ok = match name.split_once('.') {
         Some((namespace, table)) => is_word(namespace) && is_word(table),
@@ -26,7 +26,7 @@ fn check_name(name: &str) -> StoreResult<()> {
     .with("given", name.get(..64).unwrap_or(name)))
 }
 
-/// Checks a name that somebody wants to give to a table: well-formed, and not in the reserved namespace.
+/// Checks the name of a new or renamed table: well-formed, and not in the reserved namespace.
 pub(super) fn check_new_name(name: &str) -> StoreResult<()> {
     check_name(name)?;
     if namespace_of(name) == RESERVED {
@@ -35,7 +35,7 @@ pub(super) fn check_new_name(name: &str) -> StoreResult<()> {
     Ok(())
 }
 
-/// Checks a name that somebody wants to give to a namespace.
+/// Checks the name of a new or renamed namespace.
 pub(super) fn check_namespace(name: &str) -> StoreResult<()> {
     if name == RESERVED {
         return Err(reserved().with("namespace", name));
@@ -50,7 +50,7 @@ pub(super) fn check_namespace(name: &str) -> StoreResult<()> {
 }
 
 fn reserved() -> Error {
-    Error::invalid("the namespace `accumulo` is kept for system tables: choose another name")
+    Error::invalid("the namespace `accumulo` is reserved for system tables: choose another name")
 }
 
 fn is_word(word: &str) -> bool {
@@ -60,7 +60,7 @@ fn is_word(word: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The known name nearest to `name`, if one is near.
+/// The known name most similar to `name`, if one is similar.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Option<&'a str> {
     known
         .map(|known| (strsim::damerau_levenshtein(known, name), known.as_str()))

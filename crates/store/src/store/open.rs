@@ -34,7 +34,7 @@ use crate::timer::Timer;
 use crate::vfs::{FileLock, MemoryVfs, RealVfs, Vfs, WatchedNames};
 use crate::wal::{Damage, LogOrigin, OpenEnd, SegmentEnd, WalWriter};
 
-/// Where the parts of a store stand in its directory.
+/// Names of files in the store's directory.
 const LOCK_FILE: &str = "LOCK";
 const WAL_DIR: &str = "wal";
 const FILES_DIR: &str = "files";
@@ -42,8 +42,7 @@ const FILES_DIR: &str = "files";
 /// Memory for the catalog's pages, in bytes.
 const CATALOG_CACHE_BYTES: usize = 4 << 20;
 
-/// What does work for a store and can be replaced: disk, clock, classes of iterators and
-/// constraints.
+/// The replaceable parts of a store: disk, clock, classes of iterators and constraints.
 #[derive(Clone)]
 pub struct Components {
     /// The disk. Default: the operating system's.
@@ -72,44 +71,44 @@ impl Default for Components {
 
 /// An open store: a directory of tables. Implements [`Source`](ostrakon_cell::Source).
 ///
-/// One process writes a store at a time, or any number read it. Dropping the store closes it; what was acknowledged is
-/// kept as its durability says.
+/// One process writes a store at a time, or any number read it. Dropping the store closes it;
+/// acknowledged writes are kept as their durability says.
 pub struct Store {
     pub(super) context: Arc<StoreContext>,
     pub(super) tables: Arc<Tables>,
     pub(super) damages: Vec<Damage>,
-    /// How it was closed before it was opened.
+    /// How the store was closed before it was opened.
     pub(super) closed: Closed,
-    /// Whether nothing said where the log it was opened with should end.
+    /// Whether nothing proved where the log should end when the store was opened.
     pub(super) is_end_unproven: bool,
-    /// One change of the set of tables, of a name or of a state at a time: see `admin.rs`.
+    /// Serializes changes of the set of tables, of names and of states: see `admin.rs`.
     pub(super) administration: Administration,
-    /// The disk that checkpoints go to.
+    /// The file system to which checkpoints are written.
     pub(super) outside: Arc<dyn Vfs>,
     pub(super) log: Mutex<Option<LogThread>>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     pub(super) stop: Arc<AtomicBool>,
-    /// Keeps other processes away while it lives.
+    /// Keeps other processes out while it lives.
     pub(super) lock: Arc<dyn FileLock>,
 }
 
-/// The tables by name. Administration changes it, and what a table says of its name and state, under the lock for
-/// writing, after the catalog: so that whoever reads it sees one moment.
+/// The tables by name. Administration changes it, and each table's own name and state, under the
+/// write lock and after the catalog, so that a reader sees a consistent state.
 pub(super) type Tables = RwLock<BTreeMap<String, Arc<TableCore>>>;
 
 impl Store {
-    /// Opens the store in `dir`, making it one first if allowed.
+    /// Opens the store in `dir`, creating it first if allowed.
     ///
     /// # Errors
     /// [`Locked`](ErrorKind::Locked) naming the process that has it open;
-    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a directory with something else in it;
+    /// [`InvalidArgument`](ErrorKind::InvalidArgument) for a directory with other files in it;
     /// [`NewerFormat`](ErrorKind::NewerFormat); [`Corruption`](ErrorKind::Corruption) naming the
     /// file.
     pub fn open(dir: impl AsRef<Path>, options: StoreOptions) -> StoreResult<Arc<Self>> {
         Self::open_with(Components::default(), dir, options)
     }
 
-    /// A store without a directory, gone when dropped. Opens in well under a millisecond.
+    /// A store without a directory, which is gone when dropped. Opens in well under a millisecond.
     ///
     /// # Errors
     /// When a thread cannot be started.
@@ -117,8 +116,8 @@ impl Store {
         Self::in_memory_with(Components::default(), StoreOptions::default())
     }
 
-    /// As [`in_memory`](Self::in_memory), with parts of the caller's choice; the disk among them is that of
-    /// checkpoints.
+    /// As [`in_memory`](Self::in_memory), with components chosen by the caller; the file system
+    /// among them is used for checkpoints.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -131,7 +130,7 @@ impl Store {
         Self::open_on(components, Path::new("/"), options, Some(outside))
     }
 
-    /// Opens a store with parts of the caller's choice.
+    /// Opens a store with components chosen by the caller.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -143,7 +142,7 @@ impl Store {
         Self::open_on(components, dir.as_ref(), options, None)
     }
 
-    /// Opens a store of which checkpoints go to another disk than its own, if one is given.
+    /// Opens a store whose checkpoints may go to a different file system.
     fn open_on(
         components: Components,
         dir: &Path,
@@ -168,8 +167,8 @@ impl Store {
         }
         if is_new {
             vfs.create_dir_durably(&dir)?;
-            // Before the lock, whose file would be left in a directory of somebody else. What another
-            // process makes a store of in this moment is decided by the lock.
+            // Before the lock is taken, since its file would be left in a foreign directory. If
+            // another process creates a store at this moment, the lock decides.
             if let Err(error) = Catalog::check_empty(&*vfs, &dir)
                 && !Catalog::is_present(&*vfs, &dir)?
             {
@@ -177,7 +176,7 @@ impl Store {
             }
         }
         let lock: Arc<dyn FileLock> = Arc::from(take_lock(&*vfs, &dir, &options, &*clock)?);
-        // Another process may have made the store while this one waited.
+        // Another process may have created the store while this one waited.
         let is_new = is_new && !Catalog::is_present(&*vfs, &dir)?;
         let closed = Closed::read(&*vfs, &dir);
         let catalog = if options.read_only {
@@ -187,7 +186,7 @@ impl Store {
         };
         if !options.read_only {
             let dirs = [dir.join(WAL_DIR), dir.join(FILES_DIR)];
-            // On the disk already if the store was closed in order.
+            // On the disk already if the store was closed cleanly.
             let mut are_there = catalog.is_copy();
             for inner in &dirs {
                 are_there = are_there && vfs.exists(inner)?;
@@ -207,7 +206,7 @@ impl Store {
             open_files: options.max_open_files,
         };
         let cache = BlockCache::new(sizes, metrics.clone())?;
-        // Whoever flushes and compacts by hand has a cache of one size.
+        // A program that flushes and compacts by itself has a cache of fixed size.
         let borrower = (options.lend_unused && (options.background || options.read_only))
             .then(|| cache.clone());
         let files = FileRegistry::new(vfs.clone(), dir.join(FILES_DIR), cache, metrics.clone());
@@ -247,8 +246,8 @@ impl Store {
             let known: Vec<_> = context.catalog.view()?.files()?;
             let is_known = |id| known.binary_search_by_key(&id, |file| file.id).is_ok();
             if let Some(largest) = context.files.delete_leftovers(is_known)? {
-                // Somebody who still holds a handle of the store before may delete it by name once
-                // more: never give that name to another file.
+                // A remaining handle of the previous store may still delete a file by this name:
+                // never give the name to another file.
                 context.catalog.skip_file_ids(largest);
             }
         }
@@ -325,7 +324,7 @@ impl Store {
         &self.context.catalog.identity().instance
     }
 
-    /// What the store counted since it was opened.
+    /// The metrics of the store since it was opened.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
         let metrics = &self.context.metrics;
@@ -361,10 +360,10 @@ impl Store {
         metrics.snapshot()
     }
 
-    /// Does one step of what background threads do: splits what has grown too large, runs the most
-    /// pressing compaction of each table, and deletes what nothing needs any more. For a store opened
-    /// without [`background`](StoreOptions::background), whose program decides the moment. Returns
-    /// whether there was something to split or to compact.
+    /// Does one step of the work of the background threads: splits tablets that are too large, runs
+    /// the most urgent compaction of each table, and deletes files that are no longer needed. For a
+    /// store opened without [`background`](StoreOptions::background), whose program decides when.
+    /// Returns whether there was anything to split or to compact.
     ///
     /// # Errors
     /// Those of the disk.
@@ -387,10 +386,10 @@ impl std::fmt::Debug for Store {
     }
 }
 
-/// How long to wait between two tries to take a lock.
+/// Time between two attempts to take a lock.
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// Takes the lock of the directory, waiting for it as long as the options say.
+/// Takes the lock of the directory, waiting for at most the time in the options.
 fn take_lock(
     vfs: &dyn Vfs,
     dir: &Path,
@@ -438,8 +437,8 @@ fn open_catalog(
     Catalog::open(vfs, dir, CATALOG_CACHE_BYTES)
 }
 
-/// Refuses a catalog that is not the one with which the store was closed, or a later one: before anything is deleted
-/// that it does not know.
+/// Rejects a catalog that is neither the one with which the store was closed nor a later one,
+/// before files are deleted that it does not know.
 fn check_belongs(catalog: &Catalog, closed: &Closed, dir: &Path) -> StoreResult<()> {
     if closed.store == 0 {
         return Ok(());
@@ -480,7 +479,7 @@ fn load_tables(context: &Arc<StoreContext>) -> StoreResult<BTreeMap<String, Arc<
     let view = context.catalog.view()?;
     let mut tables = BTreeMap::new();
     for file in view.files()? {
-        // Before any memtable is made: its age must be above those of all files.
+        // Before any memtable is created: its age must be above those of all files.
         context.log.advance_sequence(file.ages.newest);
     }
     for record in view.tables()? {

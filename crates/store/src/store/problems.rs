@@ -1,4 +1,4 @@
-//! What fails in the store now, for administrators and monitors.
+//! The present problems of the store, for administrators and monitors.
 
 use ostrakon_cell::{Activity, ErrorKind, Problem};
 

@@ -1,4 +1,4 @@
-//! Recovery: what the log holds and the files do not goes back into memory.
+//! Recovery: replays the log into memory, except for what is in files already.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,29 +13,29 @@ use crate::memtable::{Chunk, Run};
 use crate::table::{StoreContext, TableCore};
 use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd};
 
-/// What recovery found.
+/// The result of recovery.
 pub(super) struct Recovered {
-    /// Number of the segment to begin.
+    /// Number of the next segment.
     pub(super) next_segment: u64,
-    /// How the log ends: what that segment is begun with.
+    /// How the log ends: recorded at the start of the next segment.
     pub(super) end: SegmentEnd,
-    /// The last segment, if it is gone on with: then it has that number.
+    /// The last segment, if it is continued: then the next segment has its number.
     pub(super) open_end: Option<OpenEnd>,
     /// From this number on no segment is missing.
     pub(super) gapless_from: u64,
-    /// What could not be read; only ever filled when the store is opened read-only and damage is
+    /// Unreadable parts of the log; only filled when the store is opened read-only and damage is
     /// allowed.
     pub(super) damages: Vec<Damage>,
 }
 
-/// What the catalog knows of the log.
+/// What the catalog records about the log.
 pub(super) fn known_log(
     context: &StoreContext,
     view: &CatalogView,
     closed: &Closed,
 ) -> StoreResult<KnownLog> {
     let store = context.catalog.identity().number();
-    // Earlier versions had the catalog keep it.
+    // Earlier versions kept it in the catalog.
     let end = view.wal_last()?;
     let mut known = KnownLog {
         store,
@@ -73,7 +73,7 @@ pub(super) fn recover(
     let read_only = context.options.read_only;
     let known = known_log(context, &view, closed)?;
     let mut log = match LogReader::open(&*context.vfs, wal_dir, known) {
-        // A store that crashed while it was made has no log yet.
+        // A store that crashed during its creation has no log yet.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             LogReader::absent(&*context.vfs, wal_dir, known)
         }
@@ -86,8 +86,8 @@ pub(super) fn recover(
         gapless_from: known.first,
         damages: Vec::new(),
     };
-    // Whether something was lost before the next record, so that a table that may have had a part in it
-    // must not be given what comes behind: a lost delete would bring back what it deleted.
+    // Whether records were lost before the next one. A table that may be affected must not replay
+    // the records after the gap: a lost delete would restore the entries it deleted.
     let mut in_gap = false;
     while let Some(part) = log.next_part()? {
         let mut reader = match part {
@@ -112,7 +112,7 @@ pub(super) fn recover(
                 }
             }
             context.log.advance_sequence(header.sequence);
-            // Tables deleted since, and batches that are in files already, are passed over.
+            // Deleted tables, and batches that are in files already, are skipped.
             let Some(replay) = by_id.get_mut(&TableId(header.table)) else {
                 continue;
             };
@@ -130,7 +130,7 @@ pub(super) fn recover(
             (is_as_closed && is_other).then(|| Damage {
                 path: path.clone(),
                 offset: 0,
-                message: "the log segment is not the one that was there when the store was closed"
+                message: "the log segment is not the one with which the store was closed"
                     .to_owned(),
                 tables: Vec::new(),
             })
@@ -149,7 +149,7 @@ pub(super) fn recover(
                 if recovered.open_end.is_some() {
                     recovered.next_segment = number;
                 } else if !reader.settle(&*context.vfs)? {
-                    // A gap would look like a segment that somebody took away.
+                    // A gap would look like a segment that was removed.
                     recovered.next_segment = number.max(known.first).max(1);
                     log.forget_last();
                 }
@@ -157,7 +157,7 @@ pub(super) fn recover(
             None => {}
         }
     }
-    // Nothing readable came behind the last gap: every table may have had a part in it.
+    // No readable record follows the last gap: every table may be affected.
     for replay in by_id.values_mut().filter(|_| in_gap) {
         replay.ended = true;
     }
@@ -178,7 +178,7 @@ pub(super) fn recover(
     Ok(recovered)
 }
 
-/// The damage, if the store may be opened in spite of it.
+/// Returns the damage if the store may be opened in spite of it, else an error.
 fn refuse_unless_allowed(context: &StoreContext, damage: Damage) -> StoreResult<Damage> {
     let options = &context.options;
     if options.read_only && options.allow_damage {
@@ -207,7 +207,7 @@ struct Replay {
     table: Arc<TableCore>,
     name: String,
     flushed: u64,
-    /// A gap in the log may have held something of this table: what comes behind is not replayed.
+    /// A gap in the log may have affected this table: records after it are not replayed.
     ended: bool,
 }
 
@@ -231,8 +231,8 @@ impl Replay {
         self.table.publish(run, sequence, Some(segment))?;
         self.table.merge_runs();
         if !context.options.read_only {
-            // A log larger than memory is flushed on the way, without the table's iterators if these fail: the
-            // store opens whatever is in one table.
+            // A log larger than memory is flushed during recovery, without the table's iterators if
+            // these fail: the store opens whatever one table contains.
             self.table.flush_if_large(context.options.flush_bytes())?;
         }
         Ok(())
@@ -269,7 +269,7 @@ mod tests {
         Store::open_with(components, DIR, options)
     }
 
-    /// Has the next opening take the last closing for a crash, and begin another segment.
+    /// Makes the next opening treat the last close as a crash, and begin another segment.
     fn forget_closing(vfs: &Arc<dyn Vfs>) {
         let path = Path::new(DIR).join("closed");
         if vfs.exists(&path).unwrap() {
@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Opens the store, writes something and closes it: a segment.
+    /// Opens the store, writes an entry and closes it: one segment.
     fn write(vfs: &Arc<dyn Vfs>, row: &str) {
         forget_closing(vfs);
         let store = open(vfs).unwrap();
@@ -298,7 +298,7 @@ mod tests {
 
     /// Versions of format 1 left gaps in the log and deleted segments without saying so.
     #[test]
-    fn gaps_of_an_older_version_raise_no_alarm_and_later_ones_do() {
+    fn gaps_are_reported_unless_an_older_version_left_them() {
         let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
         for row in ["a", "b", "c"] {
             write(&vfs, row);
@@ -329,7 +329,7 @@ mod tests {
         drop(open(&vfs).unwrap());
     }
 
-    /// The table file that a store has.
+    /// The only table file of a store.
     fn only_file(vfs: &Arc<dyn Vfs>) -> PathBuf {
         let dir = Path::new(DIR).join("files");
         let mut files = vfs.list(&dir).unwrap();
@@ -343,9 +343,10 @@ mod tests {
         to.replace(&path, &bytes).unwrap();
     }
 
-    /// Files that the catalog does not know were deleted before it was seen that it is another store's.
+    /// A foreign catalog used to be noticed only after the files that it does not know were
+    /// deleted.
     #[test]
-    fn the_catalog_of_another_store_is_refused_and_nothing_deleted() {
+    fn the_catalog_of_another_store_is_rejected_and_nothing_deleted() {
         let (vfs, other): (Arc<dyn Vfs>, Arc<dyn Vfs>) = (MemoryVfs::shared(), MemoryVfs::shared());
         write(&vfs, "a");
         let store = open(&vfs).unwrap();
@@ -397,9 +398,9 @@ mod tests {
         );
     }
 
-    /// As after somebody restored the catalog alone from a copy of the store.
+    /// As after restoring only the catalog from a copy of the store.
     #[test]
-    fn an_older_catalog_is_refused_and_nothing_deleted() {
+    fn an_older_catalog_is_rejected_and_nothing_deleted() {
         let (vfs, old): (Arc<dyn Vfs>, Arc<dyn Vfs>) = (MemoryVfs::shared(), MemoryVfs::shared());
         write(&vfs, "a");
         old.create_dir_all(Path::new(DIR)).unwrap();
@@ -422,9 +423,10 @@ mod tests {
         drop(open(&vfs).unwrap());
     }
 
-    /// Two copies of a store that were both written to: a segment of the one lies in the other, as long as its own.
+    /// Two copies of a store that were both written to: one has a segment of the other, with the
+    /// same length as its own.
     #[test]
-    fn a_segment_of_a_sister_store_is_told() {
+    fn a_segment_of_a_diverged_copy_is_detected() {
         let (vfs, sister): (Arc<dyn Vfs>, Arc<dyn Vfs>) =
             (MemoryVfs::shared(), MemoryVfs::shared());
         let store = open(&vfs).unwrap();
@@ -460,13 +462,13 @@ mod tests {
         vfs.replace(&path(&vfs), &bytes).unwrap();
         let error = open(&vfs).unwrap_err();
         assert!(
-            error.to_string().contains("not the one that was there"),
+            error.to_string().contains("not the one with which"),
             "{error}"
         );
     }
 
     #[test]
-    fn a_segment_that_was_cut_after_closing_is_told() {
+    fn a_segment_truncated_after_closing_is_detected() {
         let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
         for row in ["a", "b", "c"] {
             write(&vfs, row);
@@ -496,7 +498,7 @@ mod tests {
                 assert_eq!(problems.len(), 1, "{what}: {problems:?}");
             }
             vfs.replace(&newest, &whole).unwrap();
-            // Another segment behind it.
+            // Another segment after it.
             forget_closing(&vfs);
             let store = open(&vfs).unwrap();
             assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
@@ -504,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_was_closed_goes_on_with_its_last_segment() {
+    fn a_cleanly_closed_store_continues_its_last_segment() {
         let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
         write(&vfs, "a");
         for row in ["b", "c"] {
@@ -525,7 +527,7 @@ mod tests {
             scan.entries().unwrap().len()
         };
         assert_eq!(rows(&vfs), 3);
-        // A record that came after the last closing may be torn by a crash: the others are there.
+        // A crash may tear a record written after the last close: the records before it are kept.
         let whole = vfs.read_to_vec(&segment, u64::MAX).unwrap();
         vfs.replace(&segment, &[whole.as_slice(), b"torn"].concat())
             .unwrap();
@@ -544,7 +546,7 @@ mod tests {
             let last = segments(&vfs).last().unwrap().0;
             assert_eq!(last, round);
         }
-        // The newest holds nothing: nobody misses it.
+        // The newest segment is empty: its loss is not an error.
         forget_closing(&vfs);
         drop(open(&vfs).unwrap());
         let (number, newest) = segments(&vfs).pop().unwrap();

@@ -1,4 +1,4 @@
-//! Puts a table file back, from a checkpoint or another copy, while the store is open.
+//! Restores a table file from a checkpoint or another copy, while the store is open.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::metrics::Metrics;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
 
-/// Memory for reading the candidate, in bytes.
+/// Memory to read the candidate, in bytes.
 const CACHE_BYTES: u64 = 4 << 20;
 
 /// Bytes copied at a time.
 const COPY_BYTES: u64 = 1 << 20;
 
 impl Store {
-    /// Verifies that `from` is the file that the catalog knows under its name, whole and sound, and puts it in the place
-    /// of the store's own.
+    /// Verifies that `from` is the file that the catalog knows under its name, complete and
+    /// undamaged, and replaces the store's own file with it.
     pub(super) fn restore_one(&self, from: &Path) -> StoreResult<RestoredFile> {
         let context = &self.context;
         context.health.check_writable()?;
@@ -33,7 +33,8 @@ impl Store {
             )
             .with("file", from.display()));
         };
-        // The catalog does not forget it while this is held, or if it does the file is deleted later.
+        // While this is held the catalog does not forget the file, or if it does the file is
+        // deleted later.
         let _kept = context.files.hold_garbage();
         let record = context.catalog.view()?.file(FileId(number))?;
         let record = record.ok_or_else(|| {
@@ -50,7 +51,7 @@ impl Store {
             .and_then(|()| context.vfs.rename(&beside, &target))
             .and_then(|()| context.vfs.sync_dir(context.files.dir()));
         if copied.is_err() {
-            // It may not be there; what is left is harmless.
+            // It may not exist; a leftover is harmless.
             let _ = context.vfs.remove(&beside);
         }
         copied?;
