@@ -275,7 +275,8 @@ impl Constraint for Gate {
     }
 }
 
-/// A write that was let in before the table went off-line was acknowledged, and was in the table and not in its clone.
+/// A write that was admitted before the table went off-line was acknowledged, and was in the table
+/// and not in its clone.
 #[test]
 fn the_clone_of_an_off_line_table_has_what_was_on_its_way() {
     let (reached, gate) = (

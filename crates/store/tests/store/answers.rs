@@ -1,4 +1,4 @@
-//! What a writer is told when the store, or code of others in it, fails.
+//! The errors that a writer gets when the store, or external code in it, fails.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -170,7 +170,7 @@ fn a_panic_in_the_log_thread_is_an_error_for_every_writer() {
     let (told, outcomes) = std::sync::mpsc::channel();
     for writer in 0..4 {
         let (table, told) = (table.clone(), told.clone());
-        // Not joined: if it waited for ever, so would this.
+        // Not joined: if it never ended, this test would not end either.
         std::thread::spawn(move || {
             for round in 0..3 {
                 let pending = table.submit(batch(&format!("{writer}.{round}")), None);

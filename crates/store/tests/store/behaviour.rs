@@ -150,7 +150,7 @@ fn leaves_no_long_log(batch_bytes: usize) {
         for name in ["t", "u"] {
             store.create_table(name, &TableOptions::default()).unwrap();
         }
-        // A long log of a table that is flushed, behind a few batches of one that is not.
+        // A long log of a table that is flushed, after a few batches of one that is not.
         fill(&store.table("u").unwrap(), 0, 10, b"little");
         fill_in_batches(&store.table("t").unwrap(), 0, 5000, &large, batch_bytes);
         store.table("t").unwrap().flush(true).unwrap();

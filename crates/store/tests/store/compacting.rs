@@ -350,7 +350,7 @@ fn tablets_that_change_before_their_turn_are_compacted() {
             let (sender, second) = std::sync::mpsc::channel();
             rig.compact(|_| {
                 let waiting = scope.spawn(|| rig.table.compact(&options));
-                // It waits for the tablets that the first one has; nobody shows that.
+                // It waits for the tablets that the first one has; this cannot be observed.
                 std::thread::sleep(Duration::from_millis(200));
                 change(&rig);
                 sender.send(waiting).unwrap();
@@ -405,7 +405,7 @@ fn it_ends_with_its_table() {
     let error = rig
         .compact(|rig| {
             rig.store.delete_table("t").unwrap();
-            // Its memory counts for nobody any more, so it must not hold it for long.
+            // Its memory is no longer counted, so it must not hold it for long.
             wait_for_the_end(rig);
         })
         .unwrap_err();
@@ -419,7 +419,7 @@ fn what_was_cancelled_before_its_turn_does_nothing() {
         let (sender, second) = std::sync::mpsc::channel();
         let outcome = rig.compact(|_| {
             let waiting = scope.spawn(|| rig.table.compact(&CompactOptions::default()));
-            // It waits for the tablets that the first one has; nobody shows that.
+            // It waits for the tablets that the first one has; this cannot be observed.
             std::thread::sleep(Duration::from_millis(200));
             rig.table.cancel_compaction().unwrap();
             sender.send(waiting.join().unwrap()).unwrap();

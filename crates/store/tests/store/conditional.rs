@@ -133,7 +133,7 @@ fn the_second_mutation_of_a_row_sees_the_first() {
         put("s", "1", vec![is(None)]),
         put("r", "no", vec![is(None)]),
         put("r", "2", vec![is(Some("1"))]),
-        // Nothing to see, and still behind it.
+        // No visible change, but later in order.
         put("r", "3", vec![]),
         put("r", "4", vec![is(Some("3"))]),
         put("lock", "x", vec![is(None)]),
@@ -149,7 +149,7 @@ fn the_second_mutation_of_a_row_sees_the_first() {
     let batches = store.metrics().batches_written;
     assert_eq!(apply(&table, list), expected);
     assert_eq!(values(&table), ["lock=y", "r=4", "s=1"]);
-    // As many as there are mutations one behind the other.
+    // As many as there are dependent mutations in sequence.
     assert_eq!(store.metrics().batches_written - batches, 3);
 }
 

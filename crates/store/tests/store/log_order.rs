@@ -1,5 +1,5 @@
-//! What the log asks of the disk: of its segments only the newest may have an end that is not on the
-//! disk, and those that cannot be deleted are no work.
+//! The log's use of the disk: only the newest of its segments may have an unsynced end, and failed
+//! deletions of segments cause no extra work.
 
 use std::collections::HashMap;
 use std::io::IoSlice;
@@ -239,7 +239,7 @@ fn segments_that_cannot_be_deleted_are_given_up_once() {
     while refused() == 0 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // The catalog was told before the first was to go; what else may be committed soon is.
+    // The catalog was updated before the first segment was to be deleted; later commits may follow.
     std::thread::sleep(Duration::from_millis(50));
     let (before, syncs) = (refused(), disk.other_syncs.load(Ordering::SeqCst));
     while refused() < before + 4 {

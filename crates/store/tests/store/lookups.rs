@@ -85,7 +85,7 @@ fn check(table: &Arc<dyn Table>, options: &ScanOptions) {
         by_row.entry(entry.key.row.clone()).or_default().push(entry);
     }
     assert!(by_row.len() > 100);
-    // Rows that are there and rows that are not, before all, between and behind all.
+    // Existing and absent rows: before all, in between and after all.
     let mut rows: Vec<Vec<u8>> = (0..ROWS).map(row).collect();
     rows.extend([&b""[..], b"a", b"row", b"row2", b"row9999", b"zz"].map(<[u8]>::to_vec));
     rows.sort();

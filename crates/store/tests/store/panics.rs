@@ -168,7 +168,7 @@ fn a_compaction_that_panics_leaves_the_table_to_the_next_one() {
         panics.store(false, Ordering::SeqCst);
         let (done, is_done) = std::sync::mpsc::channel();
         let again = table.clone();
-        // Not joined: it would wait for ever.
+        // Not joined: it would never return.
         std::thread::spawn(move || done.send(again.compact(&compact)));
         let outcome = is_done.recv_timeout(Duration::from_secs(30));
         outcome.expect("the tablet is still claimed").unwrap();

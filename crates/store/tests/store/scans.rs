@@ -322,7 +322,7 @@ fn calls_answer_in_time_with_nothing() {
         assert_eq!(found, 1);
         assert!(scan.unread().unwrap().is_empty());
         lefts.dedup();
-        // Everything, then what is behind the one entry; of an unordered scan by tablets.
+        // Everything, then what is after the one entry; of an unordered scan by tablets.
         let steps = if ordered { 2 } else { 4 };
         assert!(
             lefts.len() >= steps,

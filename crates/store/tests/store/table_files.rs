@@ -201,7 +201,7 @@ fn part(vfs: &Arc<dyn Vfs>, path: &Path, timestamp: i64, value: &str) {
     writer.finish().unwrap();
 }
 
-/// Files that somebody else wrote have no number; they are known by what they are.
+/// Files from other programs have no number; they are identified by their identity.
 #[test]
 fn imported_files_that_are_swapped_are_named() {
     let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
