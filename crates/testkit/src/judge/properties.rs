@@ -168,7 +168,7 @@ fn check_one(name: &str, value: &str) -> Result<()> {
     };
     if name == "table.security.scan.visibility.default" {
         VisibilityExpression::parse(value).map_err(|error| {
-            Error::invalid("the default visibility is no expression").with_source(error)
+            Error::invalid("the default visibility is not a valid expression").with_source(error)
         })?;
     }
     let sound = match kind {
