@@ -84,7 +84,7 @@ mod tests {
         std::thread::scope(|scope| {
             let other = scope.spawn(|| drop(turns.take()));
             while !cancel.is_cancelled() {
-                assert!(!other.is_finished(), "nobody asked");
+                assert!(!other.is_finished(), "no flush was requested");
                 std::thread::yield_now();
             }
             drop(yielding);

@@ -286,7 +286,7 @@ impl TableCore {
         Error::new(
             kind,
             format!(
-                "the table takes no writes: {} failed {} times and there is no more room for what it leaves",
+                "the table rejects writes: {} failed {} times and its share of memory or files is used up",
                 failure.activity.as_str(),
                 failure.times
             ),
@@ -366,24 +366,24 @@ fn is_end(error: &Error) -> bool {
 
 fn way_out(failure: &Failure) -> &'static str {
     match (failure.cause.kind(), failure.activity) {
-        (ErrorKind::OutOfSpace, _) => "make room on the disk; it goes on by itself",
+        (ErrorKind::OutOfSpace, _) => "free disk space; the work is then retried automatically",
         (ErrorKind::Corruption | ErrorKind::NotFound, _) if has_context(&failure.cause, "file") => {
-            "put the file back from a checkpoint (`table restore-file`); until then only reads of its rows fail"
+            "restore the file from a checkpoint (`table restore-file`); until then only reads of its rows fail"
         }
         (ErrorKind::Io, _) => {
-            "look at the disk and its permissions; it goes on by itself. A file that is gone is put back from a \
+            "check the disk and its permissions; the work is retried automatically. Restore a missing file from a \
              checkpoint (`table restore-file`)"
         }
         (_, Activity::Flush) => {
-            "correct the options of the flush iterators or take them off (`table config`), or delete the entries that \
-             they cannot read. Until then memory is written without them when its room is needed; compactions and \
+            "correct the options of the flush iterators or remove them (`table config`), or delete the entries that \
+             they cannot read. Until then memory is flushed without them when it is needed; compactions and \
              scans read those entries"
         }
         (_, Activity::Compaction) => {
-            "correct the options of the compaction iterators or take them off (`table config`), or delete the entries \
+            "correct the options of the compaction iterators or remove them (`table config`), or delete the entries \
              that they cannot read; until then the files of the tablet stay as they are"
         }
-        _ => "run `check`, and report it if nothing is found",
+        _ => "run `check`, and report a bug if it finds nothing",
     }
 }
 

@@ -17,7 +17,7 @@ use crate::iterator::MergeIterator;
 #[derive(Debug, Clone, Default)]
 pub struct SystemOptions {
     /// The label of entries without one: `table.security.scan.visibility.default`. Default: the
-    /// empty label, which everybody may read.
+    /// empty label, which every reader satisfies.
     pub default_label: VisibilityExpression,
     /// Scans that meet a delete marker fail, and no compaction drops one, so that they go on
     /// failing: `table.delete.behavior=fail`. Default: no.
