@@ -1,4 +1,4 @@
-//! The top of the command line: what holds for every command, and the list of commands.
+//! The top level of the command line: global options, and the list of commands.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,28 +30,29 @@ A first table:
   ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
   ostrakon scan people --auths hr
 
-Rows, columns and values are bytes: write \\xNN for a byte and \\\\ for a backslash. Output uses the
-same escapes, so that what is shown can be typed again. `-` names stdin or stdout.
+Rows, columns and values are bytes. Write \\xNN for any byte and \\\\ for a backslash. Output uses the
+same escapes, so you can paste it back into a command. `-` stands for stdin or stdout.
 
 Exit codes:
-  0  Done.
-  1  The command is right, and failed or found something: no such table or file, a name that is
-     taken, a store that is damaged or in use, a full disk, lines rejected, data lost, Ctrl-C.
-  2  The command is wrong, on whatever store: an option, property, iterator class or experiment that
-     nobody knows, a value, label or range that is none, options that do not go together or do not
+  0  Success.
+  1  The command is valid, but it failed or found a problem: the table or file does not exist, the
+     name is taken, the store is damaged or in use, the disk is full, lines were rejected, data was
+     lost, or Ctrl-C was pressed.
+  2  The command is not valid on any store: an unknown option, property, iterator class or
+     experiment; an invalid value, label or range; or options that cannot be combined or do not
      fit the file.
 
-Errors go to stderr; with --json the last line there is one object,
+Errors go to stderr. With --json, the last line of stderr is one object:
 {\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
-Warnings of a store's background work stand above it.
+Warnings from the store's background work are printed before it.
 
 `ostrakon help COMMAND` explains a command with examples.";
 
 /// Ostrakon: tables with cell-level security in one directory
 ///
-/// A store is a directory. Tables hold entries (row, column family, column qualifier, column
-/// visibility, timestamp → value) sorted by key; every entry carries a label, and every scan
-/// carries the authorizations of its reader.
+/// A store is a directory of tables. A table holds entries, sorted by key. A key is a row, a column
+/// (family, qualifier and visibility) and a timestamp. The visibility is a label, such as
+/// `hr|self`. A scan returns only the entries whose labels its authorizations satisfy.
 #[derive(Debug, Parser)]
 #[command(
     name = "ostrakon",
@@ -76,7 +77,7 @@ pub(crate) struct Cli {
     )]
     pub(crate) data: Option<PathBuf>,
 
-    /// Write results as JSON, one object or one object a line, and errors as an object on stderr
+    /// Print results as JSON (one object, or one object per line), and errors as an object on stderr
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
@@ -92,15 +93,15 @@ pub(crate) struct Cli {
     )]
     pub(crate) memory: Option<u64>,
 
-    /// Open the store for reading only, as commands that change nothing do anyway
+    /// Open the store read-only (the default for commands that change nothing)
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) read_only: bool,
 
-    /// Read what is left of a store whose log is damaged or incomplete
+    /// Open a store whose log is damaged or incomplete, and read what is left
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) allow_damage: bool,
 
-    /// Wait so long for a store that another process uses
+    /// How long to wait for a store that another process is using
     #[arg(
         long,
         global = true,
@@ -113,7 +114,7 @@ pub(crate) struct Cli {
     )]
     pub(crate) wait: Duration,
 
-    /// Say on stderr what the store does; twice for more. OSTRAKON_LOG takes a filter
+    /// Log to stderr what the store does; repeat for more detail. OSTRAKON_LOG takes a filter
     #[arg(
         short,
         long,
@@ -127,12 +128,12 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Commands on a store, and the others.
+/// Commands that use a store, and commands that do not.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(flatten)]
     Store(StoreCommand),
-    /// Rerun published experiments; the continuous test suite
+    /// Rerun published experiments, and run the continuous test suite
     #[command(
         subcommand,
         after_help = "Examples:
@@ -142,13 +143,13 @@ pub(crate) enum Command {
   ostrakon lab continuous ingest --entries 10M"
     )]
     Lab(LabCommand),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
     /// Write the manual pages to a directory
     Man(ManArgs),
 }
 
-/// Commands that open the store and do one thing with it.
+/// Commands that open a store.
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Create, change, inspect and delete tables
@@ -160,38 +161,38 @@ pub(crate) enum StoreCommand {
         after_help = "Examples:
   ostrakon namespace create people
   ostrakon table create people.papers
-  ostrakon namespace rename people authors                 its tables follow"
+  ostrakon namespace rename people authors                 renames its tables too"
     )]
     Namespace(NamespaceCommand),
-    /// Read and change the properties that tables inherit
+    /// Show and change the properties that tables inherit
     #[command(subcommand)]
     Config(LevelCommand),
     /// Write one entry
     Put(PutArgs),
     /// Delete one cell
     Delete(DeleteArgs),
-    /// Delete every entry that a scan would show
+    /// Delete every entry that a scan would return
     DeleteMany(DeleteManyArgs),
-    /// Delete a range of rows at once, without delete markers
+    /// Delete a range of rows without delete markers
     DeleteRows(DeleteRowsArgs),
     /// Read entries, or count them
     Scan(Box<ScanArgs>),
-    /// Read files into a table: CSV, TSV, JSON lines, Zeek and web logs, edge lists
+    /// Import files into a table: CSV, TSV, JSON lines, Zeek and web logs, edge lists
     Import(Box<ImportArgs>),
-    /// Write entries to a file: CSV, TSV or JSON lines
+    /// Export entries to a file: CSV, TSV or JSON lines
     Export(Box<ExportArgs>),
-    /// Copy the whole store to a new directory while it runs
+    /// Copy the whole store to a new directory
     Checkpoint(CheckpointArgs),
-    /// Verify every checksum, order and reference of the store
+    /// Verify every checksum, sort order and reference of the store
     #[command(after_help = "\
-Every file is read. The exit code is 0 if the store is sound and 1 if not; then each damaged file is
-named with its table and what is wrong. All the rest can still be read.
+Reads every file. The exit code is 0 if the store is sound. Otherwise it is 1, and each damaged file
+is listed with its table and the damage found. Everything else can still be read.
 
 Examples:
   ostrakon check
   ostrakon check --json | jq '.problems[].file'")]
     Check,
-    /// List the classes of iterators and constraints that the store can run, or look some up
+    /// List the iterator or constraint classes that the store can run, or look some up
     Iterators(IteratorsArgs),
 }
 

@@ -10,7 +10,7 @@ use super::values::{
     Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label, timestamp,
 };
 
-/// Which cell, and how its change is written: shared by `put` and `delete`.
+/// Which cell, and how the change is written; shared by `put` and `delete`.
 #[derive(Debug, Args)]
 pub(crate) struct CellArgs {
     /// The table
@@ -21,7 +21,7 @@ pub(crate) struct CellArgs {
     pub(crate) family: Bytes,
     /// The column qualifier
     pub(crate) qualifier: Bytes,
-    /// The cell's label: an expression over authorizations, such as 'a&(b|c)'
+    /// The label: an expression over authorizations, such as 'a&(b|c)' [default: empty]
     #[arg(
         short = 'l',
         long,
@@ -31,7 +31,7 @@ pub(crate) struct CellArgs {
         value_parser = label
     )]
     pub(crate) visibility: VisibilityExpression,
-    /// How sure the change is when the command returns [default: the table's]
+    /// Durability of the write when the command returns [default: the table's]
     #[arg(long, value_name = "LEVEL", value_parser = durability())]
     pub(crate) durability: Option<Durability>,
     #[command(flatten)]
@@ -43,15 +43,15 @@ pub(crate) struct CellArgs {
 #[command(after_help = "Examples:
   ostrakon put people alice contact mail alice@example.org
   ostrakon put people alice contact mail alice@example.org --visibility 'hr|self'
-  ostrakon put people alice photo jpeg - < alice.jpg     the value is stdin, byte for byte
+  ostrakon put people alice photo jpeg - < alice.jpg     reads the value from stdin
   ostrakon put codes '\\x00\\x2a' bits '' '\\xff'")]
 pub(crate) struct PutArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
-    /// The value; - reads it from stdin, byte for byte
+    /// The value; - reads it from stdin, unchanged
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
-    /// Its timestamp [default: set by the table]
+    /// The timestamp [default: set by the table]
     #[arg(
         short,
         long,
@@ -65,13 +65,13 @@ pub(crate) struct PutArgs {
 /// `delete`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A delete hides the versions of exactly one cell: same row, family, qualifier, visibility.
+Deletes the versions of one cell: the row, family, qualifier and visibility must be equal.
 
 Examples:
   ostrakon delete people alice contact mail
   ostrakon delete people alice contact mail --visibility 'hr|self'
 
-See also `delete-many` (what a scan would show) and `delete-rows` (whole rows at once).")]
+See also `delete-many` (what a scan would return) and `delete-rows` (ranges of whole rows).")]
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
@@ -92,11 +92,11 @@ pub(crate) struct DeleteArgs {
   ostrakon delete-many people --row alice --column contact
   ostrakon delete-many people --prefix tmp/ --auths hr --yes
 
-Only what the authorizations let you see is deleted.")]
+Only entries that the authorizations let you read are deleted.")]
 pub(crate) struct DeleteManyArgs {
     /// The table
     pub(crate) table: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -106,58 +106,58 @@ pub(crate) struct DeleteManyArgs {
 /// `delete-rows`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Rows after --begin up to and including --end go, with every label. Their files are dropped or
-cut, so that millions of rows cost no more than one.
+Deletes the rows after --begin, up to and including --end, whatever their labels are. Files are
+dropped or cut, so deleting millions of rows takes no longer than deleting one.
 
 Examples:
   ostrakon delete-rows events --end '2025\\xff' --yes
-  ostrakon delete-rows events --all --yes                the table stays, empty")]
+  ostrakon delete-rows events --all --yes                leaves an empty table")]
 pub(crate) struct DeleteRowsArgs {
     /// The table
     pub(crate) table: String,
     /// Only rows after this one
     #[arg(short, long, value_name = "ROW")]
     pub(crate) begin: Option<Bytes>,
-    /// Only rows up to this one, itself included
+    /// Only rows up to and including this one
     #[arg(short, long, value_name = "ROW")]
     pub(crate) end: Option<Bytes>,
     /// All rows
     #[arg(long, conflicts_with_all = ["begin", "end"])]
     pub(crate) all: bool,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
-/// Which entries: shared by every command that reads.
+/// Which entries; shared by every command that reads.
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Which entries")]
 pub(crate) struct Selection {
-    /// Exactly this row; may be given again
+    /// Only this row (repeatable)
     #[arg(short, long = "row", value_name = "ROW")]
     pub(crate) rows: Vec<Bytes>,
-    /// Rows that begin with this; may be given again
+    /// Rows that begin with this (repeatable)
     #[arg(short, long = "prefix", value_name = "PREFIX")]
     pub(crate) prefixes: Vec<Bytes>,
-    /// Rows from this one on, itself included
+    /// Rows from this one on, inclusive
     #[arg(short, long, value_name = "ROW")]
     pub(crate) begin: Option<Bytes>,
-    /// Rows up to this one, itself included
+    /// Rows up to this one, inclusive
     #[arg(short, long, value_name = "ROW")]
     pub(crate) end: Option<Bytes>,
-    /// Leave out the row of --begin
+    /// Exclude the row of --begin
     #[arg(long, requires = "begin")]
     pub(crate) begin_exclusive: bool,
-    /// Leave out the row of --end
+    /// Exclude the row of --end
     #[arg(long, requires = "end")]
     pub(crate) end_exclusive: bool,
-    /// A file of rows, or of BEGIN<tab>END, one a line; - for stdin. Read in parallel, in any order
+    /// A file with one row, or BEGIN<tab>END, per line; - for stdin. Read in parallel, in any order
     #[arg(long, value_name = "FILE")]
     pub(crate) batch: Option<PathBuf>,
-    /// A column: FAMILY or FAMILY:QUALIFIER; may be given again
+    /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
     #[arg(short, long = "column", value_name = "COLUMN", value_parser = column)]
     pub(crate) columns: Vec<Column>,
-    /// What the reader may see: names between commas
+    /// Comma-separated authorizations of the reader [default: none]
     #[arg(
         short = 's',
         long = "auths",
@@ -168,7 +168,7 @@ pub(crate) struct Selection {
         value_parser = authorizations
     )]
     pub(crate) authorizations: Authorizations,
-    /// An iterator for this scan only; may be given again
+    /// An iterator for this scan only (repeatable)
     #[arg(
         short,
         long = "iterator",
@@ -176,13 +176,13 @@ pub(crate) struct Selection {
         value_parser = iterator
     )]
     pub(crate) iterators: Vec<IteratorSetting>,
-    /// Read ranges in parallel and show entries in any order
+    /// Read ranges in parallel, and return entries in any order
     #[arg(long)]
     pub(crate) unordered: bool,
-    /// Threads of an unordered scan [default: chosen by the store]
+    /// Number of threads of an unordered scan [default: chosen by the store]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
-    /// Fail when the scan takes longer than this [default: as long as it needs]
+    /// Fail if the scan takes longer than this [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -198,7 +198,7 @@ pub(crate) struct Selection {
   cut -f1 wanted.tsv | ostrakon scan people --batch -
   ostrakon scan people --iterator 30,RegExFilter,valueRegex='.*@example.org'
 
-A line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value.")]
+Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value.")]
 pub(crate) struct ScanArgs {
     /// The table
     pub(crate) table: String,
@@ -214,7 +214,7 @@ pub(crate) struct ScanArgs {
         help_heading = "What to show"
     )]
     pub(crate) limit: Option<u64>,
-    /// Show only how many entries there are, and how fast they were read
+    /// Show only the number of entries, and how fast they were read
     #[arg(
         long,
         conflicts_with_all = ["timestamps", "keys_only", "values_only"],
@@ -224,10 +224,10 @@ pub(crate) struct ScanArgs {
     /// Show timestamps
     #[arg(short, long, help_heading = "What to show")]
     pub(crate) timestamps: bool,
-    /// Leave values out
+    /// Show keys without values
     #[arg(long, help_heading = "What to show")]
     pub(crate) keys_only: bool,
-    /// Show values alone
+    /// Show values without keys
     #[arg(
         long,
         conflicts_with_all = ["keys_only", "timestamps", "json"],
@@ -239,11 +239,11 @@ pub(crate) struct ScanArgs {
 /// The formats of `export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// Comma-separated values with a head line
+    /// Comma-separated values with a header row
     Csv,
-    /// Tab-separated values with a head line
+    /// Tab-separated values with a header row
     Tsv,
-    /// One JSON object a line
+    /// One JSON object per line
     Jsonl,
 }
 
@@ -253,26 +253,27 @@ pub(crate) enum ExportFormat {
   ostrakon export people people.csv
   ostrakon export people - --format jsonl --auths hr | gzip > people.jsonl.gz
   ostrakon export people sample.tsv --prefix al --limit 1000
-  ostrakon import copy people.csv --entries --create     and back
+  ostrakon import copy people.csv --entries --create     imports it again
 
-The columns are row, family, qualifier, visibility, timestamp and value, with \\xNN for bytes that
-are no text. Only what the authorizations let you see is written.
+The columns are row, family, qualifier, visibility, timestamp and value. Bytes that are not text are
+written as \\xNN. Only entries that the authorizations let you read are exported.
 
-A damaged or missing table file ends the export, and no file is left. With --skip-damaged it goes on
-behind what cannot be read, in the order of rows; what was left out is told, and the exit code is 1.")]
+A damaged or missing table file ends the export, and the output file is removed. With --skip-damaged
+the export continues after the rows that cannot be read. It then reports the rows it left out, and
+the exit code is 1.")]
 pub(crate) struct ExportArgs {
     /// The table
     pub(crate) table: String,
     /// The file; - for stdout
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// The format [default: by the file's ending, else jsonl]
+    /// The format [default: from the file extension, else jsonl]
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// Leave out rows that cannot be read, say which, and go on behind them
+    /// Leave out rows that cannot be read, report them, and continue
     #[arg(long)]
     pub(crate) skip_damaged: bool,
     /// Stop after this many entries

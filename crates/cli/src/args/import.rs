@@ -15,36 +15,36 @@ pub(crate) enum ImportFormat {
     Csv,
     /// Tab-separated values
     Tsv,
-    /// One JSON object a line; inner objects become fields such as `user.name`
+    /// One JSON object per line; nested objects become fields such as `user.name`
     Jsonl,
     /// Zeek's log files with their #fields and #types lines
     Zeek,
-    /// Edge lists: FROM TO [WEIGHT] between blanks or commas, quoted where needed, # for comments
+    /// Edge lists: FROM TO [WEIGHT], separated by blanks or commas; quotes and # comments allowed
     Edges,
     /// Web server logs in the common or combined format
     Weblog,
-    /// Lines cut up by --pattern
+    /// Lines split into fields by --pattern
     Regex,
     /// Each line is one field, `line`
     Lines,
 }
 
-/// What a field's text must be.
+/// The type that the text of a field must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FieldType {
     /// Any bytes
     Bytes,
     /// UTF-8 text
     Text,
-    /// A whole number of 64 bits
+    /// A 64-bit integer
     Int,
-    /// A whole number from 0 on, of 64 bits
+    /// A 64-bit integer, 0 or more
     Uint,
     /// A number
     Float,
     /// true or false, t or f, yes or no, y or n, 1 or 0
     Bool,
-    /// A time as --timestamp-format says
+    /// A time in the format of --timestamp-format
     Time,
     /// An IPv4 or IPv6 address
     Ip,
@@ -87,7 +87,7 @@ impl FromStr for FieldTyping {
                 field: field.to_owned(),
                 kind: FieldType::from_str(kind, false).map_err(|_| {
                     format!(
-                        "`{kind}` is no type; types are {}",
+                        "`{kind}` is not a valid type; the types are {}",
                         FieldType::value_variants()
                             .iter()
                             .filter_map(|kind| Some(
@@ -106,44 +106,45 @@ impl FromStr for FieldTyping {
 /// `import`
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-A record (a line, as a rule) becomes one mutation of one row.
+Each record (usually a line) becomes one mutation, which writes to one row.
 
   row      the fields of --row, joined by --joiner
-  columns  one entry for each other field: family from --family, qualifier the field's name,
-           value the field's text. --map names the column of single fields, --only and --skip
-           choose fields. Or one entry for the whole record with --qualifier-field (see the graph
-           below).
-  missing  fields that are empty, \\N, or named by --missing make no entry
+  columns  one entry for each other field: the family is --family, the qualifier is the field's
+           name, and the value is the field's text. --map sets the column of single fields;
+           --only and --skip choose fields. With --qualifier-field, the whole record becomes one
+           entry instead (see the graph below).
+  missing  a field that is empty, \\N, or equal to a text of --missing makes no entry
 
-Fields are named by the head line, by --fields, or by number from 1. Every format also has @line
-(the line number, with leading zeros) and @file (the file's name).
+Fields take their names from the header row or from --fields; without names, they are numbered from
+1. Every format also has @line (the line number, with leading zeros) and @file (the file's name).
 
-Lines that cannot be imported never stop the others: they are counted, and --rejects collects them
-with file, line number and reason. The exit code is 1 if there are any, unless --accept-rejects.
+A line that cannot be imported does not stop the import. Rejected lines are counted, and --rejects
+collects them with file, line number and reason. If there are any, the exit code is 1, unless
+--accept-rejects is given.
 
 Examples:
-  A CSV file with a head line; the label comes from a column:
+  A CSV file with a header row; the label comes from a column:
     ostrakon import people people.csv --row id --visibility-field label --type age=int --create
 
-  A graph from a CSV file without one (from, to, and the airline as the value):
+  A graph from a CSV file without a header row (from, to, and the airline as the value):
     ostrakon import routes routes.csv --no-header --family edge \\
       --row 3 --qualifier-field 5 --value-field 1
 
-  An edge list, both ways:
+  An edge list, with each edge in both directions:
     ostrakon import friends friends.edges --both-ways --create
 
   JSON lines from a pipe, with a time in seconds:
     zcat events.jsonl.gz | ostrakon import events - --format jsonl --row user.id,@line \\
       --timestamp-field at --timestamp-format seconds
 
-  A web server's log, one row for each host and time:
+  A web server's log, one row per request, sorted by host:
     ostrakon import access access.log --format weblog --row host,@line --timestamp-field time
 
-  Lines of your own:
+  Lines in your own format:
     ostrakon import jobs jobs.log --format regex --row id \\
       --pattern '^(?<id>\\d+) (?<state>\\w+) (?<rest>.*)$'
 
-  What `ostrakon export` wrote:
+  A file written by `ostrakon export`:
     ostrakon import copy people.csv --entries --create")]
 pub(crate) struct ImportArgs {
     /// The table
@@ -151,11 +152,11 @@ pub(crate) struct ImportArgs {
     /// The files; - for stdin
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Create the table if it is not there
+    /// Create the table if it does not exist
     #[arg(long)]
     pub(crate) create: bool,
 
-    /// The format [default: by the file's ending or first line]
+    /// The format [default: from the file extension or the first line]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Reading")]
     pub(crate) format: Option<ImportFormat>,
     /// The file was written by `ostrakon export`: its columns are the parts of entries
@@ -174,7 +175,7 @@ pub(crate) struct ImportArgs {
     /// The first line is data; fields are named by number, or by --fields
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_header: bool,
-    /// Names of the fields, between commas, instead of the head line's
+    /// Comma-separated names of the fields, instead of those in the header row
     #[arg(
         long,
         value_name = "NAMES",
@@ -182,14 +183,14 @@ pub(crate) struct ImportArgs {
         help_heading = "Reading"
     )]
     pub(crate) fields: Vec<String>,
-    /// One byte between fields of CSV, such as ';' or '\t' [default: a comma]
+    /// The byte that separates fields of CSV, such as ';' or '\t' [default: a comma]
     #[arg(short, long, value_name = "BYTE", value_parser = byte, help_heading = "Reading")]
     pub(crate) delimiter: Option<u8>,
-    /// Quotes are ordinary bytes (as in TSV)
+    /// Treat quotes as ordinary bytes (as in TSV)
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_quotes: bool,
-    /// A byte that takes the meaning from the quote behind it, inside quotes, such as '\'
-    /// [default: quotes are doubled]
+    /// The byte that escapes a quote inside quotes, such as '\'
+    /// [default: a quote is doubled]
     #[arg(
         long,
         value_name = "BYTE",
@@ -198,20 +199,20 @@ pub(crate) struct ImportArgs {
         help_heading = "Reading"
     )]
     pub(crate) escape: Option<u8>,
-    /// Lines that begin with this are passed over
+    /// Skip lines that begin with this
     #[arg(long, value_name = "TEXT", help_heading = "Reading")]
     pub(crate) comment: Option<Bytes>,
     /// A regular expression with named groups: the fields of --format regex
     #[arg(long, value_name = "REGEX", help_heading = "Reading")]
     pub(crate) pattern: Option<String>,
-    /// A text that means that the field is missing; may be given again [default: empty and \N]
+    /// A text that stands for a missing field (repeatable) [default: empty and \N]
     #[arg(long = "missing", value_name = "TEXT", help_heading = "Reading")]
     pub(crate) missing: Vec<String>,
-    /// A field's type; may be given again. Lines with another are rejected
+    /// The type of a field (repeatable); lines with a different type are rejected
     #[arg(long = "type", value_name = "FIELD=TYPE", help_heading = "Reading")]
     pub(crate) types: Vec<FieldTyping>,
 
-    /// The fields that make the row, between commas
+    /// Comma-separated fields that make up the row
     #[arg(
         short,
         long,
@@ -220,7 +221,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) row: Vec<String>,
-    /// What stands between several fields of a row or qualifier
+    /// Text between the fields of a row or qualifier
     #[arg(
         long,
         value_name = "TEXT",
@@ -231,7 +232,7 @@ pub(crate) struct ImportArgs {
     /// Family of the columns that --map does not name [default: empty; edge for edge lists]
     #[arg(long, value_name = "FAMILY", help_heading = "Making entries")]
     pub(crate) family: Option<Bytes>,
-    /// The column of one field; may be given again
+    /// The column of one field (repeatable)
     #[arg(
         short,
         long,
@@ -239,7 +240,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) map: Vec<FieldMap>,
-    /// Make entries of these fields only, between commas
+    /// Comma-separated fields to import; the others are left out
     #[arg(
         long,
         value_name = "FIELDS",
@@ -248,7 +249,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) only: Vec<String>,
-    /// Make no entries of these fields, between commas
+    /// Comma-separated fields to leave out
     #[arg(
         long,
         value_name = "FIELDS",
@@ -256,14 +257,14 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) skip: Vec<String>,
-    /// Make the qualifier FIELD|TEXT and the value 1, so that values can be looked up as columns
+    /// Make the qualifier FIELD|TEXT and the value 1, so that values can be selected as columns
     #[arg(
         long,
         conflicts_with = "qualifier_field",
         help_heading = "Making entries"
     )]
     pub(crate) explode: bool,
-    /// Make one entry a record: the fields that make its qualifier, between commas
+    /// Make one entry per record; comma-separated fields that make up its qualifier
     #[arg(
         long,
         value_name = "FIELDS",
@@ -272,7 +273,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) qualifier_field: Vec<String>,
-    /// The field that makes that entry's family [default: --family]
+    /// With --qualifier-field: the field that is the family [default: --family]
     #[arg(
         long,
         value_name = "FIELD",
@@ -280,10 +281,10 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) family_field: Option<String>,
-    /// The field that makes that entry's value [default: --value]
+    /// With --qualifier-field: the field that is the value [default: --value]
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) value_field: Option<String>,
-    /// The value of an entry whose record gives none
+    /// The value if the record has none
     #[arg(
         long,
         value_name = "TEXT",
@@ -291,7 +292,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) value: Bytes,
-    /// Write each edge in the other direction too
+    /// Write each edge in both directions
     #[arg(long, help_heading = "Making entries")]
     pub(crate) both_ways: bool,
     /// The label of every entry
@@ -303,27 +304,28 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) visibility: Option<VisibilityExpression>,
-    /// The field that holds the label. Where it is missing or empty, --visibility holds; without that
-    /// option the record is rejected
+    /// The field that holds the label. A record without one gets the label of --visibility; without
+    /// that option it is rejected
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) visibility_field: Option<String>,
     /// The field that holds the timestamp
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) timestamp_field: Option<String>,
-    /// seconds, millis, micros, rfc3339, or a pattern such as '%d/%b/%Y:%H:%M:%S %z'
+    /// Format of timestamps: seconds, millis, micros, rfc3339, or a pattern such as
+    /// '%d/%b/%Y:%H:%M:%S %z'
     #[arg(long, value_name = "FORMAT", help_heading = "Making entries")]
     pub(crate) timestamp_format: Option<String>,
 
-    /// Collect rejected lines in this file: file, line, reason and text between tabs
+    /// Write rejected lines to this file: tab-separated file, line, reason and text
     #[arg(long, value_name = "FILE", help_heading = "Outcome")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Exit code 0 even if lines were rejected
+    /// Exit with code 0 even if lines were rejected
     #[arg(long, help_heading = "Outcome")]
     pub(crate) accept_rejects: bool,
-    /// Read and check everything and write nothing
+    /// Read and check everything, but write nothing
     #[arg(long, help_heading = "Outcome")]
     pub(crate) dry_run: bool,
-    /// How sure the writes are when the command returns [default: the table's]
+    /// Durability of the writes when the command returns [default: the table's]
     #[arg(long, value_name = "LEVEL", value_parser = durability(), help_heading = "Outcome")]
     pub(crate) durability: Option<Durability>,
 }

@@ -7,29 +7,29 @@ use ostrakon_cell::{Authorizations, Durability};
 
 use super::values::{ExperimentNames, Property, authorizations, count, durability, seconds, size};
 
-/// One variant a verb.
+/// One variant per subcommand.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabCommand {
     /// List the experiments
     List,
-    /// Run experiments and leave a JSON record of each
+    /// Run experiments, and write a JSON record of each
     Run(RunArgs),
-    /// Make one HTML page of the records in a directory
+    /// Make an HTML page from the records in a directory
     Report(ReportArgs),
-    /// The continuous test suite: linked lists that show any loss of data
+    /// The continuous test suite: linked lists that reveal any loss of data
     #[command(
         subcommand,
         after_help = "Examples:
   ostrakon lab continuous ingest --splits 16 --entries 10M
   ostrakon lab continuous walk --seconds 10
-  ostrakon lab continuous verify                          undefined rows are lost data
+  ostrakon lab continuous verify                          reports rows that were lost
   ostrakon lab continuous agitate --kills 10
 
-Only ingest and agitate make a store or a table. The exit code of walk, batch-walk, verify and
-agitate is 1 if something is lost or damaged, and if nothing was there to prove anything."
+Only ingest and agitate create a store or a table. walk, batch-walk, verify and agitate exit with
+code 1 if data is lost or damaged, and also if they found no data to check."
     )]
     Continuous(Box<ContinuousCommand>),
-    /// Sort one rank's part of a graph into a file: this is a child of `run`
+    /// Sort one rank's part of a graph into a file (started by `run` as a child process)
     #[command(hide = true)]
     Rank(RankArgs),
 }
@@ -37,34 +37,34 @@ agitate is 1 if something is lost or damaged, and if nothing was there to prove 
 /// `lab rank`
 #[derive(Debug, Args)]
 pub(crate) struct RankArgs {
-    /// Which rank this is, from 0
+    /// The number of this rank, from 0
     #[arg(long)]
     pub(crate) rank: usize,
-    /// How many there are
+    /// The number of ranks
     #[arg(long)]
     pub(crate) ranks: usize,
-    /// Tablets of each
+    /// Tablets per rank
     #[arg(long)]
     pub(crate) tablets: usize,
     /// A base graph has 2^scale vertex numbers
     #[arg(long)]
     pub(crate) graph_scale: u32,
-    /// Edges of a base graph for each of them
+    /// Edges of a base graph per vertex number
     #[arg(long)]
     pub(crate) edges_per_vertex: u32,
     /// Renumber the vertices at random
     #[arg(long)]
     pub(crate) permuted: bool,
-    /// Start of the random sequence
+    /// Seed of the random sequence
     #[arg(long)]
     pub(crate) seed: u64,
     /// The split file
     #[arg(long, value_name = "FILE")]
     pub(crate) splits: PathBuf,
-    /// Which of its tablets are this rank's to share
+    /// The location whose tablets this rank shares
     #[arg(long)]
     pub(crate) location: String,
-    /// Where the sorted file goes
+    /// Directory of the sorted file
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }
@@ -76,7 +76,7 @@ pub(crate) struct RankArgs {
   ostrakon lab run all --scale 0.1 --repeat 1 --out quick
   ostrakon lab report records
 
-Experiments make stores of their own below --work and delete them; --data is not touched.")]
+Experiments create their own stores below --work, and delete them. They do not use --data.")]
 pub(crate) struct RunArgs {
     /// Names of experiments (see `ostrakon lab list`), or all
     #[arg(
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
         hide_possible_values = true
     )]
     pub(crate) names: Vec<String>,
-    /// Factor on entries and seconds; 1 takes a minute or two on two processors
+    /// Factor by which to scale entries and seconds; 1 takes one or two minutes on two processors
     #[arg(
         long,
         value_name = "FACTOR",
@@ -94,13 +94,13 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) scale: f64,
-    /// Times each row is measured
+    /// How many times each row is measured
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) repeat: usize,
-    /// Directory of the records, made if absent
+    /// Directory of the records; created if missing
     #[arg(long, value_name = "DIR", default_value = "lab-results")]
     pub(crate) out: PathBuf,
-    /// Directory for stores while an experiment runs [default: the one of the records]
+    /// Directory for stores while an experiment runs [default: the directory of the records]
     #[arg(long, value_name = "DIR")]
     pub(crate) work: Option<PathBuf>,
     /// Durability of the writes
@@ -133,17 +133,17 @@ pub(crate) enum ContinuousCommand {
     BatchWalk(BatchWalkArgs),
     /// Read random ranges
     Scan(ScanTestArgs),
-    /// Read every entry and write one that points back
+    /// Read every entry, and write one that points back to it
     Moru(MoruArgs),
-    /// Look for links that lead nowhere and for damaged entries; exit code 0 only if there are none
+    /// Find broken links and damaged entries; exits with code 0 only if there are none
     Verify(VerifyArgs),
-    /// Ingest in a child process, kill it again and again, and verify that nothing is lost
+    /// Ingest in a child process that is killed repeatedly, and verify that no data is lost
     Agitate(AgitateArgs),
-    /// Print a line about the table every so many seconds
+    /// Print a line about the table at intervals
     Stats(StatsArgs),
 }
 
-/// The table, and where its rows lie.
+/// The table and the interval of its rows.
 #[derive(Debug, Args)]
 pub(crate) struct Place {
     /// The table
@@ -152,15 +152,15 @@ pub(crate) struct Place {
     /// The smallest row, as a number
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) min: u64,
-    /// The first number that is no row
+    /// The largest row, as a number, plus one
     #[arg(long, value_name = "NUMBER", default_value_t = i64::MAX as u64)]
     pub(crate) max: u64,
-    /// Start of the random sequence, to repeat a run [default: drawn]
+    /// Seed of the random sequence, to repeat a run [default: random]
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 }
 
-/// What is done after the last entry.
+/// What to do after the last entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SettleChoice {
     /// Nothing
@@ -174,7 +174,7 @@ pub(crate) enum SettleChoice {
 /// What writers do, in `ingest` and in the child of `agitate`.
 #[derive(Debug, Args)]
 pub(crate) struct WriterArgs {
-    /// Tablets to begin with, less one: the row range is cut evenly
+    /// Number of rows at which a new table is split, evenly over the row range
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) splits: usize,
     /// Writer threads
@@ -183,29 +183,29 @@ pub(crate) struct WriterArgs {
     /// Durability of the writes [default: the table's]
     #[arg(long, value_name = "LEVEL", value_parser = durability())]
     pub(crate) durability: Option<Durability>,
-    /// Entries of a round, after which a writer waits for all [default: 1M, less in short runs;
-    /// 10,000 under agitate]
+    /// Entries per round; after each round a writer waits until all are acknowledged
+    /// [default: 1M, less in short runs; 10,000 under agitate]
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) flush_interval: Option<u64>,
-    /// Rounds that lengthen the lists before they are joined
+    /// Number of rounds after which the lists are joined
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub(crate) depth: u32,
     /// Leave the checksum out of values, as the paper does
     #[arg(long)]
     pub(crate) no_checksum: bool,
-    /// A file of labels, one a line; each list gets one
+    /// A file with one label per line; each list gets one of them
     #[arg(long, value_name = "FILE")]
     pub(crate) visibilities: Option<PathBuf>,
-    /// Chance that finished lists are deleted instead of joined
+    /// Probability that finished lists are deleted instead of joined
     #[arg(long, value_name = "P", default_value_t = 0.0)]
     pub(crate) delete_probability: f64,
-    /// Bytes a writer may have under way
+    /// Maximum number of unacknowledged bytes per writer
     #[arg(long, value_name = "SIZE", default_value = "100000000", value_parser = size)]
     pub(crate) buffer: u64,
-    /// Bytes a writer collects before it submits them
+    /// Number of bytes that a writer collects before it submits them
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size)]
     pub(crate) batch: u64,
-    /// A property the table is created with; may be given again
+    /// A property to create the table with (repeatable)
     #[arg(short, long = "property", value_name = "NAME=VALUE")]
     pub(crate) properties: Vec<Property>,
 }
@@ -217,36 +217,36 @@ pub(crate) struct IngestArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
-    /// Entries to write, all writers together, such as 100M [default: until stopped]
+    /// Number of entries to write, by all writers together, such as 100M [default: until stopped]
     #[arg(short = 'n', long, value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) entries: Option<u64>,
-    /// End after so many seconds
+    /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
     /// What to do after the last entry
     #[arg(long, value_name = "WHAT", default_value = "compact")]
     pub(crate) settle: SettleChoice,
-    /// Show a line of statistics every so many seconds
+    /// Interval at which to print a line of statistics
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) stats: Option<f64>,
-    /// Tell on stdout what is acknowledged: this is the child of `agitate`
+    /// Report acknowledged entries on stdout (used by `agitate` for its child process)
     #[arg(long, hide = true, conflicts_with = "json")]
     pub(crate) agitated: bool,
 }
 
-/// How long readers go on, and what they may see.
+/// How long readers run, and which authorizations they have.
 #[derive(Debug, Args)]
 pub(crate) struct ReaderArgs {
-    /// End after so many seconds [default: until stopped]
+    /// Stop after this many seconds [default: until stopped]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-    /// Milliseconds to pause after each step [default: the suite's in a run without end, else none]
+    /// Milliseconds to pause after each step [default: 0; in an unlimited run, the suite's pause]
     #[arg(long, value_name = "MILLIS")]
     pub(crate) pause: Option<u64>,
-    /// A file of authorizations, one comma list a line; each walk draws one
+    /// A file with comma-separated authorizations per line; each walk takes a random line
     #[arg(long, value_name = "FILE")]
     pub(crate) auths_file: Option<PathBuf>,
-    /// The most examples shown of what is wrong
+    /// Maximum number of examples shown per kind of error
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) examples: usize,
 }
@@ -258,10 +258,10 @@ pub(crate) struct WalkArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) reader: ReaderArgs,
-    /// End after so many queries
+    /// Stop after this many queries
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) queries: Option<u64>,
-    /// Walkers, each in a thread and with a scan of its own
+    /// Number of walkers; each has its own thread and scan
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) walkers: usize,
 }
@@ -271,10 +271,10 @@ pub(crate) struct WalkArgs {
 pub(crate) struct BatchWalkArgs {
     #[command(flatten)]
     pub(crate) walk: WalkArgs,
-    /// Rows looked up together
+    /// Number of rows per batch scan
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     pub(crate) batch_rows: usize,
-    /// Threads of a batch scan
+    /// Number of threads per batch scan
     #[arg(long, value_name = "N", default_value_t = 16)]
     pub(crate) threads: usize,
 }
@@ -286,10 +286,10 @@ pub(crate) struct ScanTestArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) reader: ReaderArgs,
-    /// End after so many scans
+    /// Stop after this many scans
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) scans: Option<u64>,
-    /// Entries a scan should return
+    /// Number of entries that a scan should return
     #[arg(long, value_name = "N", default_value_t = 5000)]
     pub(crate) entries_per_scan: u64,
 }
@@ -299,7 +299,7 @@ pub(crate) struct ScanTestArgs {
 pub(crate) struct MoruArgs {
     #[command(flatten)]
     pub(crate) place: Place,
-    /// What the reader may see: names between commas
+    /// Comma-separated authorizations of the reader [default: none]
     #[arg(
         short = 's',
         long,
@@ -309,10 +309,10 @@ pub(crate) struct MoruArgs {
         value_parser = authorizations
     )]
     pub(crate) auths: Authorizations,
-    /// Threads; 0 takes one a processor
+    /// Number of threads; 0 means one per processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Leave the checksum out of what is written
+    /// Leave the checksum out of the written values
     #[arg(long)]
     pub(crate) no_checksum: bool,
     /// Durability of the writes [default: the table's]
@@ -323,7 +323,7 @@ pub(crate) struct MoruArgs {
 /// How `verify` works, alone and inside `agitate`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyHow {
-    /// What the reader may see: names between commas; must cover every label used
+    /// Comma-separated authorizations; must satisfy every label used [default: none]
     #[arg(
         short = 's',
         long,
@@ -333,16 +333,16 @@ pub(crate) struct VerifyHow {
         value_parser = authorizations
     )]
     pub(crate) auths: Authorizations,
-    /// Threads that scan and sort; 0 takes one a processor
+    /// Number of threads that scan and sort; 0 means one per processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Memory for links; more go to --scratch
+    /// Memory for links; those that do not fit go to --scratch
     #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = size)]
     pub(crate) link_memory: u64,
     /// Directory for links that do not fit in memory [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
-    /// The most examples shown of what is wrong
+    /// Maximum number of examples shown per kind of error
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) examples: usize,
 }
@@ -367,13 +367,13 @@ pub(crate) struct AgitateArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
-    /// Times the child is killed
+    /// How many times the child process is killed
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) kills: u64,
-    /// The shortest time a child lives, in seconds
+    /// Shortest lifetime of a child process
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     pub(crate) life_min: f64,
-    /// The longest
+    /// Longest lifetime of a child process
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     pub(crate) life_max: f64,
     /// Verify after every kill, not only at the end
@@ -392,7 +392,7 @@ pub(crate) struct StatsArgs {
     /// Seconds between lines
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     pub(crate) interval: f64,
-    /// End after so many lines [default: until stopped]
+    /// Stop after this many lines [default: until stopped]
     #[arg(long, value_name = "N")]
     pub(crate) lines: Option<u64>,
 }

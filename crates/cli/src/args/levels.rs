@@ -9,29 +9,29 @@ use super::values::Property;
 pub(crate) enum NamespaceCommand {
     /// Create a namespace, so that tables NAMESPACE.NAME can be created
     Create {
-        /// Its name
+        /// The namespace
         name: String,
     },
-    /// Delete a namespace that has no tables
+    /// Delete an empty namespace
     Delete {
-        /// Its name
+        /// The namespace
         name: String,
     },
-    /// Give a namespace another name, and with it its tables
+    /// Rename a namespace, and with it its tables
     Rename {
-        /// Its present name
+        /// The old name
         from: String,
-        /// Its new name
+        /// The new name
         to: String,
     },
-    /// List the namespaces; the one of tables without a namespace is called (default)
+    /// List the namespaces; tables without a namespace belong to (default)
     List,
 }
 
-/// Whose properties a command is about.
+/// The level whose properties a command reads or changes.
 #[derive(Debug, Args)]
 pub(crate) struct Level {
-    /// A namespace, for its tables; the whole store without one
+    /// The namespace whose tables inherit the properties [default: the whole store]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 }
@@ -39,38 +39,38 @@ pub(crate) struct Level {
 /// `config …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum LevelCommand {
-    /// Show what is set for the store or for a namespace
+    /// Show the properties that are set for the store or for a namespace
     #[command(after_help = "Examples:
   ostrakon config get
   ostrakon config get --namespace people
   ostrakon config get split                              only names with `split` in them
 
-Only what is set at this level is shown; `ostrakon table config get TABLE` shows what is in force.")]
+Shows only what is set at this level. `ostrakon table config get TABLE` shows the properties in effect.")]
     Get {
         #[command(flatten)]
         level: Level,
-        /// Show only properties with this text in their name
+        /// Show only properties whose names contain this text
         filter: Option<String>,
     },
-    /// Set properties that tables inherit, all in one step
+    /// Set properties that tables inherit, atomically
     #[command(after_help = "Examples:
   ostrakon config set table.durability=flush
   ostrakon config set --namespace people table.file.compress.type=zstd
 
-A table has the value that is set for it, else that of its namespace, else that of the store, else
-the default. `ostrakon table config get TABLE --long` shows which.")]
+A value that is set for the table takes precedence, then its namespace, then the store, then the
+default. `ostrakon table config get TABLE --long` shows where each value is set.")]
     Set {
         #[command(flatten)]
         level: Level,
-        /// What to set
+        /// The properties to set
         #[arg(required = true, value_name = "NAME=VALUE")]
         properties: Vec<Property>,
     },
-    /// Take properties back, all in one step
+    /// Unset properties, atomically
     Delete {
         #[command(flatten)]
         level: Level,
-        /// What to take back
+        /// The properties to unset
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },

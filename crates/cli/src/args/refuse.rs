@@ -1,4 +1,4 @@
-//! What is said when the command line is wrong, or asks for help.
+//! Reports a wrong command line, and shows help and version.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -7,19 +7,19 @@ use clap::error::ErrorKind;
 
 use crate::failure::Failure;
 
-/// Shows help, version or the mistake; exit code 0 for the first two and 2 for the last. A mistake is
-/// an object like any other failure where the command line asks for JSON.
+/// Shows help or version (exit code 0), or the mistake (exit code 2). If the command line asks for
+/// JSON, the mistake is an error object like any other.
 pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     ) {
-        // Nobody is left to be told when the terminal fails.
+        // If the terminal fails, there is no other place to report it.
         let _ = error.print();
         return ExitCode::SUCCESS;
     }
     let json = asks_for_json(std::env::args_os().skip(1));
-    // What clap says of bytes that are no text has no way out in it.
+    // clap's message about bytes that are not UTF-8 does not say what to do.
     if json || error.kind() == ErrorKind::InvalidUtf8 {
         return failure(error.kind(), &error.render().to_string()).report(json);
     }
@@ -27,11 +27,11 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Whether `--json` stands there: what could not be parsed has to be looked at word by word.
+/// Whether `--json` is given. Parsing has failed, so the arguments are inspected one by one.
 fn asks_for_json(arguments: impl Iterator<Item = OsString>) -> bool {
     arguments
         .take_while(|argument| argument != "--")
-        // Options may be cut short; `--j` alone could be another.
+        // Options may be abbreviated; `--j` alone is ambiguous.
         .any(|argument| argument == "--json" || argument == "--jso" || argument == "--js")
 }
 
@@ -60,10 +60,10 @@ fn failure(kind: ErrorKind, text: &str) -> Failure {
         false => one_line(text),
     });
     if kind == ErrorKind::InvalidUtf8 {
-        steps.push("write \\xNN for a byte that is no text".to_owned());
+        steps.push("write \\xNN for a byte that is not text".to_owned());
     }
     if steps.is_empty() {
-        steps.push("--help behind the command explains it".to_owned());
+        steps.push("run the command with --help".to_owned());
     }
     let failure = Failure::usage(message).next(steps.join("; "));
     match usage {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_asked_for_by_an_option_and_by_nothing_else() {
+    fn only_the_option_requests_json() {
         let asked = |line: &str| asks_for_json(line.split(' ').map(OsString::from));
         assert!(asked("scan t --json --limt 3") && asked("--js scan"));
         assert!(!asked("scan t --j") && !asked("put t -- --json") && !asked("scan json"));

@@ -1,4 +1,4 @@
-//! Commands on the store as a whole, and on the binary itself.
+//! Commands for the store as a whole, and for the binary itself.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use clap_complete::Shell;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ostrakon checkpoint backups/monday
-  ostrakon --data backups/monday scan people             a checkpoint is a store")]
+  ostrakon --data backups/monday scan people             reads the checkpoint")]
 pub(crate) struct CheckpointArgs {
     /// The new directory; it must not exist yet
     #[arg(value_name = "DIR")]
@@ -23,12 +23,12 @@ pub(crate) struct CheckpointArgs {
   ostrakon iterators RegExFilter org.apache.accumulo.core.iterators.user.VersioningIterator
   ostrakon iterators --constraints
 
-A class that the store does not have is a failure.")]
+The exit code is 2 if the store does not have one of the classes.")]
 pub(crate) struct IteratorsArgs {
-    /// Their names, with or without a package; all without any
+    /// The classes, with or without their package [default: all]
     #[arg(value_name = "CLASS")]
     pub(crate) names: Vec<String>,
-    /// Constraints in place of iterators
+    /// List constraints instead of iterators
     #[arg(long)]
     pub(crate) constraints: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) struct CompletionsArgs {
 #[command(after_help = "Examples:
   ostrakon man ~/.local/share/man/man1 && man ostrakon-scan")]
 pub(crate) struct ManArgs {
-    /// The directory, made if absent
+    /// The directory; created if missing
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }

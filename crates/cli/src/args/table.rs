@@ -7,7 +7,7 @@ use ostrakon_cell::{IteratorSetting, TimeType};
 
 use super::values::{Bytes, Property, Timeout, iterator, time_type};
 
-/// One variant a verb.
+/// One variant per subcommand.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TableCommand {
     /// Create a table
@@ -17,20 +17,20 @@ pub(crate) enum TableCommand {
         /// The tables
         #[arg(required = true, value_name = "TABLE")]
         tables: Vec<String>,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
     },
-    /// Give a table another name
+    /// Rename a table
     Rename {
-        /// Its present name
+        /// The old name
         from: String,
-        /// Its new name
+        /// The new name
         to: String,
     },
     /// List the tables
     List {
-        /// Show id, state, time type, tablets and files too, entries and bytes in files, and entries in
+        /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
         /// memory
         #[arg(short, long)]
         long: bool,
@@ -45,32 +45,33 @@ pub(crate) enum TableCommand {
         /// The table
         table: String,
     },
-    /// Show what fails in tables, why, and what to do
+    /// Show what fails in tables, why, and what to do about it
     #[command(after_help = "Examples:
-  ostrakon table status                what fails in any table; nothing for a sound store
-  ostrakon table status people --try   flush the table first, to see whether that works")]
+  ostrakon table status                what fails in any table; prints nothing if all is well
+  ostrakon table status people --try   flush the table first, to see whether it works")]
     Status {
-        /// The table; all of them without one
+        /// The table [default: all tables]
         table: Option<String>,
-        /// Flush what is in memory and read from each tablet first: a command that just opened the store has not
-        /// tried that yet
+        /// First flush the memory, and read from each tablet. A command that has just opened the store
+        /// has not tried that yet
         #[arg(long = "try")]
         tried: bool,
     },
-    /// Put a damaged or missing table file back, from a checkpoint
+    /// Restore a damaged or missing table file from a checkpoint
     #[command(after_help = "Examples:
   ostrakon table restore-file backups/monday/files/0000000000000012.sorted
 
-The file is verified first: it must be sound, and the one that the store knows under that number.")]
+The file is verified first. It must be undamaged, and be the file that the store has under that
+number.")]
     RestoreFile {
         /// The file in the checkpoint
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Split a table at more rows
+    /// Split a table at the given rows
     #[command(after_help = "Examples:
   ostrakon table add-splits people g n t
-  ostrakon table add-splits people --splits-file splits.txt   one row a line, \\xNN for bytes
+  ostrakon table add-splits people --splits-file splits.txt   one row per line
   ostrakon table splits people | ostrakon --data other table add-splits people --splits-file -")]
     AddSplits {
         /// The table
@@ -78,21 +79,21 @@ The file is verified first: it must be sound, and the one that the store knows u
         /// The rows; each becomes the last row of a tablet
         #[arg(value_name = "ROW", required_unless_present = "splits_file")]
         rows: Vec<Bytes>,
-        /// A file with one row to split at a line, as `table splits` prints them; - for stdin
+        /// A file with one row per line, as printed by `table splits`; - for stdin
         #[arg(long, value_name = "FILE", alias = "file")]
         splits_file: Option<PathBuf>,
     },
-    /// Make one tablet of several
+    /// Merge tablets into one
     #[command(after_help = "Examples:
   ostrakon table merge people                            one tablet for the whole table
-  ostrakon table merge people --begin g --end t          of the tablets with rows after g up to t")]
+  ostrakon table merge people --begin g --end t          the tablets with rows after g up to t")]
     Merge {
         /// The table
         table: String,
         #[command(flatten)]
         rows: RowBounds,
     },
-    /// Show in which tablets rows lie
+    /// Show which tablets hold the given rows
     #[command(after_help = "Examples:
   ostrakon table locate people alice zoe
   ostrakon table locate people alice --json")]
@@ -103,11 +104,11 @@ The file is verified first: it must be sound, and the one that the store knows u
         #[arg(value_name = "ROW", required = true)]
         rows: Vec<Bytes>,
     },
-    /// Write what is in memory to files
+    /// Write the memory of a table to files
     Flush {
         /// The table
         table: String,
-        /// Return at once
+        /// Return without waiting
         #[arg(long, conflicts_with = "timeout")]
         no_wait: bool,
         #[command(flatten)]
@@ -115,25 +116,25 @@ The file is verified first: it must be sound, and the one that the store knows u
     },
     /// Merge the files of each tablet into one
     Compact(CompactArgs),
-    /// Take over every sorted file of a directory, all at once
+    /// Import the sorted files of a directory, atomically
     ImportDirectory(ImportDirectoryArgs),
-    /// Make a table with the present content of another, sharing its files
+    /// Make a copy of a table that shares its files
     Clone(CloneArgs),
-    /// Read and change the properties of a table
+    /// Show and change the properties of a table
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Show how many bytes tables take on disk
+    /// Show the disk usage of tables
     Du {
-        /// The tables; all without any
+        /// The tables [default: all tables]
         #[arg(value_name = "TABLE")]
         tables: Vec<String>,
     },
-    /// Take a table off-line: it keeps its data and answers nobody
+    /// Take a table offline: it rejects reads and writes until it is back online
     Offline {
         /// The table
         table: String,
     },
-    /// Bring a table back on-line
+    /// Bring a table back online
     Online {
         /// The table
         table: String,
@@ -149,33 +150,33 @@ The file is verified first: it must be sound, and the one that the store knows u
 pub(crate) struct CreateArgs {
     /// The table: NAME, or NAMESPACE.NAME
     pub(crate) table: String,
-    /// Rows to split at, between commas; a comma inside a row is \x2c
+    /// Comma-separated rows to split at; write \x2c for a comma inside a row
     #[arg(long, value_name = "ROWS", value_delimiter = ',')]
     pub(crate) splits: Vec<Bytes>,
-    /// A file with one row to split at a line, as `table splits` prints them; - for stdin
+    /// A file with one row per line, as printed by `table splits`; - for stdin
     #[arg(long, value_name = "FILE")]
     pub(crate) splits_file: Option<PathBuf>,
-    /// Where timestamps come from that a writer does not give
+    /// How the table sets timestamps that a writer does not give
     #[arg(long, value_name = "TYPE", default_value = "millis", value_parser = time_type())]
     pub(crate) time_type: TimeType,
-    /// A property that differs from the default; may be given again
+    /// A property that differs from the default (repeatable)
     #[arg(short, long = "property", value_name = "NAME=VALUE")]
     pub(crate) properties: Vec<Property>,
     /// Leave out the iterator that keeps only the newest version of a cell
     #[arg(long)]
     pub(crate) no_default_iterators: bool,
-    /// Create it off-line
+    /// Create the table offline
     #[arg(long)]
     pub(crate) offline: bool,
 }
 
-/// Rows after one row up to another, as tablets are bounded.
+/// Rows after one row, up to and including another: the way tablets are bounded.
 #[derive(Debug, Args)]
 pub(crate) struct RowBounds {
     /// Only rows after this one
     #[arg(short, long, value_name = "ROW")]
     pub(crate) begin: Option<Bytes>,
-    /// Only rows up to this one, itself included
+    /// Only rows up to and including this one
     #[arg(short, long, value_name = "ROW")]
     pub(crate) end: Option<Bytes>,
 }
@@ -185,13 +186,13 @@ pub(crate) struct RowBounds {
 #[command(after_help = "Examples:
   ostrakon table compact people
   ostrakon table compact people --begin g --end t --iterator 30,AgeOffFilter,ttl=86400000
-  ostrakon table compact people --cancel                 stops compactions that users asked for")]
+  ostrakon table compact people --cancel                 stops requested compactions")]
 pub(crate) struct CompactArgs {
     /// The table
     pub(crate) table: String,
     #[command(flatten)]
     pub(crate) rows: RowBounds,
-    /// An iterator for this compaction only; may be given again
+    /// An iterator for this compaction only (repeatable)
     #[arg(
         short,
         long = "iterator",
@@ -199,15 +200,15 @@ pub(crate) struct CompactArgs {
         value_parser = iterator
     )]
     pub(crate) iterators: Vec<IteratorSetting>,
-    /// Leave what is in memory there
+    /// Do not flush the memory first
     #[arg(long)]
     pub(crate) no_flush: bool,
-    /// Return at once
+    /// Return without waiting
     #[arg(long, conflicts_with = "timeout")]
     pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) within: Timeout,
-    /// Cancel instead
+    /// Cancel the requested compactions of the table
     #[arg(
         long,
         conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait", "timeout"]
@@ -218,26 +219,26 @@ pub(crate) struct CompactArgs {
 /// `table import-directory`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ostrakon table import-directory graph ./parts           the files leave ./parts
-  ostrakon table import-directory graph ./parts --keep    they stay; never change them afterwards
-  ostrakon table import-directory graph ./parts --verify  reads every entry of them first
+  ostrakon table import-directory graph ./parts           moves the files
+  ostrakon table import-directory graph ./parts --keep    links them; never change them afterwards
+  ostrakon table import-directory graph ./parts --verify  reads every entry first
 
-The files are those that other processes wrote (BulkFileWriter in Rust,
-ostrakon.write_sorted_file in Python); their names end with .sorted, and names that begin with
-_ or . are passed over. One file that is wrong keeps all of them out.")]
+Sorted files are written by other processes (with BulkFileWriter in Rust, or
+ostrakon.write_sorted_file in Python). Their names end with .sorted; names that begin with _ or .
+are skipped. If one file is invalid, none is imported.")]
 pub(crate) struct ImportDirectoryArgs {
     /// The table
     pub(crate) table: String,
     /// The directory
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Leave the files there; the store shares their bytes where the file system can link
+    /// Leave the files in the directory; the store shares their bytes if the file system has links
     #[arg(long)]
     pub(crate) keep: bool,
-    /// Leave the files there and copy them
+    /// Leave the files in the directory, and copy them
     #[arg(long, conflicts_with = "keep")]
     pub(crate) copy: bool,
-    /// Read every entry of every file before it is taken over
+    /// Read every entry of every file before the import
     #[arg(long)]
     pub(crate) verify: bool,
     /// Accept a directory without files
@@ -252,16 +253,16 @@ pub(crate) struct CloneArgs {
     pub(crate) from: String,
     /// The name of the copy
     pub(crate) to: String,
-    /// Leave out what is still in memory
+    /// Do not flush first; the copy lacks what is still in memory
     #[arg(long)]
     pub(crate) no_flush: bool,
-    /// A property of the copy that differs; may be given again
+    /// A property that differs in the copy (repeatable)
     #[arg(short, long = "property", value_name = "NAME=VALUE")]
     pub(crate) properties: Vec<Property>,
-    /// A property that the copy does not take over; may be given again
+    /// A property that the copy does not inherit from the original (repeatable)
     #[arg(short = 'x', long = "exclude", value_name = "NAME")]
     pub(crate) exclude: Vec<String>,
-    /// Leave the copy off-line
+    /// Leave the copy offline
     #[arg(long)]
     pub(crate) offline: bool,
 }
@@ -269,36 +270,36 @@ pub(crate) struct CloneArgs {
 /// `table config …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Show the properties in force, defaults included
+    /// Show the properties in effect, including defaults
     #[command(after_help = "Examples:
   ostrakon table config get people
-  ostrakon table config get people split                 only names with `split` in them
-  ostrakon table config get people --long                where each is set, and what it does")]
+  ostrakon table config get people split                 only names that contain `split`
+  ostrakon table config get people --long                also where each is set, and whether it has an effect")]
     Get {
         /// The table
         table: String,
-        /// Show only properties with this text in their name
+        /// Show only properties whose names contain this text
         filter: Option<String>,
-        /// Show where each value is set (default, system, namespace or table), and whether it has an effect
+        /// Also show where each value is set (default, system, namespace or table), and whether it has an effect
         #[arg(short, long)]
         long: bool,
     },
-    /// Set properties, all in one step
+    /// Set properties, atomically
     #[command(after_help = "Examples:
   ostrakon table config set people table.durability=flush table.split.threshold=64M
   ostrakon table config set people table.iterator.scan.vers.opt.maxVersions=3")]
     Set {
         /// The table
         table: String,
-        /// What to set
+        /// The properties to set
         #[arg(required = true, value_name = "NAME=VALUE")]
         properties: Vec<Property>,
     },
-    /// Take properties of a table back to what it inherits, all in one step
+    /// Unset properties of a table, which then inherits them, atomically
     Delete {
         /// The table
         table: String,
-        /// What to take back
+        /// The properties to unset
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },

@@ -1,4 +1,4 @@
-//! What single arguments mean: bytes with escapes, columns, properties, iterators, sizes.
+//! Parsers of single arguments: bytes with escapes, columns, properties, iterators, sizes.
 
 use std::ffi::OsStr;
 use std::str::FromStr;
@@ -12,10 +12,10 @@ use ostrakon_lab::experiments::experiments;
 
 use crate::output::unescape;
 
-/// Why an argument is refused; clap shows it behind the argument's name.
+/// Why an argument is rejected; clap shows it after the argument's name.
 type Refusal = String;
 
-/// An argument that means bytes.
+/// An argument that stands for bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
@@ -30,7 +30,7 @@ impl FromStr for Bytes {
     }
 }
 
-/// One byte: as it is, as `\xNN`, or `\t` for a tab; a backslash alone is itself.
+/// One byte: itself, `\xNN`, or `\t` for a tab. A single backslash is a backslash.
 pub(crate) fn byte(text: &str) -> Result<u8, Refusal> {
     match text {
         "\\" => return Ok(b'\\'),
@@ -39,7 +39,7 @@ pub(crate) fn byte(text: &str) -> Result<u8, Refusal> {
     }
     match text.parse::<Bytes>()?.0.as_slice() {
         &[byte] => Ok(byte),
-        _ => Err("this takes one byte; a tab is \\t or \\x09".into()),
+        _ => Err("expected one byte; a tab is \\t or \\x09".into()),
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Refusal> {
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match duration {
         Some(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err("this takes a number of seconds above 0".into()),
+        _ => Err("expected a number of seconds greater than 0".into()),
     }
 }
 
@@ -86,12 +86,12 @@ pub(crate) fn column(text: &str) -> Result<Column, Refusal> {
     })
 }
 
-/// A visibility expression, checked.
+/// A valid visibility expression.
 pub(crate) fn label(text: &str) -> Result<VisibilityExpression, Refusal> {
     VisibilityExpression::parse(text).map_err(|error| error.to_string())
 }
 
-/// Authorizations: names between commas.
+/// Comma-separated authorizations.
 pub(crate) fn authorizations(text: &str) -> Result<Authorizations, Refusal> {
     Authorizations::parse(text).map_err(|error| error.to_string())
 }
@@ -154,13 +154,13 @@ pub(crate) fn count(text: &str) -> Result<u64, Refusal> {
     number
         .and_then(|number| number.parse::<u64>().ok())
         .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| "a count is a whole number, such as 1000, 20M or 1B".into())
+        .ok_or_else(|| "a count is an integer, such as 1000, 20M or 1B".into())
 }
 
 /// A timestamp: milliseconds since 1970 in most tables, any number in those with logical time.
 pub(crate) fn timestamp(text: &str) -> Result<i64, Refusal> {
     text.parse()
-        .map_err(|_| "a timestamp is a whole number, as a rule milliseconds since 1970".into())
+        .map_err(|_| "a timestamp is an integer, usually milliseconds since 1970".into())
 }
 
 /// A time in seconds, at least 0.
@@ -182,7 +182,7 @@ pub(crate) fn wait(text: &str) -> Result<Duration, Refusal> {
 /// How long a command may take.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct Timeout {
-    /// Fail when the call takes longer than this [default: as long as it needs]
+    /// Fail if the command takes longer than this [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -198,8 +198,8 @@ pub(crate) fn time_type() -> impl TypedValueParser<Value = TimeType> {
     PossibleValuesParser::new(["millis", "logical"]).try_map(|text| text.parse::<TimeType>())
 }
 
-/// Any text; help and completions know the experiments. That a name is none of them is found where
-/// the nearest can be told.
+/// Accepts any text; help and completions list the experiments. An unknown name is rejected later,
+/// by code that can suggest the nearest one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExperimentNames;
 
