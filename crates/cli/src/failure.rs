@@ -1,5 +1,5 @@
-//! What went wrong, as people and machines are told: the message, its context, the cause, the next
-//! step; and the exit code.
+//! Errors of commands, for people and for programs: message, context, causes, next step, and the
+//! exit code.
 
 use std::error::Error as StdError;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use serde_json::json;
 /// Result of every command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     kind: Kind,
@@ -27,15 +27,15 @@ pub(crate) struct Failure {
 enum Kind {
     /// The command line is wrong.
     Usage,
-    /// The store refused, or failed.
+    /// The store returned an error.
     Store(ErrorKind),
-    /// A file or stream outside the store refused.
+    /// A file or stream outside the store failed.
     Io,
     /// The work was done and its outcome is bad (problems found, lines rejected).
     Outcome,
-    /// Somebody pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
-    /// The reader of our output has gone (`| head`): nothing is wrong, nothing is said.
+    /// The reader of our output has closed the pipe (`| head`). This is not reported as an error.
     ReaderGone,
 }
 
@@ -60,12 +60,12 @@ impl Failure {
         Self::new(Kind::Outcome, message)
     }
 
-    /// The work stopped at the user's wish; `message` says what is kept.
+    /// The user stopped the work; `message` says what is kept.
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
         Self::new(Kind::Interrupted, message)
     }
 
-    /// A file or stream outside the store refused.
+    /// A file or stream outside the store failed.
     pub(crate) fn io(message: impl Into<String>, error: &io::Error) -> Self {
         let mut failure = Self::from_io(error);
         failure.causes.insert(0, failure.message.clone());
@@ -88,7 +88,7 @@ impl Failure {
         self
     }
 
-    /// Says of which file a failure of the system was, unless it was something else that failed.
+    /// Names the file that an I/O error is about; other errors keep their message.
     pub(crate) fn about_file(mut self, message: &str, file: &Path) -> Self {
         if matches!(self.kind, Kind::Io | Kind::ReaderGone) {
             self.kind = Kind::Io;
@@ -103,7 +103,7 @@ impl Failure {
         self
     }
 
-    /// Whether the store answered with this kind of error.
+    /// Whether the store returned this kind of error.
     pub(crate) fn is_kind(&self, kind: ErrorKind) -> bool {
         self.kind == Kind::Store(kind)
     }
@@ -121,13 +121,13 @@ impl Failure {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether it is about a file of entries that the store keeps, not one that the command line names.
+    /// Whether the error is about a table file of the store, not about a file that the user named.
     fn is_of_table_file(&self) -> bool {
         self.named("file")
             .is_some_and(|file| is_table_file(Path::new(file)))
     }
 
-    /// Whether it names something like what was not found.
+    /// Whether it suggests a similar name.
     pub(crate) fn suggests(&self) -> bool {
         let next = self.next.as_deref();
         next.is_some_and(|step| step.starts_with("did you mean"))
@@ -138,9 +138,9 @@ impl Failure {
         &self.message
     }
 
-    /// 2 where the command itself is wrong, so that it would fail on any store; 1 where another
-    /// store, another moment or another disk would have done. What the program itself knows by name
-    /// (properties, classes) belongs to the first, what a store holds by name (tables) to the second.
+    /// 2 if the command is wrong on any store; 1 if it could succeed on another store, or at another
+    /// time. Names that the program knows (properties, classes) belong to the first kind; names that
+    /// a store holds (tables) belong to the second.
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
@@ -165,7 +165,7 @@ impl Failure {
         }
     }
 
-    /// The text for people.
+    /// The text for people, several lines.
     fn to_text(&self) -> String {
         let mut text = format!("error: {}", self.message);
         for (name, value) in &self.context {
@@ -197,59 +197,58 @@ impl Failure {
         format!("{object}\n")
     }
 
-    /// Says it on stderr and gives the exit code.
+    /// Prints the failure to stderr, and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         if self.kind != Kind::ReaderGone {
             let text = if json { self.to_json() } else { self.to_text() };
-            // Nobody is left to be told when stderr fails.
+            // If stderr fails, there is no other place to report it.
             let _ = io::stderr().write_all(text.as_bytes());
         }
         ExitCode::from(self.exit_code())
     }
 }
 
-/// What to do about an error of the store: its message only says what happened.
+/// What to do about an error of the store, whose message says only what happened.
 fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
     let of_file = failure.named("file").is_some();
     Some(match kind {
         ErrorKind::Corruption if failure.is_of_table_file() => {
-            "`ostrakon check` names every damaged file, and `ostrakon table restore-file` puts one back from a \
-             checkpoint; the rest stays readable"
+            "run `ostrakon check` to list every damaged file, and `ostrakon table restore-file` to restore one from a \
+             checkpoint; everything else is still readable"
         }
         ErrorKind::Corruption => {
-            "`ostrakon check` names every damaged file; the rest stays readable"
+            "run `ostrakon check` to list every damaged file; everything else is still readable"
         }
         ErrorKind::NotFound if failure.is_of_table_file() => {
-            "`ostrakon table restore-file` puts the file back from a checkpoint, and `ostrakon check` names every \
-             one that is missing; the rest stays readable"
+            "run `ostrakon table restore-file` to restore the file from a checkpoint, and `ostrakon check` to list \
+             every missing file; everything else is still readable"
         }
-        ErrorKind::TableNotFound => "`ostrakon table list` shows the tables there are",
+        ErrorKind::TableNotFound => "run `ostrakon table list` to see the tables",
         ErrorKind::NamespaceNotFound => {
-            "`ostrakon namespace list` shows the namespaces there are, `ostrakon namespace create` makes one"
+            "run `ostrakon namespace list` to see the namespaces, or `ostrakon namespace create` to create one"
         }
-        ErrorKind::Offline => "`ostrakon table online TABLE` brings it back",
-        ErrorKind::TooManyFiles => "`ostrakon table status` names the cause and the way out",
+        ErrorKind::Offline => "run `ostrakon table online TABLE`",
+        ErrorKind::TooManyFiles => "run `ostrakon table status` to see the cause and what to do",
         ErrorKind::Unavailable if failure.named("cause").is_some() => {
-            "`ostrakon table status` names the cause and the way out"
+            "run `ostrakon table status` to see the cause and what to do"
         }
         ErrorKind::TimedOut => {
-            "raise --timeout, or request less. A flush is finished and a compaction is cancelled before the command ends"
+             "allow more time with --timeout, or request less; a flush is finished and a compaction is cancelled before \
+             the command ends"
         }
-        ErrorKind::PermissionDenied if of_file => "change the owner or the mode of the file",
-        ErrorKind::Io if of_file => {
-            "look at the disk, and at what the system's log says of it, before you trust it"
-        }
+        ErrorKind::PermissionDenied if of_file => "change the owner or the permissions of the file",
+        ErrorKind::Io if of_file => "check the disk, and look for its errors in the system log",
         ErrorKind::Io if failure.named("thread").is_some() => {
             "raise the limit on processes (`ulimit -u`), or free memory"
         }
-        ErrorKind::OutOfSpace => "make room and run the command again",
+        ErrorKind::OutOfSpace => "free disk space, and run the command again",
         ErrorKind::TooManyOpenFiles => {
-            "raise the limit (`ulimit -n`) and run the command again; nothing is damaged"
+            "raise the limit (`ulimit -n`), and run the command again; no data is damaged"
         }
         ErrorKind::Locked => {
-            "--wait SECONDS waits for it; beside a process that writes, read a checkpoint it made"
+            "wait longer with --wait SECONDS, or read a checkpoint made by the process that is using it"
         }
-        ErrorKind::ReadOnly => "see that the directory may be written and the disk is sound",
+        ErrorKind::ReadOnly => "make sure that the directory is writable and the disk works",
         ErrorKind::NewerFormat => {
             "use the version of ostrakon that wrote the store, or a newer one"
         }
@@ -258,7 +257,7 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
     })
 }
 
-/// The name most like `wanted`, if one is like it at all.
+/// The name that is most similar to `wanted`, if one is similar enough.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const ALIKE: f64 = 0.75;
     let wanted = wanted.to_lowercase();
@@ -290,10 +289,10 @@ impl From<Error> for Failure {
     }
 }
 
-/// What fails without more words is our own output: everything else names its file.
+/// An I/O error without a message comes from our own output; all others name their file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::io("stdout cannot be written", &error)
+        Self::io("cannot write to stdout", &error)
     }
 }
 
@@ -350,7 +349,10 @@ mod tests {
                 Error::new(ErrorKind::Unavailable, "full").with("cause", "i/o failure"),
                 "table status",
             ),
-            (Error::new(ErrorKind::Io, "x").with("file", "/s/a"), "disk"),
+            (
+                Error::new(ErrorKind::Io, "x").with("file", "/s/a"),
+                "system log",
+            ),
             (
                 Error::new(ErrorKind::Io, "x").with("thread", "scan-1"),
                 "ulimit -u",
@@ -363,12 +365,12 @@ mod tests {
             assert_eq!(failure.named("similar"), None);
             assert_eq!(failure.to_text().matches(step).count(), 1, "{step}");
         }
-        // A file that the command line names is nothing that a checkpoint has.
+        // A file that the user named is not in a checkpoint.
         let given = Error::not_found("no such file").with("file", "/home/me/a.sorted");
         assert_eq!(Failure::from(given).next, None);
     }
 
-    /// Kinds of which every message says what the caller has to change.
+    /// Kinds whose messages always say what to change.
     const PLAIN: [ErrorKind; 16] = [
         ErrorKind::InvalidArgument,
         ErrorKind::NotFound,
@@ -405,7 +407,7 @@ mod tests {
         assert_eq!(
             failure.to_text(),
             "error: a block does not match its checksum\n  file: wal/1\n  caused by: inner\n  \
-             next: `ostrakon check` names every damaged file; the rest stays readable\n"
+             next: run `ostrakon check` to list every damaged file; everything else is still readable\n"
         );
         let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");

@@ -1,8 +1,8 @@
 //! `ostrakon`: the one binary.
 //!
-//! Parsing is not doing. `args/` turns the command line into plain data and can only refuse it;
-//! `commands/` does one thing each with a source of tables; `output/` and `progress` show it;
-//! `failure` says what went wrong, why, and what to do next.
+//! Parsing is separate from execution. `args/` turns the command line into plain data, or rejects it;
+//! `commands/` runs the commands on a source of tables; `output/` and `progress` show the results;
+//! `failure` reports what went wrong, why, and what to do next.
 
 #![allow(
     rustdoc::broken_intra_doc_links,

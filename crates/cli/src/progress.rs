@@ -1,4 +1,4 @@
-//! Progress on stderr, only where a person looks at it.
+//! Progress on stderr, if stderr is a terminal.
 
 use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
@@ -8,12 +8,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::grouped;
 
-/// A bar, a spinner, or nothing at all when stderr is no terminal.
+/// A bar or a spinner, or nothing if stderr is not a terminal.
 #[derive(Debug)]
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
-    /// Bytes done of `total`; without a total a spinner that counts them.
+    /// A bar of bytes out of `total`; without a total, a spinner that counts bytes.
     pub(crate) fn bytes(total: Option<u64>) -> Self {
         let bar = Self::bar(total);
         let template = if total.is_some() {
@@ -25,17 +25,17 @@ impl Progress {
         Self::styled(bar, template)
     }
 
-    /// Nothing to see, until there is something to show progress of.
+    /// Shows nothing.
     pub(crate) fn none() -> Self {
         Self(ProgressBar::hidden())
     }
 
-    /// Things done; `total` may come later.
+    /// A spinner that counts; the total may be set later.
     pub(crate) fn count(what: &'static str) -> Self {
         Self::styled(Self::bar(None), "{spinner} {human_pos} {msg}").message(what)
     }
 
-    /// A phase of longer work, with units of its own.
+    /// One phase of longer work, with its own units.
     pub(crate) fn phase(what: &str, total: Option<u64>) -> Self {
         let template = if total.is_some() {
             "{msg}  {bar:32} {human_pos} of {human_len}  {rate}  {eta} left"
@@ -47,10 +47,10 @@ impl Progress {
         phase
     }
 
-    /// A line above the bar; on stderr without one.
+    /// Prints a line above the bar, or on stderr if there is no bar.
     pub(crate) fn line(&self, text: &str) {
         if self.0.is_hidden() {
-            // Nobody is left to be told when stderr fails.
+            // If stderr fails, there is no other place to report it.
             let _ = writeln!(std::io::stderr(), "{text}");
         } else {
             self.0.println(text);
@@ -58,8 +58,7 @@ impl Progress {
     }
 
     fn bar(total: Option<u64>) -> ProgressBar {
-        // A terminal on stderr is asked for explicitly: with stdin and stdout in pipes it is still
-        // a person who waits.
+        // Only stderr decides: a user at a terminal may have stdin and stdout in pipes.
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {
@@ -83,17 +82,17 @@ impl Progress {
         self
     }
 
-    /// How far it is.
+    /// Sets how much is done.
     pub(crate) fn set(&self, done: u64) {
         self.0.set_position(done);
     }
 
-    /// How much there is in all, once known.
+    /// Sets the total, once it is known.
     pub(crate) fn set_total(&self, total: u64) {
         self.0.set_length(total);
     }
 
-    /// A word beside the bar.
+    /// Sets the text next to the bar.
     pub(crate) fn say(&self, text: impl FnOnce() -> String) {
         if !self.0.is_hidden() {
             self.0.set_message(text());
@@ -101,10 +100,10 @@ impl Progress {
     }
 }
 
-/// Units a second: whole ones, but where there are few.
+/// Units per second; small rates get a decimal place.
 fn write_rate(state: &ProgressState, out: &mut dyn fmt::Write) {
     let rate = state.per_sec();
-    // The line is made in memory.
+    // Writing to a string does not fail.
     let _ = match rate < 10.0 {
         true => write!(out, "{rate:.1}/s"),
         false => write!(out, "{}/s", grouped(rate as u64)),

@@ -1,4 +1,4 @@
-//! The one place that knows which source the command line opens: the embedded store.
+//! Opens the source that commands work on: the embedded store. Other commands do not know its type.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use ostrakon_store::{Components, Store, StoreOptions};
 
 use crate::failure::{Failure, Result, nearest};
 
-/// What to do when the directory holds no store.
+/// What to do if the directory does not hold a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// Make one.
+    /// Create one.
     Create,
-    /// Say so.
+    /// Fail.
     Refuse,
 }
 
-/// How the store is reached, as the command line says.
+/// How to open the store, according to the command line.
 #[derive(Debug, Clone)]
 pub(super) struct Access {
     pub(super) data: Option<PathBuf>,
@@ -29,8 +29,8 @@ pub(super) struct Access {
     pub(super) allow_damage: bool,
     /// How long to wait for a store that is in use.
     pub(super) wait: Duration,
-    /// The command only reads: the store is opened so that others may read it meanwhile, and nothing
-    /// is changed on the disk.
+    /// The command only reads. Other processes may then read the store at the same time, and nothing
+    /// on the disk changes.
     pub(super) reads: bool,
 }
 
@@ -65,19 +65,19 @@ impl Access {
 
     /// The directory of the store.
     pub(super) fn directory(&self) -> Result<&Path> {
-        // A variable that is set to nothing names no directory.
+        // An empty OSTRAKON_DATA counts as unset.
         let named = self.data.as_deref();
         named
             .filter(|name| !name.as_os_str().is_empty())
             .ok_or_else(|| {
-                Failure::usage("which store?").next(
-                "say --data DIR, or set OSTRAKON_DATA; `ostrakon --data ./store table create NAME` \
-                 makes a new one",
+                Failure::usage("no store is given").next(
+                "use --data DIR, or set OSTRAKON_DATA; `ostrakon --data ./store table create NAME` \
+                 creates a new store",
             )
             })
     }
 
-    /// Opens the store, does the work, and closes it whatever became of the work.
+    /// Opens the store, does the work, and closes the store whether the work succeeded or not.
     pub(super) fn with_store<T>(
         &self,
         absent: Absent,
@@ -88,7 +88,7 @@ impl Access {
         let closed = store.close();
         let outcome = outcome.map_err(suggest_class).map_err(|failure| {
             if self.read_only && failure.is_kind(ErrorKind::ReadOnly) {
-                failure.next("leave out --read-only")
+                failure.next("run the command without --read-only")
             } else {
                 failure
             }
@@ -102,7 +102,7 @@ impl Access {
         let directory = self.directory()?;
         if self.allow_damage && !self.is_read_only() {
             return Err(Failure::usage(
-                "--allow-damage goes with commands that read: nothing is written to a store with a gap in its log",
+                "--allow-damage works only with commands that read: a store with a gap in its log is not written to",
             ));
         }
         let create = absent == Absent::Create && !self.is_read_only();
@@ -120,33 +120,33 @@ impl Access {
             tracing::warn!(
                 file = %damage.path.display(),
                 tables = damage.tables.join(", "),
-                "{}; these tables end where the log is damaged",
+                "{}; in these tables, writes after the damaged place are missing",
                 damage.to_text()
             );
         }
         Ok(store)
     }
 
-    /// What to do about a store that does not open.
+    /// What to do about a store that cannot be opened.
     fn next_step(&self, failure: &Failure) -> Option<&'static str> {
         if failure.is_kind(ErrorKind::NotFound) {
-            return Some("`ostrakon table create NAME` makes a store in a new directory");
+            return Some("run `ostrakon table create NAME` to create a store in a new directory");
         }
         let there = self.directory().is_ok_and(Path::exists);
         if failure.is_kind(ErrorKind::ReadOnly) && !self.is_read_only() && there {
-            return Some("--read-only reads a store that you may not write");
+            return Some("use --read-only to read a store that you cannot write to");
         }
         if failure.is_kind(ErrorKind::Corruption) {
-            // Nothing is found without the catalog; without a piece of the log, all the rest is.
+            // Without the catalog nothing can be read; without a part of the log, everything else can.
             let in_catalog = failure.names("file", |file| {
                 file.ends_with("catalog") || file.ends_with("catalog.mirror")
             });
             return Some(match (in_catalog, self.allow_damage) {
                 (true, _) => {
-                    "no sound copy of the catalog is left, and without one a store has no names: a checkpoint is the way back"
+                    "both copies of the catalog are damaged, so the tables cannot be found: use a checkpoint"
                 }
                 (false, false) => {
-                    "`ostrakon check` names every damaged file; scan and export read what is left with --allow-damage"
+                    "run `ostrakon check` to list every damaged file; scan and export read what is left with --allow-damage"
                 }
                 (false, true) => return None,
             });
@@ -155,7 +155,7 @@ impl Access {
     }
 }
 
-/// Opens the store in `directory`; memory and the like as `access` says.
+/// Opens the store in `directory`, with the options of `access`.
 pub(super) fn open_directory(
     directory: &Path,
     create: bool,
@@ -164,8 +164,8 @@ pub(super) fn open_directory(
     Store::open_with(components(), directory, access.options(create))
 }
 
-/// The parts of every store that is opened here: tables that were made elsewhere may carry iterators
-/// of the graph algorithms, and nothing reads them where those are missing.
+/// The components of every store that is opened here. They include the graph iterators: a table that
+/// was created by another program may use them, and could not be read without them.
 pub(super) fn components() -> Components {
     let mut components = Components::default();
     register_graph_iterators(&mut components.iterators);
@@ -179,7 +179,7 @@ pub(super) fn find_table(source: &dyn Source, name: &str) -> Result<Arc<dyn Tabl
         .map_err(|error| suggest_table(source, name, error.into()))
 }
 
-/// Adds a class of a similar name to a failure that says there is none; the message has them all.
+/// Suggests a class with a similar name if a class was not found.
 fn suggest_class(failure: Failure) -> Failure {
     if !failure.is_kind(ErrorKind::ClassNotFound) {
         return failure;
@@ -187,7 +187,7 @@ fn suggest_class(failure: Failure) -> Failure {
     let Some(wanted) = failure.named("class") else {
         return failure;
     };
-    // People write a package or leave it out.
+    // The package is optional.
     let wanted = wanted.rsplit('.').next().unwrap_or_default();
     let Components {
         iterators,
@@ -204,7 +204,7 @@ fn suggest_class(failure: Failure) -> Failure {
     }
 }
 
-/// The same, with calls that may take no longer than `timeout` together.
+/// Like [`find_table`]; all calls together may take no longer than `timeout`.
 pub(super) fn find_table_within(
     source: &dyn Source,
     name: &str,
@@ -220,7 +220,7 @@ pub(super) fn find_table_within(
     })?)
 }
 
-/// The classes of iterators or constraints that stores are opened with here, by their short names.
+/// The short names of the iterator or constraint classes of a store that is opened here.
 pub(super) fn classes(kind: ClassKind) -> Vec<String> {
     let components = components();
     let names = match kind {
@@ -230,7 +230,7 @@ pub(super) fn classes(kind: ClassKind) -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Puts a table of a similar name in a failure that says there is none, unless the source did.
+/// Suggests a table with a similar name if a table was not found, unless the source did so.
 pub(super) fn suggest_table(source: &dyn Source, name: &str, failure: Failure) -> Failure {
     if !failure.is_kind(ErrorKind::TableNotFound) || failure.suggests() {
         return failure;

@@ -1,18 +1,18 @@
-//! Asks before something is lost.
+//! Asks for confirmation before data is deleted.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use crate::failure::{Failure, Result};
 
-/// Goes on if `--yes` was given or the user types yes; without a terminal there is nobody to ask.
+/// Succeeds if `--yes` was given or the user types yes; fails without a terminal.
 pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
         return Err(
-            Failure::usage(format!("{question} There is no terminal to ask on."))
-                .next("say --yes if you mean it"),
+            Failure::usage(format!("{question} Cannot ask without a terminal."))
+                .next("use --yes to confirm"),
         );
     }
     let ask = || -> io::Result<String> {
@@ -24,7 +24,7 @@ pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
         Ok(answer)
     };
     let answer = ask().map_err(|error| {
-        Failure::io("the answer cannot be read", &error).next("say --yes if you mean it")
+        Failure::io("cannot read the answer", &error).next("use --yes to confirm")
     })?;
     if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reading on behind what is damaged.
+//! Continues reading after damaged files.
 
 use std::path::Path;
 
@@ -6,23 +6,22 @@ use ostrakon_cell::{Batch, BatchLimit, Error, ErrorKind, Range, Result, ScanOpti
 
 use crate::failure::is_table_file;
 
-/// Leading bytes of rows that are compared when the next readable row is searched.
+/// Number of leading bytes of rows that the search distinguishes.
 const BYTES: usize = 256;
 
-/// Steps of the binary search for the next readable row: one for each bit of the bytes compared.
+/// Maximum number of bisection steps in the search for the first readable row: one for each bit of these bytes.
 const HALVINGS: usize = 8 * (BYTES + 1);
 
-/// Rows that were passed over, from `begin` up to but not including `before`. Of the first the beginning may have been
-/// read.
+/// Rows that were skipped, from `begin` up to but not including `before`. Part of the first row may have been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lost {
     pub(super) begin: Vec<u8>,
-    /// `None` where nothing behind can be read.
+    /// `None` if nothing after `begin` can be read.
     pub(super) before: Option<Vec<u8>>,
 }
 
-/// Whether a file of a table cannot be read: then rows of other files, or of other parts of it, may be. An error about
-/// the output file is not damage.
+/// Whether a table file cannot be read. Rows of other files, or of other parts of the file, may still be readable. An
+/// error about the output file is not damage.
 pub(super) fn is_damage(error: &Error) -> bool {
     let mut context = error.context().iter();
     let of_table = context.any(|(name, path)| *name == "file" && is_table_file(Path::new(path)));
@@ -35,8 +34,8 @@ pub(super) fn is_damage(error: &Error) -> bool {
     of_table && unreadable.contains(&error.kind())
 }
 
-/// Looks for the first row that can be read behind the beginning of `unread`, which cannot. Answers what is passed over
-/// and what is left. Damage close behind other damage may be passed over with it.
+/// Searches for the first row that can be read after the beginning of `unread`, which cannot be read. Returns what is
+/// skipped and what is left. Readable rows between two damaged places may be skipped too.
 pub(super) fn behind(
     table: &dyn Table,
     options: &ScanOptions,
@@ -70,7 +69,7 @@ pub(super) fn behind(
     let rest = before
         .as_deref()
         .map_or(Vec::new(), |row| from(unread, row));
-    // Nothing lies between the last range and a row behind it.
+    // A row after the last range bounds nothing.
     let before = before.filter(|_| !rest.is_empty());
     Ok((Lost { begin, before }, rest))
 }
@@ -82,7 +81,7 @@ fn from(ranges: &[Range], row: &[u8]) -> Vec<Range> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// A row behind `begin` that is readable, close behind one that is not: steps that grow, then halves of the last one.
+/// A readable row after `begin`, close after an unreadable one: growing steps, then bisection of the last step.
 fn first_readable(
     begin: &[u8],
     readable: impl Fn(&[u8]) -> Result<bool>,
@@ -142,7 +141,7 @@ fn steps(row: &[u8]) -> Vec<Vec<u8>> {
 fn between(low: &[u8], high: &[u8]) -> Option<Vec<u8>> {
     let length = low.len().max(high.len()).min(BYTES) + 1;
     let digit = |row: &[u8], at: usize| u16::from(row.get(at).copied().unwrap_or(0));
-    // Half of the sum, as of long numbers: from the last digit to the first, then from the first to the last.
+    // Half of the sum, as in long arithmetic: add from the last digit on, then halve from the first digit on.
     let mut sum = vec![0; length];
     let mut carry = 0;
     for at in (0..length).rev() {
@@ -158,7 +157,7 @@ fn between(low: &[u8], high: &[u8]) -> Option<Vec<u8>> {
         middle.push((digits >> 1) as u8);
         carry = digits & 1;
     }
-    // As short as it can be: people read it.
+    // As short as possible, because it is shown to users.
     while let Some((0, rest)) = middle.split_last()
         && rest > low
     {

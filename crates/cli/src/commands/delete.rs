@@ -6,7 +6,7 @@ use serde_json::json;
 use super::access::{find_table, find_table_within};
 use super::confirm::confirm;
 use super::put::change_cell;
-use super::rows::asked;
+use super::rows::scan_request;
 use crate::args::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -24,19 +24,19 @@ pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> 
     )
 }
 
-/// Deletes what a scan shows.
+/// Deletes what a scan returns.
 pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
-    let mut asked = asked(args.selection)?;
-    asked.options.ordered = true;
-    let question = format!("Delete every entry of `{}` that this selects?", args.table);
+    let mut request = scan_request(args.selection)?;
+    request.options.ordered = true;
+    let question = format!("Delete all selected entries of `{}`?", args.table);
     confirm(args.yes, &question)?;
     let watch = Watch::start();
     let progress = Progress::count("entries deleted");
-    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    let mut scan = table.scan(&request.ranges, &request.options)?;
     let mut writer = BatchWriter::new(table, BatchWriterConfig::default());
     let (mut batch, mut deleted) = (Batch::new(), 0_u64);
-    // The scan sees one snapshot, so that it never meets its own deletes.
+    // The scan reads one snapshot, so it does not see these deletes.
     while !watch.stopped() && scan.next_batch(&mut batch)? {
         for entry in batch.iter() {
             let update = ColumnUpdate {
@@ -52,7 +52,7 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
         progress.set(deleted);
     }
     writer.close()?;
-    watch.check(&format!("{} entries are deleted already", grouped(deleted)))?;
+    watch.check(&format!("{} entries have been deleted", grouped(deleted)))?;
     drop(progress);
     let object = json!({"table": args.table, "deleted": deleted});
     out.object(&object, || {
@@ -66,9 +66,8 @@ pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output)
     let begin = args.begin.as_ref().map(|row| row.0.as_slice());
     let end = args.end.as_ref().map(|row| row.0.as_slice());
     if begin.is_none() && end.is_none() && !args.all {
-        return Err(
-            Failure::usage("which rows?").next("say --begin, --end or both; --all means every row")
-        );
+        return Err(Failure::usage("no rows are given")
+            .next("use --begin, --end or both, or --all for every row"));
     }
     source::check_row_range(begin, end)?;
     let question = match (begin, end) {

@@ -1,4 +1,4 @@
-//! From the parsed command line to the command.
+//! Runs the command that the command line names.
 
 use ostrakon_cell::Source;
 use tracing_subscriber::EnvFilter;
@@ -11,18 +11,18 @@ use crate::args::{
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 
-/// Does what the command line says.
+/// Runs the command line.
 pub(crate) fn run(cli: Cli) -> Result<()> {
     start_log(cli.verbose)?;
     let access = access(&cli);
     let mut out = Output::stdout(cli.json);
     let outcome = dispatch(&access, cli.command, &mut out);
-    // What was done is shown even if the rest failed; the first failure counts.
+    // Show partial results even after a failure; report the first failure.
     let shown = out.finish();
     outcome.and(shown)
 }
 
-/// How the command line says that the store is reached.
+/// How to open the store, according to the command line.
 pub(super) fn access(cli: &Cli) -> Access {
     Access {
         data: cli.data.clone(),
@@ -34,11 +34,11 @@ pub(super) fn access(cli: &Cli) -> Access {
     }
 }
 
-/// The same for one command.
+/// How to open the store for one command.
 pub(super) fn access_of(access: &Access, command: &StoreCommand) -> Access {
     Access {
         reads: reads_only(command),
-        // What is damaged is what `check` looks for.
+        // `check` must open a damaged store to report the damage.
         allow_damage: access.allow_damage || matches!(command, StoreCommand::Check),
         ..access.clone()
     }
@@ -86,7 +86,7 @@ fn reads_only(command: &StoreCommand) -> bool {
     }
 }
 
-/// Only commands that make tables make stores.
+/// Only commands that create tables create a store.
 pub(super) fn absent(command: &StoreCommand) -> Absent {
     match command {
         StoreCommand::Table(TableCommand::Create(_))
@@ -119,11 +119,11 @@ pub(super) fn on_source(
     }
 }
 
-/// Starts the log on stderr: `OSTRAKON_LOG` if set, else by the number of `-v`.
+/// Starts logging to stderr, filtered by `OSTRAKON_LOG` if set, else by the number of `-v`.
 fn start_log(verbose: u8) -> Result<()> {
     let filter = match std::env::var("OSTRAKON_LOG") {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
-            Failure::usage("OSTRAKON_LOG is no filter").with("reason", error.to_string())
+            Failure::usage("OSTRAKON_LOG is not a valid filter").with("reason", error.to_string())
         })?,
         Err(_) => EnvFilter::new(match verbose {
             0 => "warn",
@@ -137,7 +137,7 @@ fn start_log(verbose: u8) -> Result<()> {
         .with_env_filter(filter)
         .with_ansi(colours)
         .with_writer(std::io::stderr);
-    // A log that is started already (in tests) stays.
+    // Logging that was already started (in tests) stays.
     let _ = log.try_init();
     Ok(())
 }

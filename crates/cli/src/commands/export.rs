@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::access::find_table;
 use super::damage::{Lost, behind, is_damage};
-use super::rows::{Asked, asked};
+use super::rows::{ScanRequest, scan_request};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -32,16 +32,16 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
     let table = find_table(source, &args.table)?;
     let format = args.format.unwrap_or_else(|| by_ending(&args.file));
     let limit = args.limit.unwrap_or(u64::MAX);
-    let asked = asked(args.selection)?.limited(args.limit);
+    let request = scan_request(args.selection)?.limited(args.limit);
     let job = Job {
         table: &*table,
-        asked: &asked,
+        request: &request,
         limit,
         format,
         skip_damaged: args.skip_damaged,
     };
     if args.file == Path::new("-") {
-        // The entries are the output; a summary would stand among them.
+        // The entries are the output; a summary would be mixed with them.
         return job.write(out.stream()).and_then(|written| written.told());
     }
     let started = Instant::now();
@@ -85,22 +85,22 @@ fn lost_rows(lost: &Lost) -> String {
 /// What was written.
 struct Written {
     entries: u64,
-    /// What was passed over.
+    /// The rows that were skipped.
     lost: Vec<Lost>,
 }
 
 impl Written {
-    /// A failure if something was passed over.
+    /// A failure if rows were skipped.
     fn told(&self) -> Result<()> {
         let Some(first) = self.lost.first() else {
             return Ok(());
         };
         Err(
-            Failure::outcome("what is damaged was left out; the rest was exported")
+            Failure::outcome("damaged rows were left out; all others were exported")
                 .with("ranges lost", self.lost.len().to_string())
                 .with("first", lost_rows(first))
                 .next(
-                    "`ostrakon check` names every damaged file, `ostrakon table restore-file` puts one back",
+                    "run `ostrakon check` to list every damaged file, and `ostrakon table restore-file` to restore one",
                 ),
         )
     }
@@ -114,13 +114,13 @@ fn by_ending(file: &Path) -> ExportFormat {
     }
 }
 
-/// What is to be written.
+/// What to write.
 struct Job<'a> {
     table: &'a dyn Table,
-    asked: &'a Asked,
+    request: &'a ScanRequest,
     limit: u64,
     format: ExportFormat,
-    /// Go on behind what cannot be read.
+    /// Whether to continue after rows that cannot be read.
     skip_damaged: bool,
 }
 
@@ -133,8 +133,8 @@ impl Job<'_> {
             entries: 0,
             lost: Vec::new(),
         };
-        let mut ranges = self.asked.ranges.clone();
-        let mut options = self.asked.options.clone();
+        let mut ranges = self.request.ranges.clone();
+        let mut options = self.request.options.clone();
         if self.skip_damaged {
             (options.resumable, options.ordered) = (true, true);
             ranges = Range::merge(ranges);
@@ -167,7 +167,7 @@ impl Job<'_> {
             }
             ranges = scan.unread()?;
             if options.batch.entries > 1 {
-                // Once more, entry by entry: what stands before the damage is not lost with it.
+                // Read again, entry by entry, so that entries before the damage are not lost.
                 options.batch.entries = 1;
                 continue;
             }
@@ -207,7 +207,7 @@ impl<'a> Form<'a> {
     fn entry(&mut self, entry: EntryRef<'_>) -> io::Result<()> {
         let key = entry.key;
         let time = key.timestamp.to_string();
-        // Escapes hold tabs and line ends too, so that a line is an entry in every format.
+        // Tabs and line feeds are escaped, so each line is one entry in every format.
         let fields = || {
             [
                 escape(key.row),
@@ -246,7 +246,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The stream's own error: a reader that is gone must be told from a full disk.
+/// The error of the stream: a closed pipe must be distinguished from a full disk.
 fn of_stream(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
@@ -254,7 +254,7 @@ fn of_stream(error: csv::Error) -> io::Error {
     }
 }
 
-/// A file that appears under its name only when it is whole.
+/// A file that gets its name only when it is complete.
 struct Target {
     path: PathBuf,
     partial: PathBuf,
@@ -265,16 +265,15 @@ impl Target {
     fn create(path: &Path, force: bool) -> Result<Self> {
         let shown = path.display().to_string();
         if !force && path.exists() {
-            return Err(Failure::outcome("the file exists already")
+            return Err(Failure::outcome("the file already exists")
                 .with("file", shown)
-                .next("choose another name, or say --force to replace it"));
+                .next("choose another name, or use --force to replace the file"));
         }
         let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
         name.push(".partial");
         let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(|error| {
-            Failure::io("the file cannot be written", &error).with("file", shown)
-        })?;
+        let file = File::create(&partial)
+            .map_err(|error| Failure::io("cannot write the file", &error).with("file", shown))?;
         Ok(Self {
             path: path.to_owned(),
             partial,
@@ -289,9 +288,9 @@ impl Target {
             Ok(written)
         });
         if written.is_err() {
-            // What is left of it helps nobody; that it cannot be removed changes nothing.
+            // The incomplete file is useless. If it cannot be removed, the error stays the same.
             let _ = fs::remove_file(&self.partial);
         }
-        written.map_err(|failure| failure.about_file("the file cannot be written", &self.path))
+        written.map_err(|failure| failure.about_file("cannot write the file", &self.path))
     }
 }

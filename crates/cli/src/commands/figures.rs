@@ -12,7 +12,7 @@ use crate::output::{Output, grouped};
 /// Shows any figures.
 pub(super) fn show(out: &mut Output, figures: &impl Serialize) -> Result<()> {
     let refuse = |error: serde_json::Error| {
-        Failure::outcome("the figures cannot be shown").with("reason", error.to_string())
+        Failure::outcome("cannot show the figures").with("reason", error.to_string())
     };
     let text = serde_json::to_string(figures).map_err(refuse)?;
     let fields: Fields = serde_json::from_str(&text).map_err(refuse)?;
@@ -46,14 +46,14 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// Plain numbers and texts, one a line; series and nested figures are for machines.
+/// Plain numbers and texts, one per line; series and nested figures appear only in JSON.
 fn describe(fields: &[(String, Value)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut lines = Vec::new();
     for (name, value) in fields {
         let name = name.replace('_', " ");
         match value {
-            // A seed is typed again, so it stays as it is.
+            // A seed is meant to be typed again, so its digits are not grouped.
             Value::Number(number) if name == "seed" => {
                 lines.push(format!("{name:width$}  {number}"));
             }

@@ -8,7 +8,7 @@ use crate::failure::Result;
 use crate::import;
 use crate::output::Output;
 
-/// Imports into a table, made first if asked for.
+/// Imports into a table, which is created first if requested.
 pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> Result<()> {
     let table = match find_table(source, &args.table) {
         Err(failure) if args.create && failure.is_kind(ErrorKind::TableNotFound) => {
@@ -19,19 +19,19 @@ pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> R
             find_table(source, &args.table)?
         }
         Err(failure) if failure.is_kind(ErrorKind::TableNotFound) => {
-            return Err(failure.with("option", "--create makes the table"));
+            return Err(failure.with("option", "--create creates the table"));
         }
         found => found?,
     };
     import::run(args, (!args.dry_run).then_some(table), out)
 }
 
-/// Looks at the files before the store is opened, or made.
+/// Checks the files before the store is opened or created.
 pub(super) fn look(args: &ImportArgs) -> Result<()> {
     import::look(args)
 }
 
-/// Checks the files without any store.
+/// Checks the files without a store.
 pub(super) fn dry_run(args: &ImportArgs, out: &mut Output) -> Result<()> {
     import::run(args, None, out)
 }

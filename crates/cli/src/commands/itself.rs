@@ -1,4 +1,4 @@
-//! Completions and manual pages: the command line about itself.
+//! Completions and manual pages, generated from the command line's definitions.
 
 use std::io::Write as _;
 
@@ -13,12 +13,12 @@ use crate::output::Output;
 
 /// Prints a shell's completions.
 pub(super) fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<()> {
-    // Into memory first: the generator panics when its stream fails.
+    // Written to memory first, because the generator panics if its stream fails.
     let mut text = Vec::new();
     let mut command = visible(&Cli::command()).version("").propagate_version(true);
     clap_complete::generate(args.shell, &mut command, "ostrakon", &mut text);
     if args.shell == Shell::Fish {
-        // Its generator passes over the values of arguments that are no options.
+        // The generator for fish omits the values of positional arguments.
         for one in experiments() {
             writeln!(
                 text,
@@ -32,7 +32,7 @@ pub(super) fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<()
     Ok(out.stream().write_all(&text)?)
 }
 
-/// The command without what is hidden from help: the generators of completions show all they find.
+/// The command without its hidden parts, which the generators of completions would show.
 fn visible(of: &Command) -> Command {
     let arguments = of
         .get_arguments()
@@ -53,14 +53,13 @@ pub(super) fn man(args: &ManArgs, out: &mut Output) -> Result<()> {
     std::fs::create_dir_all(&args.directory)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), &args.directory))
         .map_err(|error| {
-            Failure::io("the manual pages cannot be written", &error)
-                .with("directory", shown.clone())
+            Failure::io("cannot write the manual pages", &error).with("directory", shown.clone())
         })?;
     let pages = std::fs::read_dir(&args.directory)?
         .filter_map(std::result::Result::ok)
         .filter(|file| file.file_name().to_string_lossy().starts_with("ostrakon"))
         .count();
     out.object(&json!({"directory": shown, "pages": pages}), || {
-        format!("{pages} manual pages are in {shown}")
+        format!("wrote {pages} manual pages to {shown}")
     })
 }

@@ -1,4 +1,4 @@
-//! `lab …`: hands sources to the lab and shows its figures.
+//! `lab …`: passes sources to the lab, and shows its figures.
 
 use std::path::Path;
 use std::process::Command;
@@ -36,8 +36,8 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
             let summary = write_report(&args.directory, args.output.as_deref())?;
             out.object(&summary, || {
                 format!(
-                    "{} on {}",
-                    counted(summary.records as u64, "record is", "records are"),
+                    "wrote {} to {}",
+                    counted(summary.records as u64, "record", "records"),
                     summary.file.display()
                 )
             })
@@ -69,19 +69,19 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
     } else {
         args.names.iter().map(String::as_str).collect()
     };
-    // All names are looked up before the first minute is spent.
+    // Check all names before the first experiment runs.
     for name in &names {
         if experiment(name).is_none() {
             let failure = Failure::usage(format!("there is no experiment `{name}`"));
             return Err(match nearest(name, all.iter().copied()) {
                 Some(near) => failure.next(format!("did you mean `{near}`?")),
-                None => failure.next("`ostrakon lab list` shows them"),
+                None => failure.next("run `ostrakon lab list` to see the experiments"),
             });
         }
     }
     if !(args.scale.is_finite() && args.scale > 0.0) || args.repeat == 0 {
         return Err(Failure::usage(
-            "--scale is more than 0, and --repeat at least 1",
+            "--scale must be greater than 0, and --repeat at least 1",
         ));
     }
     let options = ExperimentOptions {
@@ -91,7 +91,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
         durability: args.durability,
     };
     let rig = StoreRig::new(args.work.as_deref().unwrap_or(&args.out), access.memory)?;
-    let progress = LabProgress::start(Lines::ToPeople);
+    let progress = LabProgress::start(Lines::Terminal);
     for name in names {
         let (record, file) = run_experiment(&rig, name, &options, &progress)?;
         progress.clear();
@@ -125,7 +125,7 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
         ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
             let options = verify_options(args.table, &args.how);
             let figures =
-                continuous::run_verify(&source, &options, &LabProgress::start(Lines::ToPeople))?;
+                continuous::run_verify(&source, &options, &LabProgress::start(Lines::Terminal))?;
             show(out, &figures)?;
             sound(figures.fault())
         }),
@@ -140,7 +140,7 @@ fn sound(fault: Option<&str>) -> Result<()> {
     match fault {
         None => Ok(()),
         Some(fault) => Err(Failure::outcome(fault)
-            .next("`ostrakon check` tells whether the files themselves are damaged")),
+            .next("run `ostrakon check` to see whether the files are damaged")),
     }
 }
 
@@ -154,7 +154,7 @@ fn range(place: &Place) -> RowRange {
 /// Seconds as the user gives them.
 fn span(seconds: f64) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("`{seconds}` is no number of seconds")))
+        .map_err(|_| Failure::usage(format!("`{seconds}` is not a valid number of seconds")))
 }
 
 fn ingest_options(place: &Place, writer: &WriterArgs) -> Result<IngestOptions> {
@@ -203,7 +203,7 @@ fn ingest(access: &Access, args: IngestArgs, out: &mut Output) -> Result<()> {
         }
         let progress = LabProgress::start(match args.stats {
             Some(_) => Lines::Shown,
-            None => Lines::ToPeople,
+            None => Lines::Terminal,
         });
         let figures = continuous::run_ingest(&source, &options, &progress)?;
         drop(progress);
@@ -231,7 +231,7 @@ fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()
         table: args.place.table,
         ..WalkOptions::default()
     };
-    let figures = continuous::run_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
+    let figures = continuous::run_walk(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
     sound(figures.fault())
 }
@@ -252,7 +252,7 @@ fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -
         table: walk.place.table,
     };
     let figures =
-        continuous::run_batch_walk(source, &options, &LabProgress::start(Lines::ToPeople))?;
+        continuous::run_batch_walk(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
     sound(figures.fault())
 }
@@ -268,7 +268,7 @@ fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Resul
         seed: args.place.seed,
         table: args.place.table,
     };
-    let figures = continuous::run_scan(source, &options, &LabProgress::start(Lines::ToPeople))?;
+    let figures = continuous::run_scan(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
     sound((figures.corrupt > 0).then_some("entries are damaged"))
 }
@@ -283,7 +283,7 @@ fn moru(source: &Arc<dyn Source>, args: MoruArgs, out: &mut Output) -> Result<()
         table: args.place.table,
         ..MoruOptions::default()
     };
-    let figures = continuous::run_moru(source, &options, &LabProgress::start(Lines::ToPeople))?;
+    let figures = continuous::run_moru(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
     sound((figures.corrupt > 0).then_some("entries are damaged"))
 }
@@ -294,7 +294,7 @@ fn stats(source: &Arc<dyn Source>, args: &StatsArgs, out: &mut Output) -> Result
         interval: span(args.interval)?,
         lines: args.lines,
     };
-    // The lines are the result: they are shown while it runs, machines get them at the end.
+    // The lines are the result: text is printed during the run, JSON at the end.
     let progress = LabProgress::start(if out.is_json() {
         Lines::Hidden
     } else {
@@ -322,10 +322,10 @@ fn verify_options(table: String, how: &VerifyHow) -> VerifyOptions {
     }
 }
 
-/// Flush interval of a child: with the suite's million it would be dead before it links anything.
+/// Flush interval of a child process. With the suite's million it would be killed before it links any list.
 const AGITATED_INTERVAL: u64 = 10_000;
 
-/// This program as the writer that is killed.
+/// This program, as the child process that is killed.
 struct OwnChild<'a> {
     access: &'a Access,
     directory: &'a Path,
@@ -335,7 +335,8 @@ struct OwnChild<'a> {
 impl Agitated for OwnChild<'_> {
     fn ingest_command(&self, child: u64) -> ostrakon_cell::Result<Command> {
         let program = std::env::current_exe().map_err(|error| {
-            Error::new(ErrorKind::Io, "this program cannot be found again").with_source(error)
+            Error::new(ErrorKind::Io, "cannot find this program's own executable")
+                .with_source(error)
         })?;
         let (place, writer) = (&self.args.place, &self.args.writer);
         let mut command = Command::new(program);
@@ -397,7 +398,7 @@ impl Agitated for OwnChild<'_> {
 fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
     let (life_min, life_max) = (span(args.life_min)?, span(args.life_max)?);
     if life_min > life_max {
-        return Err(Failure::usage("--life-min is more than --life-max"));
+        return Err(Failure::usage("--life-min is greater than --life-max"));
     }
     let options = AgitateOptions {
         kills: args.kills,
@@ -412,7 +413,7 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
         directory: access.directory()?,
         args: &args,
     };
-    let progress = LabProgress::start(Lines::ToPeople);
+    let progress = LabProgress::start(Lines::Terminal);
     let figures = continuous::run_agitate(&agitated, &options, &progress)?;
     drop(progress);
     show(out, &figures)?;

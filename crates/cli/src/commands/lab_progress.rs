@@ -1,4 +1,4 @@
-//! How a running workload shows itself.
+//! Progress of a running workload.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,13 +9,13 @@ use crate::progress::Progress;
 /// Where the lines of a workload go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
-    /// To stderr where a person looks at it.
-    ToPeople,
+    /// To stderr, if it is a terminal.
+    Terminal,
     /// To stderr.
     Shown,
     /// To stdout: they are the result.
     Result,
-    /// Nowhere.
+    /// Not shown.
     Hidden,
 }
 
@@ -25,12 +25,12 @@ pub(super) struct LabProgress {
     watch: Watch,
     bar: Mutex<Progress>,
     lines: Lines,
-    /// Whether what is acknowledged is told on stdout.
+    /// Whether acknowledged entries are reported on stdout.
     agitated: bool,
 }
 
 impl LabProgress {
-    /// Starts watching for Ctrl-C; a bar comes with the first phase if a person looks at stderr.
+    /// Starts watching for Ctrl-C; the first phase shows a bar if stderr is a terminal.
     pub(super) fn start(lines: Lines) -> Self {
         Self {
             watch: Watch::start(),
@@ -40,7 +40,7 @@ impl LabProgress {
         }
     }
 
-    /// For the parent process that agitates this one.
+    /// Progress for a parent process that runs `agitate`.
     pub(super) fn for_parent() -> Self {
         Self {
             agitated: true,
@@ -48,7 +48,7 @@ impl LabProgress {
         }
     }
 
-    /// Takes the bar away, so that results do not stand behind it. The next phase brings another.
+    /// Removes the bar, so that it does not mix with results. The next phase shows a new one.
     pub(super) fn clear(&self) {
         *self.bar() = Progress::none();
     }
@@ -76,9 +76,9 @@ impl ostrakon_lab::Progress for LabProgress {
         let show = match self.lines {
             Lines::Hidden => false,
             Lines::Shown => true,
-            Lines::ToPeople => std::io::stderr().is_terminal(),
+            Lines::Terminal => std::io::stderr().is_terminal(),
             Lines::Result => {
-                // The run need not end because nobody reads its lines.
+                // A failure to print a line does not end the run.
                 let _ = writeln!(std::io::stdout(), "{text}");
                 false
             }
@@ -91,7 +91,7 @@ impl ostrakon_lab::Progress for LabProgress {
     fn flushed(&self, writer: usize, entries: u64) {
         if self.agitated {
             let mut out = std::io::stdout().lock();
-            // A parent that is gone needs no news.
+            // If the parent has ended, there is nothing to report.
             let _ = writeln!(out, "flushed {writer} {entries}").and_then(|()| out.flush());
         }
     }

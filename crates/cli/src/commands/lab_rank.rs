@@ -1,4 +1,4 @@
-//! This program as one process of a parallel ingest: started by an experiment, it sorts its own part.
+//! This program as one process of a parallel ingest: an experiment starts it to sort one part.
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,8 @@ impl RankCommand for OwnRank {
         directory: &Path,
     ) -> ostrakon_cell::Result<Command> {
         let program = std::env::current_exe().map_err(|error| {
-            Error::new(ErrorKind::Io, "this program cannot be found again").with_source(error)
+            Error::new(ErrorKind::Io, "cannot find this program's own executable")
+                .with_source(error)
         })?;
         let workload = &options.workload;
         let mut command = Command::new(program);
@@ -63,7 +64,7 @@ pub(super) fn run(args: RankArgs, out: &mut Output) -> Result<()> {
         Ok(Box::new(file) as Box<dyn BulkWriter>)
     })?;
     let line = serde_json::to_string(&figures).map_err(|error| {
-        Failure::outcome("the figures cannot be written as JSON").with("reason", error.to_string())
+        Failure::outcome("cannot write the figures as JSON").with("reason", error.to_string())
     })?;
     out.object(&figures, || line)
 }

@@ -1,4 +1,4 @@
-//! Empty stores for experiments, in a directory of their own.
+//! Empty stores for experiments, in their own directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use super::access::components;
 use super::lab_rank::OwnRank;
 use crate::failure::{Failure, Result};
 
-/// Makes one store after another below a directory that nobody else uses; removes it at the end.
+/// Creates one store after another in a directory of its own, and removes the directory at the end.
 #[derive(Debug)]
 pub(super) struct StoreRig {
-    /// Ours alone: made here, named by our process id.
+    /// Created here, and named after our process id, so that no other process uses it.
     directory: PathBuf,
     store: PathBuf,
     memory: Option<u64>,
@@ -30,7 +30,7 @@ impl StoreRig {
         fs::create_dir_all(work)
             .and_then(|()| fs::create_dir(&directory))
             .map_err(|error| {
-                Failure::io("the directory for experiments cannot be made", &error)
+                Failure::io("cannot create the directory for experiments", &error)
                     .with("directory", directory.display().to_string())
             })?;
         Ok(Self {
@@ -63,7 +63,7 @@ impl Rig for StoreRig {
         let refuse = |error: std::io::Error| {
             Error::new(
                 ErrorKind::Io,
-                "the store of the last experiment cannot be removed",
+                "cannot remove the store of the last experiment",
             )
             .with("directory", self.store.display())
             .with_source(error)
@@ -106,12 +106,12 @@ impl Drop for StoreRig {
             tracing::warn!(%error, "the store of the last experiment did not close");
         }
         if let Err(error) = fs::remove_dir_all(&self.directory) {
-            tracing::warn!(%error, directory = %self.directory.display(), "left behind");
+            tracing::warn!(%error, directory = %self.directory.display(), "cannot remove the directory of the experiments");
         }
     }
 }
 
-/// File system and device that hold a directory, as Linux lists them; `unknown` elsewhere.
+/// File system and device of a directory, as listed by Linux; `unknown` on other systems.
 fn storage(directory: &Path) -> String {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let directory = directory.canonicalize().unwrap_or_default();
@@ -128,7 +128,7 @@ fn storage_among(mounts: &str, directory: &Path) -> String {
                 .starts_with(place)
                 .then(|| (place.len(), format!("{kind} on {device}")))
         })
-        // A later mount at the same place hides the one before.
+        // A later mount at the same place hides an earlier one.
         .max_by_key(|(length, _)| *length)
         .map_or_else(|| "unknown".into(), |(_, text)| text)
 }

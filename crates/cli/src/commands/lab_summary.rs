@@ -1,4 +1,4 @@
-//! What `lab run` says of an experiment: ours in short, the paper's rows below.
+//! What `lab run` prints about an experiment: a summary of our rows, then the paper's rows.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use serde_json::json;
 use crate::failure::{Failure, Result};
 use crate::output::{Columns, Output};
 
-/// Shows the record for machines, a summary for people.
+/// Shows the record as JSON, or a summary as text.
 pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()> {
     let refuse = |error: serde_json::Error| {
-        Failure::outcome("the record cannot be shown").with("reason", error.to_string())
+        Failure::outcome("cannot show the record").with("reason", error.to_string())
     };
     if out.is_json() {
         let mut object = serde_json::to_value(record).map_err(refuse)?;
@@ -44,11 +44,11 @@ pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()>
         file.display(),
         directory.display()
     )?;
-    // A run of all experiments takes long: each is shown when it is done.
+    // A run of all experiments takes long, so each is shown as soon as it is done.
     Ok(stream.flush()?)
 }
 
-/// A row a row, with its rates; with all numbers where the experiment has no rates.
+/// One line per row, with its rates, or with all numbers if the experiment has no rates.
 fn ours(record: &Record) -> Columns {
     let is_rate = |column: &&Column| matches!(column.unit, Unit::PerSecond | Unit::PerMinute);
     let mut shown: Vec<&Column> = record.columns.iter().filter(is_rate).collect();

@@ -1,4 +1,4 @@
-//! `namespace …` and `config …`: what tables share.
+//! `namespace …` and `config …`: namespaces, and properties that tables inherit.
 
 use ostrakon_cell::{PropertyOwner, Source};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::args::{Level, LevelCommand, NamespaceCommand};
 use crate::failure::Result;
 use crate::output::{Columns, Output};
 
-/// What the namespace of tables without one is called.
+/// The shown name of the default namespace, whose real name is empty.
 const DEFAULT: &str = "(default)";
 
 /// Shows and changes namespaces.
@@ -84,7 +84,7 @@ fn owner(level: &Level) -> PropertyOwner<'_> {
     }
 }
 
-/// The name of a namespace as the store has it.
+/// The real name of a namespace.
 fn plain(shown: &str) -> &str {
     match shown {
         DEFAULT => "",

@@ -1,4 +1,4 @@
-//! Each command does one thing with a source of tables and shows the result.
+//! The commands. Each works on a source of tables, and shows its result.
 
 mod access;
 mod confirm;

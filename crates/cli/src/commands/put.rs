@@ -23,7 +23,7 @@ pub(super) fn run(source: &dyn Source, args: &PutArgs, out: &mut Output) -> Resu
     )
 }
 
-/// Puts a value into a cell, or deletes it, and waits for that.
+/// Writes or deletes a cell, and waits until that is done.
 pub(super) fn change_cell(
     table: Arc<dyn Table>,
     cell: &CellArgs,
@@ -51,12 +51,12 @@ fn value(argument: &str) -> Result<Vec<u8>> {
         return Ok(argument.parse::<Bytes>().map_err(Failure::usage)?.0);
     }
     let mut value = Vec::new();
-    // One byte more than allowed is enough to be refused.
+    // One byte more than allowed is enough for the store to reject the value.
     let limit = MAX_VALUE_BYTES as u64 + 1;
     std::io::stdin()
         .lock()
         .take(limit)
         .read_to_end(&mut value)
-        .map_err(|error| Failure::io("stdin cannot be read", &error))?;
+        .map_err(|error| Failure::io("cannot read stdin", &error))?;
     Ok(value)
 }

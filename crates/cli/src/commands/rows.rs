@@ -1,4 +1,4 @@
-//! Rows and ranges as the command line and its files give them.
+//! Rows and ranges from the command line and from files.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -11,16 +11,16 @@ use crate::args::{Bytes, Selection};
 use crate::failure::{Failure, Result};
 use crate::output::{escape, unescape};
 
-/// What a selection asks for.
+/// Ranges and options of a scan.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ScanRequest {
     pub(super) ranges: Vec<Range>,
     pub(super) options: ScanOptions,
 }
 
-impl Asked {
-    /// For a reader that takes at most so many entries: a source need not read on for batches that
-    /// nobody takes.
+impl ScanRequest {
+    /// Limits batches for a reader that takes at most `limit` entries, so that the source does not
+    /// read entries that are not used.
     pub(super) fn limited(mut self, limit: Option<u64>) -> Self {
         if let Some(limit) = limit {
             let batch = &mut self.options.batch;
@@ -31,8 +31,8 @@ impl Asked {
     }
 }
 
-/// Ranges and options of a selection; reads the file of `--batch`.
-pub(super) fn asked(selection: Selection) -> Result<Asked> {
+/// The scan of a selection; reads the file of `--batch`.
+pub(super) fn scan_request(selection: Selection) -> Result<ScanRequest> {
     let mut ranges: Vec<Range> = selection
         .rows
         .into_iter()
@@ -59,7 +59,7 @@ pub(super) fn asked(selection: Selection) -> Result<Asked> {
     } else if ranges.is_empty() {
         ranges.push(Range::all());
     }
-    Ok(Asked {
+    Ok(ScanRequest {
         ranges,
         options: ScanOptions {
             columns: ColumnSelection::new(selection.columns),
@@ -74,7 +74,7 @@ pub(super) fn asked(selection: Selection) -> Result<Asked> {
     })
 }
 
-/// Rows between two rows; each comes with whether it is left out itself.
+/// The range between two rows; each comes with whether it is excluded.
 fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Result<Range> {
     if let (Some((begin, begin_out)), Some((end, end_out))) = (&begin, &end)
         && (begin > end || (begin == end && (*begin_out || *end_out)))
@@ -82,7 +82,7 @@ fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Re
         let what = if begin > end {
             "the range begins after its end: swap --begin and --end"
         } else {
-            "the range is empty: it begins and ends at the same row and leaves it out"
+            "the range is empty: it begins and ends at the same row, which is excluded"
         };
         return Err(Failure::usage(what)
             .with("begin", escape(begin))
@@ -96,7 +96,7 @@ fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Re
     Ok(Range::rows((bound(&begin), bound(&end))))
 }
 
-/// A line of `--batch`: a row, or `BEGIN<tab>END`, both included and either may be empty.
+/// A line of `--batch`: a row, or `BEGIN<tab>END`. Both are inclusive, and either may be empty.
 fn batch_range(line: &[u8]) -> Result<Range> {
     let bytes = |text: &[u8]| {
         unescape(text)
@@ -115,7 +115,7 @@ fn batch_range(line: &[u8]) -> Result<Range> {
     }
 }
 
-/// Rows given one by one and in a file.
+/// Rows from arguments, and from a file with one row per line.
 pub(super) fn rows(given: Vec<Bytes>, file: Option<&Path>) -> Result<Vec<Vec<u8>>> {
     let mut rows: Vec<Vec<u8>> = given.into_iter().map(|row| row.0).collect();
     if let Some(file) = file {
@@ -132,10 +132,10 @@ fn at_line(failure: Failure, file: &Path, number: usize) -> Failure {
     failure.with("file", format!("{}:{number}", file.display()))
 }
 
-/// The lines of a file or of stdin that are not empty, with their numbers.
+/// The non-empty lines of a file or of stdin, with their numbers.
 fn lines(file: &Path) -> Result<Vec<(usize, Vec<u8>)>> {
     let refuse = |error: io::Error| {
-        Failure::io("the file cannot be read", &error).with("file", file.display().to_string())
+        Failure::io("cannot read the file", &error).with("file", file.display().to_string())
     };
     let input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_take_both_ends_as_asked() {
+    fn range_ends_are_inclusive_or_exclusive() {
         let at = |row: &str, out| Some((row.as_bytes().to_vec(), out));
         let range = row_range(at("b", false), at("d", false)).expect("valid");
         assert!(range.contains_row(b"b") && range.contains_row(b"d"));

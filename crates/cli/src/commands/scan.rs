@@ -6,7 +6,7 @@ use ostrakon_cell::{Batch, ScanOptions, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
-use super::rows::{Asked, asked};
+use super::rows::{ScanRequest, scan_request};
 use crate::args::ScanArgs;
 use crate::failure::Result;
 use crate::interrupt::Watch;
@@ -15,15 +15,15 @@ use crate::output::{
 };
 use crate::progress::Progress;
 
-/// How often counting looks whether it is to stop.
+/// How often counting checks for Ctrl-C.
 const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 
 /// Shows entries, or counts them.
 pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
-    let asked = asked(args.selection)?.limited(args.limit);
+    let request = scan_request(args.selection)?.limited(args.limit);
     let limit = args.limit.unwrap_or(u64::MAX);
-    if asked.ranges.is_empty() || limit == 0 {
+    if request.ranges.is_empty() || limit == 0 {
         return match args.count {
             true => show_count(out, &args.table, 0, 0.0),
             false => Ok(()),
@@ -31,7 +31,7 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
     }
     if args.count {
         let started = Instant::now();
-        let entries = count(&*table, &asked, limit)?;
+        let entries = count(&*table, &request, limit)?;
         return show_count(out, &args.table, entries, started.elapsed().as_secs_f64());
     }
     let fields = EntryFields {
@@ -40,7 +40,7 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
         value_only: args.values_only,
     };
     let json = out.is_json();
-    let mut scan = table.scan(&asked.ranges, &asked.options)?;
+    let mut scan = table.scan(&request.ranges, &request.options)?;
     let (mut batch, mut left) = (Batch::new(), limit);
     while left > 0 && scan.next_batch(&mut batch)? {
         let stream = out.stream();
@@ -57,21 +57,21 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
     Ok(())
 }
 
-fn count(table: &dyn Table, asked: &Asked, limit: u64) -> Result<u64> {
+fn count(table: &dyn Table, request: &ScanRequest, limit: u64) -> Result<u64> {
     let watch = Watch::start();
     let progress = Progress::count("entries");
-    // So that Ctrl-C is seen also where no entry qualifies.
+    // The scan must return at intervals even if no entry matches, so that Ctrl-C is noticed.
     let options = ScanOptions {
         answer_within: Some(ANSWER_WITHIN),
-        ..asked.options.clone()
+        ..request.options.clone()
     };
-    let mut scan = table.scan(&asked.ranges, &options)?;
+    let mut scan = table.scan(&request.ranges, &options)?;
     let (mut batch, mut entries) = (Batch::new(), 0_u64);
     while entries < limit && scan.next_batch(&mut batch)? {
         entries += batch.len() as u64;
         progress.set(entries);
         if watch.stopped() {
-            watch.check(&format!("{} entries were counted so far", grouped(entries)))?;
+            watch.check(&format!("{} entries were counted", grouped(entries)))?;
         }
     }
     Ok(entries.min(limit))

@@ -1,4 +1,4 @@
-//! `checkpoint` and `check`
+//! `checkpoint`, `check` and `iterators`
 
 use ostrakon_cell::{ClassKind, Error, ErrorKind, Source};
 use serde_json::json;
@@ -19,11 +19,11 @@ pub(super) fn checkpoint(
     source.checkpoint(&args.directory)?;
     let shown = args.directory.display().to_string();
     out.object(&json!({"directory": shown}), || {
-        format!("the store is copied to {shown}")
+        format!("copied the store to {shown}")
     })
 }
 
-/// The classes of iterators or constraints: all of them, or those of these names.
+/// Lists iterator or constraint classes: all of them, or those with the given names.
 pub(super) fn iterators(source: &dyn Source, args: &IteratorsArgs, out: &mut Output) -> Result<()> {
     let (kind, word) = match args.constraints {
         true => (ClassKind::Constraint, "constraint"),
@@ -38,10 +38,10 @@ pub(super) fn iterators(source: &dyn Source, args: &IteratorsArgs, out: &mut Out
         let Some(info) = source.find_class(kind, name)? else {
             let failure = Error::new(
                 ErrorKind::ClassNotFound,
-                format!("the store has no {word} class of that name"),
+                format!("the store has no such {word} class"),
             );
             let failure = Failure::from(failure.with("class", name));
-            return Err(failure.next("`ostrakon iterators` lists those there are"));
+            return Err(failure.next("run `ostrakon iterators` to list the classes"));
         };
         if out.is_json() {
             let object = json!({
@@ -58,7 +58,7 @@ pub(super) fn iterators(source: &dyn Source, args: &IteratorsArgs, out: &mut Out
     Ok(())
 }
 
-/// Verifies the store; a failure if anything is wrong.
+/// Verifies the store; fails if anything is wrong.
 pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
     let watch = Watch::start();
     let progress = Progress::bytes(None);
@@ -104,11 +104,11 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
         return Ok(());
     }
     Err(
-        Failure::outcome("the store is damaged; what is not listed stays readable")
+        Failure::outcome("the store is damaged; everything that is not listed is still readable")
             .with("problems", report.problems.len().to_string())
             .next(
-                "`ostrakon table restore-file` puts a damaged or missing table file back from a checkpoint; \
-                 `ostrakon export` writes what can be read",
+                "run `ostrakon table restore-file` to restore a table file from a checkpoint, or \
+                 `ostrakon export` to export what can be read",
             ),
     )
 }

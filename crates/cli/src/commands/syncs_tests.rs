@@ -1,4 +1,4 @@
-//! How often each command waits for the disk: what a sync costs, a person at a terminal sees.
+//! How often each command syncs. Each sync costs time that a user at a terminal notices.
 
 use clap::Parser as _;
 use ostrakon_store::{Components, Store};
@@ -9,14 +9,14 @@ use super::dispatch::{absent, access, access_of, on_source};
 use crate::args::{Cli, Command};
 use crate::output::Output;
 
-/// Runs a command as the program does, on a disk that counts; returns the syncs of files and directories.
+/// Runs a command as the program does, on a disk that counts; returns the number of syncs of files and directories.
 fn syncs(disk: &FaultyVfs, line: &str) -> u64 {
     let before = disk.counters().syncs;
     let arguments = ["ostrakon"].into_iter().chain(line.split(' '));
     let cli = Cli::try_parse_from(arguments).expect(line);
     let reached = access(&cli);
     let Command::Store(command) = cli.command else {
-        panic!("{line:?} is no command on a store");
+        panic!("{line:?} is not a command on a store");
     };
     let options = access_of(&reached, &command).options(absent(&command) == Absent::Create);
     let components = Components {
@@ -31,14 +31,14 @@ fn syncs(disk: &FaultyVfs, line: &str) -> u64 {
     disk.counters().syncs - before
 }
 
-/// A command that waits more often than it did needs a reason.
+/// A command may need more syncs than before only for a reason.
 #[test]
 fn commands_wait_for_the_disk_no_more_often_than_they_must() {
     let disk = FaultyVfs::new(1);
     syncs(&disk, "table create t");
     for (line, expected) in [
         ("table list", 0),
-        // The record in the log, and how the store was closed.
+        // The record in the log, and the mark of the clean shutdown.
         ("put t r f q v", 2),
         ("put t r f q w", 2),
         ("delete t r f q", 2),
@@ -52,7 +52,7 @@ fn commands_wait_for_the_disk_no_more_often_than_they_must() {
     ] {
         assert_eq!(syncs(&disk, line), expected, "{line}");
     }
-    // These change the catalog, which is kept twice.
+    // These change the catalog, which has a mirror.
     for (line, most) in [
         ("table create u", 24),
         ("table config set t table.file.max=9", 24),

@@ -1,4 +1,4 @@
-//! `table …`: what changes tables.
+//! `table …`: commands that change tables.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
             });
             out.object(&object, || {
                 format!(
-                    "{} is back, {}, read by {}",
+                    "restored {} ({}), used by {}",
                     restored.file,
                     counted(restored.bytes, "byte", "bytes"),
                     restored.tables.join(", ")
@@ -86,7 +86,7 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
 
 type End<'a> = Option<&'a [u8]>;
 
-/// Both ends of row bounds, in order.
+/// Both ends of row bounds, checked for their order.
 fn bounds(rows: &RowBounds) -> Result<(End<'_>, End<'_>)> {
     let begin = rows.begin.as_ref().map(|row| row.0.as_slice());
     let end = rows.end.as_ref().map(|row| row.0.as_slice());
@@ -113,7 +113,7 @@ fn create(source: &dyn Source, args: CreateArgs, out: &mut Output) -> Result<()>
             let exists = error.kind() == ErrorKind::AlreadyExists;
             let failure = Failure::from(error);
             if exists {
-                failure.next("`ostrakon table list` shows the tables there are")
+                failure.next("run `ostrakon table list` to see the tables")
             } else {
                 failure
             }
@@ -123,7 +123,7 @@ fn create(source: &dyn Source, args: CreateArgs, out: &mut Output) -> Result<()>
 }
 
 fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -> Result<()> {
-    // All names are looked up before the first table goes.
+    // Check all names before the first table is deleted.
     for table in tables {
         find_table(source, table)?;
     }
@@ -156,11 +156,11 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
     let cancelled = Arc::clone(&table);
     let watch = Watch::with_call(move || {
         if let Err(error) = cancelled.cancel_compaction() {
-            tracing::warn!(%error, "the compaction could not be cancelled");
+            tracing::warn!(%error, "cannot cancel the compaction");
         }
     });
     let done = table.compact(&options);
-    watch.check("tablets that were done stay compacted")?;
+    watch.check("tablets that were finished stay compacted")?;
     done?;
     out.object(
         &json!({"table": args.table, "done": options.wait}),

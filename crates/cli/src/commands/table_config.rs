@@ -88,7 +88,7 @@ fn change(
     )
 }
 
-/// Says which of the values that were set do nothing, or something else than they say.
+/// Warns of values that have no effect, or that the store replaces with another.
 fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> Result<()> {
     let set = || changes.iter().filter(|(_, value)| value.is_some());
     if set().next().is_none() {
@@ -97,9 +97,11 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
     let all = table.describe_properties()?;
     for (property, _) in set() {
         match all.get(property).map(|info| &info.effect) {
-            Some(PropertyEffect::None) => tracing::warn!(%property, "set, and without effect here"),
+            Some(PropertyEffect::None) => {
+                tracing::warn!(%property, "set, but has no effect in this store")
+            }
             Some(PropertyEffect::Instead(used)) => {
-                tracing::warn!(%property, %used, "set, and another value is used in its place");
+                tracing::warn!(%property, %used, "set, but the store uses another value instead");
             }
             _ => {}
         }
@@ -112,13 +114,13 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
     Ok(())
 }
 
-/// The store names the nearest property; where all of them are shown is ours to say.
+/// Adds how to list all properties, if the store does not suggest one.
 fn explain(table: &str, error: Error) -> Failure {
     let unknown = error.kind() == ErrorKind::NotFound;
     let failure = Failure::from(error);
     if unknown && failure.named("property").is_some() && !failure.suggests() {
         failure.next(format!(
-            "`ostrakon table config get {table}` shows all; properties of your own are named table.custom.…"
+            "run `ostrakon table config get {table}` to see all; names of your own properties begin with table.custom."
         ))
     } else {
         failure

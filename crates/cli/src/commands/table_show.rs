@@ -1,4 +1,4 @@
-//! `table list|splits|tablets|du`: what shows tables.
+//! `table list|splits|tablets|locate|du`: commands that show tables.
 
 use ostrakon_cell::{Source, TableInfo, TabletInfo};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::args::Bytes;
 use crate::failure::Result;
 use crate::output::{Columns, Output, bytes, escape, grouped};
 
-/// What the tablets of a table have together.
+/// Totals over the tablets of a table.
 #[derive(Debug, Default)]
 struct Sum {
     tablets: u64,
@@ -138,7 +138,7 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
     Ok(())
 }
 
-/// The tablets that rows lie in.
+/// The tablets that hold rows.
 pub(super) fn locate(
     source: &dyn Source,
     table: &str,
@@ -172,7 +172,7 @@ pub(super) fn locate(
     Ok(())
 }
 
-/// The disk space of tables, and the memory of what is in no file yet.
+/// The disk usage of tables, and the memory of entries that are not flushed yet.
 pub(super) fn du(source: &dyn Source, names: &[String], out: &mut Output) -> Result<()> {
     for name in names {
         find_table(source, name)?;

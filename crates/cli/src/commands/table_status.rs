@@ -7,7 +7,7 @@ use super::access::find_table;
 use crate::failure::{Failure, Result};
 use crate::output::{Output, counted, escape};
 
-/// Shows the problems of one table or of all; a failure if there are any.
+/// Shows the problems of one table or of all; fails if there are any.
 pub(super) fn run(
     source: &dyn Source,
     table: Option<&str>,
@@ -27,7 +27,7 @@ pub(super) fn run(
     if tried {
         for name in &names {
             let table = source.table(name)?;
-            // What fails is among the problems then.
+            // A failure then shows among the problems.
             let _ = table.flush(true);
             read_each_tablet(&*table)?;
         }
@@ -59,10 +59,13 @@ pub(super) fn run(
         return Ok(());
     }
     let count = counted(problems.len() as u64, "problem", "problems");
-    Err(Failure::outcome("something fails; other tables are not concerned").with("found", count))
+    Err(
+        Failure::outcome("the listed work fails; tables that are not listed are not affected")
+            .with("found", count),
+    )
 }
 
-/// Reads the first entry of each tablet, which opens all of its files. What fails is among the problems then.
+/// Reads the first entry of each tablet, which opens all of its files. A failure then shows among the problems.
 fn read_each_tablet(table: &dyn Table) -> Result<()> {
     let options = ScanOptions {
         batch: BatchLimit {
@@ -102,7 +105,7 @@ fn text(problem: &Problem) -> String {
         times => format!(", {times} times"),
     };
     let writes = if problem.refuses_writes {
-        "\n  writes: refused until it is repaired"
+        "\n  writes: rejected until it is repaired"
     } else {
         ""
     };

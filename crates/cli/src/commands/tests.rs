@@ -1,17 +1,17 @@
-//! Commands against the judge: a source that is plainly right.
+//! Commands on the reference model, a simple source that is known to be correct.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use clap::Parser as _;
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 
 use super::dispatch::on_source;
 use crate::args::{Cli, Command};
 use crate::output::Output;
 
-/// A stream whose content can be looked at.
+/// A stream whose content a test can read.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -57,7 +57,7 @@ impl Session {
             Err(error) => return (String::new(), Some(error.to_string())),
         };
         let Command::Store(command) = cli.command else {
-            panic!("{arguments:?} is no command on a store");
+            panic!("{arguments:?} is not a command on a store");
         };
         let stream = Shared::default();
         let mut out = Output::to(Box::new(stream.clone()), cli.json);
@@ -222,7 +222,7 @@ fn a_csv_file_becomes_rows_and_bad_lines_are_collected() {
     assert_eq!(lines[0], ["file", "line", "reason", "text"]);
     let numbers: Vec<&str> = lines[1..].iter().map(|line| line[1]).collect();
     assert_eq!(numbers, ["3", "5", "6", "7"]);
-    assert!(lines[1][2].contains("`x` is no whole number") && lines[1][3] == "2,\"Bob, jr\",x,");
+    assert!(lines[1][2].contains("`x` is not a valid 64-bit") && lines[1][3] == "2,\"Bob, jr\",x,");
     assert!(lines[2][2].contains("2 fields where 4"));
     assert!(lines[3][2].contains("visibility"));
     assert!(lines[4][2].contains("missing"));
@@ -316,8 +316,9 @@ fn json_zeek_and_web_logs_are_understood() {
         "ts",
     ]);
     assert!(
-        failure
-            .is_some_and(|failure| failure.contains(":9: field `port`: `none` is no whole number"))
+        failure.is_some_and(
+            |failure| failure.contains(":9: field `port`: `none` is not a valid 64-bit")
+        )
     );
     assert_eq!(
         session.scan("conn"),
@@ -356,8 +357,8 @@ fn json_zeek_and_web_logs_are_understood() {
     );
 }
 
-/// Names that come late must be known as well as the first ones, and a file that brings a name
-/// a line must not take time by the square.
+/// Names that appear late must be handled like the first ones, and a file with a new name per line
+/// must not take quadratic time.
 #[test]
 fn fields_of_json_may_come_at_any_line() {
     let session = Session::new();
@@ -434,19 +435,19 @@ fn an_export_comes_back_whole_in_every_format() {
 }
 
 #[test]
-fn mistakes_in_an_import_are_told_before_anything_is_written() {
+fn an_invalid_import_fails_before_anything_is_written() {
     let session = Session::new();
     let file = session.file("a.csv", "id,name\n1,x\n");
     session.run(&["table", "create", "t"]);
     let fail = |more: &[&str]| session.fail(&[&["import", "t", &file], more].concat());
-    assert!(fail(&[]).contains("which fields make the row"));
+    assert!(fail(&[]).contains("no fields are given for the row"));
     assert!(fail(&["--row", "idd"]).contains("did you mean `id`?"));
     assert!(fail(&["--row", "3"]).contains("no field `3`"));
     assert!(fail(&["--row", "id", "--type", "name=number"]).contains("types are bytes"));
     assert!(fail(&["--row", "id", "--timestamp-field", "name"]).contains("--timestamp-format"));
     assert!(fail(&["--row", "id", "--visibility", "a&b|c"]).contains("--visibility"));
     assert!(fail(&["--row", "id", "--format", "regex"]).contains("--pattern"));
-    assert!(fail(&["--row", "id", "--rejects", &file]).contains("rejects file"));
+    assert!(fail(&["--row", "id", "--rejects", &file]).contains("the file of --rejects"));
     assert!(
         session
             .fail(&["import", "tt", &file, "--row", "id"])

@@ -1,26 +1,27 @@
-//! Fields between runs of blanks, tabs and commas, as edge lists have them; a name with blanks in it
-//! stands in quotes.
+//! Fields separated by runs of blanks, tabs and commas, as in edge lists. A name that contains blanks
+//! is quoted.
 
-/// A field as it was found.
+/// A field of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A stretch of the line.
+    /// A range of the line.
     Slice(usize, usize),
-    /// What stood in quotes, with the quotes inside it undone.
+    /// The text of a quoted field, with inner quotes unescaped.
     Quoted(Vec<u8>),
 }
 
-/// How quotes are written: `None` where they are ordinary bytes.
+/// How quotes are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Quotes {
-    /// The byte that takes the meaning from the quote behind it; `None`: quotes are doubled.
+    /// The byte that escapes the quote after it; with `None`, quotes are doubled.
     pub(super) escape: Option<u8>,
 }
 
-const UNCLOSED: &str = "an opening quote is not closed on its line; --no-quotes takes quotes as \
+const UNCLOSED: &str = "an opening quote is not closed on its line; --no-quotes treats quotes as \
                         ordinary bytes";
 
-/// Calls `take` for each field; the reason if the line is no record.
+/// Calls `take` for each field; returns the reason if the line is not a record. Without `quotes`,
+/// quotes are ordinary bytes.
 pub(super) fn split(
     line: &[u8],
     quotes: Option<Quotes>,
@@ -53,7 +54,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b',')
 }
 
-/// The text from behind an opening quote, and where the closing one ends.
+/// The text after an opening quote, and the position after the closing quote.
 fn quoted(line: &[u8], start: usize, quotes: Quotes) -> Result<(Vec<u8>, usize), String> {
     let mut text = Vec::new();
     let mut at = start;
@@ -71,7 +72,7 @@ fn quoted(line: &[u8], start: usize, quotes: Quotes) -> Result<(Vec<u8>, usize),
             (b'"', _) if next.is_none_or(is_blank) => return Ok((text, at + 1)),
             (b'"', _) => {
                 return Err(
-                    "text stands behind a closing quote; --no-quotes takes quotes as \
+                    "a closing quote is followed by text; --no-quotes treats quotes as \
                             ordinary bytes"
                         .into(),
                 );
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(fields(" a\t,b  c ", doubled), list(&["a", "b", "c"]));
         let line = "\"New York\" \"a \"\"b\"\"\",5";
         assert_eq!(fields(line, doubled), list(&["New York", "a \"b\"", "5"]));
-        // A quote inside of a field without quotes is a byte like any other.
+        // A quote inside an unquoted field is an ordinary byte.
         assert_eq!(fields("5\" 3\"4", doubled), list(&["5\"", "3\"4"]));
         assert_eq!(fields("\"\" x", doubled), list(&["", "x"]));
         let escape = Some(Quotes {

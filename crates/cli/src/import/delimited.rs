@@ -1,8 +1,8 @@
-//! Fields between delimiters: CSV, TSV, Zeek's logs, edge lists.
+//! Delimited files: CSV, TSV, Zeek's logs, edge lists.
 //!
-//! A quoted field may hold line ends. A quote that is never closed would swallow the rest of the
-//! file; here it costs one line: when the record does not end within bounds, or ends with the wrong
-//! number of fields, its first line is rejected and reading goes on with the second.
+//! A quoted field may contain line ends, so a quote that is never closed could swallow the rest of
+//! the file. To lose only one line, a record that does not end within bounds, or has the wrong number
+//! of fields, is given up: its first line is rejected, and reading continues with the second.
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
@@ -13,15 +13,15 @@ use super::record::{Presence, Record, RecordReader, Step};
 use super::zeek::Zeek;
 use crate::failure::Result;
 
-/// Bounds of one record in quotes.
+/// Bounds of a record with quotes.
 const MAX_RECORD_LINES: usize = 1000;
 const MAX_RECORD_BYTES: usize = 4 << 20;
 
-/// What stands between fields.
+/// What separates fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
     Byte(u8),
-    /// Any run of blanks, tabs and commas, as edge lists have it: [`blanks`].
+    /// Any run of blanks, tabs and commas, as in edge lists: [`blanks`].
     Blanks,
 }
 
@@ -29,17 +29,17 @@ pub(super) enum Separator {
 #[derive(Debug, Clone)]
 pub(super) struct Dialect {
     pub(super) separator: Separator,
-    /// Whether `"` quotes.
+    /// Whether `"` quotes fields.
     pub(super) quotes: bool,
-    /// The byte that takes the meaning from a quote; `None`: quotes are doubled.
+    /// The byte that escapes a quote; with `None`, quotes are doubled.
     pub(super) escape: Option<u8>,
-    /// Lines that begin with this are passed over.
+    /// Lines that begin with this are skipped.
     pub(super) comment: Option<Vec<u8>>,
     /// Whether the first line names the fields.
     pub(super) header: bool,
-    /// Names given from outside.
+    /// Names given by the user.
     pub(super) names: Vec<String>,
-    /// Fields a record may lack at its end.
+    /// Number of fields that a record may lack at its end.
     pub(super) optional: usize,
 }
 
@@ -127,7 +127,7 @@ impl Delimited {
         cut.err()
     }
 
-    /// Reads a record with quotes, over several lines if need be; the reason if it is none.
+    /// Reads a record with quotes, over several lines if necessary; returns the reason if it is invalid.
     fn split_quoted(&mut self, record: &mut Record) -> Option<String> {
         let mut held: Vec<Line> = Vec::new();
         let reason = self.read_quoted(record, &mut held).or_else(|| {
@@ -155,12 +155,12 @@ impl Delimited {
         let mut complete = self.feed(record.text(), &mut written, &mut ended);
         while !complete {
             if held.len() >= MAX_RECORD_LINES || record.text().len() > MAX_RECORD_BYTES {
-                return Some("an opening quote is not closed within reason".into());
+                return Some("an opening quote is not closed within the limits of a record".into());
             }
             let mut line = Line::default();
             match self.lines.next(&mut line) {
                 Ok(Got::Line) => {}
-                // An error comes again when the next line is read.
+                // An error is returned again when the next line is read.
                 Ok(Got::End | Got::TooLong) | Err(_) => {
                     return Some(
                         "an opening quote is not closed before the end of the file".into(),
@@ -180,7 +180,7 @@ impl Delimited {
         None
     }
 
-    /// Feeds a line and its end; whether the record is complete.
+    /// Feeds a line and its end; returns whether the record is complete.
     fn feed(&mut self, text: &[u8], written: &mut usize, ended: &mut usize) -> bool {
         for mut input in [text, b"\n"] {
             while !input.is_empty() {
@@ -205,8 +205,8 @@ impl Delimited {
         false
     }
 
-    /// Whether every closing quote stands at the end of its field. A quote that was opened by
-    /// mistake meets the next field's opening quote instead, which then has text behind it.
+    /// Whether every closing quote is at the end of its field. A quote that was opened by mistake is
+    /// closed by the opening quote of the next field, which is followed by text.
     fn is_well_quoted(&self, text: &[u8]) -> bool {
         let delimiter = delimiter(&self.dialect);
         let ends_field = |byte: Option<&u8>| {
@@ -245,7 +245,7 @@ impl Delimited {
         };
         let plural = if found == 1 { "" } else { "s" };
         let hint = match self.dialect.separator {
-            Separator::Blanks => "; --format csv takes tables that are no edge lists",
+            Separator::Blanks => "; use --format csv for files that are not edge lists",
             Separator::Byte(_) => "",
         };
         Some(format!(
@@ -253,7 +253,7 @@ impl Delimited {
         ))
     }
 
-    /// Takes the names from the head line, or numbers from the first record.
+    /// Takes the names from the header row, or numbers the fields of the first record.
     fn name_fields(&mut self, record: &Record, header: bool) {
         self.named = true;
         let names: Vec<String> = if header {
@@ -275,7 +275,7 @@ impl Delimited {
     }
 }
 
-/// The byte between fields; edge lists are cut otherwise.
+/// The byte between fields; edge lists are split by [`blanks`] instead.
 fn delimiter(dialect: &Dialect) -> u8 {
     match dialect.separator {
         Separator::Byte(byte) => byte,

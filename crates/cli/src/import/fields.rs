@@ -1,11 +1,11 @@
-//! The names of fields, and the numbers readers give them.
+//! The names of fields, and the numbers that readers give them.
 
 use std::collections::HashMap;
 
 use crate::args::FieldType;
 use crate::failure::{Failure, nearest};
 
-/// Distinct names a file may bring; JSON objects used as maps would bring one a line.
+/// Maximum number of distinct names in a file; JSON objects used as maps could have a new one per line.
 pub(super) const MAX_NAMES: usize = 65_536;
 
 /// Names by number. A number stays with its name until [`reset`](Self::reset).
@@ -15,12 +15,12 @@ pub(super) struct Fields {
     types: Vec<Option<FieldType>>,
     ids: HashMap<String, u32>,
     generation: u64,
-    /// Whether all names are known: then a name that is not there is a mistake.
+    /// Whether all names are known, so that an unknown name is an error.
     complete: bool,
 }
 
 impl Fields {
-    /// Starts over with these names; further ones are mistakes.
+    /// Starts over with these names; any other name is an error.
     pub(super) fn reset(&mut self, names: impl IntoIterator<Item = String>) {
         self.names.clear();
         self.types.clear();
@@ -29,14 +29,14 @@ impl Fields {
         self.complete = true;
         for name in names {
             let id = self.names.len() as u32;
-            // Of two columns with one name the first has it; the other has its number.
+            // If two columns have the same name, the first keeps it, and the second is named by its number.
             self.ids.entry(name.clone()).or_insert(id);
             self.names.push(name);
             self.types.push(None);
         }
     }
 
-    /// The number of a name, given if new; `None` when there are too many.
+    /// The number of a name, which is added if new; `None` if there are too many.
     pub(super) fn learn(&mut self, name: &str) -> Option<u32> {
         if let Some(&id) = self.ids.get(name) {
             return Some(id);
@@ -52,7 +52,7 @@ impl Fields {
         Some(id)
     }
 
-    /// Sets the types the file itself declares.
+    /// Sets the types that the file declares.
     pub(super) fn set_types(&mut self, types: impl IntoIterator<Item = Option<FieldType>>) {
         for (slot, kind) in self.types.iter_mut().zip(types) {
             *slot = kind;
@@ -60,7 +60,7 @@ impl Fields {
         self.generation += 1;
     }
 
-    /// Whether no further names come.
+    /// Whether all names are known.
     pub(super) fn is_complete(&self) -> bool {
         self.complete
     }
@@ -82,8 +82,8 @@ impl Fields {
         self.types.get(id as usize).copied().flatten()
     }
 
-    /// The number of a field the user named: by name, else by its number from 1. `Ok(None)` while
-    /// the name may still come.
+    /// The number of a field that the user named: by name, else by its number from 1. `Ok(None)` while
+    /// the name may still appear.
     pub(super) fn resolve(&self, wanted: &str) -> Result<Option<u32>, Failure> {
         if let Some(&id) = self.ids.get(wanted) {
             return Ok(Some(id));

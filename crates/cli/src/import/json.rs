@@ -1,5 +1,5 @@
-//! JSON lines: one object a line. Inner objects become fields with dots in their names, lists stay
-//! JSON text, numbers keep the digits they were written with.
+//! JSON lines: one object per line. Nested objects become fields with dots in their names, lists stay
+//! JSON text, and numbers keep their digits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -45,7 +45,7 @@ fn flatten(
     record: &mut Record,
 ) -> Result<(), String> {
     let pairs: Pairs<'_> = serde_json::from_str(object)
-        .map_err(|error| format!("no JSON object: {}", reason(&error)))?;
+        .map_err(|error| format!("not a JSON object: {}", reason(&error)))?;
     let outer = name.len();
     for (key, value) in pairs.0 {
         if outer > 0 {
@@ -60,7 +60,7 @@ fn flatten(
                 .learn(name)
                 .ok_or_else(|| format!("more than {MAX_NAMES} different field names"))?;
             if record.fields().iter().any(|field| field.id == id) {
-                return Err(format!("the field `{name}` stands there twice"));
+                return Err(format!("the field `{name}` occurs twice"));
             }
             if text.starts_with('"') {
                 let text: Text<'_> = serde_json::from_str(text)
@@ -77,8 +77,8 @@ fn flatten(
     Ok(())
 }
 
-/// What is wrong, without the place: every line is line 1 of its own text, and an inner object begins
-/// in the middle of it.
+/// The message without its position, which would be wrong: each line is parsed alone, and a nested
+/// object is parsed from its own text.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(" at line ") {
@@ -115,7 +115,7 @@ impl RecordReader for JsonLines {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The pairs of an object in their order, values unread.
+/// The pairs of an object in their order, with unparsed values.
 struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {

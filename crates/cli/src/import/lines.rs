@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use super::record::Record;
 use crate::failure::{Failure, Result};
 
-/// Longest line, in bytes. Longer ones are rejected, and passed over without keeping them.
+/// Longest line, in bytes. Longer lines are rejected, and skipped without being kept in memory.
 pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// A line with its number from 1.
@@ -20,17 +20,17 @@ pub(super) struct Line {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Got {
     Line,
-    /// The line is too long; only its number is there.
+    /// The line is too long; only its number is known.
     TooLong,
     End,
 }
 
-/// Reads lines. Line ends (`\n`, `\r\n`) and a byte order mark at the front are taken off.
+/// Reads lines. Line ends (`\n`, `\r\n`) and a byte order mark at the beginning are removed.
 pub(super) struct Lines {
     input: Box<dyn BufRead>,
     number: u64,
     bytes: u64,
-    /// Lines handed back, to be read again.
+    /// Lines that were put back, to be read again.
     again: VecDeque<Line>,
 }
 
@@ -52,10 +52,10 @@ impl Lines {
     /// The next line, in place of what `line` holds.
     ///
     /// # Errors
-    /// The file cannot be read on.
+    /// The file cannot be read.
     pub(super) fn next(&mut self, line: &mut Line) -> Result<Got> {
         self.read(line)
-            .map_err(|error| Failure::io("the file cannot be read", &error))
+            .map_err(|error| Failure::io("cannot read the file", &error))
     }
 
     fn read(&mut self, line: &mut Line) -> io::Result<Got> {
@@ -88,7 +88,7 @@ impl Lines {
         Ok(Got::Line)
     }
 
-    /// Hands lines back: they come again, in this order, before the rest of the file.
+    /// Puts lines back: they are read again, in this order, before the rest of the file.
     pub(super) fn put_back(&mut self, lines: impl DoubleEndedIterator<Item = Line>) {
         for line in lines.rev() {
             self.again.push_front(line);

@@ -1,7 +1,7 @@
-//! Files into tables: readers cut files into records, the plan turns a record into a mutation, the
-//! run writes mutations and collects what was rejected.
+//! Imports files into tables: readers split files into records, the plan turns a record into a
+//! mutation, and the run writes mutations and collects rejected lines.
 //!
-//! Bad lines never stop or take away good ones: every reader goes on with the next line.
+//! A bad line does not affect good ones: every reader continues with the next line.
 
 mod blanks;
 mod delimited;

@@ -1,4 +1,4 @@
-//! Which reader a file gets.
+//! Opens an input, and chooses its reader.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,7 +15,7 @@ use crate::failure::{Failure, Result};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// An input that is open.
+/// An open input.
 pub(super) struct Opened {
     pub(super) reader: Box<dyn RecordReader>,
     pub(super) format: ImportFormat,
@@ -36,7 +36,7 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
         Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin()))
     } else {
         let file = File::open(path).map_err(|error| {
-            Failure::io("the file cannot be opened", &error).with("file", shown_name(path))
+            Failure::io("cannot open the file", &error).with("file", shown_name(path))
         })?;
         Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
     };
@@ -45,7 +45,7 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
         None => detect(path, &mut *input)?,
     };
     if args.pattern.is_some() && format != ImportFormat::Regex {
-        return Err(Failure::usage("--pattern goes with --format regex"));
+        return Err(Failure::usage("--pattern works only with --format regex"));
     }
     refuse_idle_options(format, args)?;
     let lines = Lines::new(input);
@@ -68,7 +68,7 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
     Ok(Opened { reader, format })
 }
 
-/// Options about fields between delimiters would be passed over in silence by the other formats.
+/// Rejects options about delimiters for formats that would ignore them.
 fn refuse_idle_options(format: ImportFormat, args: &ImportArgs) -> Result<()> {
     if matches!(
         format,
@@ -85,7 +85,7 @@ fn refuse_idle_options(format: ImportFormat, args: &ImportArgs) -> Result<()> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::usage(format!(
-            "{option} goes with --format csv, tsv and edges"
+            "{option} works only with --format csv, tsv and edges"
         ))),
         None => Ok(()),
     }
@@ -93,7 +93,7 @@ fn refuse_idle_options(format: ImportFormat, args: &ImportArgs) -> Result<()> {
 
 fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
     let start = input.fill_buf().map_err(|error| {
-        Failure::io("the file cannot be read", &error).with("file", shown_name(path))
+        Failure::io("cannot read the file", &error).with("file", shown_name(path))
     })?;
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     if start.starts_with(b"#separator ") {
@@ -111,11 +111,11 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
         "edges" | "edgelist" => Ok(ImportFormat::Edges),
         _ if start.starts_with(b"{") => Ok(ImportFormat::Jsonl),
         _ if Pattern::is_weblog(start) => Ok(ImportFormat::Weblog),
-        _ => Err(
-            Failure::usage("neither the file's ending nor its first line tells the format")
-                .with("file", shown_name(path))
-                .next("say --format csv, tsv, jsonl, zeek, edges, weblog, regex or lines"),
-        ),
+        _ => Err(Failure::usage(
+            "the format is not clear from the file extension or the first line",
+        )
+        .with("file", shown_name(path))
+        .next("use --format csv, tsv, jsonl, zeek, edges, weblog, regex or lines")),
     }
 }
 
@@ -123,7 +123,7 @@ fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
     let delimiter = args.delimiter;
     if matches!(delimiter, Some(b'"' | b'\n' | b'\r')) {
         return Err(Failure::usage(
-            "a quote or a line end cannot stand between fields",
+            "the delimiter cannot be a quote or a line feed",
         ));
     }
     let edges = format == ImportFormat::Edges;

@@ -1,4 +1,4 @@
-//! Lines cut up by a regular expression with named groups; web server logs; whole lines.
+//! Lines split by a regular expression with named groups; web server logs; whole lines.
 
 use regex::bytes::{CaptureLocations, Regex};
 
@@ -8,7 +8,7 @@ use super::record::{Presence, Record, RecordReader, Step};
 use crate::args::FieldType;
 use crate::failure::{Failure, Result};
 
-/// The common and the combined log format. A request line that is none is kept whole as `request`.
+/// The common and the combined log format. An invalid request line is kept whole as `request`.
 const WEBLOG: &str = concat!(
     r#"^(?<host>\S+) (?<ident>\S+) (?<user>\S+) \[(?<time>[^\]]+)\] "#,
     r#""(?:(?<method>[A-Za-z]+) (?<path>\S+)(?: (?<protocol>[^"\s]+))?"#,
@@ -23,9 +23,9 @@ pub(super) struct Pattern {
     fields: Fields,
     regex: Regex,
     found: CaptureLocations,
-    /// Groups with a name: place in the pattern.
+    /// Positions of the named groups in the pattern.
     groups: Vec<usize>,
-    /// A text that means that the field is missing, beside those of the plan.
+    /// A text that stands for a missing field, in addition to those of the plan.
     missing: Option<&'static [u8]>,
 }
 
@@ -33,7 +33,8 @@ impl Pattern {
     /// Fields are the named groups of `pattern`.
     pub(super) fn new(lines: Lines, pattern: &str) -> Result<Self> {
         let regex = Regex::new(pattern).map_err(|error| {
-            Failure::usage("--pattern is no regular expression").with("reason", error.to_string())
+            Failure::usage("--pattern is not a valid regular expression")
+                .with("reason", error.to_string())
         })?;
         let named = regex.capture_names().enumerate();
         let (groups, names): (Vec<usize>, Vec<String>) = named
@@ -56,7 +57,7 @@ impl Pattern {
         })
     }
 
-    /// Whether the first line is one of a web server's log.
+    /// Whether the first line comes from a web server's log.
     pub(super) fn is_weblog(start: &[u8]) -> bool {
         let line = start.split(|byte| *byte == b'\n').next();
         line.is_some_and(|line| Regex::new(WEBLOG).is_ok_and(|regex| regex.is_match(line)))

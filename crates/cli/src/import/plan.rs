@@ -1,5 +1,5 @@
-//! What becomes of a record: which fields make the row, which make entries, which the label and
-//! the timestamp.
+//! How a record becomes a mutation: which fields make up the row, the entries, the label and the
+//! timestamp.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::args::{FieldType, ImportArgs, ImportFormat};
 use crate::failure::{Failure, Result};
 use crate::output::unescape;
 
-/// Labels known to be sound; bounded, since every record may bring its own.
+/// Maximum number of labels remembered as valid; every record may have its own.
 const KNOWN_LABELS: usize = 4096;
 /// The parts of an entry, as `export` writes them.
 const ENTRY_PARTS: [&str; 6] = [
@@ -27,7 +27,7 @@ const ENTRY_PARTS: [&str; 6] = [
     "value",
 ];
 
-/// A field the user named.
+/// A field that the user named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     Field(u32),
@@ -35,7 +35,7 @@ enum Place {
     Line,
     /// The file's name.
     File,
-    /// A name that no record had yet.
+    /// A name that has not appeared in a record yet.
     Unseen(String),
 }
 
@@ -53,7 +53,7 @@ enum Shape {
         targets: Vec<Option<Target>>,
         explode: bool,
     },
-    /// One entry a record.
+    /// One entry per record.
     One {
         family: Option<Place>,
         qualifier: Vec<Place>,
@@ -64,7 +64,7 @@ enum Shape {
     Entry([Option<u32>; 6]),
 }
 
-/// How records become mutations; made again whenever the reader learns of fields.
+/// How fields map to mutations; rebuilt whenever the reader finds new fields.
 #[derive(Debug)]
 struct Compiled {
     row: Vec<Place>,
@@ -85,9 +85,9 @@ pub(super) struct Plan<'a> {
     known_labels: HashSet<Vec<u8>>,
     row: Vec<u8>,
     qualifier: Vec<u8>,
-    /// What the last record made.
+    /// The mutation of the last record.
     pub(super) mutation: Mutation,
-    /// The same edge in the other direction, if asked for.
+    /// The same edge in the other direction, if requested.
     pub(super) mirror: Option<Mutation>,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Plan<'a> {
         };
         if time.is_none() && args.timestamp_field.is_some() {
             return Err(Failure::usage("--timestamp-field needs --timestamp-format").next(
-                "say seconds, millis, micros, rfc3339, or a pattern such as '%Y-%m-%d %H:%M:%S'",
+                "use seconds, millis, micros, rfc3339, or a pattern such as '%Y-%m-%d %H:%M:%S'",
             ));
         }
         if time.is_none()
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
             return Err(Failure::usage("the type `time` needs --timestamp-format"));
         }
         if args.row.is_empty() && !args.entries && !edges {
-            return Err(Failure::usage("which fields make the row?").next(
+            return Err(Failure::usage("no fields are given for the row").next(
                 "say --row FIELD, or --row FIELD,FIELD; @line numbers the lines; --entries takes \
                  what `ostrakon export` wrote",
             ));
@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
         ] {
             if let Some(name @ ("@line" | "@file")) = name.as_deref() {
                 return Err(Failure::usage(format!(
-                    "{option} takes a field; {name} goes with --row and --qualifier-field"
+                    "{option} takes a field; {name} works only with --row and --qualifier-field"
                 )));
             }
         }
@@ -138,7 +138,7 @@ impl<'a> Plan<'a> {
             && (args.both_ways || args.family_field.is_some() || args.value_field.is_some())
         {
             return Err(Failure::usage(
-                "--both-ways, --family-field and --value-field go with --qualifier-field or edge \
+                "--both-ways, --family-field and --value-field work only with --qualifier-field or edge \
                  lists",
             ));
         }
@@ -169,7 +169,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Makes the record's mutation. The outer error ends the import (the plan does not fit the
-    /// file), the inner one is why this record is rejected.
+    /// file); the inner error says why this record is rejected.
     pub(super) fn apply(&mut self, record: &Record, fields: &Fields) -> Result<Result<(), String>> {
         let generation = fields.generation();
         let compiled = match self.compiled.take() {
@@ -181,10 +181,10 @@ impl<'a> Plan<'a> {
         Ok(outcome)
     }
 
-    /// Whether the fields of a file without records are those the plan names.
+    /// Checks that a file without records has the fields that the plan names.
     ///
     /// # Errors
-    /// A name that the head line does not have.
+    /// A name is not in the header row.
     pub(super) fn check(&self, fields: &Fields) -> Result<()> {
         if self.compiled.is_none() && fields.is_complete() && fields.len() > 0 {
             self.compile(fields, None)?;
@@ -192,8 +192,8 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// `before` is the plan for fewer fields: where names only come in addition, what it says of the
-    /// known ones stays, so that a file that brings a name a line costs no more than its lines.
+    /// `before` is the plan for fewer fields. If names were only added, its result for the known names
+    /// is kept, so that a file with a new name per line does not take quadratic time.
     fn compile(&self, fields: &Fields, before: Option<Compiled>) -> Result<Compiled> {
         let args = self.args;
         let place = |name: &String| place(name, fields);
@@ -232,7 +232,7 @@ impl<'a> Plan<'a> {
             self.targets(fields, known, &row, label.as_ref())?
         };
         let mut checked = Vec::new();
-        // Only a file that names its fields at once declares types.
+        // Only a file that names all its fields at the beginning declares types.
         let declared = if fields.is_complete() {
             fields.len()
         } else {
@@ -335,10 +335,10 @@ impl<'a> Plan<'a> {
                 let (found, name) = match place {
                     Place::Field(id) => (self.text(record, *id), fields.name(*id)),
                     Place::Unseen(name) => (None, name.as_str()),
-                    // `new` refuses the others.
+                    // `new` rejects the other names.
                     Place::Line | Place::File => (None, "@"),
                 };
-                // Nothing becomes readable for everybody because a label was left out.
+                // A missing label must not make an entry readable by every user.
                 let label = found.filter(|text| !text.is_empty()).or(given);
                 let label = label.ok_or_else(|| {
                     format!(
@@ -364,7 +364,7 @@ impl<'a> Plan<'a> {
             Some(Place::Unseen(name)) => {
                 return Err(format!("field `{name}` of the timestamp is missing"));
             }
-            // `new` refuses the others.
+            // `new` rejects the other names.
             _ => None,
         };
         let update = ColumnUpdate {
@@ -418,7 +418,7 @@ impl<'a> Plan<'a> {
                     Some(Place::Unseen(name)) => {
                         return Err(format!("field `{name}` of the family is missing"));
                     }
-                    // `new` refuses the others.
+                    // `new` rejects the other names.
                     Some(_) => b"",
                 };
                 let value = match value {
@@ -448,7 +448,7 @@ impl<'a> Plan<'a> {
             Shape::Entry(_) => {}
         }
         if self.mutation.is_empty() {
-            return Err("no field of the record makes an entry".into());
+            return Err("the record has no field that makes an entry".into());
         }
         Ok(())
     }
@@ -543,7 +543,7 @@ fn check_label(known: &mut HashSet<Vec<u8>>, label: &[u8]) -> Result<(), String>
     if label.is_empty() || known.contains(label) {
         return Ok(());
     }
-    validate(label).map_err(|error| format!("the visibility is no expression: {error}"))?;
+    validate(label).map_err(|error| format!("invalid label: {error}"))?;
     if known.len() >= KNOWN_LABELS {
         known.clear();
     }
@@ -566,7 +566,7 @@ fn entry_parts(fields: &Fields) -> Result<[Option<u32>; 6]> {
     let mut parts = [None; 6];
     for (slot, name) in parts.iter_mut().zip(ENTRY_PARTS) {
         *slot = match name {
-            // Without these an entry is still whole.
+            // An entry is complete without these.
             "visibility" | "timestamp" | "qualifier" | "family" => {
                 fields.resolve(name).unwrap_or(None)
             }

@@ -1,15 +1,15 @@
-//! One record of a file: its text, and its fields as stretches of bytes.
+//! One record of a file: its text, and its fields as ranges of bytes.
 
 use crate::failure::Result;
 
 use super::fields::Fields;
 
-/// Whether a field is there.
+/// Whether a field is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// The format says that it is there, even if empty.
+    /// Present according to the format, even if empty.
     There,
-    /// The format says that it is not.
+    /// Missing according to the format.
     Missing,
     /// The plan decides by the text.
     ByText,
@@ -28,7 +28,7 @@ pub(super) struct Field {
 #[derive(Debug, Default)]
 pub(super) struct Record {
     line: u64,
-    /// The text as it stands in the file, then what had to be decoded.
+    /// The text from the file, then the decoded fields.
     bytes: Vec<u8>,
     text_end: usize,
     fields: Vec<Field>,
@@ -58,12 +58,12 @@ impl Record {
         self.line
     }
 
-    /// The text as it stands in the file.
+    /// The text from the file.
     pub(super) fn text(&self) -> &[u8] {
         self.bytes.get(..self.text_end).unwrap_or_default()
     }
 
-    /// Adds a field that is a stretch of the text.
+    /// Adds a field that is a range of the text.
     pub(super) fn add_slice(&mut self, id: u32, start: usize, end: usize, presence: Presence) {
         self.fields.push(Field {
             id,
@@ -73,7 +73,7 @@ impl Record {
         });
     }
 
-    /// Adds a field whose bytes had to be decoded.
+    /// Adds a decoded field.
     pub(super) fn add_decoded(&mut self, id: u32, bytes: &[u8], presence: Presence) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
@@ -91,7 +91,7 @@ impl Record {
 
     /// The field with this number, if the record has it.
     pub(super) fn field(&self, id: u32) -> Option<&Field> {
-        // In a table the number is the place.
+        // In delimited files, the number is the position.
         match self.fields.get(id as usize) {
             Some(field) if field.id == id => Some(field),
             _ => self.fields.iter().find(|field| field.id == id),
@@ -104,18 +104,18 @@ impl Record {
 pub(super) enum Step {
     /// A record.
     Record,
-    /// A line that is no record, and why; its text is in the record.
+    /// A line that is not a record, and why; the record holds its text.
     Reject(String),
     /// The end of the file.
     End,
 }
 
-/// Cuts a file into records.
+/// Splits a file into records.
 pub(super) trait RecordReader {
     /// The next record or rejected line, in place of what `record` holds.
     ///
     /// # Errors
-    /// The file cannot be read on, or its head makes no sense.
+    /// The file cannot be read, or its header is invalid.
     fn next(&mut self, record: &mut Record) -> Result<Step>;
 
     /// The fields known so far.

@@ -1,4 +1,4 @@
-//! Where rejected lines go.
+//! Collects rejected lines.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::failure::{Failure, Result};
 use crate::output::escape;
 
-/// Rejected lines kept for the summary when no file collects them.
+/// Number of rejected lines shown in the summary.
 const SHOWN: usize = 5;
 /// Bytes of a rejected line kept in the file.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// Counts rejected lines and writes them down.
+/// Counts rejected lines, and writes them to a file.
 #[derive(Debug)]
 pub(super) struct Rejects {
     file: Option<(PathBuf, BufWriter<File>)>,
@@ -21,13 +21,13 @@ pub(super) struct Rejects {
 }
 
 impl Rejects {
-    /// Collects in `path`, replacing what is there; without one only counts.
+    /// Writes to `path`, replacing an existing file; without a path, only counts.
     pub(super) fn open(path: Option<&Path>) -> Result<Self> {
         let file = match path {
             None => None,
             Some(path) => {
                 let refuse = |error| {
-                    Failure::io("the rejects file cannot be written", &error)
+                    Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
                 let mut file = BufWriter::new(File::create(path).map_err(refuse)?);
@@ -43,7 +43,7 @@ impl Rejects {
         })
     }
 
-    /// Takes one rejected line.
+    /// Adds one rejected line.
     pub(super) fn add(&mut self, name: &str, line: u64, reason: &str, text: &[u8]) -> Result<()> {
         self.count += 1;
         if self.first.len() < SHOWN {
@@ -53,14 +53,14 @@ impl Rejects {
             let text = text.get(..MAX_TEXT_BYTES).unwrap_or(text);
             let (name, reason) = (escape(name.as_bytes()), escape(reason.as_bytes()));
             writeln!(file, "{name}\t{line}\t{reason}\t{}", escape(text)).map_err(|error| {
-                Failure::io("the rejects file cannot be written", &error)
+                Failure::io("cannot write the rejects file", &error)
                     .with("file", path.display().to_string())
             })?;
         }
         Ok(())
     }
 
-    /// How many there were.
+    /// Number of rejected lines.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -70,7 +70,7 @@ impl Rejects {
         &self.first
     }
 
-    /// The file that has them all.
+    /// The file of rejected lines.
     pub(super) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(path, _)| path.as_path())
     }
@@ -79,7 +79,7 @@ impl Rejects {
     pub(super) fn flush(&mut self) -> Result<()> {
         if let Some((path, file)) = &mut self.file {
             file.flush().map_err(|error| {
-                Failure::io("the rejects file cannot be written", &error)
+                Failure::io("cannot write the rejects file", &error)
                     .with("file", path.display().to_string())
             })?;
         }

@@ -1,4 +1,4 @@
-//! The import itself.
+//! Runs an import.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::interrupt::Watch;
 use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
 
-/// Records between two looks at Ctrl-C and the progress bar.
+/// Number of records after which Ctrl-C is checked and the progress bar updated.
 const LOOK_EVERY: u64 = 1024;
 
 /// What an import did.
@@ -33,8 +33,8 @@ struct Summary {
     entries_per_second: f64,
 }
 
-/// Looks whether the first file can be opened and its format and the options go together, before a
-/// store or a table is made for it. What can be read but once (a pipe) is left alone.
+/// Checks that the first file can be opened and that the options fit its format, before a store or a
+/// table is created. An input that can be read only once (a pipe) is not touched.
 pub(crate) fn look(args: &ImportArgs) -> Result<()> {
     let Some(path) = args.files.first().filter(|path| *path != Path::new("-")) else {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn run(
         && args.files.iter().any(|file| same_file(file, rejects))
     {
         return Err(Failure::usage(
-            "the rejects file is one of the files to import",
+            "the file of --rejects is one of the files to import",
         ));
     }
     let mut job = Job {
@@ -83,7 +83,7 @@ pub(crate) fn run(
         .files
         .iter()
         .try_for_each(|file| job.file(file, &watch));
-    // Whatever stopped the reading, the good lines before it are kept.
+    // The good lines are kept even if reading failed.
     let flushed = job.flush();
     job.rejects.flush()?;
     read.and(flushed)?;
@@ -119,21 +119,21 @@ fn describe(summary: &Summary) -> String {
     )
 }
 
-/// The failure that tells of rejected lines.
+/// The failure that reports rejected lines.
 fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
     if rejects.count() == 0 || args.accept_rejects {
         return Ok(());
     }
     let mut failure = Failure::outcome(format!(
-        "{} rejected; all others are imported",
+        "{} rejected; all others were imported",
         counted(rejects.count(), "line was", "lines were")
     ));
     for (at, line) in rejects.first().iter().enumerate() {
         failure = failure.with(&format!("rejected {}", at + 1), line.clone());
     }
     Err(match rejects.path() {
-        Some(path) => failure.next(format!("{} has each with its reason", path.display())),
-        None => failure.next("import again with --rejects FILE to collect them all"),
+        Some(path) => failure.next(format!("{} lists each with its reason", path.display())),
+        None => failure.next("import again with --rejects FILE to collect all of them"),
     })
 }
 
@@ -149,7 +149,7 @@ struct Job<'a> {
     writer: Option<BatchWriter>,
     rejects: Rejects,
     summary: Summary,
-    /// Mutations that a constraint of the table refused; the writer cannot say which lines.
+    /// The first rejection by a constraint of the table; the writer does not know the lines.
     refused_by_constraints: Option<Failure>,
 }
 
@@ -172,7 +172,7 @@ impl Job<'_> {
                 progress.say(|| format!("{} records", grouped(self.summary.records)));
                 if watch.stopped() {
                     let kept = format!(
-                        "the records up to line {} of {name} are kept, and importing again writes \
+                        "the records up to line {} of {name} are kept; importing again writes \
                          the same entries",
                         record.line()
                     );
@@ -221,7 +221,8 @@ impl Job<'_> {
         }
     }
 
-    /// Goes on after a constraint's refusal, which the table applied in part; ends otherwise.
+    /// Continues after a rejection by a constraint, which affects only some mutations; other errors
+    /// end the import.
     fn settle(&mut self, failure: Failure, near: Option<(&str, u64)>) -> Result<()> {
         let failure = match near {
             Some((name, line)) => failure.with("near", format!("{name}:{line}")),

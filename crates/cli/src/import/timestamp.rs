@@ -1,4 +1,4 @@
-//! Texts that mean a time, as milliseconds since 1970.
+//! Parses times to milliseconds since 1970.
 
 use jiff::Timestamp;
 use jiff::fmt::strtime;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub(super) enum TimestampFormat {
     /// Seconds since 1970, with or without a fraction.
     Seconds,
-    /// Milliseconds since 1970, or any whole number for tables with logical time.
+    /// Milliseconds since 1970, or any integer for tables with logical time.
     Millis,
     /// Microseconds since 1970.
     Micros,
@@ -31,7 +31,7 @@ impl TimestampFormat {
             pattern if pattern.contains('%') => Self::Pattern(pattern.to_owned()),
             _ => {
                 return Err(
-                    Failure::usage(format!("`{name}` is no timestamp format")).next(
+                    Failure::usage(format!("`{name}` is not a valid timestamp format")).next(
                         "use seconds, millis, micros, rfc3339, or a pattern such as \
                      '%Y-%m-%d %H:%M:%S %z'",
                     ),
@@ -40,10 +40,10 @@ impl TimestampFormat {
         })
     }
 
-    /// The time a text means, or why it means none.
+    /// The time that a text stands for, or why it is invalid.
     pub(super) fn millis(&self, text: &[u8]) -> Result<i64, String> {
         let shown = || String::from_utf8_lossy(text).into_owned();
-        let refuse = |what: &str| format!("`{}` is no {what}", shown());
+        let refuse = |what: &str| format!("`{}` is not a valid {what}", shown());
         let text = std::str::from_utf8(text)
             .map_err(|_| refuse("time"))?
             .trim();
@@ -77,7 +77,7 @@ impl TimestampFormat {
     }
 }
 
-/// Decimal seconds to milliseconds without a detour over floating point.
+/// Decimal seconds to milliseconds, without floating-point numbers.
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let negative = whole.starts_with('-');
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_means_the_same_moment() {
+    fn all_formats_give_the_same_time() {
         let moment = 1_431_857_103_000;
         for (format, text) in [
             ("seconds", "1431857103"),

@@ -1,4 +1,4 @@
-//! Whether a field's text is of its type.
+//! Checks the text of a field against its type.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use super::timestamp::TimestampFormat;
 use crate::args::FieldType;
 use crate::output::escape;
 
-/// What is wrong with the text, if something is.
+/// An error if the text does not have the type.
 pub(super) fn check(
     kind: FieldType,
     text: &[u8],
@@ -14,10 +14,10 @@ pub(super) fn check(
 ) -> Result<(), String> {
     let utf8 = std::str::from_utf8(text).ok();
     let (good, what) = match kind {
-        FieldType::Bytes => (true, "bytes"),
+        FieldType::Bytes => (true, "byte string"),
         FieldType::Text => (utf8.is_some(), "UTF-8 text"),
-        FieldType::Int => (parses::<i64>(utf8), "whole number of 64 bits"),
-        FieldType::Uint => (parses::<u64>(utf8), "whole number from 0 on"),
+        FieldType::Int => (parses::<i64>(utf8), "64-bit integer"),
+        FieldType::Uint => (parses::<u64>(utf8), "64-bit integer of 0 or more"),
         FieldType::Float => (parses::<f64>(utf8), "number"),
         FieldType::Ip => (parses::<IpAddr>(utf8), "IP address"),
         FieldType::Bool => (
@@ -26,7 +26,7 @@ pub(super) fn check(
                     .iter()
                     .any(|known| text.eq_ignore_ascii_case(known))
             }),
-            "true or false",
+            "boolean",
         ),
         FieldType::Time => match time {
             Some(time) => return time.millis(text).map(drop),
@@ -37,7 +37,7 @@ pub(super) fn check(
         return Ok(());
     }
     let shown: String = escape(text).chars().take(60).collect();
-    Err(format!("`{shown}` is no {what}"))
+    Err(format!("`{shown}` is not a valid {what}"))
 }
 
 fn parses<T: std::str::FromStr>(text: Option<&str>) -> bool {

@@ -1,4 +1,4 @@
-//! The lines with which Zeek's logs describe themselves.
+//! The header lines of Zeek's logs.
 //! Source: the header that Zeek's ASCII log writer puts before its records.
 
 use super::fields::Fields;
@@ -7,7 +7,7 @@ use crate::args::FieldType;
 use crate::failure::{Failure, Result};
 use crate::output::unescape;
 
-/// What the head of the file said so far.
+/// The settings from the header lines read so far.
 #[derive(Debug)]
 pub(super) struct Zeek {
     separator: u8,
@@ -26,11 +26,11 @@ impl Default for Zeek {
 }
 
 impl Zeek {
-    /// Takes in a line that begins with `#`; the separator if the line changed it.
+    /// Reads a line that begins with `#`; returns the separator if the line changed it.
     pub(super) fn directive(&mut self, line: &[u8], fields: &mut Fields) -> Result<Option<u8>> {
         if let Some(separator) = line.strip_prefix(b"#separator ") {
             let bytes = unescape(separator).map_err(|error| {
-                Failure::usage("the #separator line of the Zeek log makes no sense")
+                Failure::usage("the #separator line of the Zeek log is invalid")
                     .with("reason", error.to_string())
             })?;
             let &[byte] = bytes.as_ref() else {
@@ -54,14 +54,14 @@ impl Zeek {
         Ok(None)
     }
 
-    /// An error when records come before the names of their fields.
+    /// An error if records come before the names of their fields.
     pub(super) fn check_head(&self, named: bool) -> Result<()> {
         if named {
             return Ok(());
         }
         Err(
-            Failure::usage("records come before a #fields line: this is no whole Zeek log")
-                .next("import it as --format tsv with --no-header or --fields"),
+            Failure::usage("the Zeek log is incomplete: records come before a #fields line")
+                .next("import it with --format tsv and --no-header or --fields"),
         )
     }
 
@@ -78,7 +78,7 @@ impl Zeek {
     }
 }
 
-/// What we check of a Zeek type.
+/// The type that is checked for a Zeek type.
 fn field_type(name: &[u8]) -> Option<FieldType> {
     Some(match name {
         b"count" | b"port" => FieldType::Uint,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Rows of text under a head, aligned when written. For lists that fit in memory.
+/// Rows of text under a header, aligned when written. For lists that fit in memory.
 #[derive(Debug)]
 pub(crate) struct Columns {
     /// Names; one that begins with `>` stands for numbers and is aligned to the right.
@@ -21,11 +21,11 @@ impl Columns {
 
     /// Adds a row: one text for each column.
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.head.len(), "one cell a column");
+        debug_assert_eq!(cells.len(), self.head.len(), "one cell per column");
         self.rows.push(cells);
     }
 
-    /// Writes head and rows.
+    /// Writes the header and the rows.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let names: Vec<String> = self
             .head
@@ -65,7 +65,7 @@ impl Columns {
     }
 }
 
-/// Good enough for escaped text: wide characters count one.
+/// Counts wide characters as one, which is good enough for escaped text.
 fn width(text: &str) -> usize {
     text.chars().count()
 }

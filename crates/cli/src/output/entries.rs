@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::escape;
 
-/// Which parts of an entry a line for people shows besides row and column.
+/// Which parts of an entry a line of text shows in addition to row and column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryFields {
     /// The timestamp.
     pub(crate) timestamp: bool,
     /// The value.
     pub(crate) value: bool,
-    /// Only the value, one a line, nothing else.
+    /// Only the value, one per line.
     pub(crate) value_only: bool,
 }
 

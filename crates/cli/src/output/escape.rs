@@ -1,13 +1,13 @@
 //! Bytes as text and back.
 //!
-//! Keys and values are bytes. Shown, they are text that is safe in a terminal, a line and a JSON
-//! string: printable ASCII and letters and digits of every script stay, everything else is `\xNN`,
-//! a backslash is `\\`. The same text given as an argument means the same bytes.
+//! Keys and values are bytes. They are shown as text that is safe in a terminal, in a line and in a
+//! JSON string: printable ASCII and the letters and digits of every script stay, a backslash is `\\`,
+//! and everything else is `\xNN`. The same text as an argument stands for the same bytes.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The bytes as text; the text itself where nothing needs escaping.
+/// The bytes as text; borrowed if nothing needs escaping.
 pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
     let plain = |byte: &u8| matches!(byte, 0x20..=0x7e) && *byte != b'\\';
     if bytes.iter().all(plain)
@@ -21,7 +21,7 @@ pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
             match character {
                 '\\' => text.push_str("\\\\"),
                 ' '..='~' => text.push(character),
-                // Marks, joiners and direction changes could hide what stands in a terminal.
+                // Combining marks, joiners and direction changes could hide text in a terminal.
                 _ if character.is_alphanumeric() && !character.is_ascii() => text.push(character),
                 _ => {
                     let mut buffer = [0; 4];
@@ -46,7 +46,7 @@ fn push_hex(text: &mut String, byte: u8) {
     }
 }
 
-/// Why a text names no bytes.
+/// Why a text does not stand for bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnescapeError {
     /// Byte offset of the backslash.
@@ -57,8 +57,8 @@ impl fmt::Display for UnescapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the backslash at position {} begins no escape: write \\xNN with two hexadecimal \
-             digits for a byte, and \\\\ for a backslash",
+            "the backslash at position {} does not begin a valid escape: write \\xNN with two \
+             hexadecimal digits for a byte, and \\\\ for a backslash",
             self.at + 1
         )
     }
@@ -66,7 +66,7 @@ impl fmt::Display for UnescapeError {
 
 impl std::error::Error for UnescapeError {}
 
-/// The bytes that a text with `\xNN` and `\\` means.
+/// The bytes that a text with `\xNN` and `\\` stands for.
 pub(crate) fn unescape(text: &[u8]) -> Result<Cow<'_, [u8]>, UnescapeError> {
     let Some(first) = memchr::memchr(b'\\', text) else {
         return Ok(Cow::Borrowed(text));
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn letters_stay_and_what_could_hide_does_not() {
+    fn letters_stay_and_invisible_characters_are_escaped() {
         assert_eq!(escape("Zürich".as_bytes()), "Zürich");
         assert_eq!(escape(b"a\\b\0\xff"), "a\\\\b\\x00\\xff");
         assert_eq!(escape("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
     }
 
     #[test]
-    fn half_an_escape_is_refused_with_its_place() {
+    fn an_incomplete_escape_is_rejected_with_its_position() {
         for (text, at) in [("ab\\", 2), ("\\q", 0), ("a\\x4", 1), ("\\xzz", 0)] {
             assert_eq!(unescape(text.as_bytes()), Err(UnescapeError { at }));
         }

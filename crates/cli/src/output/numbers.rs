@@ -36,7 +36,7 @@ pub(crate) fn bytes(number: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
-/// Seconds with as many digits as tell something.
+/// Seconds with a useful number of digits.
 pub(crate) fn seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         format!("{:.0} ms", seconds * 1000.0)

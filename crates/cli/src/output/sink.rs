@@ -1,4 +1,4 @@
-//! Where results go: stdout in one buffered stream, either as text or as JSON lines.
+//! The stream of results: buffered stdout, either text or JSON lines.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::failure::Result;
 
-/// Enough to make one write of several hundred lines.
+/// Enough to write several hundred lines at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// The results' stream.
+/// The stream of results.
 pub(crate) struct Output {
     out: BufWriter<Box<dyn Write>>,
     json: bool,
@@ -19,7 +19,7 @@ pub(crate) struct Output {
 impl Output {
     /// Results to stdout.
     pub(crate) fn stdout(json: bool) -> Self {
-        // Not locked: threads of a workload write lines of their own meanwhile.
+        // Not locked, because threads of a workload also write lines.
         Self::to(Box::new(io::stdout()), json)
     }
 
@@ -31,7 +31,7 @@ impl Output {
         }
     }
 
-    /// Whether machines read it.
+    /// Whether results are JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -41,7 +41,7 @@ impl Output {
         &mut self.out
     }
 
-    /// One object for machines, or a line for people.
+    /// Writes one object as JSON, or as a line of text.
     pub(crate) fn object(
         &mut self,
         object: &impl Serialize,
@@ -59,7 +59,7 @@ impl Output {
         Ok(())
     }
 
-    /// Hands everything over.
+    /// Writes everything out.
     pub(crate) fn finish(mut self) -> Result<()> {
         Ok(self.out.flush()?)
     }

@@ -1,8 +1,8 @@
-//! Exit codes, and errors as objects: what scripts go by.
+//! Exit codes and error objects, which scripts depend on.
 
 use crate::run::{Folder, Ran, finish, program};
 
-/// 2: wrong on whatever store. 1: right, and it failed or found something.
+/// 2: the command is wrong on any store. 1: it is valid, but failed or found something.
 #[test]
 fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
     let folder = Folder::with_table();
@@ -25,7 +25,7 @@ fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
             0,
             "import t data.csv --row id --type n=int --accept-rejects",
         ),
-        // Nothing of the command line is wrong.
+        // The command line is valid.
         (1, "scan tt"),
         (1, "table create t"),
         (1, "table rename tt u"),
@@ -71,7 +71,7 @@ fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
         (2, "table config delete t table.nonsense"),
         (2, "config delete table.nonsense"),
         (2, "config set table.nonsense=1"),
-        // As Accumulo: whatever begins like a property of its servers.
+        // As in Accumulo: any name that begins like a server property.
         (0, "config set tserver.nonsense=1"),
         (0, "config delete tserver.nonsense"),
         (2, "table config set t tserver.nonsense=1"),
@@ -122,7 +122,7 @@ fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The one error object that a run leaves on stderr.
+/// The only error object that a run prints to stderr.
 fn object(ran: &Ran) -> serde_json::Value {
     let object: serde_json::Value =
         serde_json::from_str(&ran.err).unwrap_or_else(|error| panic!("{error}: {}", ran.err));
@@ -158,7 +158,7 @@ fn a_command_line_that_cannot_be_read_is_an_object_too() {
     assert!(message.contains("requires a subcommand"), "{message}");
     let value = run(&["put", "t", "a\\q", "f", "q", "v", "--json"]);
     assert!(value["message"].as_str().unwrap().contains("position 2"));
-    // Without it people are answered.
+    // Without it, errors are text.
     let mut command = program();
     command.args(["scan", "t", "--limt", "3"]);
     assert!(finish(command, b"").err.starts_with("error: unexpected"));

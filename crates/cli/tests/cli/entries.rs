@@ -14,7 +14,7 @@ fn what_is_written_is_there_in_the_next_process() {
         folder.ok(&["scan", "t", "--auths", "self"]),
         "alice contact:mail [hr|self]\ta@x\nalice contact:phone []\t1\n"
     );
-    // The newest version is shown; more only when the table keeps more.
+    // Only the newest version is shown, unless the table keeps more.
     folder.ok(&["put", "t", "alice", "contact", "phone", "2"]);
     assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "2\n");
     folder.ok(&["delete", "t", "alice", "contact", "phone"]);
@@ -42,7 +42,7 @@ fn bytes_go_in_and_out_as_they_are_typed() {
     let object = &folder.run(&["scan", "t", "--json"]).json()[0];
     assert_eq!(object["row"], row);
     assert_eq!(object["value"], "\\xc3");
-    // From stdin, byte for byte.
+    // Read from stdin unchanged.
     let ran = folder.run_with(&["put", "t", "raw", "", "", "-"], b"\\x41\n\xff");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! import, with files as they are met.
+//! import, with realistic files.
 
 use crate::run::{Folder, real_data};
 
@@ -50,7 +50,7 @@ fn bad_lines_are_collected_and_good_ones_kept() {
             .ok(&["scan", "t", "--count", "-s", "a"])
             .starts_with("996 entries")
     );
-    // Importing again changes nothing that is seen.
+    // Importing again does not change what a scan returns.
     let ran = folder.run(&[&arguments[..], &["--accept-rejects"]].concat());
     assert_eq!(ran.code, 0);
     assert!(
@@ -60,7 +60,7 @@ fn bad_lines_are_collected_and_good_ones_kept() {
     );
 }
 
-/// Such records used to become public.
+/// Regression: such records became public.
 #[test]
 fn a_record_without_its_label_is_rejected() {
     let folder = Folder::with_table();
@@ -94,7 +94,7 @@ fn a_record_without_its_label_is_rejected() {
         labelled.starts_with("1 entries") || labelled.starts_with("1 entry"),
         "{labelled}"
     );
-    // Said outright, it may be so.
+    // An explicit empty label is allowed.
     let arguments = [&arguments[..], &["--visibility", "", "--accept-rejects"]].concat();
     folder.ok(&arguments);
     assert!(
@@ -104,7 +104,7 @@ fn a_record_without_its_label_is_rejected() {
     );
 }
 
-/// A line number and the number of a field help little in lines of twenty names.
+/// A message names the field, because a number is not enough in a line with twenty fields.
 #[test]
 fn rejected_lines_name_the_field() {
     let folder = Folder::with_table();
@@ -143,7 +143,7 @@ fn rejected_lines_name_the_field() {
     );
     assert!(err.contains("field `user.id` of the row"), "{err}");
     let rejects = folder.read("rejects.tsv");
-    assert!(rejects.contains("\t8\tno JSON object"), "{rejects}");
+    assert!(rejects.contains("\t8\tnot a JSON object"), "{rejects}");
     assert!(!rejects.contains("at line 1"), "it is another: {rejects}");
     let fields: Vec<&str> = rejects
         .lines()
@@ -151,7 +151,7 @@ fn rejected_lines_name_the_field() {
         .filter_map(|line| line.split('`').nth(1))
         .collect();
     assert_eq!(fields, ["user.id", "user.id", "at", "at", "n", "who"]);
-    // Without names it is the field's number in the line, not in --row.
+    // Without names, it is the number of the field in the line, not in --row.
     let file = folder.write("in.csv", "a,b,c\nd,,f\n");
     let arguments = ["import", "t", &file, "--no-header", "--row", "1,2"];
     let err = folder.fails(1, &arguments);
@@ -208,7 +208,7 @@ fn a_missing_file_or_table_is_named() {
     let file = folder.write("a.csv", "a,b\n1,2\n");
     let err = folder.fails(1, &["import", "u", &file, "--row", "a"]);
     assert!(err.contains("--create"), "{err}");
-    // Good files before a missing one stay.
+    // Good files before a missing one are kept.
     folder.fails(1, &["import", "t", &file, "nowhere.csv", "--row", "a"]);
     assert_eq!(folder.ok(&["scan", "t"]), "1 :b []\t2\n");
 }
@@ -356,7 +356,7 @@ fn files_without_lines_and_folders_are_told_apart() {
         &["import", "t", "parts", "--row", "1", "--format", "csv"],
     );
     assert!(
-        err.contains("the file cannot be read") && err.contains("parts"),
+        err.contains("cannot read the file") && err.contains("parts"),
         "{err}"
     );
 }

@@ -1,5 +1,5 @@
-//! Every command that changes something, killed at any moment: afterwards the store opens, is sound, and what the
-//! command was to do is done whole or not at all. `OSTRAKON_FAULTS=N` kills N times as often.
+//! Kills every command that changes something, at any moment. Afterwards the store opens without damage, and the
+//! change is complete or absent. `OSTRAKON_FAULTS=N` kills N times as often.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -22,7 +22,7 @@ fn store() -> Folder {
     folder
 }
 
-/// Commands, and what shows whether they are done.
+/// Commands, and how to see whether they are done.
 const COMMANDS: &[&[&str]] = &[
     &["put", "t", "new", "f", "q", "v"],
     &["delete", "t", "0001", "", "1"],
@@ -45,7 +45,7 @@ const COMMANDS: &[&[&str]] = &[
     &["table", "merge", "t"],
 ];
 
-/// Everything that can be seen: tables, split points and entries.
+/// The visible state: tables, split points and entries.
 fn seen(folder: &Folder) -> String {
     let mut all = folder.ok(&["table", "list"]);
     for table in ["t", "u", "copy", "other"] {
@@ -56,7 +56,7 @@ fn seen(folder: &Folder) -> String {
     all
 }
 
-/// The store as it lies on the disk, in a folder of its own.
+/// A copy of the store's files, in its own folder.
 fn copy_of(folder: &Folder) -> Folder {
     let copy = Folder::new();
     for entry in walk(&folder.path("store")) {
@@ -102,7 +102,7 @@ fn a_command_that_is_killed_is_done_whole_or_not_at_all() {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            // Anywhere in the time that it took. Where it really is depends on the machine, and any place will do.
+            // A point in the time that the command took. Where it then is depends on the machine; any place is fine.
             std::thread::sleep(took.mul_f64((kill as f64 + 0.5) / kills as f64));
             let _ = child.kill();
             child.wait().unwrap();
@@ -115,7 +115,7 @@ fn a_command_that_is_killed_is_done_whole_or_not_at_all() {
                 folder.ok(&["check"]).contains(": 0 problems"),
                 "{command:?}"
             );
-            // What was cut off can be done again.
+            // An interrupted command can be repeated.
             if now != after {
                 let again = folder.run(command);
                 assert_eq!(again.code, 0, "{command:?}, again: {}", again.err);

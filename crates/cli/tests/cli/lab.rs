@@ -1,4 +1,4 @@
-//! lab …: the figures that machines read.
+//! lab …: the figures as JSON.
 
 use crate::run::Folder;
 
@@ -71,7 +71,7 @@ fn the_continuous_test_runs_and_its_figures_have_their_names() {
     assert_eq!(splits.lines().count(), 3);
 }
 
-/// A row that others point to is taken away: verify must see it and say so with its exit code.
+/// Deletes a row that others point to: verify must report it, also by its exit code.
 #[test]
 fn verify_notices_a_loss() {
     let folder = Folder::new();
@@ -129,7 +129,7 @@ fn agitate_kills_and_loses_nothing() {
     );
     assert_eq!(figures["corrupt"], 0);
     assert!(figures["entries"].as_u64().unwrap() > 0);
-    // The children's news arrive: without them a loss of the newest entries would not be seen.
+    // The reports of the children arrive; without them, a loss of the newest entries would not be noticed.
     assert!(figures["acknowledged"].as_u64().unwrap() > 0, "{figures}");
     assert!(figures["referenced"].as_u64().unwrap() > 0, "{figures}");
 }
@@ -186,7 +186,7 @@ fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     let shown = &ran.json()[0];
     let record = shown["record"].as_str().unwrap().to_owned();
-    // Machines get what is in the file, and where that is.
+    // JSON output has the content of the file, and its path.
     let mut written: serde_json::Value = serde_json::from_str(&folder.read(&record)).unwrap();
     written["record"] = shown["record"].clone();
     assert_eq!(shown, &written);
@@ -275,7 +275,7 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
     let record: serde_json::Value = serde_json::from_str(&folder.read(&record)).unwrap();
     let rows = record["rows"].as_array().unwrap();
     let edges = |row: &serde_json::Value| row["metrics"]["ingest.edges"]["mean"].as_f64();
-    // 2 writers, 32 tablets each, 128 vertices, 8 edges a vertex: both ways.
+    // 2 writers, 32 tablets each, 128 vertices, 8 edges per vertex, in both directions.
     let expected = Some(f64::from(2 * 32 * 128 * 8));
     assert_eq!((edges(&rows[0]), edges(&rows[1])), (expected, expected));
     let stored = |row: &serde_json::Value| row["metrics"]["ingest.entries"]["mean"].as_f64();
@@ -284,7 +284,7 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
     folder.ok(&["lab", "report", "records"]);
     let page = folder.read("records/report.html");
     assert!(page.contains("100,000,000 database inserts") && page.contains("here, ranks"));
-    // A rank that cannot do its work says why.
+    // A rank that fails reports the reason.
     let err = folder.fails(
         2,
         &[

@@ -1,9 +1,9 @@
-//! The promise about memory where the cache has what no writer uses, with the allocator of the program.
+//! The memory limit while unused write-buffer memory is used as block cache, with the program's allocator.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::sync::Arc;
 
-// What is free and not given back yet counts, so the allocator is the one the program has.
+// Memory that is freed but not returned to the system counts, so this uses the program's allocator.
 use ostrakon_allocator as _;
 use ostrakon_cell::{
     Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability, Range,
@@ -15,12 +15,12 @@ use crate::resident::{most_of, report_most_resident};
 
 const BUDGET: u64 = 256 << 20;
 const VALUE: usize = 1000;
-/// Rows of twice the budget: more than the cache has with all that can be lent.
+/// Rows of twice the budget: more than fits in the cache with all the memory that it can borrow.
 const ROWS: u64 = 2 * BUDGET / VALUE as u64;
 const CHILD: &str = "lending::reads_and_then_writes_in_a_process_of_its_own";
 const CHILD_DIR: &str = "OSTRAKON_TEST_LENDING";
 
-/// Look-ups fill the cache and all that is lent to it; then two writers want that back.
+/// Point reads fill the cache and all the memory it has borrowed; then two writers claim it back.
 #[test]
 fn writers_get_back_what_was_lent_and_the_budget_holds() {
     let most = most_of(CHILD, CHILD_DIR, "");
@@ -49,7 +49,7 @@ fn reads_and_then_writes_in_a_process_of_its_own() {
     store.close().unwrap();
     drop((table, store));
 
-    // Nobody writes, so all is lent at once.
+    // Without writers, all of it is lent at once.
     let store = Store::open(&directory, options).unwrap();
     let table = store.table("t").unwrap();
     look_up(&table);
@@ -67,7 +67,7 @@ fn reads_and_then_writes_in_a_process_of_its_own() {
     store.close().unwrap();
 }
 
-/// Writes these rows, each of a random place, with values that do not compress.
+/// Writes these rows, in random order, with values that do not compress.
 fn write(table: &Arc<dyn Table>, rows: std::ops::Range<u64>) {
     let config = BatchWriterConfig {
         max_memory: 2 << 20,
@@ -94,7 +94,7 @@ fn write(table: &Arc<dyn Table>, rows: std::ops::Range<u64>) {
     batches.close().unwrap();
 }
 
-/// Asks for every eighth row: almost every block is asked for once or more.
+/// Reads every eighth row, which touches almost every block.
 fn look_up(table: &Arc<dyn Table>) {
     let mut scan = table
         .scan(&[Range::row("")], &ScanOptions::default())

@@ -1,11 +1,11 @@
-//! The promise about memory, of the program and of its allocator.
+//! The memory limit of the program, including its allocator.
 #![cfg(target_os = "linux")]
 
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-// What is free and not yet given back counts, so the allocator is the one the program has.
+// Memory that is freed but not returned to the system counts, so this uses the program's allocator.
 use ostrakon_allocator as _;
 use ostrakon_cell::{
     BatchWriter, BatchWriterConfig, ColumnUpdate, Durability, Range, Scanner, Source, Table,
@@ -17,11 +17,11 @@ use crate::resident::{most_of, most_resident, report_most_resident};
 use crate::run::Folder;
 
 const BUDGET: u64 = 128 << 20;
-/// So many entries take some times the budget.
+/// This many entries take several times the budget.
 const ENTRIES: u64 = 3_000_000;
 
-/// The program passes on what it is told: with twice the budget this fails. It writes only, so
-/// caches stay empty, and half again the budget would pass; the test below is sharper.
+/// The program passes its budget to the store: with twice the budget this fails. It only writes, so
+/// caches stay empty, and 1.5 times the budget would pass; the test below is stricter.
 #[test]
 fn ingest_stays_within_five_quarters_of_its_budget() {
     let folder = Folder::new();
@@ -47,7 +47,7 @@ fn ingest_stays_within_five_quarters_of_its_budget() {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let path = format!("/proc/{}/status", child.id());
     let mut most = 0;
-    // The system keeps the highest value, so the last one read before the end has all that counts.
+    // The system keeps the highest value, so the last value before the end is the maximum.
     while child.try_wait().unwrap().is_none() {
         most = most_resident(&path).map_or(most, |bytes| bytes.max(most));
         std::thread::sleep(Duration::from_millis(5));
@@ -60,27 +60,27 @@ fn ingest_stays_within_five_quarters_of_its_budget() {
     assert!(most >= BUDGET / 4, "{most} bytes: was anything written?");
 }
 
-/// Budget of the mixed work; large against what compactions and the process itself hold.
+/// Budget of the mixed work; large compared with what compactions and the process itself hold.
 const MIXED_BUDGET: u64 = 192 << 20;
-/// Rows written before anything is read, and rows written then. Each takes 225 bytes of memory.
+/// Rows written before the first read, and rows written after it. Each takes 225 bytes of memory.
 const ROWS: [u64; 2] = [1_500_000, 2_000_000];
 const VALUE: usize = 200;
-/// Look-ups that fill the caches: most blocks of the files are asked for, however much is cached.
+/// Point reads that fill the caches: they touch most blocks of the files, however much is cached.
 const READS: u64 = 20_000;
 const CHILD: &str = "memory::reads_and_writes_in_a_process_of_its_own";
 const CHILD_DIR: &str = "OSTRAKON_TEST_MEMORY";
 
-/// Caches are full and nobody writes; then two writers take all the memory they are given while
-/// reading goes on. Whatever the caches keep of what is meant for writers shows.
+/// The caches are full while there are no writes; then two writers take all the memory that they may
+/// use, while reads continue. Memory of the writers that the caches keep shows as an excess.
 ///
-/// Seen on two processors, limit 240 MiB: 181 to 194 MiB alone, 190 to 201 with ten others at work. With half
-/// again the budget 256 to 271 and 257 to 292, twelve runs, all failing; with caches that take six
-/// tenths of the right budget and give nothing back, 271 to 283.
+/// Measured on two processors, limit 240 MiB: 181 to 194 MiB alone, 190 to 201 next to ten other processes.
+/// With 1.5 times the budget 256 to 271 and 257 to 292, twelve runs, all failing; with caches that take six
+/// tenths of the budget and never return it, 271 to 283.
 #[test]
 fn full_caches_and_full_memtables_stay_within_five_quarters_of_the_budget() {
-    // What is free is given back at once, so that only what the store holds is counted. What the
-    // programs keep for a while grows with the machine's load, not with the budget: 15 to 35 MiB
-    // alone and up to 60 among many. The test above has the programs' own settings.
+    // Freed memory is returned at once, so that only what the store holds is counted. What the
+    // allocator keeps for a while grows with the machine's load, not with the budget: 15 to 35 MiB
+    // alone, and up to 60 under load. The test above has the program's own settings.
     let most = most_of(CHILD, CHILD_DIR, "dirty_decay_ms:0");
     assert!(
         most <= MIXED_BUDGET + MIXED_BUDGET / 4,
@@ -136,7 +136,7 @@ fn reads_and_writes_in_a_process_of_its_own() {
     store.close().unwrap();
 }
 
-/// Writes these rows, each of a random place and with a value that compresses to half.
+/// Writes these rows, in random order, with values that compress to half.
 fn write(table: &Arc<dyn Table>, rows: std::ops::Range<u64>) {
     let config = BatchWriterConfig {
         max_memory: 1 << 20,
@@ -161,7 +161,7 @@ fn write(table: &Arc<dyn Table>, rows: std::ops::Range<u64>) {
     batches.close().unwrap();
 }
 
-/// Looks up random rows of the first; for some, those after them too.
+/// Reads random rows of the first ones; for some, also the rows after them.
 fn look_up(table: &Arc<dyn Table>, reader: u64, times: u64) {
     for at in 0..times {
         let start = row((reader << 32 | at).wrapping_mul(0xd129_0d3f_6f4b_2c1b) % ROWS[0]);
@@ -184,7 +184,7 @@ fn look_up(table: &Arc<dyn Table>, reader: u64, times: u64) {
     }
 }
 
-/// The row of a number: all numbers have different ones, spread over all tablets.
+/// The row of a number: different for all numbers, and spread over all tablets.
 fn row(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }

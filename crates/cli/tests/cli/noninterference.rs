@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::run::Folder;
 
-/// Stands in every row, qualifier, label or value that is hidden, and in nothing else.
+/// Occurs in every hidden row, qualifier, label or value, and nowhere else.
 const HIDDEN: &str = "hidden";
 
 /// Entries as `export` writes them.
@@ -41,7 +41,7 @@ fn entries(seed: usize, hidden: bool) -> String {
     lines
 }
 
-/// A store of a seed; the one with hidden cells is flushed and split in another way.
+/// A store for a seed; the one with hidden cells is flushed and split differently.
 fn store(seed: usize, hidden: bool) -> Folder {
     let folder = Folder::with_table();
     for half in 0..2 {
@@ -130,7 +130,7 @@ const READING: &[&[&str]] = &[
     &["scan", "t", "-s", "A,B"],
 ];
 
-/// What may differ: where the store lies, and how long something took.
+/// Removes what may differ: the path of the store, and durations.
 fn neutral(text: &str, folder: &Folder) -> String {
     let text = text.replace(&folder.text(""), "/");
     let mut lines = Vec::new();
@@ -165,7 +165,7 @@ fn a_reader_is_told_the_same_with_and_without_hidden_cells() {
         }
         assert_eq!(plain.read("out.jsonl"), mixed.read("out.jsonl"));
         assert!(shown > 10_000, "{shown} bytes");
-        // The hidden cells are there.
+        // The hidden cells exist.
         let all = mixed.ok(&["scan", "t", "-s", "A,B,C,hidden"]);
         assert!(all.matches(HIDDEN).count() > 500);
     }

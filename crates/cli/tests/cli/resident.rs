@@ -1,4 +1,4 @@
-//! Memory belongs to a whole process: tests of it have one for themselves.
+//! Memory is measured for a whole process, so these tests run in their own process.
 #![cfg(target_os = "linux")]
 
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use crate::run::Folder;
 
 const REPORT: &str = "resident bytes at most:";
 
-/// Runs the ignored test `child` in a process of its own, with a directory named by the variable `directory`
+/// Runs the ignored test `child` in its own process, with a directory named by the variable `directory`
 /// and jemalloc's settings changed by `allocator`, and returns what it reports.
 pub(crate) fn most_of(child: &str, directory: &str, allocator: &str) -> u64 {
     let folder = Folder::new();
@@ -25,14 +25,14 @@ pub(crate) fn most_of(child: &str, directory: &str, allocator: &str) -> u64 {
     report.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Reports the most bytes this process was resident with.
+/// Reports the peak resident memory of this process.
 pub(crate) fn report_most_resident() {
     let most = most_resident("/proc/self/status").unwrap();
     let mut told = std::io::stdout().lock();
     writeln!(told, "{REPORT} {most}").unwrap();
 }
 
-/// The most bytes a process was resident with; `None` when it has ended.
+/// The peak resident memory of a process; `None` if it has ended.
 pub(crate) fn most_resident(path: &str) -> Option<u64> {
     let status = std::fs::read_to_string(path).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

@@ -1,10 +1,10 @@
-//! Runs the program on a store of the test's own.
+//! Runs the program on a temporary store.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a run left behind.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -66,7 +66,7 @@ impl Folder {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The program with its store set and nothing of the tester's environment.
+    /// The program with its store set, and without the caller's environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program();
         command.env("OSTRAKON_DATA", self.path("store"));
@@ -83,7 +83,7 @@ impl Folder {
         finish(self.command(arguments), input)
     }
 
-    /// Stdout of a run that must succeed and say nothing on stderr.
+    /// Stdout of a run that must succeed with empty stderr.
     pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments);
         assert_eq!(
@@ -114,7 +114,7 @@ pub(crate) fn program() -> Command {
     for name in ["OSTRAKON_DATA", "OSTRAKON_MEMORY", "OSTRAKON_LOG"] {
         command.env_remove(name);
     }
-    // Small, so that many tests may run at once.
+    // Small, so that many tests can run at once.
     command.env("OSTRAKON_MEMORY", "64M");
     command
 }
@@ -125,7 +125,7 @@ pub(crate) fn finish(mut command: Command, input: &[u8]) -> Ran {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Inputs of tests fit in a pipe. A program that does not read them is none of our business.
+    // Inputs of tests fit in a pipe. A program may end without reading its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Ran {
@@ -135,7 +135,7 @@ pub(crate) fn finish(mut command: Command, input: &[u8]) -> Ran {
     }
 }
 
-/// A file of real data, which is not in the repository: tests of it run only when asked, by
+/// A file of real data, which is not in the repository. Its tests run only on request, by
 /// `OSTRAKON_TEST_DATA=FOLDER cargo test -p ostrakon-cli -- --ignored`.
 pub(crate) fn real_data(file: &str) -> PathBuf {
     let folder = std::env::var_os("OSTRAKON_TEST_DATA").expect("OSTRAKON_TEST_DATA names a folder");

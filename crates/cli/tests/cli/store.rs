@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::run::{Folder, IMPORT_CSV};
 
-/// The segments of the log that hold something, oldest first.
+/// The non-empty segments of the log, oldest first.
 fn log_segments(folder: &Folder) -> Vec<PathBuf> {
     let mut segments: Vec<_> = std::fs::read_dir(folder.path("store/wal"))
         .unwrap()
@@ -16,7 +16,7 @@ fn log_segments(folder: &Folder) -> Vec<PathBuf> {
     segments
 }
 
-/// Has the next command take the store for one that was killed, and begin another segment of the log.
+/// Makes the store look as if its process was killed, so that the next command begins another log segment.
 fn forget_closing(folder: &Folder) {
     std::fs::remove_file(folder.path("store/closed")).unwrap();
 }
@@ -55,7 +55,7 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
     let segments = log_segments(&folder);
     let last = segments.last().unwrap();
     let whole = std::fs::read(last).unwrap();
-    // In the header of the segment, and in its only batch, which nothing of the store stands behind.
+    // In the header of the segment, and in its only batch, after which there are no others.
     for at in [3, 40, 75] {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
@@ -73,7 +73,7 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
         assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
         let ran = folder.run(&["--allow-damage", "scan", "t", "--values-only"]);
         assert_eq!((ran.code, &*ran.out), (0, "first\n"), "byte {at}");
-        // What is missing is said.
+        // The missing part is reported.
         assert!(
             ran.err.contains(&name) && ran.err.contains("WARN"),
             "{}",
@@ -91,11 +91,11 @@ fn a_log_segment_that_somebody_deleted_is_missed() {
         forget_closing(&folder);
         folder.ok(&["put", "t", row, "f", "q", row]);
     }
-    // Reading, and a session that writes nothing, leave nothing to be missed.
+    // After reading, or a session without writes, a missing log loses no data.
     folder.ok(&["table", "list"]);
     let segments = log_segments(&folder);
     assert_eq!(segments.len(), 3);
-    // What comes behind the gap is not read: a delete may be missing.
+    // Writes after the gap are not read, because a delete may be missing.
     for (path, rest) in segments.iter().zip(["", "a\n", "a\nb\n"]) {
         let bytes = std::fs::read(path).unwrap();
         std::fs::remove_file(path).unwrap();
@@ -239,7 +239,7 @@ fn a_missing_mirror_is_named_and_a_checkpoint_lies_outside() {
     assert!(folder.path("store/catalog.mirror").exists());
 }
 
-/// A compaction that meets a damaged block is tried again five times a second. One line says it all.
+/// A compaction that finds a damaged block is tried again five times per second, but logged once.
 #[test]
 fn what_background_work_fails_of_is_said_once_a_command() {
     let folder = Folder::new();
@@ -270,7 +270,7 @@ fn what_background_work_fails_of_is_said_once_a_command() {
     assert!(err.contains(&damaged), "{err}");
 }
 
-/// Flips bytes in the middle of the largest table file; its name.
+/// Flips bytes in the middle of the largest table file, and returns its name.
 fn damage_largest_file(store: &std::path::Path) -> String {
     let mut folders = vec![store.to_owned()];
     let mut largest = (0, PathBuf::new());
@@ -289,7 +289,7 @@ fn damage_largest_file(store: &std::path::Path) -> String {
     let (size, path) = largest;
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[size as usize / 2] ^= 0xff;
-    // A new file: the checkpoint shares the old one.
+    // A new file, because the checkpoint shares the old one.
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, bytes).unwrap();
     path.file_name().unwrap().to_string_lossy().into_owned()
@@ -298,7 +298,7 @@ fn damage_largest_file(store: &std::path::Path) -> String {
 #[test]
 fn a_second_process_is_told_who_holds_the_store() {
     let folder = Folder::with_table();
-    // Whoever asks may be first; then the holder is refused and another takes its place.
+    // This call may get the lock first; then the holder fails, and another takes its place.
     let found = (0..20).find_map(|_| {
         let mut command = folder.command(&["import", "t", "-", "--format", "csv", "--row", "1"]);
         command
@@ -309,7 +309,7 @@ fn a_second_process_is_told_who_holds_the_store() {
         let (mut told, mut asked) = (None, 0);
         while told.is_none() && asked < 50 && holder.try_wait().unwrap().is_none() {
             let ran = folder.run(&["--wait", "0", "table", "list"]);
-            // Between taking the lock and writing its name there the holder is nameless.
+            // The holder takes the lock first and then writes its name, so the name may be missing.
             let named = ran.code == 1 && ran.err.contains(&holder.id().to_string());
             told = named.then_some(ran.err);
             asked += 1;
@@ -323,7 +323,7 @@ fn a_second_process_is_told_who_holds_the_store() {
     folder.ok(&["table", "list"]);
 }
 
-/// Nineteen of twenty used to fail.
+/// Regression: nineteen of twenty failed.
 #[test]
 fn commands_at_the_same_time_wait_for_each_other() {
     let folder = Folder::with_table();
@@ -397,7 +397,7 @@ fn check_notes_that_nothing_proves_the_end_of_the_log() {
     );
     let told = folder.run(&["check", "--json"]).json();
     assert_eq!(told[0]["notes"].as_array().unwrap().len(), 1);
-    // The next one that closes the store in order writes it again.
+    // The next clean shutdown writes it again.
     folder.ok(&["put", "t", "row", "f", "q", "value"]);
     assert!(!folder.ok(&["check"]).contains("note:"));
 }
@@ -431,7 +431,7 @@ fn an_export_goes_on_behind_damage_if_asked() {
     let told = &ran.json()[0];
     let lost = told["lost"].as_array().unwrap();
     assert_eq!(lost.len(), 1, "{told}");
-    // What is between was in the one block; the row where it begins was read.
+    // The rows between were in the damaged block; the row where it begins was read.
     let exported = folder.read("out.tsv");
     let row = |line: &str| line.split('\t').next().unwrap().to_owned();
     // Between two rows there may be bytes that are shown as escapes.

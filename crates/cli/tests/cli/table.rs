@@ -55,7 +55,7 @@ fn tables_are_made_listed_renamed_cloned_and_deleted() {
     folder.fails(2, &["table", "create", "no/name"]);
 }
 
-/// What one table prints another takes, whatever bytes are in it.
+/// Printed split points can be used for another table, whatever bytes they hold.
 #[test]
 fn splits_come_from_a_file_or_from_stdin_as_they_are_printed() {
     let folder = Folder::with_table();
@@ -266,7 +266,7 @@ fn a_directory_of_sorted_files_is_taken_over_whole() {
         (Some(3), Some(0))
     );
     assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 0);
-    // The same entries again are the same cells.
+    // Importing the same entries again gives the same cells.
     assert_eq!(folder.ok(&["scan", "t"]).lines().count(), 12);
     folder.fails(2, &["table", "import-directory", "t", directory]);
     folder.ok(&["table", "import-directory", "t", directory, "--allow-empty"]);
@@ -352,7 +352,7 @@ fn what_fails_is_shown_with_the_way_out() {
         "{problem}"
     );
     assert!(!problem.to_string().contains("secret-row"), "{problem}");
-    // The command is right, and what the table holds is not.
+    // The command is valid, but the table's data are not.
     let err = folder.fails(1, &["table", "flush", "sums"]);
     assert!(!err.contains("secret-row"), "{err}");
     folder.ok(&["table", "config", "delete", "sums", sum]);
@@ -382,7 +382,7 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
         checked.out,
         checked.err
     );
-    // Nothing has met it in this command; with `--try` it does.
+    // This command has not read the damaged file; with `--try` it does.
     folder.ok(&["table", "status", "t"]);
     let status = folder.run(&["table", "status", "t", "--try"]);
     assert_eq!(status.code, 1, "{} {}", status.out, status.err);
@@ -447,7 +447,7 @@ fn properties_come_from_levels_and_namespaces_have_tables() {
     assert!(ran.err.contains("zstd"), "{}", ran.err);
     let ran = folder.run(&["table", "config", "set", "people.a", "table.balancer=x"]);
     assert!(
-        ran.code == 0 && ran.err.contains("without effect"),
+        ran.code == 0 && ran.err.contains("no effect"),
         "{}",
         ran.err
     );
