@@ -1,4 +1,4 @@
-//! One piece of work in a process of its own.
+//! One workload in its own process.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use crate::figures::Figure;
 use crate::rivals::EngineKind;
 use crate::works;
 
-/// What a child is told, as JSON on its command line.
+/// The job of a child process, passed as JSON on its command line.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) step: Step,
@@ -23,15 +23,15 @@ pub(crate) struct Job {
     pub(crate) full: bool,
 }
 
-/// The pieces of work.
+/// The jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Step {
-    /// Ingest into a pre-split table; leaves the files behind.
+    /// Ingest into a pre-split table; keeps the files.
     Ingest,
-    /// Point reads of what `Ingest` left, by a process that has read nothing yet.
+    /// Point reads of the files of `Ingest`, by a new process with empty caches.
     FirstReads,
-    /// Reads what `Ingest` left.
+    /// Reads the files of `Ingest`.
     Read,
     /// Ingest into one tablet.
     IngestUnsplit,
@@ -39,9 +39,9 @@ pub(crate) enum Step {
     Unmerged,
     /// Scans with and without labels.
     Visibility,
-    /// Writes and ends without closing; leaves the log behind.
+    /// Writes, and ends without closing; keeps the log.
     Crash,
-    /// Opens what `Crash` left.
+    /// Opens the store of `Crash`.
     Replay,
     /// Ingest with a small memory budget.
     Memory,
@@ -50,7 +50,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// What only Ostrakon does.
+    /// Workloads that only Ostrakon runs.
     pub(crate) const OSTRAKON: [Self; 6] = [
         Self::IngestUnsplit,
         Self::Unmerged,
@@ -63,10 +63,10 @@ impl Step {
 
 /// Runs a job in a child and returns what it measured.
 pub(crate) fn ask(job: &Job) -> Outcome<Vec<Figure>> {
-    // What the run before left unwritten would be paid for by this one.
+    // Data that the previous run left unwritten would slow this one down.
     rustix::fs::sync();
-    // The host of a virtual machine may have taken free memory back, and gives it again slowly. Whoever comes after a
-    // process that used a lot would have it easier than the others.
+    // The host of a virtual machine may have reclaimed free memory, and returns it slowly. A run after a process that
+    // used much memory would have an advantage.
     spawn(&Job {
         step: Step::Touch,
         ..job.clone()
@@ -94,7 +94,7 @@ fn spawn(job: &Job) -> Outcome<Vec<Figure>> {
     Ok(serde_json::from_slice(&answer.stdout)?)
 }
 
-/// The child's side.
+/// Runs a job, in the child process.
 pub(crate) fn answer(job: &str) -> Outcome<()> {
     let job: Job = serde_json::from_str(job)?;
     let figures = works::run(&job)?;

@@ -1,4 +1,4 @@
-//! What is measured: the works, their units, and what was promised about them.
+//! What is measured: the workloads, their units, and the promised figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(crate) struct Figure {
     pub(crate) value: f64,
 }
 
-/// Every number there is.
+/// Every measured number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Work {
@@ -38,10 +38,10 @@ pub(crate) enum Work {
     Syncs,
 }
 
-/// What a number is measured in.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// A rate in millions a second; higher is better.
+    /// A rate in millions per second; higher is better.
     MillionPerSecond,
     /// Milliseconds.
     Milliseconds,
@@ -49,7 +49,7 @@ pub(crate) enum Unit {
     Mebibytes,
     /// Bytes.
     Bytes,
-    /// A share of a whole, printed in percent.
+    /// A fraction, printed in percent.
     Percent,
     /// A plain number.
     Count,
@@ -72,18 +72,18 @@ impl Unit {
     }
 }
 
-/// What Ostrakon promises: a bound of its own, and factors over rivals.
+/// What Ostrakon promises: an absolute bound, and factors over rivals.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Target {
-    /// A number to reach, or not to pass where less is better.
+    /// A lower bound, or an upper bound if less is better.
     pub(crate) bound: Option<f64>,
-    /// How many times better than a rival.
+    /// A factor over a rival.
     pub(crate) factors: &'static [(EngineKind, f64)],
-    /// A share of another of Ostrakon's own numbers.
+    /// A fraction of another of Ostrakon's numbers.
     pub(crate) share_of: Option<(Work, f64)>,
 }
 
-/// How a work is shown and judged.
+/// How a workload is shown, and what it must reach.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Description {
     pub(crate) work: Work,
@@ -120,7 +120,7 @@ const INGEST_FACTORS: &[(EngineKind, f64)] = &[
     (EngineKind::RocksdbVector, 1.5),
 ];
 
-/// Every work in the order of the table.
+/// Every workload, in the order of the table.
 pub(crate) const WORKS: &[Description] = &[
     line(
         Work::Ingest,
@@ -160,7 +160,7 @@ pub(crate) const WORKS: &[Description] = &[
     ),
     line(
         Work::Syncs,
-        "syncs of the log for a million entries",
+        "syncs of the log per million entries",
         Unit::Count,
         NONE,
     ),
@@ -181,7 +181,7 @@ pub(crate) const WORKS: &[Description] = &[
     ),
     line(
         Work::LookUpFirst,
-        "random look-up, one thread, the first 10 s of a new process",
+        "random point reads, one thread, the first 10 s of a new process",
         Unit::MillionPerSecond,
         Target {
             factors: &[(EngineKind::Rocksdb, 1.0)],
@@ -190,7 +190,7 @@ pub(crate) const WORKS: &[Description] = &[
     ),
     line(
         Work::LookUp,
-        "random look-up, one thread",
+        "random point reads, one thread",
         Unit::MillionPerSecond,
         Target {
             factors: &[(EngineKind::Rocksdb, 2.0)],
@@ -199,44 +199,44 @@ pub(crate) const WORKS: &[Description] = &[
     ),
     line(
         Work::LookUpTogether,
-        "10,000 random look-ups in one call",
+        "10,000 random point reads in one call",
         Unit::MillionPerSecond,
         bound(1.0e6),
     ),
     line(
         Work::LookUpLarge,
-        "random look-up, one thread, data larger than the caches",
+        "random point reads, one thread, data larger than the caches",
         Unit::MillionPerSecond,
         NONE,
     ),
     line(
         Work::LookUpTogetherLarge,
-        "10,000 random look-ups in one call, data larger than the caches",
+        "10,000 random point reads in one call, data larger than the caches",
         Unit::MillionPerSecond,
         NONE,
     ),
     line(
         Work::BlockReads,
-        "block reads a look-up, data 4 × cache, 8 files with filters",
+        "block reads per point read, data 4 × cache, 8 files with filters",
         Unit::Count,
         bound(1.1),
     ),
     line(Work::Verify, "verify", Unit::MillionPerSecond, bound(2.0e6)),
     line(
         Work::Visibility,
-        "16 labels, part of the scan",
+        "cost of 16 labels, share of the scan",
         Unit::Percent,
         bound(0.1),
     ),
     line(
         Work::Open,
-        "open what was closed in good order",
+        "open after a clean shutdown",
         Unit::Milliseconds,
         bound(50.0),
     ),
     line(
         Work::Replay,
-        "replay of the log at opening",
+        "replay of the log when opening",
         Unit::MillionPerSecond,
         bound(3.0e6),
     ),
@@ -248,13 +248,13 @@ pub(crate) const WORKS: &[Description] = &[
     ),
     line(
         Work::MemoryOfBudget,
-        "peak resident memory of ingest, part of the memory budget",
+        "peak resident memory of ingest, share of the memory budget",
         Unit::Percent,
         bound(1.25),
     ),
     line(
         Work::BytesPerEntry,
-        "bytes an entry on disk, compacted",
+        "bytes per entry on disk, compacted",
         Unit::Bytes,
         bound(60.0),
     ),

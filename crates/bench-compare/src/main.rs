@@ -1,11 +1,11 @@
-//! Ostrakon and what we could have taken instead, in one run.
+//! Compares Ostrakon with other storage engines, in one run.
 //!
 //! The parent plans: every repetition gives each engine the same entries in turn, in another order
-//! each time. Each piece of work is a child process of its own, so that no engine inherits another's
-//! threads, caches or heap, and so that peak memory means one engine. The parent then prints medians,
-//! ratios of medians, and under which conditions they hold.
+//! each time. Each workload is a separate child process, so that no engine inherits another's
+//! threads, caches or heap, and so that peak memory is that of one engine. The parent then prints medians,
+//! ratios of medians, and the conditions of the run.
 //!
-//! A private tool: `make bench-compare`. An engine of our own is justified by its output only.
+//! A private tool: `make bench-compare`. Its output is the only justification for our own engine.
 
 #![allow(
     clippy::print_stdout,
@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use ostrakon_allocator as _;
 
-/// Any failure. Nobody handles one kind unlike another: it is printed and the run ends.
+/// Any failure. All kinds are handled alike: the failure is printed, and the run ends.
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The order of a run: everything again and again, engines in turn.
+//! The order of a run: repetitions of every workload, with the engines in turn.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::figures::Work;
 use crate::options::Options;
 use crate::rivals::EngineKind;
 
-/// All values by work and engine, one a repetition.
+/// All values by workload and engine, one per repetition.
 pub(crate) type Figures = HashMap<(Work, EngineKind), Vec<f64>>;
 
-/// Runs everything and returns what was measured.
+/// Runs everything, and returns the measured values.
 pub(crate) fn run(options: &Options) -> Outcome<Figures> {
     let scratch = match &options.dir {
         Some(dir) => {
@@ -29,7 +29,7 @@ pub(crate) fn run(options: &Options) -> Outcome<Figures> {
         figures: Figures::new(),
     };
     for repetition in 0..options.repetitions() {
-        // Nobody always goes first, on a disk that may grow slower or a processor that may grow hot.
+        // No engine always goes first, because the disk may become slower, or the processor hotter.
         let mut turn = engines.clone();
         turn.rotate_left(repetition % engines.len());
         let folder = |kind: EngineKind| scratch.path().join(kind.title().replace(' ', "-"));

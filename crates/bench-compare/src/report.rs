@@ -1,4 +1,4 @@
-//! From numbers to a table: medians, ratios of medians, promises, and what they hold under.
+//! Turns numbers into a table: medians, ratios of medians, promises, and the conditions of the run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,21 +23,21 @@ pub(crate) struct Report {
     works: Vec<Line>,
 }
 
-/// One work.
+/// One workload.
 #[derive(Debug, Serialize)]
 struct Line {
     work: Work,
     title: &'static str,
     /// By engine.
     figures: BTreeMap<&'static str, Spread>,
-    /// How many times better Ostrakon is than a rival, by rival: ratios of medians.
+    /// How many times better Ostrakon is than each rival: ratios of medians.
     times: BTreeMap<&'static str, f64>,
     promises: Vec<Promise>,
     #[serde(skip)]
     unit: Unit,
 }
 
-/// Repetitions of one work on one engine, in entries a second, milliseconds, bytes, or shares.
+/// Repetitions of one workload on one engine, in entries per second, milliseconds, bytes or fractions.
 #[derive(Debug, Serialize)]
 struct Spread {
     median: f64,
@@ -46,7 +46,7 @@ struct Spread {
     repetitions: usize,
 }
 
-/// Something promised, and whether it was kept.
+/// A promise, and whether it was kept.
 #[derive(Debug, Serialize, PartialEq)]
 struct Promise {
     text: String,
@@ -54,7 +54,7 @@ struct Promise {
 }
 
 impl Report {
-    /// Judges a run.
+    /// Evaluates a run.
     pub(crate) fn new(options: &Options, figures: &Figures) -> Self {
         let engines = options.engines();
         let works = WORKS.iter().filter_map(|work| line(work, figures));
@@ -71,7 +71,7 @@ impl Report {
         for condition in &self.conditions {
             let _ = writeln!(page, "* {condition}");
         }
-        let _ = write!(page, "\n| work |");
+        let _ = write!(page, "\n| workload |");
         for engine in &self.engines {
             let _ = write!(page, " {} |", engine.title());
         }
@@ -237,7 +237,7 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
             BatchWriterConfig::default().batch_bytes >> 10,
         ),
         format!(
-            "Memory: Ostrakon's budget is {}, of which {} is block cache; while nobody writes, the cache may use \
+            "Memory: Ostrakon's budget is {}, of which {} is block cache; without writers, the cache may use \
              more of the budget. Rivals have a block cache of that size, their own write buffers, and the \
              system's page cache, which Ostrakon uses for what its cache lacks. Programs in Rust, fjall among them, have jemalloc \
              with Ostrakon's settings (Linux on x86-64); RocksDB has the system's allocator.",
@@ -246,7 +246,7 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
         ),
         format!(
             "Reading: after one pass that fills the cache; the median of three passes. Scans read \
-             {} tablets of one file each. A look-up is of a row on Ostrakon, of a whole key on \
+             {} tablets of one file each. A point read is of a row on Ostrakon, of a whole key on \
              rivals. Rivals' keys are row, family and qualifier joined by zero bytes, without label \
              and timestamp.",
             SPLITS + 1

@@ -1,4 +1,4 @@
-//! The entries every engine gets: those of the continuous test, the same from the same seed.
+//! The entries for every engine: those of the continuous test, the same for the same seed.
 
 use ostrakon_cell::{ColumnUpdate, VisibilityExpression};
 use ostrakon_lab::continuous::{Generator, GeneratorOptions, Place, ROW_BYTES, format_row};
@@ -8,9 +8,9 @@ use rand::seq::SliceRandom;
 
 use crate::Outcome;
 
-/// Lists a writer keeps growing at most; as in the suite.
+/// Maximum number of lists that a writer extends; as in the suite.
 const LISTS_MAX: u64 = 1_000_000;
-/// A list gets this many entries in a run that is too short for more.
+/// Number of entries per list in a short run.
 const LIST_ENTRIES: u64 = 27;
 const SEED: u64 = 0x6f73_7472_616b;
 
@@ -19,12 +19,12 @@ pub(crate) const KEY_BYTES: u64 = 24;
 /// Bytes of a value that points to another row; the first of a list has 16 fewer.
 pub(crate) const VALUE_BYTES: u64 = 71;
 
-/// How many entries, by how many threads, with which labels.
+/// Number of entries, threads and labels.
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
     pub(crate) entries: u64,
     pub(crate) writers: usize,
-    /// Labels dealt out in turn; none leaves entries without.
+    /// Labels assigned in turn; without any, entries have none.
     pub(crate) labels: Vec<Vec<u8>>,
 }
 
@@ -50,8 +50,8 @@ impl KeyParts {
     }
 }
 
-/// Row, family and qualifier with a zero byte between: sorts as the parts do. Two bytes more than the
-/// parts; label and timestamp, which Ostrakon keeps besides, are left out.
+/// Row, family and qualifier, separated by zero bytes, which sorts like the parts. It is two bytes longer than
+/// the parts, and lacks the label and the timestamp, which Ostrakon stores in addition.
 #[inline]
 pub(crate) fn join_key(key: &mut Vec<u8>, row: &[u8], family: &[u8], qualifier: &[u8]) {
     key.clear();
@@ -62,7 +62,7 @@ pub(crate) fn join_key(key: &mut Vec<u8>, row: &[u8], family: &[u8], qualifier: 
     key.extend_from_slice(qualifier);
 }
 
-/// So many different labels, each a small expression.
+/// This many different labels, each a small expression.
 pub(crate) fn labels(count: usize) -> Outcome<Vec<Vec<u8>>> {
     let labels = (0..count).map(|number| format!("group{number:02}&(audit|team{number:02})"));
     let labels: Vec<Vec<u8>> = labels.map(String::into_bytes).collect();
@@ -92,8 +92,8 @@ impl Workload {
         })?)
     }
 
-    /// Makes the entries of one writer, in order. Each but the first of its list points to the one
-    /// written before in that list, so that `verify` has something to find.
+    /// Makes the entries of one writer, in order. Each but the first of a list points to the previous
+    /// one of that list, which `verify` checks.
     pub(crate) fn make(
         &self,
         writer: usize,
@@ -127,7 +127,7 @@ impl Workload {
         let step = (self.entries / count.max(1)).max(1);
         let mut keys = Vec::new();
         for writer in 0..self.writers {
-            // Only drawing places moves the dice, so this meets the places that `make` met.
+            // Only drawing places uses random numbers, so this gives the same places as `make`.
             let mut generator = Self::generator(writer)?;
             for at in 0..self.share(writer) {
                 let place = generator.draw_place();

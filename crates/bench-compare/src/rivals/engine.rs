@@ -12,7 +12,7 @@ use super::ostrakon::Ostrakon;
 use crate::Outcome;
 use crate::workload::KeyParts;
 
-/// Entries a rival writes with one sync. Ostrakon's batch writer hands over 1 MiB, which is as many.
+/// Entries that a rival writes per sync. Ostrakon's batch writer submits 1 MiB, which is about as many.
 pub(crate) const BATCH_ENTRIES: usize = 10_000;
 
 /// An engine in one configuration.
@@ -25,7 +25,7 @@ pub(crate) enum EngineKind {
     Fjall,
     /// RocksDB in its default configuration.
     Rocksdb,
-    /// RocksDB with what it offers for loading: the vector memtable and no compaction until asked.
+    /// RocksDB with its options for loading: the vector memtable, and no automatic compaction.
     RocksdbVector,
 }
 
@@ -49,7 +49,7 @@ impl EngineKind {
         }
     }
 
-    /// How it is configured, as far as that is not its default.
+    /// How it differs from its default configuration.
     pub(crate) fn configuration(self) -> &'static str {
         match self {
             Self::Ostrakon => {
@@ -82,11 +82,11 @@ pub(crate) struct Setting {
     pub(crate) splits: usize,
     /// Properties of Ostrakon's table when it is created.
     pub(crate) properties: Vec<(String, String)>,
-    /// Bytes one of Ostrakon's batch writers keeps under way; the default if none.
+    /// Maximum number of unacknowledged bytes of one of Ostrakon's batch writers; the default if `None`.
     pub(crate) writer_bytes: Option<usize>,
 }
 
-/// What a scan met. Lengths of keys are counted by their parts, so that engines must agree.
+/// What a scan returned. Lengths of keys are summed over their parts, so that engines must agree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Scanned {
     pub(crate) entries: u64,
@@ -94,21 +94,21 @@ pub(crate) struct Scanned {
     pub(crate) value_bytes: u64,
 }
 
-/// One thread's way to write.
+/// The writer of one thread.
 pub(crate) trait Writer {
-    /// Adds an entry; when a batch is full it goes to the engine.
+    /// Adds an entry; a full batch is submitted to the engine.
     fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Outcome<()>;
 
-    /// Returns when everything is on the disk.
+    /// Returns when everything is durable.
     fn finish(&mut self) -> Outcome<()>;
 }
 
 /// An open engine.
 pub(crate) trait Engine: Sync {
-    /// A way to write for one thread.
+    /// A writer for one thread.
     fn writer(&self) -> Outcome<Box<dyn Writer + '_>>;
 
-    /// Writes memory to files and merges these as far as the engine will.
+    /// Flushes memory, and compacts the files as far as the engine does.
     fn settle(&self) -> Outcome<()>;
 
     /// Bytes of the files that hold the entries, logs left out.
@@ -117,14 +117,14 @@ pub(crate) trait Engine: Sync {
     /// Reads every entry in order, on one thread.
     fn scan(&self) -> Outcome<Scanned>;
 
-    /// Looks the keys up one after another, on one thread; returns how many were there.
+    /// Point reads, one per call, on one thread; returns how many keys were found.
     fn look_up(&self, keys: &[KeyParts]) -> Outcome<u64>;
 
-    /// Looks the keys up in one call, as the engine does that best; returns how many were there.
+    /// Point reads in one call, in the way that is best for the engine; returns how many keys were found.
     fn look_up_together(&self, keys: &[KeyParts]) -> Outcome<u64>;
 }
 
-/// Opens an engine, making it first if it is not there.
+/// Opens an engine, and creates it if it does not exist.
 pub(crate) fn open(kind: EngineKind, setting: &Setting) -> Outcome<Box<dyn Engine>> {
     Ok(match kind {
         EngineKind::Ostrakon => Box::new(Ostrakon::open(setting)?),

@@ -66,7 +66,7 @@ impl Engine for Fjall {
         Ok(found)
     }
 
-    /// There is no call for many keys.
+    /// fjall has no call for many keys.
     fn look_up_together(&self, keys: &[KeyParts]) -> Outcome<u64> {
         self.look_up(keys)
     }

@@ -1,4 +1,4 @@
-//! The engines, each behind the same small face.
+//! The engines, each behind the same small trait.
 
 mod engine;
 mod fjall;

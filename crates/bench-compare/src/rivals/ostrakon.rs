@@ -1,4 +1,4 @@
-//! Ours, through the public API.
+//! Ostrakon, through its public API.
 
 use std::sync::Arc;
 
@@ -55,7 +55,7 @@ impl Ostrakon {
         })
     }
 
-    /// Reads every entry that the authorizations show.
+    /// Reads every entry that the authorizations allow.
     pub(crate) fn scan_with(&self, authorizations: Authorizations) -> Outcome<Scanned> {
         let options = ScanOptions {
             authorizations,

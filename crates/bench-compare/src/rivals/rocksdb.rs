@@ -1,4 +1,4 @@
-//! RocksDB, in two configurations: as it comes, and as it loads fastest.
+//! RocksDB, in two configurations: the default, and the fastest for loading.
 
 use ostrakon_cell::ColumnUpdate;
 use rocksdb::{
@@ -19,7 +19,7 @@ pub(super) struct RocksDb {
 }
 
 impl RocksDb {
-    /// As it comes.
+    /// The default configuration.
     pub(super) fn open(setting: &Setting) -> Outcome<Self> {
         Self::open_with(Options::default(), setting)
     }
@@ -41,7 +41,7 @@ impl RocksDb {
         options.set_block_based_table_factory(&blocks);
         options.set_compression_type(DBCompressionType::Lz4);
         options.create_if_missing(true);
-        // Named, because only families that were opened by name can be asked for many keys at once.
+        // Opened by name, because only such a family supports reading many keys in one call.
         let family = ColumnFamilyDescriptor::new(FAMILY, options.clone());
         Ok(Self {
             database: DB::open_cf_descriptors(&options, &setting.dir, [family])?,

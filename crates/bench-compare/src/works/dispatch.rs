@@ -1,4 +1,4 @@
-//! From a job to the work.
+//! Runs the workload of a job.
 
 use super::{first_reads, ingest, machine, memory, read, replay, unmerged, visibility};
 use crate::Outcome;
@@ -17,7 +17,7 @@ impl Job {
     }
 }
 
-/// Does what the job says.
+/// Runs the job.
 pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     match job.step {
         Step::Ingest => ingest::pre_split(job),

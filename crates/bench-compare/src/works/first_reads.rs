@@ -1,6 +1,6 @@
 //! Point reads right after ingest and compaction, by a process whose own caches are empty.
 //!
-//! What the ingest left in the system's page cache is there, as it would be for a program that is started again.
+//! The system's page cache keeps what the ingest left in it, as for a program that is restarted.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use crate::children::Job;
 use crate::figures::{Figure, Work};
 use crate::rivals::{Setting, open};
 
-/// For how long it reads.
+/// How long it reads.
 const DURATION: Duration = Duration::from_secs(10);
-/// Different keys, in random order; started over when all were read.
+/// Number of distinct keys, read in random order; after the last, reading starts over.
 const KEYS: u64 = 2_000_000;
-/// Keys between two looks at the time.
+/// Number of keys after which the time is checked.
 const STRIDE: usize = 1_000;
 
-/// Reads one random key after the other until the time is over.
+/// Reads random keys, one per call, until the time is over.
 pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     let keys = job.workload().sample(KEYS.min(job.entries))?;
     let setting = Setting {

@@ -15,16 +15,16 @@ use crate::workload::Workload;
 
 /// Split points of the pre-split table: eight tablets.
 pub(crate) const SPLITS: usize = 7;
-/// How many entries the first stretch has whose rate is promised.
+/// Number of entries of the first part of the run, whose rate is promised.
 const FIRST: u64 = 20_000_000;
-/// Entries a writer counts for itself before it tells the others.
+/// Entries that a writer counts before it updates the shared counter.
 const STRIDE: u64 = 1024;
-/// Bytes an entry takes in files, for choosing a split threshold; about what is measured.
+/// Bytes per entry in files, to choose a split threshold; about the measured value.
 const FILE_BYTES: u64 = 60;
-/// Where the threshold that splits a table of any size into a few tablets ends.
+/// Maximum of the threshold that splits a table of any size into a few tablets.
 const SPLIT_THRESHOLD_MAX: u64 = 1 << 30;
 
-/// How long a split may take to come about, and how often it is looked for.
+/// How long to wait for a split, and how often to check for it.
 const SPLIT_WAIT: Duration = Duration::from_secs(10);
 const SPLIT_POLL: Duration = Duration::from_millis(2);
 
@@ -32,18 +32,18 @@ const SPLIT_POLL: Duration = Duration::from_millis(2);
 pub(super) struct Ingested {
     /// Seconds until the last entry was acknowledged.
     pub(super) seconds: f64,
-    /// Seconds until the first [`FIRST`] entries had been handed over, if there were as many.
+    /// Seconds until the first [`FIRST`] entries were submitted, if there were that many.
     first_seconds: Option<f64>,
 }
 
-/// Writes the workload with one thread a writer.
+/// Writes the workload with one thread per writer.
 pub(super) fn ingest(engine: &dyn Engine, workload: &Workload) -> Outcome<Ingested> {
     let started = Instant::now();
     let (done, first) = (AtomicU64::new(0), OnceLock::new());
     let count = |entries: u64| {
         let before = done.fetch_add(entries, Ordering::Relaxed);
         if before < FIRST && before + entries >= FIRST {
-            // Crossed once, by one thread.
+            // Only one thread crosses this, once.
             let _ = first.set(started.elapsed().as_secs_f64());
         }
     };
@@ -78,7 +78,7 @@ pub(super) fn ingest(engine: &dyn Engine, workload: &Workload) -> Outcome<Ingest
     })
 }
 
-/// Into a table with its splits, and what that left on the disk.
+/// Ingest into a pre-split table, and the size of its files.
 pub(super) fn pre_split(job: &Job) -> Outcome<Vec<Figure>> {
     let setting = Setting {
         dir: job.dir.clone(),
@@ -117,7 +117,7 @@ pub(super) fn pre_split(job: &Job) -> Outcome<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Into one tablet. The threshold is such that it splits a few times at any size of the run.
+/// Ingest into one tablet. The threshold makes it split a few times at any size of the run.
 pub(super) fn unsplit(job: &Job) -> Outcome<Vec<Figure>> {
     let threshold = (job.entries * FILE_BYTES / 6).min(SPLIT_THRESHOLD_MAX);
     let setting = Setting {
@@ -129,7 +129,7 @@ pub(super) fn unsplit(job: &Job) -> Outcome<Vec<Figure>> {
     let started = Instant::now();
     let ingested = ingest(&engine, &job.workload())?;
     engine.settle()?;
-    // A load that fits into memory has files to split only now; the timer waits for that.
+    // Data that fits in memory is in files, and can be split, only now; the timer includes that.
     let settled_at = Instant::now();
     let mut tablets = engine.store.metrics().tablets;
     while tablets < 2 && settled_at.elapsed() < SPLIT_WAIT {

@@ -1,6 +1,6 @@
 //! What the operating system knows about this process.
 
-/// The most memory this process ever had resident, in bytes; 0 where `/proc` does not say.
+/// The peak resident memory of this process, in bytes; 0 if `/proc` does not have it.
 pub(super) fn peak_resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status
@@ -11,12 +11,12 @@ pub(super) fn peak_resident_bytes() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// About what a run of so many entries takes, and at most what most machines have free.
+/// About the memory of a run with this many entries, and at most what most machines have free.
 pub(crate) fn touched_bytes(entries: u64) -> u64 {
     entries.saturating_mul(512).min(2 << 30)
 }
 
-/// Has the memory of a run for itself once, so that the system has it ready.
+/// Touches the memory of a run once, so that the system has it ready.
 pub(super) fn touch_memory(entries: u64) {
     let bytes = usize::try_from(touched_bytes(entries)).unwrap_or(0);
     std::hint::black_box(vec![1_u8; bytes]);

@@ -1,4 +1,4 @@
-//! How all works take their time, and what an answer must be to count.
+//! How all workloads are timed, and how their results are checked.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use crate::workload::{KEY_BYTES, VALUE_BYTES};
 /// Timed passes after one that fills the cache.
 pub(super) const PASSES: usize = 3;
 
-/// Does something and says how many seconds it took.
+/// Runs something, and returns how many seconds it took.
 pub(super) fn timed<T>(work: impl FnOnce() -> Outcome<T>) -> Outcome<(f64, T)> {
     let started = Instant::now();
     let result = work()?;
     Ok((started.elapsed().as_secs_f64().max(1e-9), result))
 }
 
-/// Units a second: the median of some passes after one that does not count.
+/// Units per second: the median of several passes after one warm-up pass.
 pub(super) fn rate(pass: impl Fn() -> Outcome<u64>) -> Outcome<f64> {
     pass()?;
     let mut rates = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn rate(pass: impl Fn() -> Outcome<u64>) -> Outcome<f64> {
     Ok(median(&rates))
 }
 
-/// A fast wrong answer is none.
+/// Fails if keys are missing, because the rate of a wrong result is meaningless.
 pub(super) fn complete(scanned: Scanned, entries: u64) -> Outcome<u64> {
     let values = entries * (VALUE_BYTES - 16)..=entries * VALUE_BYTES;
     if scanned.entries == entries && values.contains(&scanned.value_bytes) {
@@ -45,10 +45,10 @@ pub(super) fn all_found(found: u64, wanted: usize) -> Outcome<u64> {
     if found == wanted as u64 {
         return Ok(found);
     }
-    Err(format!("{found} of {wanted} look-ups found what was written").into())
+    Err(format!("{found} of {wanted} point reads found what was written").into())
 }
 
-/// The value in the middle; the mean of the two in the middle of an even number; 0 of none.
+/// The median; of an even number of values the mean of the middle two; 0 if there are none.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

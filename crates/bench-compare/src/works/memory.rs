@@ -10,12 +10,12 @@ use crate::figures::{Figure, Work};
 use crate::rivals::{Engine, Ostrakon, Setting};
 use crate::workload::{KEY_BYTES, VALUE_BYTES};
 
-/// The least budget: below it the process itself and its writers weigh more than the store.
+/// The smallest budget: with less, the process itself and its writers use more memory than the store.
 const BUDGET_MIN: u64 = 128 << 20;
 /// The data is this many times as large as the budget, in a run that is large enough.
 const TIMES_BUDGET: u64 = 4;
 
-/// Peak resident memory of the whole process as a part of the store's budget.
+/// Peak resident memory of the whole process as a fraction of the store's budget.
 pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     let raw = job.entries * (KEY_BYTES + VALUE_BYTES);
     let budget = (raw / TIMES_BUDGET).max(BUDGET_MIN);
@@ -26,7 +26,7 @@ pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
             ..StoreOptions::default()
         },
         splits: SPLITS,
-        // What writers hold is the caller's memory; at the default it would outweigh a small store.
+        // Writers' buffers are the caller's memory; with the default size they would outweigh a small store.
         writer_bytes: Some(usize::try_from(budget / 32)?),
         ..Setting::default()
     };

@@ -1,4 +1,4 @@
-//! The pieces of work, as a child carries them out.
+//! The workloads, as run by a child process.
 
 mod dispatch;
 mod first_reads;

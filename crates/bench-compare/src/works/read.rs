@@ -1,4 +1,4 @@
-//! Reads what ingest left: opening, a scan, look-ups, and verify.
+//! Reads the files of the ingest: opening, a scan, point reads, and verify.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::children::Job;
 use crate::figures::{Figure, Work};
 use crate::rivals::{Engine, EngineKind, Ostrakon, Setting, open};
 
-/// Keys looked up one by one in a pass.
+/// Keys read one by one in a pass.
 const LOOK_UPS: u64 = 100_000;
-/// Keys looked up in one call.
+/// Keys read in one call.
 const TOGETHER: usize = 10_000;
 
-/// Everything that is read.
+/// Runs all reads.
 pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     let setting = Setting {
         dir: job.dir.clone(),
@@ -46,7 +46,7 @@ fn opening(seconds: f64) -> Figure {
 fn read(engine: &dyn Engine, job: &Job) -> Outcome<Vec<Figure>> {
     let keys = job.workload().sample(LOOK_UPS)?;
     let together = keys.get(..TOGETHER.min(keys.len())).unwrap_or_default();
-    // The full run's blocks are some times what caches hold, which is another thing to measure.
+    // The blocks of the full run do not fit in the caches, so these are separate figures.
     let (one_by_one, in_one_call) = if job.full {
         (Work::LookUpLarge, Work::LookUpTogetherLarge)
     } else {

@@ -10,12 +10,12 @@ use crate::figures::{Figure, Work};
 use crate::rivals::{Ostrakon, Setting};
 use crate::workload::{KEY_BYTES, VALUE_BYTES, Workload};
 
-/// Memory that an entry takes besides its bytes, generously.
+/// Memory that an entry takes in addition to its bytes; an upper estimate.
 const OVERHEAD_BYTES: u64 = 64;
-/// The most entries that are replayed, so that they fit into memory at once.
+/// Maximum number of replayed entries, so that they fit in memory at once.
 const ENTRIES_MAX: u64 = 10_000_000;
 
-/// Writes and ends like a process that was killed: closing would flush.
+/// Writes, and ends like a killed process, because closing would flush.
 pub(super) fn crash(job: &Job) -> Outcome<Vec<Figure>> {
     let (setting, workload) = prepare(job);
     let engine = Box::leak(Box::new(Ostrakon::open(&setting)?));
@@ -23,7 +23,7 @@ pub(super) fn crash(job: &Job) -> Outcome<Vec<Figure>> {
     Ok(Vec::new())
 }
 
-/// Replayed entries a second, the opening of the rest included.
+/// Replayed entries per second, including the rest of opening.
 pub(super) fn replay(job: &Job) -> Outcome<Vec<Figure>> {
     let (setting, workload) = prepare(job);
     let (seconds, engine) = timed(|| Ostrakon::open(&setting))?;
@@ -45,7 +45,7 @@ fn prepare(job: &Job) -> (Setting, Workload) {
     let setting = Setting {
         dir: job.dir.clone(),
         store: StoreOptions {
-            // Nothing is flushed, and replay has room for all of it.
+            // Nothing is flushed, and the replayed entries fit in memory.
             background: false,
             memory_budget_bytes: defaults.memory_budget_bytes.max(raw * 6),
             ..defaults

@@ -1,4 +1,4 @@
-//! Eight files that were never merged: what a scan pays for merging, and what filters save a look-up.
+//! Eight files that were never merged: what a scan pays for merging, and what filters save per point read.
 
 use ostrakon_store::StoreOptions;
 
@@ -14,19 +14,19 @@ const FILES: usize = 8;
 const TIMES_CACHE: u64 = 4;
 const LOOK_UPS: u64 = 50_000;
 
-/// Writes the files, scans them, and looks up with a cache that is too small.
+/// Writes the files, scans them, and does point reads with a cache that is too small.
 pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     let mut setting = Setting {
         dir: job.dir.clone(),
         store: StoreOptions {
-            // Nothing may be flushed or merged behind our back.
+            // Nothing may be flushed or merged in the background.
             background: false,
             ..StoreOptions::default()
         },
         properties: vec![("table.bloom.enabled".to_owned(), "true".to_owned())],
         ..Setting::default()
     };
-    // The parts of the table are the shares of so many writers, written one after another.
+    // The parts of the table are the shares of several writers, written one after another.
     let parts = Workload {
         writers: FILES,
         ..job.workload()
@@ -41,7 +41,7 @@ pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     // A flush of one tablet may be cut by rows among threads; a row still lies in eight files.
     let files = engine.store.metrics().files;
     if files == 0 || files % FILES as u64 != 0 {
-        return Err(format!("{files} files were written instead of {FILES} a row").into());
+        return Err(format!("{files} files were written instead of {FILES} per row").into());
     }
     let bytes = engine.store.metrics().file_bytes;
     let scan = rate(|| complete(engine.scan()?, job.entries))?;
@@ -63,7 +63,7 @@ pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     ])
 }
 
-/// Data blocks read from files for each look-up, once the cache is as full as it gets.
+/// Data blocks read from files per point read, once the cache is full.
 fn block_reads(setting: &Setting, keys: &[KeyParts]) -> Outcome<f64> {
     let engine = Ostrakon::open(setting)?;
     let (warm, counted) = keys.split_at(keys.len() / 2);

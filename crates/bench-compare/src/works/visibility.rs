@@ -1,4 +1,4 @@
-//! What labels cost: the same entries with one of 16 labels each, and without.
+//! The cost of labels: the same entries with one of 16 labels each, and without.
 
 use ostrakon_cell::Authorizations;
 
@@ -13,7 +13,7 @@ use crate::workload::{Workload, authorizations, labels};
 const LABELS: usize = 16;
 
 /// The part of a labelled scan that a scan without labels does not need. Reading the labels is in
-/// it, not only judging them.
+/// it, not only evaluating them.
 pub(super) fn run(job: &Job) -> Outcome<Vec<Figure>> {
     let prepare = |folder: &str, labels: Vec<Vec<u8>>| -> Outcome<Ostrakon> {
         let engine = Ostrakon::open(&Setting {
