@@ -1,7 +1,7 @@
 """Ostrakon: a table store with cell-level security, in one package.
 
-What is loaded late is loaded on first use, so that `import ostrakon` stays quick: names that need
-NumPy, SciPy or a plotting library are listed in `_LATE` with the module they live in.
+Names that need NumPy, SciPy or a plotting library are imported on first use, so that
+`import ostrakon` is fast. `_LATE` lists them with their modules.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "write_sorted_frame",
 ]
 
-# Public name -> module of the package that has it. One line a name.
+# Public name -> module of the package that defines it. One line per name.
 _LATE: dict[str, str] = {
     "DB": "d4m",
     "Assoc": "assoc",

@@ -1,4 +1,4 @@
-"""Tables, scans and results for the eye: short texts, HTML for notebooks."""
+"""Display of tables, scans and results: short texts, and HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-# Characters of one part that are shown.
+# Maximum number of characters shown of one part.
 _LONGEST = 60
 
 
 def shortened(value: Any, longest: int = _LONGEST) -> str:
-    """`repr`, cut where it is long.
+    """`repr`, truncated if it is long.
 
     >>> shortened("a" * 100, 10)
     "'aaaaaaaa…"
@@ -32,7 +32,7 @@ def counted(count: int, what: str) -> str:
 
 
 def keys_shown(keys: Sequence[Any], most: int = 3) -> str:
-    """The first keys and how many more there are.
+    """The first keys, and the number of the others.
 
     >>> keys_shown(["a", "b", "c", "d"], 2)
     "'a', 'b', … 2 more"
@@ -44,7 +44,7 @@ def keys_shown(keys: Sequence[Any], most: int = 3) -> str:
 
 
 def table_html(head: Iterable[Any], lines: Iterable[Iterable[Any]], note: str) -> str:
-    """A table with a line of text below."""
+    """An HTML table with a line of text below it."""
 
     def cells(tag: str, line: Iterable[Any]) -> str:
         return "".join(f"<{tag}>{html.escape(_cell(cell))}</{tag}>" for cell in line)

@@ -1,7 +1,7 @@
-"""The exceptions of the package, one tree: everything raised on purpose is an `Error`.
+"""The exceptions of the package; `Error` is the base of all of them.
 
-The classes mirror the kinds of the store. A class exists where a caller would act differently; the
-text is for people.
+The classes mirror the error kinds of the store. There is one class for each way in which a caller
+may react; the message is meant for people.
 
 >>> import ostrakon
 >>> issubclass(ostrakon.errors.NotFoundError, ostrakon.Error)
@@ -46,9 +46,9 @@ __all__ = [
 
 
 class Error(Exception):
-    """Anything that went wrong in a store or with its arguments.
+    """An error of a store, or of the arguments of a call.
 
-    `context` has what the message names, as pairs: `{"table": "grahp"}`.
+    `context` holds the names and values that the message is about, such as `{"table": "grahp"}`.
     """
 
     def __init__(self, message: str = "", context: dict[str, str] | None = None) -> None:
@@ -60,20 +60,22 @@ class Error(Exception):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The call itself is wrong: mend the argument, do not repeat it."""
+    """An argument is invalid: fix it before you repeat the call."""
 
 
 class TooLargeError(InvalidArgumentError, MemoryError):
-    """The result would not fit into memory, or has more entries than an array can: work on parts.
-    Nothing was built. It is a `MemoryError` too."""
+    """The result would not fit in memory, or would have more entries than an array can hold.
+
+    Nothing was built; work on smaller parts. Also a `MemoryError`.
+    """
 
 
 class NotFoundError(Error, LookupError):
-    """Something that the call names (a table, a class, a property, a file …) does not exist."""
+    """A table, class, property, file or other thing that the call names does not exist."""
 
 
 class TableNotFoundError(NotFoundError):
-    """The table does not exist, or does no more."""
+    """The table does not exist, or was deleted."""
 
 
 class NamespaceNotFoundError(NotFoundError):
@@ -81,101 +83,104 @@ class NamespaceNotFoundError(NotFoundError):
 
 
 class ClassNotFoundError(NotFoundError):
-    """No iterator or constraint class has this name here."""
+    """The store has no iterator or constraint class of this name."""
 
 
 class AlreadyExistsError(Error):
-    """The name is taken."""
+    """The name is already used."""
 
 
 class NotEmptyError(Error):
-    """The namespace still has tables: delete them first."""
+    """The namespace still has tables; delete them first."""
 
 
 class ConcurrentModificationError(Error):
-    """Somebody else made a change after the caller looked: look again and repeat."""
+    """Another caller made a change in the meantime: read again, and repeat the call."""
 
 
 class PermissionDeniedError(Error):
-    """The caller lacks the permission for this call."""
+    """The caller does not have permission for this call."""
 
 
 class BadAuthorizationsError(PermissionDeniedError):
-    """The caller asks to see what it holds no authorization for."""
+    """The call uses an authorization that the caller does not have."""
 
 
 class BadCredentialsError(PermissionDeniedError):
-    """The source does not know the caller, or not by this secret."""
+    """The user is unknown, or the secret is wrong."""
 
 
 class ConstraintViolationError(Error):
-    """A constraint refused some mutations; the others were applied."""
+    """A constraint rejected some mutations; the others were applied."""
 
 
 class CorruptionError(Error):
-    """Stored bytes are not what was written. The rest of the store stays readable."""
+    """Stored data are damaged. The rest of the store is still readable."""
 
 
 class IoError(Error):
-    """The operating system refused an operation."""
+    """An operation of the operating system failed."""
 
 
 class OutOfSpaceError(Error):
-    """The disk or a quota is full: make room and repeat."""
+    """The disk or a quota is full: free space, and repeat the call."""
 
 
 class TooManyFilesError(Error):
-    """A tablet has more files than may be read or kept: compact the table and repeat."""
+    """A tablet has too many files: compact the table, and repeat the call."""
 
 
 class SampleNotPresentError(Error):
-    """The table keeps no sample, or another one than the scan asks for."""
+    """The table has no sample, or a different one than the scan requests."""
 
 
 class TooManyOpenFilesError(Error):
-    """No file descriptor is left: raise the limit, or close something, and repeat."""
+    """Too many files are open: raise the limit or close some, and repeat the call."""
 
 
 class LockedError(Error):
-    """Another process holds the store."""
+    """Another process is using the store."""
 
 
 class ReadOnlyError(Error):
-    """The store accepts no writes: opened read-only, or a sync failed. Reopen to go on."""
+    """The store was opened read-only, or a sync failed. Open it again to write."""
 
 
 class UnsupportedError(Error):
-    """The source cannot do this."""
+    """The source does not support the call."""
 
 
 class MissingExtraError(UnsupportedError, ImportError):
-    """A library that comes with an extra of the package is not installed. The message says which
-    extra; `context` has `library` and `extra`. It is an `ImportError` too."""
+    """An optional library is not installed.
+
+    The message names the extra that installs it; `context` has `library` and `extra`. Also an
+    `ImportError`.
+    """
 
 
 class NewerFormatError(Error):
-    """Written by a newer version of the software: use that one."""
+    """The data were written by a newer version of Ostrakon; use that version."""
 
 
 class ClosedError(Error):
-    """The store, writer or scan was closed: open another one."""
+    """The store, writer or scan is closed; open another one."""
 
 
 class OfflineError(ClosedError):
-    """The table is off-line: bring it on-line and repeat. It is a `ClosedError` too."""
+    """The table is offline: bring it online, and repeat the call. Also a `ClosedError`."""
 
 
 class CancelledError(Error):
-    """Somebody cancelled the operation."""
+    """The operation was cancelled."""
 
 
 class TimedOutError(Error, TimeoutError):
-    """The time that the caller gave was over. It is a `TimeoutError` too."""
+    """The call took longer than its timeout. Also a `TimeoutError`."""
 
 
 class UnavailableError(Error):
-    """A remote source did not answer; repeating may help."""
+    """The source is not available; repeating the call may help."""
 
 
 class InternalError(Error):
-    """We are wrong. Please report it."""
+    """A bug in Ostrakon. Please report it."""

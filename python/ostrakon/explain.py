@@ -1,4 +1,4 @@
-"""What a scan will do, in words."""
+"""Describes what a scan will do."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _meet(given: NativeRange, before: bytes | None, last: bytes | None) -> bool:
         return False
     if last is None or start is None or first is None:
         return True
-    # What begins behind the last row of a tablet begins in the next one.
+    # A range that begins after the last row of a tablet begins in the next one.
     behind = not start_inclusive and len(start) == 1
     return first < last or (first == last and not behind)
 

@@ -1,5 +1,5 @@
-"""Libraries that come with an extra of the package: loaded where they are used, and when one is
-missing, the error says which extra brings it."""
+"""Optional libraries, loaded where they are used. If one is missing, the error names the extra that
+installs it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Graphs in tables: making them, writing them, computing on them where they are.
+"""Graphs in tables: generating and writing them, and computing on them next to the data.
 
-Every function takes an open store and the names of tables. What is read is what `auths` may see;
-what is written carries the label `visibility`, together with the label of an entry that is
-copied. Results computed with authorizations need a label; `b""` makes them public. Results say how
-much they wrote: `relative_io` is the number of entries written for each entry of the result.
+Every function takes an open store and the names of tables. It reads what the authorizations `auths`
+allow. What it writes has the label `visibility`, combined with the label of an entry that is
+copied. Results computed with authorizations need a label; `b""` makes them public. `relative_io` of
+a result is the number of entries written per entry of the result.
 
 >>> import ostrakon
 >>> from ostrakon import graph
@@ -71,9 +71,9 @@ _Parts: TypeAlias = tuple[
 class Part:
     """A table, or a part of it, as a matrix: rows are rows, qualifiers are columns.
 
-    `rows` and `columns` are lists as D4M writes them: keys with a separator behind each, `a,:,b,`
-    for a range that holds both, `:,b,` and `a,:,` for open ones, `al*,` for a prefix. `least` and
-    `most` bound the values. `values` is `numbers`, `numbers_or_one` (a text counts as 1) or `ones`.
+    `rows` and `columns` are lists in D4M's form: each key is followed by a separator. `a,:,b,` is
+    an inclusive range, `:,b,` and `a,:,` are unbounded ranges, and `al*,` is a prefix. `least` and
+    `most` bound the values. `values` is `numbers`, `numbers_or_one` (text counts as 1) or `ones`.
     """
 
     table: str
@@ -99,7 +99,7 @@ class Matrix:
         return len(self.indices)
 
     def to_scipy(self) -> csr_array[Any, Any]:
-        """The numbers as a SciPy array in compressed rows."""
+        """The matrix as a SciPy array in compressed sparse row format."""
         from scipy.sparse import csr_array
 
         shape = (len(self.rows), len(self.columns))
@@ -135,13 +135,13 @@ class Matrix:
         return [(self.rows[row], self.columns[column], value) for row, column, value in entries]
 
 
-# Lines of a result that a notebook shows.
+# Maximum number of lines of a result that a notebook shows.
 _SHOWN = 10
 
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """What an algorithm did; `matrix` is there when no result table was named."""
+    """The outcome of an algorithm; `matrix` is set if no result table was named."""
 
     entries_read: int
     entries_written: int = 0
@@ -151,11 +151,11 @@ class Outcome:
     matrix: Matrix | None = None
 
     def _said(self) -> list[str]:
-        """What a subclass has found, in words."""
+        """The findings of a subclass, as texts."""
         return []
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        """The first lines of what was found, and their heads."""
+        """The header and the first lines of the findings."""
         return ("row", "column", "value"), [] if self.matrix is None else self.matrix._first(_SHOWN)
 
     def __repr__(self) -> str:
@@ -172,14 +172,14 @@ class Outcome:
 
 @dataclass(frozen=True, repr=False)
 class Bfs(Outcome):
-    """What a search found: sorted vertices and the step in which each was reached first."""
+    """The result of a search: sorted vertices, and the step in which each was first reached."""
 
     vertices: list[Key] = field(default_factory=list)
     steps: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
     last: list[Key] = field(default_factory=list)
 
     def levels(self) -> dict[Key, int]:
-        """The steps by vertex."""
+        """The step of each vertex."""
         return dict(zip(self.vertices, self.steps.tolist(), strict=True))
 
     def _said(self) -> list[str]:
@@ -193,7 +193,7 @@ class Bfs(Outcome):
 
 @dataclass(frozen=True, repr=False)
 class Components(Outcome):
-    """Connected components: sorted vertices, for each the smallest vertex of its component."""
+    """Connected components: sorted vertices, and for each the smallest vertex of its component."""
 
     vertices: list[Key] = field(default_factory=list)
     representatives: list[Key] = field(default_factory=list)
@@ -208,7 +208,7 @@ class Components(Outcome):
 
 @dataclass(frozen=True, repr=False)
 class Ranks(Outcome):
-    """Ranks of sorted vertices, which add up to 1."""
+    """Sorted vertices and their ranks, which add up to 1."""
 
     vertices: list[Key] = field(default_factory=list)
     ranks: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -280,12 +280,12 @@ def put_edges(
     first_edge: int = 0,
     visibility: Bytes | None = None,
 ) -> int:
-    """Writes edges into the tables of a form, made where missing; returns the entries written.
+    """Writes edges to the tables of a form, and creates missing tables.
 
-    `rows`, `columns` and `weights` (whole numbers) are columns of any library, or single values.
-    `form` is `adjacency` (tables name, nameT and nameDeg), `incidence` (the same; edges are
-    numbered from `first_edge`) or `single` (one table). Equal edges add up, but for those of
-    `incidence`.
+    Returns the number of entries written. `rows`, `columns` and `weights` (integers) are columns of
+    any library, or single values. `form` is `adjacency` (tables name, nameT and nameDeg),
+    `incidence` (the same; edges are numbered from `first_edge`) or `single` (one table). The
+    weights of equal edges are summed, except in the form `incidence`.
     """
     context = _context(None, visibility, None, None)
     edges = (rows, columns, weights)
@@ -315,12 +315,12 @@ def bfs(
 ) -> Bfs:
     """Searches breadth first, `steps` steps from the vertices `start`.
 
-    `start` is a vertex, a list or array of them, or a delimiter string (`"a,b,"`). One that the
-    graph does not have raises `NotFoundError`. Whether it is the end of an edge is looked up in the
-    transposed table (`transpose`, or the name with a T behind it) and not checked without one.
-    With the degree table `degrees` a step goes on from vertices with a degree within the limits.
-    `revisit` goes on again from vertices reached again, as D4M does. The edges of all steps
-    (`union`) or of the last are added to `result`, or returned with `collect`.
+    `start` is a vertex, a list or array of vertices, or a delimiter string (`"a,b,"`). A vertex
+    that the graph does not have raises `NotFoundError`; this is checked only if there is a
+    transposed table (`transpose`, or the name followed by T). With the degree table `degrees`, a
+    step continues only from vertices with a degree within the limits. With `revisit`, it also
+    continues from vertices that were reached before, as in D4M. The edges of all steps (`union`),
+    or of the last one, are added to `result`, or returned with `collect`.
     """
     limits = None
     if degrees is not None:
@@ -355,10 +355,10 @@ def bfs(
 def _check_vertices(
     store: Store, graph: tuple[str, str, str | None], vertices: Any, auths: Any
 ) -> None:
-    """Raises for vertices that are at neither end of an edge, if that can be looked up."""
+    """Raises for vertices that are not in an edge, if that can be looked up."""
     form, name, transpose = graph
     if name not in store:
-        return  # The search says so.
+        return  # The search raises the error.
     table = store.table(name)
     transpose = transpose or f"{name}T"
     turned = store.table(transpose) if transpose in store else None
@@ -371,7 +371,7 @@ def _check_vertices(
 
     left = {key if isinstance(key, bytes) else str(key).encode() for key in _listed(vertices)}
     if form == "single":
-        # A row of degrees, or of an edge.
+        # A row of degrees or of an edge.
         left -= rows(table, sorted(left))
         left = {
             key
@@ -388,8 +388,8 @@ def _check_vertices(
     if left:
         named = ", ".join(key.decode(errors="replace") for key in sorted(left)[:5])
         raise NotFoundError(
-            f"`start`: the graph {name!r} has no vertex {named}: no edge begins or ends there that "
-            "may be seen",
+            f"`start`: the graph {name!r} has no vertex {named}: no visible edge begins or "
+            "ends there",
             {"argument": "start", "table": name},
         )
 
@@ -419,10 +419,10 @@ def table_mult(
     memory_bytes: int | None = None,
     threads: int | None = None,
 ) -> Outcome:
-    """Multiplies two tables: result += transpose(left) right, over the rows both have.
+    """Multiplies two tables: result += transpose(left) right, over their common rows.
 
     `semiring` is two names: plus, min, max or any, then times, plus, min, max, first, second or
-    pair. `part` is `all`, `off_diagonal` or `upper`. Without a result table the product is
+    pair. `part` is `all`, `off_diagonal` or `upper`. Without a result table, the product is
     returned.
 
     >>> import ostrakon
@@ -441,14 +441,14 @@ def table_mult(
 def elementwise_product(
     store: Store, left: str | Part, right: str | Part, *, operation: str = "times", **options: Any
 ) -> Outcome:
-    """Combines the entries that both tables have. Options as `elementwise_sum`."""
+    """Combines the entries that are in both tables. Options as in `elementwise_sum`."""
     return _elementwise(store, left, right, False, operation, **options)
 
 
 def elementwise_sum(
     store: Store, left: str | Part, right: str | Part, *, operation: str = "plus", **options: Any
 ) -> Outcome:
-    """Joins two tables; entries of both are combined.
+    """Combines two tables; entries that are in only one of them are kept.
 
     Options: `result`, `result_transpose`, `collect`, `auths`, `visibility`, `memory_bytes`.
     """
@@ -477,9 +477,9 @@ def _elementwise(
 
 
 def jaccard(store: Store, table: str | Part, *, result: str | None = None, **where: Any) -> Outcome:
-    """For every two vertices with common neighbours: common neighbours / neighbours of either.
+    """For each two vertices with common neighbours: common neighbours / neighbours of either.
 
-    The graph is taken as undirected and unweighted. `counts` has `pairs`. Further options, as for
+    The graph is treated as undirected and unweighted. `counts` has `pairs`. Further options, as for
     all functions below: `collect`, `auths`, `visibility`, `memory_bytes`, `threads`.
     """
     return Outcome(**_outcome(_compute(store, "jaccard", table, result=result, **where)))
@@ -494,27 +494,27 @@ def k_truss(
     result: str | None = None,
     **where: Any,
 ) -> Outcome:
-    """What is left when every edge lies in at least k - 2 triangles of what is left.
+    """The largest subgraph in which every edge is in at least k - 2 triangles.
 
     `form` is `adjacency`, or `incidence` for a table of edges with `Out|` and `In|` columns.
     """
     if form not in ("adjacency", "incidence"):
         raise InvalidArgumentError(
-            f"`form` is adjacency or incidence, not {form!r}", {"argument": "form"}
+            f"`form` must be adjacency or incidence, not {form!r}", {"argument": "form"}
         )
     name = "k_truss" if form == "adjacency" else "k_truss_incidence"
     return Outcome(**_outcome(_compute(store, name, table, result=result, count=k, **where)))
 
 
 def triangle_count(store: Store, table: str | Part, **where: Any) -> int:
-    """The number of triangles of the graph, directions and loops not regarded."""
+    """The number of triangles of the graph, without regard to directions and loops."""
     return int(_compute(store, "triangle_count", table, **where)["triangles"])
 
 
 def connected_components(
     store: Store, table: str | Part, *, result: str | None = None, **where: Any
 ) -> Components:
-    """The connected components, directions not regarded; `counts` has `components`."""
+    """The connected components, without regard to directions; `counts` has `components`."""
     found = _compute(store, "connected_components", table, result=result, **where)
     vertices = _keys(found.pop("vertices"))
     smallest = np.frombuffer(found.pop("representatives"), np.uint32)
@@ -535,8 +535,9 @@ def pagerank(
     result: str | None = None,
     **where: Any,
 ) -> Ranks:
-    """Ranks vertices; values weigh the edges. Converged when the ranks of n vertices change by less
-    than n times the tolerance, all together.
+    """Ranks vertices by PageRank; values are the weights of edges.
+
+    It has converged when the ranks of n vertices change in total by less than n times `tolerance`.
     """
     found = _compute(
         store,
@@ -557,7 +558,7 @@ def pagerank(
 
 
 def tfidf(store: Store, table: str | Part, *, result: str | None = None, **where: Any) -> Outcome:
-    """Weighs words (columns) of documents (rows): value * ln(documents / those with the word)."""
+    """Weights of words (columns) in documents (rows): value * ln(documents / documents with it)."""
     return Outcome(**_outcome(_compute(store, "tfidf", table, result=result, **where)))
 
 
@@ -573,7 +574,7 @@ def nmf(
     words_result: str | None = None,
     **where: Any,
 ) -> Factors:
-    """Approximates a table by the product of two smaller ones without negative numbers."""
+    """Approximates a table by the product of two smaller non-negative matrices."""
     found = _compute(
         store,
         "nmf",
@@ -681,7 +682,7 @@ def _keys(parts: tuple[bytearray, bytearray]) -> list[Key]:
     try:
         return [key.decode() for key in keys]
     except UnicodeDecodeError:
-        # Keys that are no text stay bytes, all of them: a list of one kind sorts.
+        # If one key is not text, all keys stay bytes, because a list of one type can be sorted.
         return list(keys)
 
 

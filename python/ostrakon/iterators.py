@@ -1,4 +1,4 @@
-"""Iterators: code that runs inside the store, at scan or at compaction."""
+"""Iterators: code that runs inside the store, in scans or compactions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCOPES = ("scan", "minc", "majc")
 
 @dataclass(frozen=True)
 class IteratorSetting:
-    """One iterator of a stack: place, class (Accumulo's name or its last part), options.
+    """One iterator of a stack: its priority, class (Accumulo's full or short name) and options.
 
     >>> newest = IteratorSetting(20, "VersioningIterator", options={"maxVersions": "3"})
     >>> newest.name
@@ -29,12 +29,12 @@ class IteratorSetting:
             object.__setattr__(self, "name", self.class_name.rpartition(".")[2])
 
     def native(self) -> tuple[int, str, str, dict[str, str]]:
-        """The form the native part takes."""
+        """The setting in the form of the native part."""
         options = {name: str(value) for name, value in self.options.items()}
         return self.priority, self.name, self.class_name, options
 
     def properties(self, scopes: Iterable[str] = SCOPES) -> dict[str, str]:
-        """The table properties that put this iterator into the stacks of `scopes`.
+        """The table properties that add this iterator to the stacks of `scopes`.
 
         >>> IteratorSetting(5, "GrepIterator", "grep", {"term": "x"}).properties(["scan"])
         {'table.iterator.scan.grep': '5,GrepIterator', 'table.iterator.scan.grep.opt.term': 'x'}

@@ -1,4 +1,4 @@
-"""How long work shows itself: a callable told (done, total), or a bar."""
+"""Progress of long work: a callable that is called with (done, total), or a bar."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 from ostrakon.extras import load
 
 Progress: TypeAlias = bool | Callable[[int, int], object] | None
-"""`None` or `False`: nothing. `True`: a bar by tqdm. Or a callable told (done, total)."""
+"""`None` or `False`: no progress. `True`: a tqdm bar. Or a callable, called with (done, total)."""
 
 
 @contextmanager
-def told(progress: Progress, unit: str) -> Iterator[Callable[[int, int], Any] | None]:
-    """The callable that work is to call, while it lasts."""
+def reporting(progress: Progress, unit: str) -> Iterator[Callable[[int, int], Any] | None]:
+    """Yields the callable that the work must call, or `None`."""
     if progress is None or progress is False:
         yield None
     elif progress is True:

@@ -25,7 +25,7 @@ def _bound(bound: Bytes | Bound, name: str) -> Bound:
     parts = tuple(bound)
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, (str, bytes)) for part in parts):
         raise InvalidArgumentError(
-            f"`{name}` of a range is a row, or (row, family) or (row, family, qualifier), "
+            f"`{name}` of a range must be a row, (row, family) or (row, family, qualifier), "
             f"not {bound!r}",
             {"argument": name},
         )
@@ -34,9 +34,9 @@ def _bound(bound: Bytes | Bound, name: str) -> Bound:
 
 @dataclass(frozen=True)
 class Range:
-    """The rows from `start` to `end`, both included unless said otherwise; `None` is open.
+    """The rows from `start` to `end`, both inclusive by default; `None` means unbounded.
 
-    A bound may go deeper than a row: `(row, family)` or `(row, family, qualifier)`.
+    A bound may also be within a row: `(row, family)` or `(row, family, qualifier)`.
 
     >>> Range("alice", "bob")
     Range(start=('alice',), end=('bob',), start_inclusive=True, end_inclusive=True)
@@ -89,7 +89,7 @@ class Range:
         return cls(start or None, end, True, False)
 
     def native(self) -> NativeRange:
-        """The form the native part takes."""
+        """The range in the form of the native part."""
         return (
             None if self.start is None else list(self.start),
             self.start_inclusive,
@@ -117,7 +117,7 @@ def one_range(given: Any) -> Range:
 
 
 def native_ranges(given: Any) -> tuple[Sequence[NativeRange] | None, Any]:
-    """Ranges and rows as the native part takes them: one of the two, or neither for all rows."""
+    """Ranges or rows, in the form of the native part; both are `None` for all rows."""
     if given is None:
         return None, None
     if isinstance(given, (str, bytes, Range, tuple)):

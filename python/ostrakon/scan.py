@@ -36,11 +36,11 @@ class Entry(NamedTuple):
 
 
 class Scan:
-    """What `Table.scan` answers: a description of a scan, run each time it is read.
+    """The description of a scan, returned by `Table.scan`; the scan runs each time it is read.
 
-    `rows`, `columns`, `auths`, `limit` and `iterators` give a scan that asks for less or otherwise;
-    the scan itself never changes. It has Arrow's stream interface, so that `pyarrow.table(scan)`,
-    `polars.DataFrame(scan)` and others take it without a copy of what it hands out.
+    `rows`, `columns`, `auths`, `limit` and `iterators` return a changed scan; the scan itself does
+    not change. It has Arrow's stream interface, so that `pyarrow.table(scan)`,
+    `polars.DataFrame(scan)` and other libraries read it without a copy.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -58,7 +58,7 @@ class Scan:
     def __init__(self, table: NativeTable, argument: dict[str, Any], ranges: Any = None) -> None:
         self._table = table
         self._argument = argument
-        # As the caller gave them, for `explain`.
+        # The ranges as given by the caller, for `explain`.
         self._ranges = ranges
 
     def _start(self, **changes: Any) -> NativeScan:
@@ -68,36 +68,37 @@ class Scan:
         return Scan(self._table, {**self._argument, **changes}, self._ranges)
 
     def rows(self, *rows: Any) -> Scan:
-        """These rows instead: rows, pairs (first, last), `Range` objects, or one list or array."""
+        """The scan of other rows: rows, pairs (first, last), `Range` objects, a list or an
+        array."""
         given = rows[0] if len(rows) == 1 else list(rows)
         made, listed = native_ranges(given)
         return Scan(self._table, {**self._argument, "ranges": made, "rows": listed}, given)
 
     def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan:
-        """These columns instead: each a family, or a pair (family, qualifier)."""
+        """The scan of other columns: families, or pairs (family, qualifier)."""
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
         return self._with(columns=[column_of(column) for column in given])
 
     def auths(self, *names: Bytes) -> Scan:
-        """As one who holds these authorizations instead; without a name, none."""
+        """The scan with these authorizations instead; without arguments, with none."""
         given: Any = names[0] if len(names) == 1 else names
         return self._with(auths=auths_of(given))
 
     def limit(self, entries: int | None) -> Scan:
-        """At most so many entries; `None` for all."""
+        """The scan of at most this many entries; `None` means all."""
         return self._with(limit=limit_of(entries))
 
     def iterators(self, *settings: IteratorSetting) -> Scan:
-        """Through these iterators instead, beside those of the table."""
+        """The scan with these iterators instead, in addition to those of the table."""
         return self._with(iterators=[setting.native() for setting in settings])
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The columns handed out, in order."""
+        """The columns that are returned, in order."""
         return tuple(self._argument["fields"])
 
     def __iter__(self) -> Iterator[Batch]:
-        """Arrow record batches, as long as there are any."""
+        """Reads the scan as Arrow record batches."""
         scan = self._start()
         while (batch := scan.next_batch()) is not None:
             yield batch
@@ -111,7 +112,7 @@ class Scan:
         return self._start(ranges=[], rows=[]).__arrow_c_schema__()
 
     def entries(self) -> Iterator[Entry]:
-        """The entries one by one as Python objects: for people, tests and small results."""
+        """The entries one by one as Python objects: for display, tests and small results."""
         scan = self._start(fields=list(FIELDS))
         while (batch := scan.next_batch()) is not None:
             yield from map(Entry._make, batch.tuples())
@@ -141,7 +142,7 @@ class Scan:
         return frame
 
     def explain(self) -> str:
-        """What the scan will do, for people; nothing is read.
+        """Describes what the scan will do, without reading anything.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -179,14 +180,14 @@ class Scan:
             return entries_html(f"{self!r}: {error}", [], _SHOWN)
 
 
-# Entries that a notebook shows.
+# Maximum number of entries that a notebook shows.
 _SHOWN = 10
 
 
 def limit_of(limit: int | None) -> int | None:
-    """A number of entries, or an error."""
+    """A valid limit, or an error."""
     if limit is not None and limit < 0:
-        raise InvalidArgumentError("`limit` is negative", {"argument": "limit"})
+        raise InvalidArgumentError("`limit` must not be negative", {"argument": "limit"})
     return limit
 
 
@@ -194,7 +195,7 @@ _BETWEEN_NAMES = ",;|& \t\n"
 
 
 def auths_of(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
-    """Authorizations as the native part takes them."""
+    """Authorizations, in the form of the native part."""
     if auths is None:
         return None
     if isinstance(auths, (str, bytes)):
@@ -203,15 +204,15 @@ def auths_of(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
 
 
 def _one_name(name: Bytes) -> Bytes:
-    """One authorization, which is no list of them and no expression."""
+    """One authorization; rejects a text that looks like a list or an expression."""
     text = name.decode(errors="replace") if isinstance(name, bytes) else name
     names = [text]
     for sign in _BETWEEN_NAMES:
         names = [part for one in names for part in one.split(sign) if part]
     if names != [text]:
         raise InvalidArgumentError(
-            f"`auths` is one text, {text!r}: give a list of names, {names!r}, or [{text!r}] if one "
-            "name is spelled so",
+            f"`auths` is one text, {text!r}: use a list of names, {names!r}, or [{text!r}] if that "
+            "is one name",
             {"argument": "auths"},
         )
     return name

@@ -1,4 +1,4 @@
-"""Sorted files: what one process writes and a table takes over."""
+"""Sorted files, which any process can write and a table can import."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def write_sorted_file(
 ) -> int:
     """Writes entries to a sorted file, without a store; returns their number.
 
-    The arguments are those of `Writer.put`; entries need not be sorted. The name ends with
-    `.sorted`, and the file must not exist. It is durable when the call returns. Each process of a
-    parallel program writes files of its own into one directory; then one process imports them all
-    at once with `Table.import_directory`. Without `timestamp` entries get the present time.
+    The arguments are those of `Writer.put`; entries need not be sorted. The name must end with
+    `.sorted`, and the file must not exist. The file is durable when the call returns. In a parallel
+    program, each process writes its own files into one directory; then one process imports all of
+    them with `Table.import_directory`. Without `timestamp`, entries get the current time.
 
     >>> import ostrakon, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, ostrakon.open() as store:
@@ -61,5 +61,5 @@ def write_sorted_frame(
     columns: Mapping[str, str] | None = None,
     **parts: Any,
 ) -> int:
-    """`write_sorted_file` of a data frame, whose columns are named as in `Writer.put_frame`."""
+    """Like `write_sorted_file`, for a data frame with columns as in `Writer.put_frame`."""
     return _write(path, columns_of(frame, columns, **parts))

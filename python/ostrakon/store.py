@@ -1,4 +1,4 @@
-"""Opening a store, and what is done with its tables as a whole."""
+"""Opening a store, and administering its tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ostrakon._native import NativeStore
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import InvalidArgumentError
-from ostrakon.progress import Progress, told
+from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
 from ostrakon.scan import auths_of
 from ostrakon.table import Table
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class TableInfo(NamedTuple):
-    """One table, as listed."""
+    """A table in the list of tables."""
 
     name: str
     id: str
@@ -38,7 +38,7 @@ class TableInfo(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """One thing wrong in a store."""
+    """A problem found by `Store.check`."""
 
     file: str
     table: str | None
@@ -46,10 +46,11 @@ class Problem(NamedTuple):
 
 
 class TableProblem(NamedTuple):
-    """Something that fails now in one table or tablet, or in the whole store (`table` is `None`).
+    """Work that currently fails in a table or tablet, or in the whole store (`table` is `None`).
 
-    `tablet` is the last row of the tablet before and its own; `activity` what fails (`flush`,
-    `compaction`, `properties` ...), `kind` and `message` the cause, `way_out` what to do.
+    `tablet` holds the last row of the previous tablet and the last row of this one. `activity` is
+    the work that fails (`flush`, `compaction`, `properties` ...), `kind` and `message` describe the
+    cause, and `way_out` says what to do.
     """
 
     table: str | None
@@ -71,7 +72,7 @@ class ClassInfo(NamedTuple):
 
 
 class RestoredFile(NamedTuple):
-    """A table file that `Store.restore_file` put back."""
+    """A table file that `Store.restore_file` restored."""
 
     file: str
     bytes: int
@@ -79,7 +80,7 @@ class RestoredFile(NamedTuple):
 
 
 class CheckReport(NamedTuple):
-    """The outcome of `Store.check`; `problems` is empty for a sound store."""
+    """The result of `Store.check`; `problems` is empty if the store is undamaged."""
 
     files: int
     bytes: int
@@ -98,15 +99,19 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     memory_budget_bytes: int | None = None,
     compaction_threads: int | None = None,
 ) -> Store:
-    """Opens the store in the directory `path`, making it one if it is empty or absent.
+    """Opens the store in the directory `path`; creates it if the directory is empty or missing.
 
-    Without a path the store lives in memory and is gone when closed. `auths` are the authorizations
-    held: scans have them by default and may ask for no others, and what could show more than that
-    (compactions, clones, properties, tablets, checkpoints) is refused; `None` lets each scan name
-    its own and refuses nothing. One process writes a store at a time, or any number read it:
-    `read_only` opens it for reading, and `wait` is how many seconds to wait for a store that is in
-    use. `allow_damage`, with `read_only`, reads what is left of a store whose log is damaged.
-    `memory_budget_bytes` is a quarter of the machine's memory, at most 4 GiB, unless given.
+    Without a path, the store is in memory, and its data are lost when it is closed.
+
+    With `auths`, scans have these authorizations by default and cannot use others. Operations that
+    could reveal more data (compactions, clones, properties, tablets, checkpoints) are rejected.
+    With `None`, each scan chooses its authorizations, and every operation is allowed.
+
+    A store is open in one process that writes, or in any number of processes that read:
+    `read_only` opens it for reading. `wait` is the number of seconds to wait for a store that is in
+    use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
+    what is left. `memory_budget_bytes` is by default a quarter of the machine's memory, at most
+    4 GiB.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -129,20 +134,20 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
 
 
 class Store:
-    """An open store: a directory of tables. Made by `ostrakon.open`, used as a context manager.
+    """An open store: a directory of tables. Opened by `ostrakon.open`, used as a context manager.
 
-    One process writes a store at a time; its threads share it, and every call lets other Python
-    threads run while the store works. It lives until it is closed, or as long as one of its tables,
-    scans or writers. A process that was forked opens a store of its own.
+    Threads can share a store, and other Python threads run while the store works. A store stays
+    open until `close`, or until the store and all its tables, scans and writers are deleted. A
+    forked process must open the store itself.
     """
 
-    __slots__ = ("_gates", "_native", "_path")
+    __slots__ = ("_locks", "_native", "_path")
 
     def __init__(self, native: NativeStore, path: str | PathLike[str] | None) -> None:
         self._native = native
         self._path = path
-        # Locks of those who keep several tables together, by name: see `ostrakon.d4m.gates`.
-        self._gates: dict[tuple[str, ...], Any] = {}
+        # Locks of groups of related tables, by name: see `ostrakon.d4m.locks`.
+        self._locks: dict[tuple[str, ...], Any] = {}
 
     @property
     def path(self) -> str | PathLike[str] | None:
@@ -151,7 +156,7 @@ class Store:
 
     @property
     def instance_id(self) -> str:
-        """The id chosen when the store was made."""
+        """The id that was chosen when the store was created."""
         return self._native.instance_id
 
     @property
@@ -160,7 +165,7 @@ class Store:
         return self._native.closed
 
     def close(self) -> None:
-        """Closes the store; closing it again does nothing. Its tables answer no more."""
+        """Closes the store, whose tables then reject all calls. A second call does nothing."""
         self._native.close()
 
     def tables(self) -> list[str]:
@@ -168,18 +173,18 @@ class Store:
         return [name for name, *_ in self._native.tables()]
 
     def table_infos(self) -> list[TableInfo]:
-        """All tables with their id, whether they are on-line, and their source of timestamps."""
+        """All tables, each with its id, whether it is online, and its time type."""
         return [TableInfo(*info) for info in self._native.tables()]
 
     def table(self, name: str) -> Table:
-        """A table there is; `NotFoundError` otherwise. `store[name]` is the same."""
+        """Returns a table, like `store[name]`; raises `NotFoundError` if it does not exist."""
         return Table(self._native.table(name))
 
     def __getitem__(self, name: str) -> Table:
         if not isinstance(name, str):
             raise InvalidArgumentError(
-                f"a store is asked for a table by its name, not by {shortened(name)}; pairs of "
-                "tables are for ostrakon.DB",
+                f"the index of a store is the name of a table, not {shortened(name)}; use "
+                "ostrakon.DB for pairs of tables",
                 {"argument": "name"},
             )
         return self.table(name)
@@ -194,11 +199,11 @@ class Store:
         versioning: bool = True,
         exist_ok: bool = False,
     ) -> Table:
-        """Creates a table, split at rows if given.
+        """Creates a table, which is split at the rows of `splits`.
 
-        `versioning` keeps the newest version of an entry only (Accumulo's default iterator);
-        `time_type` is `millis` or `logical`. With `exist_ok` a table of that name is returned as it
-        is.
+        `versioning` keeps only the newest version of an entry (Accumulo's default iterator).
+        `time_type` is `millis` or `logical`. With `exist_ok`, an existing table of that name is
+        returned unchanged.
         """
         if exist_ok and name in self:
             return self.table(name)
@@ -212,12 +217,12 @@ class Store:
             self._native.delete_table(name)
 
     def delete_table(self, name: str) -> None:
-        """The older name of `drop`."""
+        """The old name of `drop`."""
         older("delete_table", "drop")
         self.drop(name)
 
     def rename_table(self, name: str, to: str) -> None:
-        """Gives a table another name."""
+        """Renames a table."""
         self._native.rename_table(name, to)
 
     def clone_table(
@@ -228,21 +233,21 @@ class Store:
         flush: bool = True,
         properties: Mapping[str, str] | None = None,
     ) -> Table:
-        """Makes `to` a table with the present content of `name`, sharing its files."""
+        """Creates the table `to` as a copy of `name` that shares its files."""
         values = {key: str(value) for key, value in (properties or {}).items()}
         self._native.clone_table(name, to, flush, values)
         return self.table(to)
 
     def set_online(self, name: str, online: bool) -> None:
-        """Takes a table off-line or brings it back."""
+        """Takes a table offline, or brings it back online."""
         self._native.set_online(name, online)
 
     def checkpoint(self, directory: str | PathLike[str]) -> None:
-        """Copies the whole store to a new directory while it is in use; table files are linked."""
+        """Copies the whole store to a new directory while it is in use. Table files are linked."""
         self._native.checkpoint(directory)
 
     def problems(self, table: str | None = None) -> list[TableProblem]:
-        """What fails now, of one table or of all; empty for a sound store. Other tables work.
+        """What currently fails in one table or in all; empty if nothing fails.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -252,8 +257,9 @@ class Store:
         return [TableProblem(*found) for found in self._native.problems(table)]
 
     def find_class(self, name: str, *, constraint: bool = False) -> ClassInfo | None:
-        """The iterator (or constraint) class of that name, with or without a package; `None` where
-        there is none.
+        """Looks up an iterator (or constraint) class by its name, with or without the package.
+
+        Returns `None` if there is no such class.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -264,45 +270,46 @@ class Store:
         return None if found is None else ClassInfo(*found)
 
     def namespaces(self) -> list[str]:
-        """The names of the namespaces; that of tables without one is the empty text."""
+        """The names of all namespaces; that of the default namespace is empty."""
         return [name for name, _ in self._native.namespaces()]
 
     def create_namespace(self, name: str) -> None:
-        """Makes a namespace, so that tables `NAMESPACE.NAME` can be created."""
+        """Creates a namespace, so that tables `NAMESPACE.NAME` can be created."""
         self._native.create_namespace(name)
 
     def delete_namespace(self, name: str) -> None:
-        """Deletes a namespace that has no tables."""
+        """Deletes an empty namespace."""
         self._native.delete_namespace(name)
 
     def rename_namespace(self, name: str, to: str) -> None:
-        """Gives a namespace another name, and with it its tables."""
+        """Renames a namespace, and with it its tables."""
         self._native.rename_namespace(name, to)
 
     def properties(self, namespace: str | None = None) -> dict[str, str]:
-        """What is set for the tables of a namespace, or of the whole store without one."""
+        """The properties set for a namespace, or for the whole store if none is given."""
         return self._native.own_properties(namespace)
 
     def set_properties(
         self, changes: Mapping[str, str | None], namespace: str | None = None
     ) -> None:
-        """Sets and removes (`None`) properties that tables inherit, in one step."""
+        """Sets or removes (`None`) properties that tables inherit, atomically."""
         self._native.change_properties(
             namespace,
             [(name, None if value is None else str(value)) for name, value in changes.items()],
         )
 
     def restore_file(self, file: str | PathLike[str]) -> RestoredFile:
-        """Puts a damaged or missing table file back, from a checkpoint's `files`.
+        """Restores a damaged or missing table file from the directory `files` of a checkpoint.
 
-        The file is verified first: it must be sound, and the one the store knows under its name.
+        The file is verified first. It must be undamaged, and be the file that the store has under
+        that name.
         """
         return RestoredFile(*self._native.restore_file(file))
 
     def check(self, *, progress: Progress = None) -> CheckReport:
-        """Verifies every checksum, order and reference."""
-        with told(progress, "B") as tell:
-            files, size, entries, problems = self._native.check(tell)
+        """Verifies every checksum, sort order and reference of the store."""
+        with reporting(progress, "B") as report:
+            files, size, entries, problems = self._native.check(report)
         return CheckReport(files, size, entries, [Problem(*problem) for problem in problems])
 
     def __contains__(self, name: object) -> bool:
@@ -337,13 +344,13 @@ class Store:
         lines = [(info.name, info.online, info.time_type) for info in infos[:_SHOWN]]
         more = f", {len(infos) - _SHOWN:,} more" if len(infos) > _SHOWN else ""
         note = f"{self!r}: {counted(len(infos), 'table')}{more}"
-        return table_html(("table", "on-line", "timestamps"), lines, note)
+        return table_html(("table", "online", "timestamps"), lines, note)
 
 
-# Tables that a notebook shows.
+# Maximum number of tables that a notebook shows.
 _SHOWN = 30
 
 
 def older(name: str, present: str) -> None:
-    """Warns the caller of a method under its older name."""
+    """Warns that a method was called by its old name."""
     warnings.warn(f"`{name}` is now `{present}`", DeprecationWarning, stacklevel=3)

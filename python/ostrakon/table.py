@@ -23,7 +23,10 @@ __all__ = ["ImportReport", "Location", "Table", "Tablet"]
 
 
 class Tablet(NamedTuple):
-    """One range of a table's rows: after `previous_end`, up to `end`; `None` is open."""
+    """A range of a table's rows: after `previous_end`, up to and including `end`.
+
+    `None` means unbounded.
+    """
 
     previous_end: bytes | None
     end: bytes | None
@@ -33,8 +36,10 @@ class Tablet(NamedTuple):
 
 
 class Location(NamedTuple):
-    """Where a row lies: the rows of its tablet, where that is served, and a number that grows
-    whenever the rows of some tablet of the table change."""
+    """The location of a row: the bounds of its tablet, the place that serves it, and `layout`.
+
+    The number `layout` grows whenever the bounds of any tablet of the table change.
+    """
 
     previous_end: bytes | None
     end: bytes | None
@@ -43,7 +48,7 @@ class Location(NamedTuple):
 
 
 class ImportReport(NamedTuple):
-    """What `Table.import_directory` took over."""
+    """The result of `Table.import_directory`."""
 
     files: int
     entries: int
@@ -59,7 +64,7 @@ def _several(columns: Any) -> Any:
     pair = isinstance(columns, tuple) and len(columns) == 2
     if pair and all(isinstance(part, (str, bytes)) for part in columns):
         raise InvalidArgumentError(
-            f"`columns` is {columns!r}, a family and a qualifier or two families: write "
+            f"`columns` is ambiguous: {columns!r} may be one column or two families; write "
             f"[{columns!r}] for one column, {list(columns)!r} for two families",
             {"argument": "columns"},
         )
@@ -67,10 +72,10 @@ def _several(columns: Any) -> Any:
 
 
 class Table:
-    """A table of an open store; from `Store.table` or `Store.create_table`.
+    """A table of an open store, returned by `Store.table` or `Store.create_table`.
 
-    It stays valid when the table is renamed. Rows, columns, labels and values are bytes; text
-    stands for its UTF-8.
+    It stays valid when the table is renamed. Rows, columns, labels and values are bytes; text is
+    encoded as UTF-8.
     """
 
     __slots__ = ("_native",)
@@ -80,7 +85,7 @@ class Table:
 
     @property
     def name(self) -> str:
-        """The present name."""
+        """The current name."""
         return self._native.name
 
     def writer(
@@ -90,11 +95,11 @@ class Table:
         batch_bytes: int = 1 << 20,
         memory_bytes: int = 50 << 20,
     ) -> Writer:
-        """A writer: see `Writer`.
+        """Creates a `Writer`.
 
-        `durability` is `none`, `log`, `flush` or `sync`; `None` takes the table's (`sync` unless
-        set). A batch is submitted at `batch_bytes`; the writer waits when `memory_bytes` are under
-        way.
+        `durability` is `none`, `log`, `flush` or `sync`; `None` means the table's setting (`sync`
+        by default). The writer submits a batch when it has `batch_bytes`, and waits while more than
+        `memory_bytes` are not acknowledged.
         """
         return Writer(self._native.writer(durability, batch_bytes, memory_bytes))
 
@@ -110,9 +115,9 @@ class Table:
         durability: str | None = None,
         progress: Progress = None,
     ) -> int:
-        """Puts entries and waits until they are acknowledged; returns their number.
+        """Writes entries, and waits until they are acknowledged; returns their number.
 
-        The arguments are those of `Writer.put`. For many small calls keep a writer.
+        The arguments are those of `Writer.put`. For many small calls, use one `Writer` instead.
 
         >>> import ostrakon, numpy
         >>> with ostrakon.open() as store:
@@ -142,12 +147,12 @@ class Table:
         progress: Progress = None,
         **parts: Any,
     ) -> int:
-        """Puts the rows of a data frame or Arrow table: see `Writer.put_frame`."""
+        """Writes the rows of a data frame or Arrow table: see `Writer.put_frame`."""
         with self.writer(durability=durability) as writer:
             return writer.put_frame(frame, columns, progress=progress, **parts)
 
     def put_dict(self, entries: Mapping[Any, Mapping[Any, Any]], **parts: Any) -> int:
-        """Puts `{row: {qualifier: value}}`: see `Writer.put_dict`."""
+        """Writes `{row: {qualifier: value}}`: see `Writer.put_dict`."""
         with self.writer() as writer:
             return writer.put_dict(entries, **parts)
 
@@ -166,10 +171,10 @@ class Table:
         visibility: Any = b"",
         timestamp: Any = None,
     ) -> int:
-        """Makes entries part of the table in one step, past the log; returns their number.
+        """Imports entries atomically and without the log; returns their number.
 
-        All become visible at once, or none. Sorted columns are the quickest; others are sorted
-        first. Without `timestamp` entries get the present time.
+        Sorted columns are fastest; others are sorted first. Without `timestamp`, entries get the
+        current time.
         """
         return self._native.bulk_import(
             entries_of(
@@ -185,7 +190,7 @@ class Table:
     def bulk_import_frame(
         self, frame: Any, columns: Mapping[str, str] | None = None, **parts: Any
     ) -> int:
-        """`bulk_import` of a data frame, whose columns are named as in `Writer.put_frame`."""
+        """Like `bulk_import`, for a data frame with columns as in `Writer.put_frame`."""
         return self._native.bulk_import(columns_of(frame, columns, **parts))
 
     def import_directory(
@@ -196,13 +201,12 @@ class Table:
         verify: bool = False,
         allow_empty: bool = False,
     ) -> ImportReport:
-        """Takes over every sorted file of a directory, all of them at once or none.
+        """Imports every sorted file of a directory atomically.
 
-        The files are those of `write_sorted_file`, written by any process; names that begin with
-        `_` or `.` are passed over. A file that is no sound sorted file is refused by name, and
-        nothing is imported. `transfer`: `move` takes the files out of the directory, `link` shares
-        their bytes with it (never change such a file), `copy` leaves it alone. `verify` reads every
-        entry first.
+        Any process may write the files, with `write_sorted_file`. Names that begin with `_` or `.`
+        are skipped. If a file is not a valid sorted file, the error names it, and nothing is
+        imported. `transfer` is `move` (removes the files from the directory), `link` (shares their
+        bytes; never change such a file) or `copy`. `verify` reads every entry first.
         """
         return ImportReport(
             *self._native.import_directory(directory, transfer, verify, allow_empty)
@@ -222,15 +226,15 @@ class Table:
         batch_entries: int = 1 << 16,
         timeout: float | None = None,
     ) -> Scan:
-        """A scan, run when it is read.
+        """Describes a scan, which runs each time it is read.
 
-        `ranges`: a row, a pair (first, last), a `Range`, a list of those (thousands are fine), an
-        array of rows; `None` is every row. `columns`: families and pairs (family, qualifier).
-        `auths`: what the reader may see; by default what the store was opened with. `fields`: the
-        columns handed out; fewer are quicker. `text=False` hands out bytes instead of text.
-        `ordered=False` reads in any order and with several threads. `limit`: entries at most.
-        `timeout`: seconds that one reading of the scan may take; after it `TimedOutError`. Ctrl-C
-        ends a scan that is being read.
+        `ranges`: a row, a pair (first, last), a `Range`, a list of those (thousands are fine), or
+        an array of rows; `None` means every row. `columns`: families, and pairs (family,
+        qualifier). `auths`: the authorizations of the reader; by default those the store was opened
+        with. `fields`: the columns to return; fewer are faster. `text=False` returns bytes instead
+        of text. `ordered=False` reads in any order, with several threads. `limit`: the maximum
+        number of entries. `timeout`: the number of seconds that one run of the scan may take before
+        it raises `TimedOutError`. Ctrl-C ends a running scan.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -242,12 +246,14 @@ class Table:
         ['a@b.c', 'Ulm']
         """
         if batch_entries < 1:
-            raise InvalidArgumentError("`batch_entries` is below 1", {"argument": "batch_entries"})
+            raise InvalidArgumentError(
+                "`batch_entries` is less than 1", {"argument": "batch_entries"}
+            )
         fields = list(fields)
         for name in fields:
             if name not in FIELDS:
                 raise InvalidArgumentError(
-                    f"`fields` names {name!r}, which is none of {', '.join(FIELDS)}",
+                    f"`fields` has {name!r}; the fields are {', '.join(FIELDS)}",
                     {"argument": "fields"},
                 )
         made, rows = native_ranges(ranges)
@@ -268,7 +274,7 @@ class Table:
         return Scan(self._native, argument, ranges)
 
     def head(self, entries: int = 5) -> list[Entry]:
-        """The first entries as Python objects; `scan().head()` in short, as the four below.
+        """The first entries as Python objects; short for `scan().head()`.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -296,21 +302,21 @@ class Table:
         return self.scan().to_polars()
 
     def properties(self) -> dict[str, str]:
-        """The properties in force, defaults included, under Accumulo's names."""
+        """The properties in effect, including defaults, with Accumulo's names."""
         return self._native.properties()
 
     def set_properties(self, changes: Mapping[str, str | None]) -> None:
-        """Sets and removes (`None`) properties in one step, while the table is in use."""
+        """Sets or removes (`None`) properties atomically; the table may be in use."""
         self._native.modify_properties(
             [(name, None if value is None else str(value)) for name, value in changes.items()]
         )
 
     def attach_iterator(self, setting: IteratorSetting, scopes: Iterable[str] = SCOPES) -> None:
-        """Puts an iterator into the table's stacks of `scopes`."""
+        """Adds an iterator to the table's stacks of `scopes`."""
         self.set_properties(setting.properties(scopes))
 
     def remove_iterator(self, name: str, scopes: Iterable[str] = SCOPES) -> None:
-        """Takes an iterator out of the table's stacks."""
+        """Removes an iterator from the table's stacks of `scopes`."""
         prefixes = [f"table.iterator.{scope}.{name}" for scope in scopes]
         names = [
             known
@@ -328,21 +334,21 @@ class Table:
         return [tablet.end for tablet in self.tablets() if tablet.end is not None]
 
     def add_splits(self, rows: Iterable[Bytes]) -> None:
-        """Splits the table at rows; those that are split points already are passed over."""
+        """Splits the table at rows; existing split points are skipped."""
         if isinstance(rows, (str, bytes)):
             rows = [rows]
         self._native.add_splits(list(rows))
 
     def merge(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
-        """Makes one tablet of those that meet the rows after `start` up to `end`."""
+        """Merges the tablets that hold the rows after `start` up to and including `end`."""
         self._native.merge(start, end)
 
     def delete_rows(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
-        """Deletes the rows after `start` (not itself) up to `end` (itself too)."""
+        """Deletes the rows after `start` up to and including `end`."""
         self._native.delete_rows(start, end)
 
     def locate(self, row: Bytes) -> Location:
-        """The tablet that `row` lies in, whether there is such a row or not.
+        """The location of `row`, which need not exist.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -352,9 +358,9 @@ class Table:
         return Location(*self._native.locate(row))
 
     def flush(self, *, wait: bool = True, timeout: float | None = None) -> None:
-        """Writes what is in memory to files.
+        """Writes the memory of the table to files.
 
-        After `timeout` seconds it raises `TimedOutError`; the flush goes on.
+        After `timeout` seconds it raises `TimedOutError`, and the flush continues.
         """
         self._native.flush(wait, timeout)
 
@@ -369,14 +375,14 @@ class Table:
     ) -> None:
         """Merges the files of each tablet between two rows into one, after a flush.
 
-        After `timeout` seconds it raises `TimedOutError`; the compaction goes on, and
-        `cancel_compaction` ends it.
+        After `timeout` seconds it raises `TimedOutError`. The compaction continues until it ends or
+        is cancelled by `cancel_compaction`.
         """
         settings = [setting.native() for setting in iterators]
         self._native.compact(start, end, settings, wait, timeout)
 
     def cancel_compaction(self) -> None:
-        """Cancels compactions that were asked for."""
+        """Cancels the requested compactions of the table."""
         self._native.cancel_compaction()
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrakon._native import NativeWriter
 from ostrakon.errors import InvalidArgumentError
-from ostrakon.progress import Progress, told
+from ostrakon.progress import Progress, reporting
 
 __all__ = ["Writer"]
 
@@ -21,12 +21,12 @@ def columns_of(
     delete: bool = False,
     **given: Any,
 ) -> dict[str, Any]:
-    """The arguments of a call as the native part takes them."""
+    """The arguments of a call, in the form of the native part."""
     names = dict(names or {})
     for name in names:
         if name not in LANES:
             raise InvalidArgumentError(
-                f"`columns` names {name!r}, which is none of {', '.join(LANES)}",
+                f"`columns` has {name!r}; the parts of an entry are {', '.join(LANES)}",
                 {"argument": "columns"},
             )
         if given.get(name) is not None:
@@ -38,26 +38,26 @@ def columns_of(
 
 
 def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
-    """The same for columns of a call; `None` stands for nothing but a timestamp."""
+    """Like `columns_of`, for arguments that are columns; only `timestamp` may be `None`."""
     for name, column in given.items():
         if column is None and name != "timestamp":
             raise InvalidArgumentError(
-                f'`{name}` is None, which has no form as bytes: leave it out, or give b"" for an '
-                "empty one; nothing was written",
+                f'`{name}` is None, which cannot be stored: leave it out, or use b"" for empty; '
+                "nothing was written",
                 {"argument": name},
             )
     return columns_of(delete=delete, **given)
 
 
 def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> dict[str, Any]:
-    """A dictionary of dictionaries as columns."""
+    """Turns a dictionary of dictionaries into columns."""
     rows: list[Any] = []
     qualifiers: list[Any] = []
     values: list[Any] = []
     for row, cells in entries.items():
         if not isinstance(cells, Mapping):
             raise InvalidArgumentError(
-                f"`entries` maps rows to dictionaries of qualifier and value; row {row!r} has "
+                f"`entries` must map rows to dictionaries of qualifier and value; row {row!r} has "
                 f"{type(cells).__name__}",
                 {"argument": "entries"},
             )
@@ -68,16 +68,16 @@ def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> d
 
 
 class Writer:
-    """Writes entries to one table; made by `Table.writer`, used as a context manager.
+    """Writes entries to one table; created by `Table.writer`, used as a context manager.
 
-    Entries are collected, submitted in batches, and acknowledged by `flush` and on leaving the
-    `with` block; a failure is raised there at the latest. Left by an exception, what was not
-    submitted yet is dropped. A writer serves one thread; make one for each.
+    Entries are collected and submitted in batches. `flush` and the end of the `with` block wait
+    until they are acknowledged, and raise any failure. If an exception leaves the block, entries
+    that were not submitted are dropped. Use one writer per thread.
 
-    Every argument of `put` is one value for all entries, or a column of an entry each: a list, a
-    NumPy array (`str`, `bytes`, numbers), anything with Arrow's interface (pyarrow, polars,
-    pandas). Numbers are stored as decimal text. A call is checked as a whole before any of it
-    is written.
+    Every argument of `put` is one value for all entries, or a column with one value per entry: a
+    list, a NumPy array (`str`, `bytes`, numbers), or anything with Arrow's interface (pyarrow,
+    polars, pandas). Numbers are stored as decimal text. All arguments of a call are checked before
+    any entry is written.
     """
 
     __slots__ = ("_native",)
@@ -96,7 +96,7 @@ class Writer:
         timestamp: Any = None,
         progress: Progress = None,
     ) -> int:
-        """Puts entries; returns their number.
+        """Writes entries; returns their number.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -131,12 +131,12 @@ class Writer:
         timestamp: Any = None,
         progress: Progress = None,
     ) -> int:
-        """Puts the rows of a data frame or Arrow table, an entry each; returns their number.
+        """Writes one entry per row of a data frame or Arrow table; returns their number.
 
-        `columns` says which column of the frame is which part of the entry, as in
-        `{"row": "source", "qualifier": "target"}`; without it, the frame's columns named `row`,
-        `family`, `qualifier`, `visibility`, `timestamp` and `value` are taken. The other arguments
-        give the parts that the frame has no column for.
+        `columns` maps the parts of an entry to columns of the frame, as in
+        `{"row": "source", "qualifier": "target"}`. Without it, the columns `row`, `family`,
+        `qualifier`, `visibility`, `timestamp` and `value` of the frame are used. The other
+        arguments are the parts for which the frame has no column.
         """
         return self._put(
             columns_of(
@@ -159,7 +159,7 @@ class Writer:
         visibility: Any = b"",
         timestamp: Any = None,
     ) -> int:
-        """Puts `{row: {qualifier: value}}`; returns the number of entries."""
+        """Writes `{row: {qualifier: value}}`; returns the number of entries."""
         return self._put(
             columns_of_dict(entries, family=family, visibility=visibility, timestamp=timestamp),
             None,
@@ -174,7 +174,7 @@ class Writer:
         visibility: Any = b"",
         timestamp: Any = None,
     ) -> int:
-        """Deletes columns of rows: writes a delete marker each; returns their number."""
+        """Deletes cells by writing delete markers; returns their number."""
         return self._put(
             entries_of(
                 row=row,
@@ -188,15 +188,15 @@ class Writer:
         )
 
     def _put(self, columns: dict[str, Any], progress: Progress) -> int:
-        with told(progress, "entries") as tell:
-            return self._native.put(columns, tell)
+        with reporting(progress, "entries") as report:
+            return self._native.put(columns, report)
 
     def flush(self) -> None:
         """Waits until everything written so far is acknowledged."""
         self._native.flush()
 
     def close(self) -> None:
-        """Flushes and ends the writer; closing it again does nothing."""
+        """Flushes and closes the writer. A second call does nothing."""
         self._native.close()
 
     @property

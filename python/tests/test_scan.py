@@ -98,7 +98,7 @@ def test_limits(letters: ostrakon.Table) -> None:
     assert pa.table(letters.scan(limit=3)).num_rows == 3
     assert pa.table(letters.scan(limit=0)).num_rows == 0
     assert letters.scan(limit=99).count() == 16
-    with pytest.raises(errors.InvalidArgumentError, match="`limit` is negative"):
+    with pytest.raises(errors.InvalidArgumentError, match="`limit` must not be negative"):
         letters.scan(limit=-1)
 
 

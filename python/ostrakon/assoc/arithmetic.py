@@ -140,7 +140,7 @@ class Arithmetic(Parts):
         return self._condensed(aligned.row, aligned.col, None, left.values, result)
 
     def divide(self, other: Any) -> Assoc:
-        """The same as `/`."""
+        """Same as `/`."""
         return self / other  # type: ignore[no-any-return]
 
     def __neg__(self) -> Assoc:
@@ -168,7 +168,7 @@ class Arithmetic(Parts):
         return self.without(other) | other.without(self)  # type: ignore[no-any-return]
 
     def without(self, other: Assoc) -> Assoc:
-        """The entries at places where `other` has none."""
+        """The entries at places where `other` has no entry."""
         aligned = Aligned(cast("Assoc", self), other, True)
         _, _, left, right = aligned.match(self._matrix, other._matrix, True)
         # Maps ascend, so that entries of the left array come in their own order.

@@ -1,4 +1,4 @@
-"""What the parts of the class may count on. Each part is a class of its own file."""
+"""The common base of the parts of the class `Assoc`. Each part is a class in its own file."""
 
 from __future__ import annotations
 

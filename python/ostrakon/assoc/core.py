@@ -50,12 +50,12 @@ class Assoc(
     """An associative array: a sparse matrix whose rows and columns have sorted, unique keys.
 
     Keys are texts, or numbers, or timestamps; values are texts, integers, floats, booleans or
-    timestamps, and keep their type. What is null (zero, the empty text, `False`) is not stored.
-    Associative arrays never change; every operation gives a new one.
+    timestamps, and keep their type. Null values (zero, the empty text, `False`) are not stored.
+    Associative arrays are immutable; every operation returns a new one.
 
     `row`, `col`, `val` are delimiter strings (`"a,b,"`: the last character separates), lists, NumPy
     arrays (`U`, `S`, numbers, `datetime64`, objects), Arrow, pandas or polars columns, or single
-    keys, which are repeated. `aggregate` says what becomes of several values at one place: `min`
+    keys, which are repeated. `aggregate` combines several values at one place: `min`
     (the default), `max`, `sum`, `prod`, `first`, `last`, `count`, `concat` (texts with `separator`
     between them), `unique` (there must be none), or a function of two values, which is folded in
     input order. A gap (`None`, NaN) is an error, or with `missing="drop"` leaves its triple out.

@@ -1,4 +1,4 @@
-"""Arrays for the eye: triples, a table, HTML for notebooks."""
+"""Display of arrays: triples, tables, HTML for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who multiplies matrices. One small protocol; the native kernel is the default.
+"""The engines that multiply matrices, behind a small protocol; the native kernel is the default.
 
 An engine gets matrices whose inner keys already face each other through `inner` and gives back what
 the kernels give: starts, columns, values, and which rows and columns are left.

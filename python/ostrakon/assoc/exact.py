@@ -1,4 +1,4 @@
-"""Whole numbers beyond 64 bits: results that do not fit become floats; none wraps around."""
+"""Integers beyond 64 bits: results that do not fit become floats and never wrap around."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ StrPath = str | PathLike[str]
 
 
 class Files(Parts):
-    """Files in and out. Reading raises before anything is built; a written file is whole or not
-    there."""
+    """Reads and writes files. Reading raises before anything is built; writing is atomic."""
 
     __slots__ = ()
 

@@ -23,7 +23,7 @@ class Indexing(Parts):
     __slots__ = ()
 
     def __getitem__(self, index: Any) -> Assoc:
-        """The entries in some rows and columns. Keys that are not there are ignored.
+        """The entries in some rows and columns. Missing keys are ignored.
 
         Each side is `:`; a key; a delimiter string `"a,b,"` in which `"a,:,c,"` is an inclusive
         range, `":,c,"` and `"a,:,"` are open, several ranges and keys may follow each other, and

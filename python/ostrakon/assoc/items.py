@@ -1,4 +1,4 @@
-"""Keys and values as callers bring them: delimiter strings, lists, NumPy, Arrow, pandas, polars.
+"""Input of keys and values: delimiter strings, lists, NumPy, Arrow, pandas, polars.
 
 Array inputs never become one Python object per item.
 """

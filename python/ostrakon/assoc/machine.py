@@ -1,4 +1,4 @@
-"""What the kernels are told about the machine, and the names all files here share."""
+"""The number of threads of the kernels, and names that all files here share."""
 
 from __future__ import annotations
 

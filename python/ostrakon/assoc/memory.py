@@ -1,4 +1,4 @@
-"""What a result may take of the memory, asked before it is built."""
+"""The memory that a result may use, checked before the result is built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys an index means, as positions on one axis."""
+"""The keys that an index selects, as positions on one axis."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The one warning of this room."""
+"""The warning of this package."""
 
 
 class AssocWarning(UserWarning):
-    """Texts were taken as ones because the other side holds numbers."""
+    """Texts were treated as ones because the other array holds numbers."""

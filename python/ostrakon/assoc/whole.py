@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Files that are written atomically."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class Whole:
-    """A file beside the wanted one, which takes its place when everything is written."""
+    """A temporary file, which replaces the target when everything is written."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._path = Path(path)

@@ -1,4 +1,4 @@
-"""Tables that speak D4M: a table answers `T[rows, cols]` with an associative array.
+"""Tables with D4M's interface: `T[rows, cols]` returns an associative array.
 
 >>> from ostrakon import Assoc
 >>> from ostrakon.d4m import DB

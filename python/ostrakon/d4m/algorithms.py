@@ -1,6 +1,5 @@
-"""D4M's graph algorithms on arrays in memory. Those that follow edges take a table as well: they
-ask `A[rows, cols]` and nothing else. `ostrakon.graph` has them for tables that do not fit into
-memory.
+"""D4M's graph algorithms on arrays in memory. Those that follow edges also take a table, because
+they only use `A[rows, cols]`. For tables that do not fit in memory, use `ostrakon.graph`.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ def adj_bfs(
     union: bool = False,
     separator: str | None = None,
 ) -> Assoc:
-    """Breadth-first search in an adjacency array or table. At each step the vertices whose degree
-    lies within bounds are followed; what their edges reach is followed next.
+    """Breadth-first search in an adjacency array or table. Each step follows the edges of the
+    vertices whose degree is within the bounds; the next step begins at the vertices they reach.
 
-    `degrees` is asked for the column `degree_column`; it is needed where there are bounds.
+    Degrees are read from the column `degree_column` of `degrees`, which is needed only with bounds.
     `separator` says that the graph is a single table, with edges in rows `v|w`. The result is the
-    edges of step `steps` alone, or with `union` the sum of all steps', in which an edge that is
-    walked twice counts twice, as in D4M.
+    edges of the last step, or with `union` the sum over all steps, in which an edge that is walked
+    twice counts twice, as in D4M.
 
     >>> A = Assoc("a,b,b,c,", "b,c,d,a,", 1)
     >>> adj_bfs(A, "a,", 2)
@@ -77,9 +76,9 @@ def edge_bfs(
     most: float | None = None,
     union: bool = False,
 ) -> EdgeSearch:
-    """The same in an incidence array or table: rows are edges, with the columns `Out|v` and `In|w`.
-    Degrees are asked for the rows `Out|v`. With `union`, edges of all steps, the smaller value
-    where they meet.
+    """Breadth-first search in an incidence array or table: rows are edges, with the columns `Out|v`
+    and `In|w`. Degrees are read from the rows `Out|v`. With `union`, the result has the edges of
+    all steps, with the smaller value of equal ones.
 
     >>> from ostrakon.d4m import adj_to_edge
     >>> E = adj_to_edge(Assoc("a,b,b,", "b,c,d,", 1))
@@ -103,9 +102,9 @@ def edge_bfs(
 
 
 def jaccard(array: Assoc, *, limit_bytes: int | None = None) -> Assoc:
-    """How much the neighbourhoods of two vertices have in common, by how much they have together.
-    Values and directions of edges do not count; the result has each pair once, the smaller key as
-    the row.
+    """The Jaccard index of every two vertices: common neighbours divided by all neighbours.
+    Values and directions of edges are ignored; the result has each pair once, with the smaller key
+    as the row.
 
     >>> jaccard(Assoc("a,a,b,b,", "x,y,x,y,", 1))["a,", "b,"]
     ('a', 'b')  1.0
@@ -129,8 +128,8 @@ def jaccard(array: Assoc, *, limit_bytes: int | None = None) -> Assoc:
 
 def k_truss_adj(array: Assoc, k: int, *, limit_bytes: int | None = None) -> Assoc:
     """The largest part of an undirected graph in which every edge lies in `k - 2` triangles or
-    more, as an adjacency array of ones, both directions stored. Below 3 it is the array as it
-    came.
+    more, as an adjacency array of ones, both directions stored. For `k` below 3, the array is
+    returned unchanged.
 
     >>> A = Assoc("a,b,c,c,", "b,c,a,d,", 1)
     >>> k_truss_adj(A, 3).row.tolist()
@@ -148,7 +147,7 @@ def k_truss_adj(array: Assoc, k: int, *, limit_bytes: int | None = None) -> Asso
 
 
 def k_truss_edge(edges: Assoc, k: int, *, limit_bytes: int | None = None) -> Assoc:
-    """The same of an incidence array without directions: a row for each edge, with ones in the
+    """The k-truss of an incidence array without directions: a row for each edge, with ones in the
     columns of its two vertices.
 
     >>> E = Assoc("1,1,2,2,3,3,4,4,", "a,b,b,c,a,c,c,d,", 1)
@@ -160,7 +159,7 @@ def k_truss_edge(edges: Assoc, k: int, *, limit_bytes: int | None = None) -> Ass
     graph = edges.logical()
     while len(graph):
         near = graph.sqin(limit_bytes=limit_bytes).nodiag()
-        # A vertex beside both ends of an edge closes a triangle with it.
+        # A vertex adjacent to both ends of an edge forms a triangle with it.
         closing = graph.matmul(near, limit_bytes=limit_bytes) == 2
         enough = closing.count(1) >= k - 2 if len(closing) else closing
         kept = graph[enough.row.tolist(), :] if len(enough) else Assoc()
@@ -179,10 +178,10 @@ def nmf(
     seed: int | None = None,
     limit_bytes: int | None = None,
 ) -> tuple[Assoc, Assoc]:
-    """An array without negative values as about `W @ H`, by alternating least squares with negative
-    values cut off: rows by topics, and topics by columns. Topics are called 01, 02, ….
+    """Approximates a non-negative array by `W @ H`, by alternating least squares in which negative
+    values become 0: W is rows by topics, H is topics by columns. Topics are named 01, 02, ….
 
-    Begins with numbers drawn at random (`seed`); ends when a round changes the error (the root of
+    Starts with random numbers (`seed`), and ends when a round changes the error (the root of
     the sum of squares) by no more than `tolerance`, or after `most_rounds`.
 
     >>> A = Assoc("a,a,b,b,c,d,", "x,y,x,y,z,z,", 1)
@@ -247,7 +246,7 @@ def _start(start: Any) -> list[str]:
 def _within(
     degrees: Any, keys: list[str], column: str, least: float | None, most: float | None
 ) -> list[str]:
-    """The keys whose degree lies within bounds; those without a degree do not."""
+    """The keys whose degree is within the bounds; keys without a degree are left out."""
     if least is None and most is None:
         return keys
     if degrees is None:

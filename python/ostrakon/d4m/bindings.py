@@ -1,4 +1,4 @@
-"""What tables and pairs of tables have in common."""
+"""The common base of tables and pairs of tables."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Binding(D4MTableNames, ABC):
 
     @abstractmethod
     def using(self, **changes: Any) -> Binding:
-        """The same with other settings: see `Settings`."""
+        """The same tables with other settings: see `Settings`."""
 
     @abstractmethod
     def _read(self, rows: Selection, cols: Selection) -> Assoc: ...
 
     @abstractmethod
     def put(self, array: Assoc, *, visibility: Labels = None, timestamp: Any = None) -> int:
-        """Puts an array; returns the number of its entries."""
+        """Writes an array; returns the number of its entries."""
 
     @abstractmethod
     def _put_triples(self, triples: Triples) -> int: ...
@@ -45,13 +45,13 @@ class Binding(D4MTableNames, ABC):
 
     @abstractmethod
     def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
-        """Arrays of whole rows, one after the other."""
+        """The table in chunks: arrays of whole rows."""
 
     def __getitem__(self, index: Any) -> Assoc:
-        """The entries in some rows and columns, as an array. Keys that are not there are ignored.
+        """The entries in some rows and columns, as an array. Missing keys are ignored.
 
         Each side is what an Assoc takes, except masks: `:`; a key; a delimiter string `"a,b,"`,
-        with ranges `"a,:,c,"`, open ends and wildcards `al*`; a list or array of keys (taken
+        with ranges `"a,:,c,"`, unbounded ranges and wildcards `al*`; a list or array of keys (used
         literally); a slice `"a":"c"`; `startswith`, `contains`, `matches` (a regular expression in
         the syntax that Java and Python share).
 
@@ -75,11 +75,11 @@ class Binding(D4MTableNames, ABC):
     def put_triple(
         self, row: Any, col: Any, val: Any, *, visibility: Labels = None, timestamp: Any = None
     ) -> int:
-        """Puts triples as they come, repeated places too; returns their number.
+        """Writes triples, including those with equal places; returns their number.
 
         Rows, columns and values are delimiter strings, lists, arrays, Arrow columns, or one item
-        for all. `visibility` is a label, a list of one for each triple, or a function of row,
-        column and value. Everything is checked before anything is written.
+        for all. `visibility` is a label, a list with one per triple, or a function of row,
+        column and value. All arguments are checked before anything is written.
 
         >>> from ostrakon.d4m import DB
         >>> with DB(auths="hr") as db:
@@ -100,7 +100,8 @@ class Binding(D4MTableNames, ABC):
         return self
 
     def delete_triple(self, row: Any, col: Any) -> int:
-        """Deletes the entries at places, with every label the reader may see; returns their number.
+        """Deletes the entries at places, with every label that the authorizations allow; returns
+        their number.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -120,12 +121,12 @@ class Binding(D4MTableNames, ABC):
         )
 
     def iterator(self, entries: int = 100_000) -> ChunkIterator:
-        """An iterator as D4M has it: see `ChunkIterator`. `chunks` is Python's way."""
+        """D4M's iterator: see `ChunkIterator`. In Python, use `chunks`."""
         return ChunkIterator(self, entries)
 
 
 def places_of(row: Any, col: Any) -> tuple[list[str], list[str]]:
-    """Rows and columns, of one length, as texts."""
+    """Rows and columns, of equal length, as texts."""
     triples = of_triples(row, col, 1, "", None)
     counts = [count_of(part) for part in (triples.row, triples.col)]
     count = next((known for known in counts if known is not None), 1)

@@ -1,4 +1,4 @@
-"""A table read piece by piece, never through the middle of a row."""
+"""Reads a table in chunks of whole rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chunks(
     *,
     collision: Callable[[], str],
 ) -> Iterator[Assoc]:
-    """Arrays of whole rows, of `entries` entries and what their last row has more."""
+    """Arrays of whole rows with at least `entries` entries each; the last row is complete."""
     if reading.is_nothing(rows, cols):
         return
     scan = reading.start(table, settings, rows, cols, ordered=True)
@@ -34,13 +34,13 @@ def chunks(
         if len(columns[0]) == 0:
             return
         array = reading.assemble(columns, collision)
-        # A chunk of nulls only is no end.
+        # A chunk that holds only nulls is not the end.
         if len(array):
             yield array
 
 
 def checked_entries(entries: int) -> int:
-    """How many entries a chunk is to have."""
+    """The target number of entries per chunk."""
     if isinstance(entries, bool) or not isinstance(entries, int) or entries < 1:
         raise InvalidArgumentError(
             f"entries: a chunk has at least one entry, not {entries!r}", {"argument": "entries"}
@@ -49,7 +49,7 @@ def checked_entries(entries: int) -> int:
 
 
 class ChunkIterator:
-    """D4M's iterator: `A = It[rows, cols]` begins, `A = It()` goes on until `A` is empty.
+    """D4M's iterator: `A = It[rows, cols]` begins, and `A = It()` continues until `A` is empty.
 
     >>> from ostrakon import Assoc
     >>> from ostrakon.d4m import DB

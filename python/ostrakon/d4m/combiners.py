@@ -1,6 +1,6 @@
-"""What a table makes of several values of one place: sums, the least, the largest.
+"""How a table combines several values at one place: sum, minimum, maximum.
 
-Each kind has an iterator of its own name and priority, in scans and in compactions.
+Each kind has an iterator with its own name and priority, in scans and in compactions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _decode(text: str) -> str:
 
 
 def add(table: Table, family: str, columns: Any, kind: str) -> None:
-    """Combines columns by `kind`, beside those it combines already."""
+    """Combines columns by `kind`, in addition to those that it already combines."""
     if kind not in COMBINERS:
         raise InvalidArgumentError(
             f"combiner: one of {', '.join(COMBINERS)}, not {kind!r}", {"argument": "combiner"}
@@ -125,7 +125,7 @@ def _kind(class_name: str, operation: str | None) -> str | None:
 
 
 def revoke(table: Table, family: str, columns: Any) -> None:
-    """Combines columns no more. What compactions combined stays so."""
+    """Stops combining columns. Values that compactions have combined stay combined."""
     chosen = select(columns, "columns")
     for kind, present in listed(table, family).items():
         if not _overlap(chosen, present):
@@ -147,8 +147,8 @@ def revoke(table: Table, family: str, columns: Any) -> None:
 def refuse_other_values(
     table: Table, family: str, columns: Iterable[Any], values: Iterable[Any]
 ) -> None:
-    """Raises when a value is no whole number and its column is combined as such: the store would
-    fail to read the place ever after."""
+    """Raises if a value is not an integer, but its column is combined as integers: the store could
+    never read the place again."""
     combined = [(kind, keys) for kind, keys in listed(table, family).items() if kind in _WHOLE]
     for column, value in zip(columns, values, strict=True):
         for kind, keys in combined:
@@ -165,7 +165,7 @@ def _is_whole(text: str) -> bool:
 
 
 def combines_whole_numbers(table: Table, family: str) -> bool:
-    """Whether some column takes whole numbers alone."""
+    """Whether some column accepts only integers."""
     return not _WHOLE.isdisjoint(listed(table, family))
 
 

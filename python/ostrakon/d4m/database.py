@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class DB:
-    """A store whose tables answer with associative arrays: `db["T"]`, and `db["T", "Tt"]` for a
-    table with its transpose. Tables are made when they are missing.
+    """A store whose tables are read as associative arrays: `db["T"]`, or `db["T", "Tt"]` for a
+    table with its transpose. Missing tables are created.
 
-    `source` is an open store, which stays open; or a directory, or nothing for a store in memory,
-    which are opened here and closed with `close` or at the end of a `with` block. `auths` are the
-    authorizations held; the other settings are those of `Settings`.
+    `source` is an open store, which stays open; or a directory; or nothing, for a store in memory.
+    A store that is opened here is closed by `close`, or at the end of a `with` block. `auths` are
+    the authorizations of the reader; the other settings are those of `Settings`.
 
     >>> from ostrakon.d4m import DB
     >>> with DB() as db:
@@ -96,7 +96,7 @@ class DB:
         self.store.drop(*names)
 
     def delete(self, *names: str) -> None:
-        """The older name of `drop`."""
+        """The old name of `drop`."""
         older("delete", "drop")
         self.drop(*names)
 

@@ -1,6 +1,6 @@
 """Graphs in tables: adjacency, incidence, and all in one table.
 
-Degrees are added up here before they are written, and in the table by a summing combiner.
+Degrees are summed here before they are written, and in the table by a summing combiner.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ostrakon.assoc.keys import TextKeys
 from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.forms import adj_to_edge, adj_to_single, edge_to_adj, single_to_adj
 from ostrakon.d4m.ids import flipped, new_ids
-from ostrakon.d4m.kept import Counts, Kept
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.selection import keys_of, select
 from ostrakon.d4m.table import AssocTable, checked
+from ostrakon.d4m.table_group import Counts, TableGroup
 from ostrakon.d4m.upkeep import DegreesOf, Place, add_up, counted, sums
 from ostrakon.d4m.writing import Labels, count_of, labels_of, listed, of_triples
 from ostrakon.errors import InvalidArgumentError
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 def summed(table: AssocTable) -> AssocTable:
-    """A table that adds up what meets at one place."""
+    """A table that sums the values at one place."""
     if not table.list_col_combiner():
         table.add_col_combiner(":", "sum")
     return table
 
 
 def by_label(array: Assoc, labels: Labels) -> list[tuple[Any, Assoc]]:
-    """The entries of an array for each label apart: pairs of label and array."""
+    """The entries of an array, separately for each label: pairs of label and array."""
     visibility = labels_of(labels, array)
     if isinstance(visibility, (str, bytes)):
         return [(visibility, array)]
@@ -46,8 +46,8 @@ def by_label(array: Assoc, labels: Labels) -> list[tuple[Any, Assoc]]:
 
 
 def degrees_by_label(array: Assoc, labels: Labels, axis: int, column: str) -> list[tuple[Any, Any]]:
-    """Sums of an array along an axis, for each label apart, so that nobody counts what they may not
-    see: pairs of label and array."""
+    """Sums of an array along an axis, separately for each label, so that a sum does not reveal
+    hidden entries: pairs of label and array."""
     sums = []
     for label, part in by_label(array, labels):
         if len(part) == 0:
@@ -62,7 +62,7 @@ _KEY_BYTES = 1 << 20
 
 
 def check_keys(array: Assoc, labels: Any, family: str) -> None:
-    """Refuses keys that are too long: degrees come first, and nothing may be half-written."""
+    """Rejects keys that are too long before degrees are written, so that no write is incomplete."""
     label = len(labels) if isinstance(labels, (str, bytes)) else max(map(len, labels), default=0)
     room = _KEY_BYTES - len(family.encode()) - 4 * label
     sides = [
@@ -87,7 +87,7 @@ def check_keys(array: Assoc, labels: Any, family: str) -> None:
 
 
 class Deleting:
-    """D4M's names for deleting, where degrees are kept."""
+    """D4M's names for deleting, for tables with degrees."""
 
     __slots__ = ()
 
@@ -130,10 +130,10 @@ def _whole(array: Assoc) -> Assoc:
     return array.astype(int)
 
 
-class Adjacency(Deleting, Kept):
+class Adjacency(Deleting, TableGroup):
     """A graph in three tables: `Tadj` (row = from, column = to, value = weight), its transpose
-    `TadjT`, and `TadjDeg` (row = vertex, columns `OutDeg` and `InDeg`: sums of weights). Equal
-    edges add up.
+    `TadjT`, and `TadjDeg` (row = vertex, columns `OutDeg` and `InDeg`: sums of weights). The
+    weights of equal edges are summed.
 
     >>> from ostrakon.d4m import DB
     >>> with DB() as db:
@@ -164,8 +164,8 @@ class Adjacency(Deleting, Kept):
             array, label, 0, "InDeg"
         )
         check_keys(array, label, self.pair.settings.family)
-        with self._gate.shared():
-            # Degrees first: one that is too low would hide edges from who asks for it.
+        with self._lock.shared():
+            # Degrees first, because a degree that is too low would hide edges from queries.
             for name, total in sums:
                 self.degree_table.put(total, visibility=name)
             return self.pair.put(array, visibility=label)
@@ -175,12 +175,12 @@ class Adjacency(Deleting, Kept):
         return self.pair, self.degree_table
 
     def delete_triple(self, row: Any, col: Any) -> int:
-        """Deletes edges, with every label the reader may see, and lowers the degrees by their
-        weights; returns the number of entries that went.
+        """Deletes edges, with every label that the authorizations allow, and subtracts their
+        weights from the degrees; returns the number of deleted entries.
 
-        What goes is read before: each label's degrees sink by what was there. Degrees are lowered
-        last, so that they are too high rather than too low when something fails in between; `check`
-        finds that. A degree of 0 stays as an entry that no array shows.
+        The entries are read first, so that the degrees of each label are lowered by what is
+        deleted. Degrees are lowered last: after a failure they are too high rather than too low,
+        which `check` finds. A degree of 0 stays as an entry that arrays do not show.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -196,7 +196,7 @@ class Adjacency(Deleting, Kept):
         ('c', 'InDeg')  4
         """
         rows, cols = places_of(row, col)
-        with self._gate.alone():
+        with self._lock.alone():
             return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
     def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
@@ -224,8 +224,8 @@ class Adjacency(Deleting, Kept):
         most: float | None = None,
         direction: str = "out",
     ) -> Assoc:
-        """The edges that leave (or with `direction="in"` enter) those of the vertices whose degree
-        lies within bounds. The degree table is asked first, so that nobody reads the row of a hub.
+        """The edges that leave (or with `direction="in"` enter) the vertices whose degree is within
+        the bounds. The degree table is read first, so that the large row of a hub is not read.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -260,7 +260,7 @@ def _direction(direction: str) -> str:
     return "OutDeg" if direction == "out" else "InDeg"
 
 
-class Incidence(Deleting, Kept):
+class Incidence(Deleting, TableGroup):
     """A graph in three tables: `Tedge` (row = edge, columns `Out|v` and `In|w`, value = weight),
     its transpose `TedgeT`, and `TedgeDeg` (row = `Out|v` or `In|w`, column `Degree`: sum of
     weights).
@@ -285,8 +285,8 @@ class Incidence(Deleting, Kept):
 
     def put(self, edges: Assoc, *, visibility: Labels = None) -> int:
         """Adds the rows of an incidence array, with `adj_to_edge` made of an adjacency array. An
-        edge that is there already is replaced, and counted again in the degrees: number new edges
-        on."""
+        existing edge is replaced, but counted again in the degrees, so number new edges
+        consecutively."""
         edges = _whole(checked(edges))
         wrong = [
             key for key in edges.col.tolist() if not str(key).startswith((self.start, self.end))
@@ -301,7 +301,7 @@ class Incidence(Deleting, Kept):
         label = labels_of(label, edges)
         sums = degrees_by_label(edges, label, 0, "Degree")
         check_keys(edges, label, self.pair.settings.family)
-        with self._gate.shared():
+        with self._lock.shared():
             for name, total in sums:
                 self.degree_table.put(total, visibility=name)
             self.pair.put(edges, visibility=label)
@@ -312,8 +312,9 @@ class Incidence(Deleting, Kept):
         return self.pair, self.degree_table
 
     def delete_edges(self, edges: Any) -> int:
-        """Deletes edges by their keys, with every label the reader may see, and lowers the degrees
-        of their ends; returns the number of entries that went: see `Adjacency.delete_triple`.
+        """Deletes edges by their keys, with every label that the authorizations allow, and lowers
+        the degrees of their ends; returns the number of deleted entries. See
+        `Adjacency.delete_triple`.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -327,13 +328,13 @@ class Incidence(Deleting, Kept):
         ('Out|a', 'Degree')  1
         """
         keys = keys_of("edges", edges)
-        with self._gate.alone():
+        with self._lock.alone():
             return self._gone(self.pair.main._labelled_rows(keys, "value"))
 
     def delete_triple(self, row: Any, col: Any) -> int:
         """Deletes single ends of edges: entries at rows (edges) and columns (`Out|v`, `In|w`)."""
         rows, cols = places_of(row, col)
-        with self._gate.alone():
+        with self._lock.alone():
             return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
     def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
@@ -355,7 +356,7 @@ class Incidence(Deleting, Kept):
         width: int = 10,
     ) -> int:
         """Adds edges from one list of vertices to another; returns their number. They are numbered
-        from `first` on; by default their keys are made of the time, and no two calls share them."""
+        from `first` on; by default, their keys are made from the time and are unique."""
         triples = of_triples(source, target, weight, "", None)
         parts = (triples.row, triples.col, triples.val)
         count = next((known for known in map(count_of, parts) if known is not None), 1)
@@ -397,9 +398,9 @@ def _ends(row: str, col: str, weight: int) -> list[tuple[str, str, int]]:
     return [(row, "OutDeg", weight), (col, "InDeg", weight)]
 
 
-class SingleTable(Deleting, Kept):
+class SingleTable(Deleting, TableGroup):
     """A graph and its degrees in one table: row `v|w`, column `edge`, the weight; row `v`, columns
-    `OutDeg` and `InDeg`. Equal edges add up.
+    `OutDeg` and `InDeg`. The weights of equal edges are summed.
 
     >>> from ostrakon.d4m import DB
     >>> with DB() as db:
@@ -426,14 +427,14 @@ class SingleTable(Deleting, Kept):
     def put(self, array: Assoc, *, visibility: Labels = None) -> int:
         """Adds the edges of an adjacency array; returns their number.
 
-        Labels are those of the edges; degrees are kept for each label apart.
+        Entries have the labels of the edges; degrees are stored separately for each label.
         """
         array = _whole(checked(array))
         label = self.table.settings.visibility if visibility is None else visibility
         parts = [
             (name, adj_to_single(part, self.separator)) for name, part in by_label(array, label)
         ]
-        with self._gate.shared():
+        with self._lock.shared():
             for name, entries in parts:
                 self.table.put(entries, visibility=name)
         return len(array)
@@ -447,7 +448,7 @@ class SingleTable(Deleting, Kept):
         `Adjacency.delete_triple`."""
         rows, cols = places_of(row, col)
         names = [f"{one}{self.separator}{other}" for one, other in zip(rows, cols, strict=True)]
-        with self._gate.alone():
+        with self._lock.alone():
             return self._gone(self.table._labelled(names, ["edge"] * len(names), "value"))
 
     def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:

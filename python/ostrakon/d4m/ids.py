@@ -1,4 +1,4 @@
-"""Keys of records and edges that spread over a table."""
+"""Keys of records and edges that are spread over a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TIME_DIGITS = 16
 
 
 def flipped(numbers: Iterable[int], width: int) -> list[str]:
-    """Numbers with leading zeros and their digits reversed, so that neighbours spread.
+    """Numbers with leading zeros and reversed digits, so that consecutive ones are spread.
 
     >>> flipped([1, 23], 4)
     ['1000', '3200']
@@ -20,7 +20,7 @@ def flipped(numbers: Iterable[int], width: int) -> list[str]:
 
 
 def new_ids(count: int) -> list[str]:
-    """So many keys made of the time, digits reversed, and a random end that no other call has."""
+    """Unique keys, made from the time with reversed digits and a random suffix."""
     now = time.time_ns() // 1000
     tag = secrets.token_hex(4)
     return [key + tag for key in flipped(range(now, now + count), _TIME_DIGITS)]

@@ -1,4 +1,4 @@
-"""A table and its transpose, kept together."""
+"""A table and its transpose, kept consistent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ostrakon.assoc import Assoc
 from ostrakon.d4m import reading
 from ostrakon.d4m.bindings import Binding
-from ostrakon.d4m.gates import Gate, gate_of
+from ostrakon.d4m.locks import ReadWriteLock, lock_of
 from ostrakon.d4m.selection import ALL, Selection, select
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable, SplitReport, checked
@@ -19,12 +19,12 @@ from ostrakon.errors import InvalidArgumentError
 
 
 class AssocPair(Binding):
-    """A table and its transpose: `db["T", "Tt"]`. A write goes to both, a query to the one that
-    reads less.
+    """A table and its transpose: `db["T", "Tt"]`. Writes go to both tables, a query goes to the one
+    that reads less.
 
-    Both are checked before the first is written, the table before its transpose. What fails later
-    (a full disk, a power cut) may leave the transpose behind; `check` finds that and `repair` mends
-    it. Writes through pairs go side by side, a delete goes alone, so that what they leave agrees.
+    A write is checked for both tables before the first one is written; the table is written before
+    its transpose. A later failure (a full disk, a power cut) may leave the transpose incomplete;
+    `check` finds that, and `repair` fixes it. Writes may run concurrently; a delete runs alone.
     """
 
     __slots__ = ("main", "transpose")
@@ -44,7 +44,7 @@ class AssocPair(Binding):
 
     @property
     def T(self) -> AssocPair:  # noqa: N802  (NumPy's name)
-        """The same pair with rows and columns exchanged."""
+        """The pair with rows and columns exchanged."""
         return AssocPair(self.transpose, self.main)
 
     @property
@@ -89,28 +89,28 @@ class AssocPair(Binding):
     def _write(self, triples: Triples, transposed: Triples) -> int:
         self.main._refuse_other_values(triples)
         self.transpose._refuse_other_values(transposed)
-        with self._gate.shared():
+        with self._lock.shared():
             count = self.main._write(triples)
             self.transpose._write(transposed)
         return count
 
     @property
-    def _gate(self) -> Gate:
-        return gate_of(self.main._store, "pair", *self.names)
+    def _lock(self) -> ReadWriteLock:
+        return lock_of(self.main._store, "pair", *self.names)
 
     def _delete_places(self, rows: list[str], cols: list[str]) -> int:
-        with self._gate.alone():
+        with self._lock.alone():
             return sum(self._delete_entries(block) for block in self.main._labelled(rows, cols))
 
     def _delete_entries(self, entries: list[tuple[Any, ...]]) -> int:
-        """Deletes entries by row, column and label; who calls holds the gate."""
+        """Deletes entries by row, column and label; the caller holds the lock."""
         count = self.main._delete([entries])
         self.transpose._delete([[(col, row, label) for row, col, label, *_ in entries]])
         return count
 
     def check(self, *, examples: int = 10) -> PairReport:
-        """Compares both tables, entry by entry and label by label, as far as the reader sees them.
-        Writes through pairs wait meanwhile.
+        """Compares both tables, entry by entry and label by label, as far as the authorizations
+        allow. Writes through pairs wait until it ends.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -122,15 +122,14 @@ class AssocPair(Binding):
         1
         (1, 1, True)
         """
-        with self._gate.alone():
-            return compare(self.main, self.transpose, examples, mend=False)
+        with self._lock.alone():
+            return compare(self.main, self.transpose, examples, repair=False)
 
     def repair(self, *, examples: int = 10) -> PairReport:
-        """Makes the transpose what the table says, and reports what was different. Every write and
-        every delete goes to the table first, so that the table is right; where it is not, repair
-        `T.T`."""
-        with self._gate.alone():
-            return compare(self.main, self.transpose, examples, mend=True)
+        """Makes the transpose equal to the table, and reports the differences. Writes and deletes
+        go to the table first, so the table is correct as a rule; if it is not, repair `T.T`."""
+        with self._lock.alone():
+            return compare(self.main, self.transpose, examples, repair=True)
 
     def nnz(self) -> int:
         """The number of entries."""
@@ -142,8 +141,8 @@ class AssocPair(Binding):
         self.transpose.drop()
 
     def add_col_combiner(self, columns: Any, combiner: str) -> None:
-        """Combines the values of all columns (':'), in both tables. For some columns this cannot
-        be: in the transpose columns are rows."""
+        """Combines the values of all columns (':'), in both tables. Single columns are not
+        possible, because they are rows in the transpose."""
         self._all_columns(columns)
         self.main.add_col_combiner(":", combiner)
         self.transpose.add_col_combiner(":", combiner)
@@ -153,7 +152,7 @@ class AssocPair(Binding):
         return self.main.list_col_combiner()
 
     def revoke_col_combiner(self, columns: Any) -> None:
-        """Combines no more, in both tables."""
+        """Stops combining, in both tables."""
         self._all_columns(columns)
         self.main.revoke_col_combiner(":")
         self.transpose.revoke_col_combiner(":")
@@ -167,12 +166,12 @@ class AssocPair(Binding):
             )
 
     def add_splits(self, rows: Any, cols: Any = ()) -> None:
-        """Splits the table behind rows, and the transpose behind columns."""
+        """Splits the table after rows, and the transpose after columns."""
         self.main.add_splits(rows)
         self.transpose.add_splits(cols)
 
     def put_splits(self, rows: Any, cols: Any = ()) -> None:
-        """Splits the table behind these rows alone, and the transpose behind these columns."""
+        """Splits the table after these rows only, and the transpose after these columns only."""
         self.main.put_splits(rows)
         self.transpose.put_splits(cols)
 
@@ -181,11 +180,11 @@ class AssocPair(Binding):
         return self.main.get_splits()
 
     def merge_splits(self, start: str | None = None, end: str | None = None) -> None:
-        """Removes the splits of the table between two rows; by default all."""
+        """Removes the splits of the table between two rows, all by default."""
         self.main.merge_splits(start, end)
 
     def rand_row(self, count: int = 1, seed: int | None = None) -> list[str]:
-        """So many different rows at random: see `AssocTable.rand_row`."""
+        """A number of different random rows: see `AssocTable.rand_row`."""
         return self.main.rand_row(count, seed)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""From a table to an associative array: which scan answers a question, and what becomes of it.
+"""Reads a table as an associative array: plans the scan of a query, and converts its result.
 
-No Python object is made for an entry: a scan hands out buffers, and the kernels of associative
-arrays take them as they are.
+No Python object is made per entry: a scan returns buffers, which the kernels of associative arrays
+use directly.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _hexadecimal(span: Span) -> str:
 
 
 def _pieces(family: str, rows: Selection, cols: Selection) -> list[Range] | None:
-    """Exact rows with spans of columns: a seek for each, and nothing is read in vain."""
+    """Exact rows with ranges of columns: one seek for each, without reading unwanted entries."""
     if not rows.exact or cols.everything or cols.patterns:
         return None
     spans = cols.spans()
@@ -99,7 +99,7 @@ def _pieces(family: str, rows: Selection, cols: Selection) -> list[Range] | None
 
 
 def is_nothing(rows: Selection, cols: Selection) -> bool:
-    """Whether no entry can be meant: a scan would read an empty list of columns as all."""
+    """Whether nothing is selected; a scan would treat an empty list of columns as all columns."""
     return rows.nothing or cols.nothing
 
 

@@ -1,4 +1,4 @@
-"""The D4M 2.0 schema: every value of every record can be found at once."""
+"""The D4M 2.0 schema, which indexes every value of every record."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ostrakon.assoc.keys import TextKeys
 from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.graphs import summed
 from ostrakon.d4m.ids import flipped, new_ids
-from ostrakon.d4m.kept import Counts, Kept
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.parts import Part, part_of, text_labels_of
 from ostrakon.d4m.search import Search
 from ostrakon.d4m.selection import keys_of, texts_of
 from ostrakon.d4m.sources import RecordSet, read_records
 from ostrakon.d4m.table import AssocTable
+from ostrakon.d4m.table_group import Counts, TableGroup
 from ostrakon.d4m.upkeep import DegreesOf, Place, add_up, counted
 from ostrakon.d4m.writing import coded
 from ostrakon.errors import InvalidArgumentError
@@ -37,17 +37,17 @@ _VALUE_BYTES = 256 << 20
 
 
 class Ingested(NamedTuple):
-    """What `Records.ingest` wrote: `entries` in all tables together."""
+    """The result of `Records.ingest`; `entries` counts the entries of all tables."""
 
     records: int
     entries: int
     ids: NDArray[Any]
 
 
-class Records(Search, Kept):
-    """Records in five tables, made when they are missing: `Tedge` (row = record, column =
+class Records(Search, TableGroup):
+    """Records in five tables, which are created if missing: `Tedge` (row = record, column =
     `field|value`, value 1), its transpose `TedgeT`, `TedgeDeg` (row = `field|value`, column
-    `Degree`: how often), `TedgeTxt` (row = record, column `Text`: the record as it came) and
+    `Degree`: how often), `TedgeTxt` (row = record, column `Text`: the original record) and
     `TedgeField` (row and column = field: how often). Another prefix gives other names.
 
     >>> from ostrakon.d4m import DB
@@ -93,8 +93,8 @@ class Records(Search, Kept):
 
         `records`: a data frame of pandas or polars, an Arrow table, anything with Arrow's stream
         interface, a list of dictionaries, a dictionary of columns, or the path of a CSV, TSV, JSON
-        lines or Parquet file. What is in memory is written whole or, if something is wrong with it,
-        not at all; feed files larger than memory batch by batch.
+        lines or Parquet file. Data in memory is checked completely before it is written. Read files
+        that are larger than memory in batches.
 
         `id`: the field with the records' keys, or a list of them; they must differ. Otherwise
         records are numbered from `start` on, with ten digits; or by the time, which no two calls
@@ -104,9 +104,9 @@ class Records(Search, Kept):
         the records' texts, or a list of them; lines of JSON are kept as they are, other records as
         JSON.
 
-        `visibility`: a label for all, a list of one for each record, or a function of field and
-        value. The degrees are kept for each label apart: a reader sees the sum of what they may
-        see. A record that is written twice counts twice.
+        `visibility`: a label for all, a list with one per record, or a function of field and
+        value. Degrees are stored separately for each label, so that a reader sees the sum of what
+        the authorizations allow. A record that is written twice counts twice.
         """
         read = read_records(records, self.separator)
         ids = self._ids(read, id, start)
@@ -114,7 +114,7 @@ class Records(Search, Kept):
         label = self.pair.settings.visibility if visibility is None else visibility
         parts = [part_of(field, self.separator, label, read.count) for field in read.fields]
         texts = _texts(read, text)
-        # A text shows all fields, those that are not indexed too.
+        # A text shows all fields, including those that are not indexed.
         text_labels = text_labels_of(parts, label, read.count) if texts is not None else None
         parts = [part for part in parts if part.name in indexed and len(part.places)]
         _check(ids, parts, texts, text_labels, self.pair.settings.family)
@@ -160,7 +160,7 @@ class Records(Search, Kept):
         return made
 
     def _write(self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any) -> int:
-        with self._gate.shared():
+        with self._lock.shared():
             return self._write_all(ids, parts, texts, text_labels)
 
     @property
@@ -172,7 +172,7 @@ class Records(Search, Kept):
     ) -> int:
         entries = 0
         family = self.pair.settings.family
-        # Degrees first: a term that nobody seems to have ends a search.
+        # Degrees first: a search ends at a term whose degree is 0.
         with self.degree_table._writer() as degrees, self.field_table._writer() as fields:
             for part in parts:
                 values, labels, counts = part.counted()
@@ -189,7 +189,7 @@ class Records(Search, Kept):
                             part.name, part.name, count, family=family, visibility=name
                         )
         with (
-            self.pair._gate.shared(),
+            self.pair._lock.shared(),
             self.pair.main._writer() as main,
             self.pair.transpose._writer() as transpose,
         ):
@@ -205,12 +205,13 @@ class Records(Search, Kept):
         return entries
 
     def delete(self, ids: Any) -> int:
-        """Deletes records by their keys, as far as the reader sees them, from all tables, and
-        lowers the degrees; returns the number of entries that went from `Tedge`.
+        """Deletes records by their keys from all tables, as far as the authorizations allow, and
+        lowers the degrees; returns the number of entries deleted from `Tedge`.
 
-        What goes is read before: each label's degrees sink by what was there. Degrees are lowered
-        last, so that they are too high rather than too low when something fails in between. A
-        record that was written twice counted twice, and is lowered once: `repair` counts anew.
+        The entries are read first, so that the degrees of each label are lowered by what is
+        deleted. Degrees are lowered last: after a failure they are too high rather than too low. A
+        record that was written twice was counted twice, but is subtracted once; `repair` counts
+        again.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -221,17 +222,17 @@ class Records(Search, Kept):
         (2, ('town|Ulm', 'Degree')  1, ['bea'], {'bea': '{"name": "bea", "town": "Ulm"}'})
         """
         keys = keys_of("ids", ids)
-        with self._gate.alone():
+        with self._lock.alone():
             deleted = self._gone(self.pair.main._labelled_rows(keys, "value"))
             for block in self.text_table._labelled_rows(keys):
                 self.text_table._delete([block])
         return deleted
 
     def delete_triple(self, ids: Any, columns: Any) -> int:
-        """Deletes single values: records and columns `field|value`, of one length. The texts of
-        the records stay as they are."""
+        """Deletes single values: records and columns `field|value`, of equal length. The texts of
+        the records do not change."""
         rows, cols = places_of(ids, columns)
-        with self._gate.alone():
+        with self._lock.alone():
             return self._gone(self.pair.main._labelled(rows, cols, "value"))
 
     deleteTriple = delete_triple  # noqa: N815  (D4M's name)
@@ -265,7 +266,7 @@ class Records(Search, Kept):
         return {row: value for row, _, value in found}
 
     def fields(self) -> dict[str, int]:
-        """How many values each field has."""
+        """The number of values of each field."""
         return {row: value for row, _, value in self.field_table[:, :]}
 
 

@@ -1,8 +1,8 @@
-"""Questions to records that ask the degree table first.
+"""Searches of records, which read the degree table first.
 
 A term is a column `field|value`, or a range or wildcard of them (`age|3*`), which means any of its
-columns. How often each occurs is known before anything is read: the rarest term is read, the others
-only checked.
+columns. Because the number of occurrences of each term is known first, only the rarest term is
+read, and the others are checked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHECK = 16
 
 
 class Search:
-    """What `Records` answers."""
+    """The queries of `Records`."""
 
     __slots__ = ("degree_table", "field_table", "pair", "separator", "text_table")
     pair: AssocPair
@@ -35,7 +35,7 @@ class Search:
         return self.degree_table[columns, "Degree"]
 
     def count(self, term: Any) -> int:
-        """How many entries a term has."""
+        """The number of entries of a term."""
         return int(self.degrees(term).sum() or 0)
 
     def find(
@@ -49,10 +49,10 @@ class Search:
         """The ids of the records that have all terms of `all_of`, at least one of `any_of` if there
         are any, and none of `none_of`; sorted.
 
-        Terms come as a delimiter string (in which ranges and wildcards are a term each) or a list.
-        The degree table is asked first: a term that nobody has ends the search, the rarest is read
-        and the others are checked against it. More than `limit` entries to be read are an error,
-        with the number.
+        Terms are a delimiter string (in which each range or wildcard is a term) or a list. The
+        degree table is read first: the search ends if a required term does not occur; otherwise
+        the rarest is read, and the others are checked against it. It is an error if more than
+        `limit` entries would be read; the message has the number.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:

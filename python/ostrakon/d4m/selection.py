@@ -1,6 +1,6 @@
-"""Which keys an index of a table means: exact keys, ranges, prefixes, patterns.
+"""The keys that an index of a table selects: exact keys, ranges, prefixes, patterns.
 
-A table knows no positions: it takes every form of an Assoc's index except masks.
+A table has no positions, so it takes every form of an Assoc's index except masks.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Selection:
 
     @property
     def exact(self) -> bool:
-        """Whether only exact keys are meant."""
+        """Whether only exact keys are selected."""
         return not (self.everything or self.between or self.prefixes or self.patterns)
 
     @property
     def nothing(self) -> bool:
-        """Whether no key is meant: an empty list, or ranges that end before they begin."""
+        """Whether no key is selected: an empty list, or ranges that end before they begin."""
         return not (self.everything or self.keys or self.prefixes or self.patterns) and not any(
             low is None or high is None or low <= high for low, high in self.between
         )

@@ -22,7 +22,7 @@ def default_limit_bytes() -> int:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a binding reads and writes. Changing one for a while: `T.using(visibility="A&B")`.
+    """How a binding reads and writes. `T.using(visibility="A&B")` changes some.
 
     >>> Settings().put_bytes
     500000

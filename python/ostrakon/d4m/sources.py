@@ -1,4 +1,4 @@
-"""Records as callers bring them: frames, Arrow tables, dictionaries, CSV, JSON lines.
+"""Input of records: frames, Arrow tables, dictionaries, CSV, JSON lines.
 
 Whatever the form, it becomes fields: the distinct values of each as sorted texts, and which record
 has which. Frames and tables never become one Python object per value.
@@ -69,7 +69,7 @@ class RecordSet:
 def _written(field: Field, count: int) -> Array:
     """A field as JSON, for each record; empty where it has none."""
     name = json.dumps(field.name, ensure_ascii=False)
-    # Infinity is a number without a form in JSON.
+    # JSON cannot represent infinity.
     values = [
         key if field.plain and not key.endswith("f") else json.dumps(key, ensure_ascii=False)
         for key in field.keys.to_list()
@@ -110,10 +110,10 @@ def _plain(value: Any) -> Any:
 
 
 def read_records(records: Any, separator: str) -> RecordSet:
-    """Reads what was given to `ingest`.
+    """Reads the records given to `ingest`.
 
-    Empty texts, `None` and NaN are no values. Lists in a field are several values; mappings in a
-    field become fields of their own, `outer.inner`.
+    Empty texts, `None` and NaN are missing values. A list in a field is several values; a mapping
+    in a field becomes separate fields, `outer.inner`.
     """
     if isinstance(records, (str, Path)):
         made = _from_path(Path(records))

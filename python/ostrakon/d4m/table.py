@@ -32,7 +32,7 @@ _ROWS = 1_000
 
 
 class SplitReport(NamedTuple):
-    """Where a table is split, and about how many entries each tablet holds."""
+    """The splits of a table, and the approximate number of entries of each tablet."""
 
     splits: list[str]
     entries: list[int]
@@ -41,8 +41,8 @@ class SplitReport(NamedTuple):
 class AssocTable(Binding):
     """A table whose rows and qualifiers are the rows and columns of an array: `db["T"]`.
 
-    `T[rows, cols]` asks, `T.put(A)` and `T += A` write. A query of columns reads the whole table,
-    and the store hands out only what matches; a pair `db["T", "Tt"]` asks its transpose instead.
+    `T[rows, cols]` reads, `T.put(A)` and `T += A` write. A query of columns reads the whole table
+    inside the store; a pair `db["T", "Tt"]` reads its transpose instead.
     """
 
     __slots__ = ("_settings", "_store", "table")
@@ -73,8 +73,8 @@ class AssocTable(Binding):
         return reading.read(self.table, self._settings, rows, cols, self._collision)
 
     def chunks(self, entries: int, rows: Any = ALL, cols: Any = ALL) -> Iterator[Assoc]:
-        """Arrays of whole rows: as many rows as `entries` entries need. A row is never torn, so
-        that a chunk may be larger, by what its last row has more.
+        """Arrays of whole rows, with at least `entries` entries each. A row is never divided, so a
+        chunk may be larger.
 
         >>> from ostrakon.d4m import DB
         >>> with DB() as db:
@@ -98,9 +98,9 @@ class AssocTable(Binding):
         return self.table.writer(durability=settings.durability, batch_bytes=settings.put_bytes)
 
     def put(self, array: Assoc, *, visibility: Labels = None, timestamp: Any = None) -> int:
-        """Puts an array; returns the number of its entries, which are durable then.
+        """Writes an array; returns the number of its entries, which are then durable.
 
-        `visibility` is a label for all, a list of one for each entry in the order of `find()`, an
+        `visibility` is a label for all, a list with one per entry in the order of `find()`, an
         Assoc of labels, or a function of row, column and value; by default the binding's.
         """
         label = self._settings.visibility if visibility is None else visibility
@@ -185,7 +185,7 @@ class AssocTable(Binding):
         return deleted
 
     def nnz(self) -> int:
-        """The number of entries, counted by a scan; what the reader may not see is not counted."""
+        """The number of entries that the authorizations allow, counted by a scan."""
         family = self._settings.family
         return self.table.scan(columns=[family], auths=self._settings.auths, ordered=False).count()
 
@@ -216,20 +216,20 @@ class AssocTable(Binding):
         return combiners.listed(self.table, self._settings.family)
 
     def revoke_col_combiner(self, columns: Any) -> None:
-        """Combines some columns no more; ':' for all."""
+        """Stops combining some columns; ':' means all."""
         combiners.revoke(self.table, self._settings.family, columns)
 
     # Splits.
 
     def add_splits(self, rows: Any) -> None:
-        """Splits the table behind rows: a delimiter string or a list."""
+        """Splits the table after rows: a delimiter string or a list."""
         chosen = select(rows, "rows")
         if not chosen.exact:
             raise InvalidArgumentError("rows: splits are row keys", {"argument": "rows"})
         self.table.add_splits(chosen.keys)
 
     def put_splits(self, rows: Any) -> None:
-        """Splits the table behind these rows and nowhere else."""
+        """Splits the table after exactly these rows."""
         chosen = select(rows, "rows")
         if not chosen.exact:
             raise InvalidArgumentError("rows: splits are row keys", {"argument": "rows"})
@@ -250,11 +250,12 @@ class AssocTable(Binding):
         return SplitReport(splits, [tablet.entries for tablet in tablets])
 
     def merge_splits(self, start: str | None = None, end: str | None = None) -> None:
-        """Removes the splits between two rows; by default all."""
+        """Removes the splits between two rows, all by default."""
         self.table.merge(start, end)
 
     def rand_row(self, count: int = 1, seed: int | None = None) -> list[str]:
-        """So many different rows at random, sorted; fewer if there are no more. Reads every row."""
+        """A number of different random rows, sorted; fewer if there are no more. Reads every
+        row."""
         if count < 1:
             raise InvalidArgumentError("`count` is below 1", {"argument": "count"})
         random = np.random.default_rng(seed)
@@ -277,8 +278,8 @@ class AssocTable(Binding):
 
 
 def tick() -> None:
-    """Waits for the next millisecond. A mark that deletes hides what has its timestamp: what is put
-    after a delete must be younger."""
+    """Waits for the next millisecond. A delete marker hides entries with its timestamp, so entries
+    that are put after a delete must be younger."""
     now = time.time_ns() // 1_000_000
     while time.time_ns() // 1_000_000 <= now:
         time.sleep(0.0002)

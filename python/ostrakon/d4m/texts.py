@@ -1,4 +1,4 @@
-"""Delimiter strings, D4M's lists of texts: join them, cut them, read and write them."""
+"""Delimiter strings, D4M's lists of texts: joining, splitting, reading and writing them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_text(path: StrPath) -> str:
 
 
 def write_text(text: str, path: StrPath) -> None:
-    """A text as a file, which is whole or not there."""
+    """Writes a text to a file atomically."""
     with Whole(path) as part:
         part.write_bytes(text.encode())
 

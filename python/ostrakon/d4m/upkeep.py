@@ -1,4 +1,4 @@
-"""Tables that are kept together: whether they agree, and how they are made to."""
+"""Checks whether related tables are consistent, and repairs them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ostrakon.d4m.table import AssocTable, tick
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.ranges import Range
 
-# Entries that are compared at a time.
+# Number of entries that are compared at a time.
 _BLOCK = 10_000
-# Entries whose degrees are added up at a time.
+# Number of entries whose degrees are summed at a time.
 _COUNTED = 1 << 18
 
 Place = tuple[str, str, str]
@@ -25,9 +25,12 @@ Place = tuple[str, str, str]
 
 
 class PairReport(NamedTuple):
-    """What `check` and `repair` of a pair found: entries of the table; of these, how many the
-    transpose lacks, and how many have another value there; entries that only the transpose has.
-    `examples` has some of them: row, column, label, value in the table, value in the transpose."""
+    """The result of `check` and `repair` of a pair.
+
+    `entries` is the number of entries of the table. Of these, `missing` are not in the transpose,
+    and `different` have another value there. `surplus` entries are only in the transpose.
+    `examples` holds some of them: row, column, label, value in the table, value in the transpose.
+    """
 
     entries: int
     missing: int
@@ -37,12 +40,12 @@ class PairReport(NamedTuple):
 
     @property
     def sound(self) -> bool:
-        """Whether both tables say the same."""
+        """Whether both tables are equal."""
         return not (self.missing or self.different or self.surplus)
 
 
-def compare(main: AssocTable, transpose: AssocTable, examples: int, *, mend: bool) -> PairReport:
-    """Looks up each entry of the table in the transpose and the other way round, block by block."""
+def compare(main: AssocTable, transpose: AssocTable, examples: int, *, repair: bool) -> PairReport:
+    """Looks up each entry of the table in the transpose, and vice versa, block by block."""
     entries = missing = different = surplus = 0
     shown: list[tuple[str, str, str, Any, Any]] = []
     for block in _blocks(main):
@@ -61,8 +64,8 @@ def compare(main: AssocTable, transpose: AssocTable, examples: int, *, mend: boo
                 shown.append((row, col, label, value, None if met is None else met[0]))
         missing += len(lacking)
         different += len(other)
-        if mend:
-            # What is put must be younger than any mark that deleted it.
+        if repair:
+            # The new entries must be younger than any delete marker.
             tick()
             _replace(transpose, lacking, other)
     for block in _blocks(transpose):
@@ -71,13 +74,13 @@ def compare(main: AssocTable, transpose: AssocTable, examples: int, *, mend: boo
         surplus += len(extra)
         for col, row, label in extra[: max(examples - len(shown), 0)]:
             shown.append((row, col, label, None, block[col, row, label][0]))
-        if mend:
+        if repair:
             transpose._delete([extra])
     return PairReport(entries, missing, different, surplus, shown)
 
 
 def _blocks(table: AssocTable) -> Iterator[dict[Place, tuple[Any, int]]]:
-    """All entries, some at a time: place -> value and timestamp."""
+    """All entries, in blocks: place -> value and timestamp."""
     settings = table.settings
     scan = table.table.scan(
         columns=[settings.family],
@@ -96,7 +99,7 @@ def _blocks(table: AssocTable) -> Iterator[dict[Place, tuple[Any, int]]]:
 
 
 def _found(table: AssocTable, block: Iterable[Place]) -> dict[Place, tuple[Any, int]]:
-    """The entries at the turned places of a block."""
+    """The entries at the transposed places of a block."""
     family = table.settings.family
     places = sorted({(col, row) for row, col, _ in block})
     ranges = [Range.row(row, family, col) for row, col in places]
@@ -107,14 +110,14 @@ def _found(table: AssocTable, block: Iterable[Place]) -> dict[Place, tuple[Any, 
 def _replace(
     table: AssocTable, lacking: list[tuple[Any, ...]], other: list[tuple[Any, ...]]
 ) -> None:
-    """Writes entries (row, column, label, value, timestamp of what is to go)."""
+    """Writes entries (row, column, label, value, timestamp of the entry to replace)."""
     family = table.settings.family
     with table._writer() as writer:
         if other:
             row, col, label, value, stamp = zip(*other, strict=True)
             place: dict[str, Any] = {"family": family, "visibility": list(label)}
-            # A combiner would add up what is there and what is put: that goes first. The new entry
-            # is one tick younger than the mark that deletes the old.
+            # A combiner would add the new value to the old one, so the old entry is deleted first.
+            # The new entry is one tick younger than the delete marker.
             writer.delete(list(row), list(col), timestamp=list(stamp), **place)
             later = [at + 1 for at in stamp]
             writer.put(list(row), list(col), list(value), timestamp=later, **place)
@@ -127,7 +130,7 @@ def _replace(
 
 
 class DegreeError(NamedTuple):
-    """A degree that is not the sum of what it counts."""
+    """A degree that differs from the number of entries that it counts."""
 
     table: str
     row: str
@@ -138,21 +141,21 @@ class DegreeError(NamedTuple):
 
 
 class UpkeepReport(NamedTuple):
-    """What `check` and `repair` of a graph or of records found: the two tables of the pair (`None`
-    where there is but one), and the degrees that are wrong."""
+    """The result of `check` and `repair` of a graph or of records: the report of the pair (`None`
+    if there is only one table), and the wrong degrees."""
 
     pair: PairReport | None
     degrees: list[DegreeError]
 
     @property
     def sound(self) -> bool:
-        """Whether everything agrees."""
+        """Whether everything is consistent."""
         return not self.degrees and (self.pair is None or self.pair.sound)
 
 
 class Counted(NamedTuple):
-    """A chunk of a table: distinct rows, columns and labels, and by entry their positions and the
-    value."""
+    """A chunk of a table: the distinct rows, columns and labels, and for each entry their positions
+    and the value."""
 
     rows: TextKeys
     row_at: Array
@@ -184,19 +187,20 @@ def sums(
 
 
 DegreesOf = Callable[[str, str, int], Iterable[tuple[str, str, int]]]
-"""Which row and column of a table of degrees count an entry (row, column, value), and how much."""
+"""The rows and columns of a table of degrees that count an entry (row, column, value), and by how
+much."""
 
 
 def add_up(found: dict[Place, int], column: str | None, counts: dict[tuple[str, str], int]) -> None:
-    """Adds counts of (key, label) to those of a column of degrees; without one, to that of the
-    key's own name."""
+    """Adds counts of (key, label) to a column of degrees; without `column`, to the column with the
+    name of the key."""
     for (key, label), count in counts.items():
         place = (key, key if column is None else column, label)
         found[place] = found.get(place, 0) + count
 
 
 def counted(table: AssocTable, column: str | None = None) -> Iterator[Counted]:
-    """A table (or a column of it) chunk by chunk, without an object for each entry."""
+    """A table (or one of its columns) in chunks, without an object per entry."""
     settings = table.using(numbers=True).settings
     chosen: Any = settings.family if column is None else (settings.family, column)
     scan = table.table.scan(
@@ -210,7 +214,7 @@ def counted(table: AssocTable, column: str | None = None) -> Iterator[Counted]:
             return
         if isinstance(values, reading.Texts) or values.dtype.kind != "i":
             raise InvalidArgumentError(
-                f"the table {table.name!r} has values that are no whole numbers; its degrees "
+                f"the table {table.name!r} has values that are not integers; its degrees "
                 "cannot be counted",
                 {"table": table.name},
             )
@@ -221,7 +225,7 @@ def counted(table: AssocTable, column: str | None = None) -> Iterator[Counted]:
 
 
 def add(table: AssocTable, changes: Iterable[tuple[str, str, str, int]]) -> None:
-    """Adds to degrees: row, column, label and by how much."""
+    """Adds to degrees: row, column, label and amount."""
     wanted = [change for change in changes if change[3]]
     if wanted:
         row, col, label, value = zip(*wanted, strict=True)
@@ -238,15 +242,15 @@ def add(table: AssocTable, changes: Iterable[tuple[str, str, str, int]]) -> None
 def lowered(
     table: AssocTable, entries: Iterable[tuple[Any, ...]], degrees_of: DegreesOf
 ) -> list[tuple[str, str, str, int]]:
-    """By how much the degrees of a table sink when entries (row, column, label, value) go."""
+    """The changes of a table's degrees when entries (row, column, label, value) are deleted."""
     changes: dict[Place, int] = {}
     for row, col, label, value in entries:
         try:
             weight = int(value)
         except ValueError:
             raise InvalidArgumentError(
-                f"the value {value!r} at ({row!r}, {col!r}) is no whole number and cannot be taken "
-                f"from the degrees in {table.name!r}; nothing was deleted",
+                f"the value {value!r} at ({row!r}, {col!r}) is not an integer and cannot be "
+                f"subtracted from the degrees in {table.name!r}; nothing was deleted",
                 {"table": table.name},
             ) from None
         for degree_row, degree_col, count in degrees_of(row, col, weight):
@@ -258,8 +262,8 @@ def lowered(
 def wrong_degrees(
     table: AssocTable, columns: list[str] | None, wanted: dict[Place, int]
 ) -> list[DegreeError]:
-    """Degrees that are not what was counted. `columns` are those that are degrees; by default
-    all."""
+    """The degrees that differ from the counts. `columns` are the columns of degrees, all by
+    default."""
     family = table.settings.family
     chosen: list[Any] = [family] if columns is None else [(family, column) for column in columns]
     scan = table.table.scan(
@@ -278,6 +282,6 @@ def wrong_degrees(
     return wrong
 
 
-def mend_degrees(table: AssocTable, wrong: list[DegreeError]) -> None:
-    """Adds what is missing, which may be negative."""
+def correct_degrees(table: AssocTable, wrong: list[DegreeError]) -> None:
+    """Adds the differences, which may be negative."""
     add(table, ((one.row, one.column, one.label, one.counted - one.degree) for one in wrong))

@@ -1,4 +1,4 @@
-"""From associative arrays and triples to the columns a table takes."""
+"""Turns associative arrays and triples into columns for a table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plain_numbers(values: Array) -> Array:
 
 
 class Triples:
-    """What is to be written: columns of one length, or single values for all."""
+    """What to write: columns of equal length, or single values for all."""
 
     __slots__ = ("array", "col", "row", "timestamp", "val", "visibility")
 
@@ -198,7 +198,7 @@ def _float_key(key: float) -> Any:
 
 
 def of_triples(row: Any, col: Any, val: Any, labels: Labels, timestamp: Any) -> Triples:
-    """Lists as they come; places may repeat, and each triple is written."""
+    """Lists of triples; places may repeat, and each triple is written."""
     parts = {"row": part("row", row), "col": part("col", col), "val": part("val", val)}
     counts = {name: count_of(given) for name, given in parts.items()}
     check_parts(val, counts["val"] or 1, (counts["row"] or 1, counts["col"] or 1))

@@ -1,4 +1,4 @@
-"""Deleting keeps degrees right; tables that differ are found and mended."""
+"""Deleting keeps degrees right; tables that differ are found and repaired."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ostrakon
 from ostrakon import Assoc
 from ostrakon.d4m import DB, AssocTable, adj_to_edge
-from ostrakon.d4m.gates import Gate
+from ostrakon.d4m.locks import ReadWriteLock
 from ostrakon.errors import InvalidArgumentError
 
 VERTEX = st.sampled_from("abcdé")
@@ -172,7 +172,7 @@ ENTRIES = st.dictionaries(st.tuples(VERTEX, VERTEX), st.integers(1, 3), max_size
 
 @settings(deadline=None, max_examples=25)
 @given(main=ENTRIES, transpose=ENTRIES, summed=st.booleans())
-def test_pairs_are_compared_and_mended(
+def test_pairs_are_compared_and_repaired(
     main: dict[tuple[str, str], int], transpose: dict[tuple[str, str], int], summed: bool
 ) -> None:
     with DB() as db:
@@ -206,7 +206,7 @@ def test_pairs_are_compared_and_mended(
         assert T.transpose[:, :].T.equals(value * of(main))
 
 
-def test_a_pair_is_mended_label_by_label(db: DB) -> None:
+def test_a_pair_is_repaired_label_by_label(db: DB) -> None:
     L = DB(db.store, auths="L")["T", "Tt"]
     L.main.put_triple("a,", "x,", 1, visibility="L")
     L.main.put_triple("a,", "x,", 2)
@@ -254,7 +254,7 @@ def test_what_cannot_be_counted_is_not_deleted(db: DB) -> None:
 
 @pytest.mark.parametrize("layout", ["adjacency", "incidence", "records"])
 @pytest.mark.parametrize("verb", ["put", "delete"])
-def test_a_failure_leaves_no_degree_too_low_and_is_mended(
+def test_a_failure_leaves_no_degree_too_low_and_is_repaired(
     db: DB, monkeypatch: pytest.MonkeyPatch, layout: str, verb: str
 ) -> None:
     A = Assoc("a,a,b,", "b,c,c,", [1, 2, 4])
@@ -376,34 +376,34 @@ def test_a_put_waits_for_a_delete(db: DB, monkeypatch: pytest.MonkeyPatch, what:
     assert (db["Tsingle"] if what == "single" else bound)[:, :].nnz >= 1
 
 
-def test_a_gate_lets_many_pass_or_one() -> None:
-    gate = Gate()
+def test_a_lock_is_shared_or_held_alone() -> None:
+    lock = ReadWriteLock()
     order: list[str] = []
-    with gate.shared(), gate.shared():
-        alone = threading.Thread(target=lambda: _pass(gate.alone(), order, "alone"))
+    with lock.shared(), lock.shared():
+        alone = threading.Thread(target=lambda: _pass(lock.alone(), order, "alone"))
         alone.start()
-        while not gate._waiting:
+        while not lock._waiting:
             pass
-        late = threading.Thread(target=lambda: _pass(gate.shared(), order, "late"))
+        late = threading.Thread(target=lambda: _pass(lock.shared(), order, "late"))
         late.start()
         order.append("first")
     alone.join(10)
     late.join(10)
     assert order == ["first", "alone", "late"]
-    with pytest.raises(ZeroDivisionError), gate.alone():
+    with pytest.raises(ZeroDivisionError), lock.alone():
         _ = 1 // 0
-    with gate.shared():
+    with lock.shared():
         pass
 
 
-def _pass(gate: Any, order: list[str], name: str) -> None:
-    with gate:
+def _pass(lock: Any, order: list[str], name: str) -> None:
+    with lock:
         order.append(name)
 
 
-def test_stores_have_gates_of_their_own() -> None:
+def test_each_store_has_its_own_locks() -> None:
     with ostrakon.open() as one, ostrakon.open() as other:
         a, b = DB(one).adjacency(), DB(other).adjacency()
-        assert a._gate is DB(one).adjacency()._gate
-        assert a._gate is not b._gate
-        assert a.pair._gate is a.pair.T._gate
+        assert a._lock is DB(one).adjacency()._lock
+        assert a._lock is not b._lock
+        assert a.pair._lock is a.pair.T._lock

@@ -1,6 +1,6 @@
-"""Locks for what several tables keep together: many may write at once, one deletes alone.
+"""Locks for groups of related tables: many threads may write, and one may delete alone.
 
-A store is open in one process, so that a lock of this process is a lock for all.
+A store is open for writing in one process, so a lock inside the process is enough.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ostrakon.store import Store
 
 
-class Gate:
-    """Lets many pass together, or one alone. Who waits to be alone goes before newcomers; a thread
-    inside must not come again."""
+class ReadWriteLock:
+    """Held by many threads that share it, or by one alone. A thread that waits to be alone goes
+    before new sharers. The lock is not reentrant."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -26,7 +26,7 @@ class Gate:
 
     @contextmanager
     def shared(self) -> Iterator[None]:
-        """Beside others of the same kind."""
+        """Holds the lock together with other sharers."""
         with self._changed:
             self._changed.wait_for(lambda: not self._alone and not self._waiting)
             self._inside += 1
@@ -39,7 +39,7 @@ class Gate:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While nobody else is inside."""
+        """Holds the lock alone."""
         with self._changed:
             self._waiting += 1
             try:
@@ -56,7 +56,7 @@ class Gate:
                 self._changed.notify_all()
 
 
-def gate_of(store: Store, what: str, *tables: str) -> Gate:
-    """The gate of some tables of a store; the same for all who ask."""
-    gate: Gate = store._gates.setdefault((what, *sorted(tables)), Gate())
-    return gate
+def lock_of(store: Store, what: str, *tables: str) -> ReadWriteLock:
+    """The lock of a group of tables of a store; every call returns the same one."""
+    lock: ReadWriteLock = store._locks.setdefault((what, *sorted(tables)), ReadWriteLock())
+    return lock

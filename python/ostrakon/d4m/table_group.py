@@ -1,5 +1,4 @@
-"""What graphs and records have in common: tables that belong together, with degrees that count what
-is in them."""
+"""The common base of graphs and records: related tables, and degrees that count their entries."""
 
 from __future__ import annotations
 
@@ -7,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from ostrakon.d4m.gates import Gate, gate_of
+from ostrakon.d4m.locks import ReadWriteLock, lock_of
 from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.table import AssocTable
 from ostrakon.d4m.upkeep import (
@@ -16,18 +15,18 @@ from ostrakon.d4m.upkeep import (
     Place,
     UpkeepReport,
     add,
+    correct_degrees,
     lowered,
-    mend_degrees,
     wrong_degrees,
 )
 
 Counts = tuple[AssocTable, "list[str] | None", dict[Place, int]]
-"""A table of degrees, its columns that are degrees (by default all), and what they should be."""
+"""A table of degrees, the columns that hold degrees (all by default), and the correct degrees."""
 
 
-class Kept(ABC):
-    """Tables that are kept together. Puts go through the gate side by side; who deletes, checks or
-    repairs goes alone."""
+class TableGroup(ABC):
+    """Tables that are kept consistent. Puts share the lock; deletes, checks and repairs hold it
+    alone."""
 
     __slots__ = ()
 
@@ -38,54 +37,56 @@ class Kept(ABC):
 
     @abstractmethod
     def _counts(self) -> list[Counts]:
-        """What the degrees should be, counted anew."""
+        """The correct degrees, counted from the entries."""
 
     @abstractmethod
     def _degrees_of(self) -> list[tuple[AssocTable, DegreesOf]]:
-        """The tables that count an entry, and as what."""
+        """The tables that count an entry, and how they count it."""
 
     @property
-    def _gate(self) -> Gate:
+    def _lock(self) -> ReadWriteLock:
         degrees = self._tables[1]
-        return gate_of(degrees._store, "degrees", degrees.name)
+        return lock_of(degrees._store, "degrees", degrees.name)
 
     def _gone(self, blocks: Iterable[list[tuple[Any, ...]]]) -> int:
-        """Deletes entries (row, column, label, value) and lowers what counts them; who calls holds
-        the gate."""
+        """Deletes entries (row, column, label, value), and lowers their degrees.
+
+        The caller holds the lock.
+        """
         pair, single = self._tables
         deleted = 0
         for block in blocks:
-            # Before: what cannot be counted is refused, and nothing has gone.
+            # First, because an entry that cannot be counted raises before anything is deleted.
             changes = [(table, lowered(table, block, of)) for table, of in self._degrees_of()]
             if pair is None:
                 deleted += single._delete([block])
             else:
-                with pair._gate.alone():
+                with pair._lock.alone():
                     deleted += pair._delete_entries(block)
             for table, change in changes:
                 add(table, change)
         return deleted
 
     def check(self) -> UpkeepReport:
-        """Compares the two tables of the pair, and the degrees with what they count, as far as the
-        reader sees it. Writes wait meanwhile, those of other threads too."""
-        return self._upkeep(mend=False)
+        """Compares the two tables of the pair, and the degrees with the entries, as far as the
+        authorizations allow. Writes of all threads wait until the check ends."""
+        return self._upkeep(repair=False)
 
     def repair(self) -> UpkeepReport:
-        """The same, and mends what is different: the transpose becomes what the table says (see
-        `AssocPair.repair`), and degrees what is there."""
-        return self._upkeep(mend=True)
+        """Like `check`, and repairs what differs: the transpose is made equal to the table (see
+        `AssocPair.repair`), and the degrees to the counts."""
+        return self._upkeep(repair=True)
 
-    def _upkeep(self, *, mend: bool) -> UpkeepReport:
+    def _upkeep(self, *, repair: bool) -> UpkeepReport:
         pair = self._tables[0]
         wrong: list[DegreeError] = []
-        with self._gate.alone():
+        with self._lock.alone():
             report = None
             if pair is not None:
-                report = pair.repair() if mend else pair.check()
+                report = pair.repair() if repair else pair.check()
             for table, columns, wanted in self._counts():
                 found = wrong_degrees(table, columns, wanted)
-                if mend:
-                    mend_degrees(table, found)
+                if repair:
+                    correct_degrees(table, found)
                 wrong += found
         return UpkeepReport(report, wrong)
