@@ -52,7 +52,7 @@ conformance: ## random scripts on a real Accumulo and here, answers compared (AR
 
 faults: ## damaged files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
 	@scripts/setup
-	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: rot:: trouble::
+	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: corruption:: io_errors::
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
 
 mutants: ## puts repaired faults back one at a time and expects tests to fail (ARGS="a1 b4-cut": those alone); takes hours

@@ -1,12 +1,12 @@
-//! What the tests of Ostrakon share: disks that fail, a judge that is plainly right, a model test
-//! that plays random operations on both, and an examiner that any table source must pass. Private to
-//! this repository.
+//! Shared test tools of Ostrakon: failing disks, a simple reference model, a model test that plays random
+//! operations on a store and on the model, and the conformance suites for table sources and iterators.
+//! Private to this repository.
 
 pub mod conformance;
 pub mod disk;
 pub mod examiner;
 pub mod history;
 pub mod iterators;
-pub mod judge;
 pub mod model;
 pub mod noninterference;
+pub mod reference_model;

@@ -98,7 +98,7 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
     for (property, _) in set() {
         match all.get(property).map(|info| &info.effect) {
             Some(PropertyEffect::None) => {
-                tracing::warn!(%property, "set, but has no effect in this store")
+                tracing::warn!(%property, "set, but has no effect in this store");
             }
             Some(PropertyEffect::Instead(used)) => {
                 tracing::warn!(%property, %used, "set, but the store uses another value instead");

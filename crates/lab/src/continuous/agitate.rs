@@ -352,7 +352,7 @@ mod tests {
     use super::*;
     use crate::continuous::{Generator, GeneratorOptions, IngestOptions, Place, run_ingest};
     use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate};
-    use ostrakon_testkit::judge::MapSource;
+    use ostrakon_testkit::reference_model::MapSource;
 
     /// The writer is a shell that only claims to have written; the table is as it is.
     struct Pretended {

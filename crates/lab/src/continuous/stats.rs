@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::NoProgress;
     use crate::continuous::{IngestOptions, run_ingest};
-    use ostrakon_testkit::judge::MapSource;
+    use ostrakon_testkit::reference_model::MapSource;
 
     #[test]
     fn lines_tell_of_the_table() {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(lines[1].table_entries, 2_700, "stored versions count");
         assert_eq!(
             lines[1].table_memory_entries, 2_700,
-            "the judge has memory only"
+            "the reference model has memory only"
         );
         assert!(
             lines[1].to_string().contains(" unflushed 2700 "),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ostrakon_cell::{
     Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Entry, ErrorKind, Scanner, Source,
 };
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 
 use super::*;
 use crate::NoProgress;

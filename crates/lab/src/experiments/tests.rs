@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostrakon_cell::{ErrorKind, Result, Source};
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 
 use super::*;
 use crate::NoProgress;
@@ -17,7 +17,7 @@ impl Rig for Judge {
     }
     fn conditions(&self, _: &RigSettings) -> RigConditions {
         RigConditions {
-            source: "the judge".to_owned(),
+            source: "the reference model".to_owned(),
             version: "0".to_owned(),
             reached: "in the same process".to_owned(),
             memory_budget_bytes: 1 << 30,
@@ -49,7 +49,7 @@ fn every_experiment_runs_and_leaves_a_record() {
         for row in &read.rows {
             assert_eq!(row.repetitions.len(), 2, "{} {}", one.name, row.name);
             if row.name.contains("rank") {
-                // The judge starts no processes: the row stays empty.
+                // The reference model starts no processes: the row stays empty.
                 assert!(row.metrics.is_empty(), "{} {}", one.name, row.name);
                 continue;
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_cell::{Batch, BulkWriter, ErrorKind, Scanner, Source, TableOptions};
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 use parking_lot::Mutex;
 
 use super::*;

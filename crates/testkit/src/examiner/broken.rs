@@ -19,7 +19,7 @@ use ostrakon_cell::{
 };
 use parking_lot::Mutex;
 
-use crate::judge::{MapSnapshot, MapSource};
+use crate::reference_model::{MapSnapshot, MapSource};
 
 macro_rules! faults {
     ($($fault:ident: $($caught_by:literal)+;)+) => {
@@ -122,7 +122,7 @@ faults! {
 /// Copies by directory, as a disk would keep them.
 type Copies = Arc<Mutex<BTreeMap<PathBuf, MapSnapshot>>>;
 
-/// The judge with one fault. Without it, a source that can do everything.
+/// The reference model with one fault. Without it, a source that can do everything.
 #[derive(Clone)]
 pub(super) struct BrokenSource {
     inner: MapSource,

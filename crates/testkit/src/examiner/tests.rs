@@ -4,11 +4,11 @@ use std::sync::Arc;
 use super::broken::{BrokenSource, FAULTS, Fault};
 use super::catalogue::SCENARIOS;
 use super::{Examination, Report, examine_source};
-use crate::judge::MapSource;
+use crate::reference_model::MapSource;
 
 #[test]
-fn the_judge_passes() {
-    let report = examine_source("the judge", &|| Arc::new(MapSource::new()));
+fn the_reference_model_passes() {
+    let report = examine_source("the reference model", &|| Arc::new(MapSource::new()));
     report.assert_passed();
     assert_eq!(report.skipped(), ["Z1", "Z2"]);
 }

@@ -11,7 +11,7 @@ use ostrakon_cell::{
     Table, TableInfo, TableOptions, TabletInfo,
 };
 
-use crate::judge::MapSource;
+use crate::reference_model::MapSource;
 
 /// What is torn in two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum Torn {
     Clones,
 }
 
-/// The judge with one call torn.
+/// The reference model with one call torn.
 pub(super) struct TornSource {
     inner: MapSource,
     torn: Torn,

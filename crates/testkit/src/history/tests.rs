@@ -8,7 +8,7 @@ use super::{
     AdminAnswer, AdminCall, Event, RegisterAnswer, RegisterCall, Registers, Tables,
     administration_history, check, register_history,
 };
-use crate::judge::MapSource;
+use crate::reference_model::MapSource;
 
 fn event<C, A>(thread: usize, (begun, ended): (u64, u64), call: C, answer: A) -> Event<C, A> {
     Event {
@@ -106,10 +106,10 @@ fn is_violated(source: &Arc<dyn Source>, histories: u64, admin: bool) -> bool {
 }
 
 #[test]
-fn the_judge_is_linearizable() {
-    let judge: Arc<dyn Source> = Arc::new(MapSource::new());
-    assert!(!is_violated(&judge, 20, false));
-    assert!(!is_violated(&judge, 20, true));
+fn the_reference_model_is_linearizable() {
+    let model: Arc<dyn Source> = Arc::new(MapSource::new());
+    assert!(!is_violated(&model, 20, false));
+    assert!(!is_violated(&model, 20, true));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ostrakon_cell::{
 
 use super::generate::summing;
 use super::operation::{Change, Expected, Guarded, Operation, PROBE, Style};
-use crate::judge::MapSource;
+use crate::reference_model::MapSource;
 
 /// Authorizations that show every label of a run.
 pub(super) fn all_authorizations() -> Authorizations {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_cell::Properties;
 
 use super::operation::{Expected, Guarded, Operation};
-use crate::judge::Coverage;
+use crate::reference_model::Coverage;
 
 /// A clock that goes on by more than this jumps.
 const JUMP_MILLIS: i64 = 60_000;

@@ -6,7 +6,7 @@ use ostrakon_cell::{Batch, Properties, Result, Source};
 
 use super::operation::Trouble;
 use crate::disk::Crash;
-use crate::judge::{Coverage, MapSource};
+use crate::reference_model::{Coverage, MapSource};
 
 /// A source that can be opened again, and whose disk can die.
 pub trait Harness {

@@ -13,7 +13,7 @@ use super::operation::{Expected, Guarded, Operation, PROBE, Step};
 use super::scans::{compare, read, some_scan};
 use super::survivors::{Item, Level, Survivors};
 use crate::disk::Crash;
-use crate::judge::{Coverage, MapSource};
+use crate::reference_model::{Coverage, MapSource};
 
 /// Where a source and the model part.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use super::harness::Harness;
 use super::keys::START_MILLIS;
 use super::operation::Step;
 use super::player::{Disagreement, play};
-use crate::judge::Coverage;
+use crate::reference_model::Coverage;
 
 /// How many seeds, and which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use ostrakon_cell::Durability;
 use super::apply::{apply_to_model, stamp_only};
 use super::operation::Operation;
 use crate::disk::Crash;
-use crate::judge::{MapSnapshot, MapSource};
+use crate::reference_model::{MapSnapshot, MapSource};
 
 /// How sure a change is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

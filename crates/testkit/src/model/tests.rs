@@ -6,7 +6,7 @@ use super::{
     Change, Harness, ModelHarness, Operation, Plan, Runs, Step, Style, Trouble, generate, play, run,
 };
 use crate::disk::Crash;
-use crate::judge::{MapSnapshot, MapSource};
+use crate::reference_model::{MapSnapshot, MapSource};
 
 const PLAN: Plan = Plan {
     operations: 120,

@@ -13,7 +13,7 @@ use super::keys::START_MILLIS;
 use super::operation::{Operation, PROBE, Style};
 use super::player::read_probe;
 use super::scans::read;
-use crate::judge::MapSource;
+use crate::reference_model::MapSource;
 
 const PREFIXES: [&str; 3] = ["a", "b", "c"];
 

@@ -1,4 +1,4 @@
-//! After a store is closed nothing of it writes, whoever still holds a part of it.
+//! After a store is closed, no part of it writes, even if handles to it still exist.
 
 use ostrakon_cell::{
     CompactOptions, ErrorKind, Mutation, MutationBatch, Scanner, Source, TableOptions,
@@ -32,7 +32,7 @@ fn handles_and_compactions_that_outlive_a_store_do_no_harm() {
         };
         table.compact(&nobody_waits).unwrap();
         drop(store);
-        // The next store has the directory to itself, though the old table is still held.
+        // The next store has the directory to itself, although the old table handle still exists.
         let next = open(&disk, &tiny()).unwrap();
         next.create_table(&format!("round{round}"), &TableOptions::default())
             .unwrap();

@@ -1,4 +1,4 @@
-//! A store that is killed at any moment keeps what it acknowledged, and tears nothing.
+//! A store that is killed at any moment keeps acknowledged mutations, and none in part.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,8 +34,8 @@ fn write(table: &Arc<dyn Table>, number: usize) -> ostrakon_cell::Result<()> {
     table.submit(batch, None)?.wait().map(drop)
 }
 
-/// Writes, flushes, splits and compacts until something fails; gives the last number acknowledged
-/// for each row, and the number under way.
+/// Writes, flushes, splits and compacts until something fails; returns the last acknowledged number
+/// of each row, and the number that was being written.
 fn work(store: &Arc<Store>) -> (BTreeMap<usize, usize>, usize) {
     let mut acknowledged = BTreeMap::new();
     let Ok(table) = store.table("t") else {
@@ -84,7 +84,7 @@ fn verify(store: &Arc<Store>, acknowledged: &BTreeMap<usize, usize>, under_way: 
 
 #[test]
 fn no_moment_is_a_bad_one_to_die() {
-    // Once to count, then to die at chosen moments, the later ones less densely.
+    // One run to count operations, then runs that die at chosen ones, the later ones less densely.
     let disk = FaultyVfs::new(0);
     let store = open(&disk, &quiet()).unwrap();
     store.create_table("t", &TableOptions::default()).unwrap();
@@ -93,7 +93,7 @@ fn no_moment_is_a_bad_one_to_die() {
     let total = disk.counters().operations - before;
     drop(store);
     assert!(total > 300, "{total} operations are too few to die at");
-    // In full each kind of death at each operation.
+    // In a full run, each kind of death at each operation.
     let points = rounds_wanted(120).min(4 * total);
     for point in 0..points {
         let at = total * point / points;
@@ -111,7 +111,7 @@ fn no_moment_is_a_bad_one_to_die() {
         drop(store);
         let store = open(&disk, &quiet()).unwrap_or_else(|error| panic!("{what}: {error:?}"));
         verify(&store, &acknowledged, under_way, &what);
-        // And once more, without any trouble in between.
+        // And once more, without failures in between.
         drop(store);
         disk.crash(crash);
         let store =

@@ -12,8 +12,8 @@ use ostrakon_store::compaction::{ChooseFiles, ChooseOptions};
 use ostrakon_store::sorted_file::{SortedFileWriter, WriterOptions};
 use ostrakon_store::{Components, FileCuts, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
-use ostrakon_testkit::judge::Coverage;
 use ostrakon_testkit::model::{Harness, Shared, Trouble};
+use ostrakon_testkit::reference_model::Coverage;
 use parking_lot::Mutex;
 
 /// Where the stores of these tests lie on their disks.

@@ -1,18 +1,18 @@
-//! The promises of the store, kept or not: every test here needs the kit, or a disk that fails.
+//! Tests of the store's guarantees that need the test tools, or a failing disk.
 
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod closing;
+mod concurrency;
+mod corruption;
 mod crash_loop;
-mod crowd;
 mod examined;
 mod faults;
 mod harness;
 mod histories;
 mod importing;
+mod io_errors;
 mod model;
 mod noninterference;
 mod openings;
-mod rot;
 mod torn;
-mod trouble;

@@ -1,4 +1,4 @@
-//! What is no store, or not ours to open.
+//! Directories that are not stores, or that another process has open.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -62,7 +62,7 @@ fn the_holder_of_the_lock_is_named() {
     assert_eq!(error.kind(), ErrorKind::Locked, "{error:?}");
     let me = std::process::id().to_string();
     assert!(error.to_string().contains(&me), "{error}");
-    // The same from another process: this test again, told to only try.
+    // The same from another process, which runs this test and only tries to open the store.
     let tried = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "openings::only_tries_to_open", "--nocapture"])
         .env("OSTRAKON_TRY_TO_OPEN", folder.path())

@@ -1,5 +1,5 @@
-//! Changes of tables, cut off at every operation of the disk: afterwards each is there whole or not
-//! at all, the store is sound, and what was cut off can be done again.
+//! Changes of tables, interrupted at every operation of the disk: afterwards each is complete or
+//! absent, the store is undamaged, and the change can be repeated.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn write(table: &Arc<dyn Table>, letters: &str, value: &str) {
     table.submit(batch, None).unwrap().wait().unwrap();
 }
 
-/// Two tables: one with three tablets, files that overlap, and entries in memory; one with more in memory
+/// Two tables: one with three tablets, overlapping files, and entries in memory; one with more in memory
 /// than in files.
 fn fill(store: &Store) {
     let with_splits = TableOptions {
@@ -63,7 +63,7 @@ fn compact_with_memory(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// A table as somebody finds it: name, split points, entries.
+/// The visible state of a table: name, split points, entries.
 type Found = (String, Vec<Vec<u8>>, Vec<Entry>);
 
 fn found(store: &Store) -> Vec<Found> {
@@ -125,7 +125,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("compact with memory", compact_with_memory),
 ];
 
-/// Cuts `change` off after so many operations of the disk; says whether it came to its end.
+/// Interrupts `change` after a number of disk operations; returns whether it was completed.
 fn cut_off(
     name: &str,
     change: Change,

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_cell::{Authorizations, Entry, Scanner, Source};
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 use parking_lot::Mutex;
 
 use super::super::layout::parse_entry;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ostrakon_cell::{
     Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Entry, ErrorKind, Scanner, Source,
 };
-use ostrakon_testkit::judge::MapSource;
+use ostrakon_testkit::reference_model::MapSource;
 
 use super::*;
 use crate::continuous::{IngestOptions, run_ingest};

@@ -1,4 +1,4 @@
-//! The judge as a source of tables.
+//! The reference model as a source of tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::reconcile::Reconciling;
 use super::state::{MapSnapshot, State, TableState, namespace_of, no_such_table};
 use super::time::TableTime;
 
-/// Where the judge's clock starts: some moment in 2023, so that timestamps look real.
+/// Where the reference model's clock starts: some moment in 2023, so that timestamps look real.
 const START_MILLIS: i64 = 1_700_000_000_000;
 
 /// A source of tables in one sorted map: slow, and plainly right.
@@ -31,7 +31,7 @@ const START_MILLIS: i64 = 1_700_000_000_000;
 ///
 /// ```
 /// use ostrakon_cell::{BatchWriter, BatchWriterConfig, Mutation, Scanner, Source, TableOptions};
-/// use ostrakon_testkit::judge::MapSource;
+/// use ostrakon_testkit::reference_model::MapSource;
 ///
 /// let source = MapSource::new();
 /// source.create_table("t", &TableOptions::default())?;
@@ -55,14 +55,14 @@ impl Default for MapSource {
 }
 
 impl MapSource {
-    /// A source without tables that runs the judge's own `VersioningIterator` and
+    /// A source without tables that runs its own `VersioningIterator` and
     /// `SummingCombiner`.
     #[must_use]
     pub fn new() -> Self {
         Self::with_iterators(plain_registry())
     }
 
-    /// A source that runs these classes; the judge's own are added where a name is missing.
+    /// A source that runs these classes; its own are added where a name is missing.
     #[must_use]
     pub fn with_iterators(registry: IteratorRegistry) -> Self {
         let mut all = registry;

@@ -1,4 +1,4 @@
-//! The judge: a source of tables that keeps everything in one sorted map and does each thing in the
+//! The reference model: a source of tables that keeps everything in one sorted map and does each thing in the
 //! plainest way there is. Slow on purpose; what it answers is what every other source must answer.
 
 mod conditional;

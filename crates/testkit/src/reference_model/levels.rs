@@ -1,4 +1,4 @@
-//! Namespaces and inherited properties of the judge.
+//! Namespaces and inherited properties of the reference model.
 
 use std::collections::BTreeMap;
 
@@ -198,7 +198,7 @@ impl State {
     }
 }
 
-/// The judge has no files: of what tells servers how to keep them nothing has an effect.
+/// The reference model has no files: of what tells servers how to keep them nothing has an effect.
 fn effect(name: &str) -> PropertyEffect {
     let decides = [
         "table.iterator.",

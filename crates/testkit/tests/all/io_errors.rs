@@ -1,4 +1,4 @@
-//! A disk that refuses: errors that say what to do, and a store that stays whole.
+//! Failing disk operations: errors say what to do, and the store stays consistent.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn after_a_failed_sync_a_store_is_read_only_until_it_is_reopened() {
         "{failed:?}"
     );
     disk.heal();
-    // Later syncs would succeed and prove nothing.
+    // Later syncs would succeed without proving anything.
     for _ in 0..3 {
         let refused = write(&table, "refused", 10).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::ReadOnly, "{refused:?}");
@@ -143,7 +143,7 @@ fn too_many_open_files_is_an_error_and_not_the_end() {
         assert_eq!(error.kind(), ErrorKind::TooManyOpenFiles, "{error:?}");
         assert!(error.to_string().contains("open files"), "{error}");
     }
-    // No file is called damaged that merely could not be opened: the check ends with the reason.
+    // A file that could not be opened is not reported as damaged: the check ends with the reason.
     let checked = store.check(&mut |_, _| true);
     match checked {
         Ok(report) => assert_eq!(report.problems, []),
@@ -155,13 +155,13 @@ fn too_many_open_files_is_an_error_and_not_the_end() {
     assert_eq!(rows(&store).len(), 13);
 }
 
-/// Numbers of the system for a file that may not be read and for too many open ones.
+/// The system's error numbers for a file without read permission, and for too many open files.
 const REFUSALS: [(i32, ErrorKind); 2] = [
     (13, ErrorKind::PermissionDenied),
     (24, ErrorKind::TooManyOpenFiles),
 ];
 
-/// A check called files damaged that it could not open, and the mirror of the catalog too.
+/// Regression: a check reported files that it could not open as damaged, and the catalog's mirror too.
 #[test]
 fn what_a_check_cannot_open_is_not_called_damaged() {
     for (errno, kind) in REFUSALS {
@@ -175,7 +175,7 @@ fn what_a_check_cannot_open_is_not_called_damaged() {
                 ..Faults::default()
             });
             match store.check(&mut |_, _| true) {
-                // It is said to be unknown, and not what to do about damage.
+                // The message says that the state is unknown, without advice about damage.
                 Ok(report) => {
                     assert_eq!(kind, ErrorKind::PermissionDenied);
                     assert_eq!(report.problems.len(), 1, "{:?}", report.problems);
@@ -193,7 +193,7 @@ fn what_a_check_cannot_open_is_not_called_damaged() {
     }
 }
 
-/// Across file systems no checkpoint could be made.
+/// Regression: a checkpoint to another file system failed.
 #[test]
 fn a_checkpoint_is_copied_where_files_get_no_second_name() {
     let disk = FaultyVfs::new(1);

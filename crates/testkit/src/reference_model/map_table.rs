@@ -1,4 +1,4 @@
-//! One table of the judge.
+//! One table of the reference model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The judge's own constraints: a few rules written down plainly.
+//! The reference model's own constraints: a few rules written down plainly.
 
 use ostrakon_cell::constraint::Screened;
 use ostrakon_cell::mutation::MutationRef;

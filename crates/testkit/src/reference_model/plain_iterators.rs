@@ -1,4 +1,4 @@
-//! The stock iterators the judge runs by itself, each in the plainest way: read whole columns, then
+//! The stock iterators the reference model runs by itself, each in the plainest way: read whole columns, then
 //! decide.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use ostrakon_cell::{Batch, BatchLimit, ColumnSelection, Entry, Error, KeyPart, R
 
 use super::content::{drain, first_of_column, last_of_column, push_some};
 
-/// The classes the judge knows without being handed any.
+/// The classes the reference model knows without being handed any.
 pub(super) fn plain_registry() -> IteratorRegistry {
     let mut registry = IteratorRegistry::new();
     registry.register(Arc::new(Versioning));
@@ -135,7 +135,7 @@ impl IteratorClass for Summing {
             Ok(())
         } else {
             Err(Error::invalid(
-                "the judge sums with all=true and type=STRING only",
+                "the reference model sums with all=true and type=STRING only",
             ))
         }
     }

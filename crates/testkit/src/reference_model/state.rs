@@ -1,4 +1,4 @@
-//! Everything the judge keeps, behind one lock.
+//! Everything the reference model keeps, behind one lock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! Flipped bits in every kind of file: found, named, and the rest readable.
+//! Flipped bits in every kind of file: the damage is found and named, and the rest is readable.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn fill(table: &Arc<dyn Table>) {
     table.submit(batch, None).unwrap().wait().unwrap();
 }
 
-/// Two tables with a file each, and one that is only in the log.
+/// Two tables with one file each, and one that is only in the log.
 fn store_with_everything(seed: u64) -> FaultyVfs {
     let disk = FaultyVfs::new(seed);
     let store = open(&disk, &quiet()).unwrap();
@@ -53,7 +53,7 @@ fn len(disk: &FaultyVfs, file: &Path) -> u64 {
     disk.shared().len(file).unwrap()
 }
 
-/// Right, or an error; never something else.
+/// The result is correct, or an error.
 fn read(store: &Store, name: &str) -> Result<(), ostrakon_cell::Error> {
     let entries = Scanner::new(store.table(name)?).entries()?;
     assert_eq!(entries.len(), 400, "{name} lost entries without a word");
@@ -120,7 +120,7 @@ fn a_rotten_log_is_named_and_files_can_be_read() {
         disk.flip_bit(&file, offset, bit).unwrap();
         let what = format!("{name}, byte {offset} of {size}, bit {bit}");
         let Err(error) = open(&disk, &quiet()) else {
-            // The very last record of the log cannot be told from one that was being written.
+            // Damage of the last record of the log looks like a record that was being written.
             continue;
         };
         found += 1;
@@ -200,7 +200,7 @@ fn a_missing_segment_of_the_log_is_named_and_the_rest_is_readable() {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             let bytes = vfs.read_to_vec(path, u64::MAX).unwrap();
             vfs.remove(path).unwrap();
-            // Nobody can know of the newest of a store that was killed.
+            // After a kill, a loss of the newest records cannot be noticed.
             if !closed && at == newest {
                 continue;
             }
@@ -217,7 +217,7 @@ fn a_missing_segment_of_the_log_is_named_and_the_rest_is_readable() {
                 .entries()
                 .unwrap()
                 .len();
-            // Behind the gap nothing is read: a delete may be missing.
+            // Nothing is read after the gap, because a delete may be missing.
             assert!(left < 360, "{what}: {left}");
             assert_eq!(store.damages().len(), 1, "{what}: {:?}", store.damages());
             let report = store.check(&mut |_, _| true).unwrap();
@@ -231,7 +231,7 @@ fn a_missing_segment_of_the_log_is_named_and_the_rest_is_readable() {
             .entries()
             .unwrap();
         assert!(rows.len() == 360 || !closed, "{}", rows.len());
-        // While the store is open a check sees it too; what was flushed and deleted is not missed.
+        // A check of the open store finds it too; segments that were flushed and deleted are not reported.
         assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
         vfs.remove(&segments[1]).unwrap();
         let report = store.check(&mut |_, _| true).unwrap();
@@ -266,8 +266,8 @@ fn a_checkpoint_misses_no_segment_of_the_log_it_came_from() {
     }
 }
 
-/// Whichever of the catalog's copies rots, of a store that was closed or killed: every table stays
-/// readable and writable, also when the store is opened read-only, and the copy is made anew.
+/// If one copy of the catalog is damaged, in a store that was closed or killed, every table stays
+/// readable and writable, also when the store is opened read-only, and the copy is restored.
 #[test]
 fn a_rotten_catalog_is_mended_from_its_mirror() {
     let mut random = Random::from_seed(3);
@@ -285,7 +285,7 @@ fn a_rotten_catalog_is_mended_from_its_mirror() {
         };
         let path = |name: &str| Path::new(DIRECTORY).join(name);
         let size = len(&disk, &path(file));
-        // Half of them where the pages in use are, at the front.
+        // Half of them at the beginning, where the used pages are.
         let reach = [size, 4096, 40_000, 320][round as usize / 2 % 4].min(size);
         let (offset, bit) = (random.below(reach), random.below(8) as u32);
         assert!(disk.flip_bit(&path(file), offset, bit).unwrap());

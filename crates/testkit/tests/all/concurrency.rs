@@ -93,7 +93,7 @@ fn many_writers_and_readers_share_a_small_store() {
     assert!(report.problems.is_empty(), "{:?}", report.problems);
     let (most, budget) = (most.into_inner(), options.memory_budget_bytes);
     assert!(most > 0, "memory was never looked at");
-    // A writer may be let in while there is room, and bring one batch more.
+    // A writer may be admitted while memory is left, and then add one more batch.
     assert!(
         most <= budget,
         "memtables held {most} bytes of a budget of {budget}"
