@@ -236,7 +236,7 @@ def test_degrees_are_counted_anew(db: DB) -> None:
 def test_values_that_are_no_numbers_are_named(db: DB) -> None:
     R = db.records()
     R.pair.put_triple("r,", "a|b,", "text,")
-    with pytest.raises(InvalidArgumentError, match="'Tedge' has values that are no whole numbers"):
+    with pytest.raises(InvalidArgumentError, match="'Tedge' has values that are not integers"):
         R.check()
 
 
