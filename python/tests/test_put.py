@@ -249,7 +249,7 @@ def test_bad_frames(table: ostrakon.Table) -> None:
     frame = pa.table({"row": ["a"], "n": [1]})
     with pytest.raises(errors.InvalidArgumentError, match='no column "m" for `value`.*row, n'):
         table.put_frame(frame, {"row": "row", "value": "m"})
-    with pytest.raises(errors.InvalidArgumentError, match="names 'rwo'"):
+    with pytest.raises(errors.InvalidArgumentError, match="has 'rwo'"):
         table.put_frame(frame, {"rwo": "row"})
     with pytest.raises(errors.InvalidArgumentError, match="`value` is given twice"):
         table.put_frame(frame, {"row": "row", "value": "n"}, value=1)

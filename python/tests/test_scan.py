@@ -143,7 +143,7 @@ def test_fields(letters: ostrakon.Table) -> None:
     assert pa.table(scan).to_pydict() == {"value": ["0", "1"], "row": ["a", "a"]}
     assert next(iter(scan)).fields == ["value", "row"]
     assert pa.table(letters.scan(fields=[])).num_columns == 0
-    with pytest.raises(errors.InvalidArgumentError, match="`fields` names 'rows'"):
+    with pytest.raises(errors.InvalidArgumentError, match="`fields` has 'rows'"):
         letters.scan(fields=["rows"])
 
 
