@@ -233,7 +233,7 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "run `ostrakon table status` to see the cause and what to do"
         }
         ErrorKind::TimedOut => {
-             "allow more time with --timeout, or request less; a flush is finished and a compaction is cancelled before \
+            "allow more time with --timeout, or request less; a flush is finished and a compaction is cancelled before \
              the command ends"
         }
         ErrorKind::PermissionDenied if of_file => "change the owner or the permissions of the file",

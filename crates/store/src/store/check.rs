@@ -24,7 +24,7 @@ fn verdict(error: Error) -> StoreResult<String> {
         }
         ErrorKind::NewerFormat => Ok(error.to_string()),
         ErrorKind::Io | ErrorKind::PermissionDenied => Ok(format!(
-            "{error}; the file could not be read, so it is unknown whether it is damaged"
+            "{error}; the file could not be read, so its state is unknown"
         )),
         // Errors of the process or the machine: no file descriptors, no memory, store closed.
         _ => Err(error),
