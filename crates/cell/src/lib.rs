@@ -3,6 +3,7 @@
 //! * **Data**: [`Key`], [`Entry`], [`Mutation`], [`Range`], [`ColumnSelection`], and their batches
 //!   [`Batch`] (entries out) and [`MutationBatch`] (changes in).
 //! * **Visibility**: [`VisibilityExpression`], [`Authorizations`], [`VisibilityEvaluator`].
+//! * **Encodings** that sort as the values do ([`lexicoder`]).
 //! * **The iterator contract** ([`iterator`]): how code runs inside a scan or a compaction.
 //! * **The constraint contract** ([`constraint`]): the checks a mutation must pass to be accepted.
 //! * **The source contract** ([`source`]): how any table is created, written, scanned and
@@ -30,6 +31,7 @@ mod entry;
 mod error;
 pub mod iterator;
 mod key;
+pub mod lexicoder;
 pub mod mutation;
 mod range;
 pub mod source;
