@@ -43,6 +43,7 @@ mod commit;
 pub mod compaction;
 pub mod constraint;
 pub mod error;
+mod fork;
 pub mod iterator;
 #[doc(hidden)]
 pub mod memtable;

@@ -88,21 +88,13 @@ impl Weighter<PartId, Part> for PartWeigher {
 /// The evicted objects.
 type Gone = [Option<Held>; 2];
 
-/// Keeps blocks that point reads used for another round, because these uses bypass the cache.
+/// Returns evicted objects to the thread that inserts.
 #[derive(Clone, Default)]
-struct SecondChance;
+struct HandBack;
 
-impl Lifecycle<PartId, Held> for SecondChance {
+impl Lifecycle<PartId, Held> for HandBack {
     /// Evicted objects, freed once the cache is unlocked. Usually one block replaces one.
     type RequestState = Gone;
-
-    fn is_pinned(&self, _: &PartId, held: &Held) -> bool {
-        match held {
-            Held::Block(block) => block.take_used(),
-            Held::Partition(partition) => partition.take_used(),
-            Held::Filter(_) => false,
-        }
-    }
 
     fn on_evict(&self, state: &mut Self::RequestState, _: PartId, held: Held) {
         if let Some(place) = state.iter_mut().find(|place| place.is_none()) {
@@ -131,7 +123,7 @@ const SHARD_BYTES: u64 = 8 << 20;
 /// Of the blocks of a long scan only those are cached that another long scan read shortly before,
 /// so that scans do not evict blocks that point reads need.
 pub struct BlockCache {
-    blocks: Cache<PartId, Held, BlockWeigher, DefaultHashBuilder, SecondChance>,
+    blocks: Cache<PartId, Held, BlockWeigher, DefaultHashBuilder, HandBack>,
     parts: Cache<PartId, Part, PartWeigher>,
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
@@ -142,7 +134,7 @@ pub struct BlockCache {
     lent: AtomicU64,
     /// The present budget of blocks; locked while it changes.
     room: Mutex<u64>,
-    /// Blocks inserted, so that all shards are checked only now and then.
+    /// Blocks inserted, so that the sizes are reported only now and then.
     puts: AtomicU64,
     shards: u64,
     metrics: Arc<Metrics>,
@@ -182,7 +174,7 @@ impl BlockCache {
                 sized(options.bytes, 32 << 10, shards)?,
                 BlockWeigher,
                 DefaultHashBuilder::default(),
-                SecondChance,
+                HandBack,
             ),
             // The index of an old file may be large: one shard, so that it fits.
             parts: Cache::with_options(
@@ -274,8 +266,6 @@ impl BlockCache {
             .fetch_add(1, Ordering::Relaxed)
             .is_multiple_of(self.shards)
         {
-            // Nothing was evicted if all had been used. Now all have had their second chance.
-            self.evict(*self.room.lock());
             self.report();
         }
         gone
@@ -334,18 +324,6 @@ impl BlockCache {
         if *room != new {
             *room = new;
             self.blocks.set_capacity(new);
-            self.evict(new);
-        }
-    }
-
-    /// Evicts until the blocks fit, including those used since the last round.
-    fn evict(&self, room: u64) {
-        // Each round removes the second chance of all; then another one evicts.
-        for _ in 0..4 {
-            if self.blocks.weight() <= room.max(self.blocks.capacity()) {
-                return;
-            }
-            self.blocks.set_capacity(room);
         }
     }
 

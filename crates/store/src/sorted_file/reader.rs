@@ -473,18 +473,13 @@ impl SortedFile {
             .get(FRAME_HEAD_BYTES..stored.len() - 4)
             .unwrap_or_default();
         let mut raw = buffer;
-        if frame.codec == BlockCodec::None {
-            raw.clear();
-            raw.extend_from_slice(payload);
-        } else {
-            decompressor
-                .decompress(frame.codec, payload, frame.raw_len, &mut raw)
-                .map_err(|error| {
-                    error
-                        .with("file", self.path.display())
-                        .with("offset", place.offset)
-                })?;
-        }
+        decompressor
+            .decompress(frame.codec, payload, frame.raw_len, &mut raw)
+            .map_err(|error| {
+                error
+                    .with("file", self.path.display())
+                    .with("offset", place.offset)
+            })?;
         Block::parse(raw, 0, frame.raw_len)
             .map_err(|_| self.corrupt(place.offset, "a block is malformed"))
     }

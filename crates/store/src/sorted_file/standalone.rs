@@ -8,6 +8,7 @@ use ostrakon_cell::{Batch, BulkWriter};
 use super::options::WriterOptions;
 use super::writer::{FileSummary, SortedFileWriter};
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::fork;
 use crate::vfs::RealVfs;
 
 /// File extension of sorted files; [`import_directory`](ostrakon_cell::Table::import_directory)
@@ -52,7 +53,8 @@ impl BulkFileWriter {
     /// Creates the file, which must not exist and whose name must end with `.sorted`.
     ///
     /// # Errors
-    /// `InvalidArgument` for another name; `AlreadyExists`; those of the disk.
+    /// `InvalidArgument` for another name; `AlreadyExists`; `Unsupported` in a process that was forked while a store was
+    /// open; those of the disk.
     pub fn create(path: &Path, options: WriterOptions) -> StoreResult<Self> {
         let name = path.file_name().map(std::ffi::OsStr::as_encoded_bytes);
         if name.is_none_or(|name| !name.ends_with(ENDING.as_bytes()) || name.starts_with(b".")) {
@@ -61,6 +63,7 @@ impl BulkFileWriter {
             )
             .with("file", path.display()));
         }
+        fork::check(path)?;
         Ok(Self {
             inner: SortedFileWriter::create(&RealVfs::shared(), path, options)?,
         })

@@ -49,9 +49,9 @@ impl Warmer {
             let bound = Bound::before_row(row);
             let partition = match index.cached() {
                 None => index.one()?.clone(),
-                Some(partitions) => partitions.peek(index.find_partition(bound)?)?,
+                Some(partitions) => partitions.get(index.find_partition(bound)?)?,
             };
-            partition.cached().peek(partition.find(bound)?)
+            partition.cached().get(partition.find(bound)?)
         }));
         let known = || {
             let all = self.blocks.iter().zip(rows.clone());

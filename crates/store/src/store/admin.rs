@@ -271,18 +271,19 @@ impl Source for Store {
 
     fn rename_table(&self, from: &str, to: &str) -> StoreResult<()> {
         check_new_name(to)?;
-        self.context.health.check_writable()?;
-        let mut changes = self.administration.lock();
-        let table = self.core(from)?;
-        if from == to {
-            return Ok(());
-        }
+        // Before anything is looked up, as in Accumulo: no table could be renamed so.
         if namespace_of(from) != namespace_of(to) {
             return Err(Error::invalid(
                 "a table stays in its namespace when it is renamed: clone it to move it to another",
             )
             .with("table", from)
             .with("given", to));
+        }
+        self.context.health.check_writable()?;
+        let mut changes = self.administration.lock();
+        let table = self.core(from)?;
+        if from == to {
+            return Ok(());
         }
         self.check_free(to)?;
         let _ = self.change(|change| change.rename_table(table.id(), to))?;

@@ -22,6 +22,7 @@ use crate::commit::{LogShared, LogThread};
 use crate::compaction::{BySizeRatio, ChooseFiles};
 use crate::constraint::stock_constraints;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::fork::OpenStore;
 use crate::iterator::stock_iterators;
 use crate::memtable::BufferPool;
 use crate::metrics::{Metrics, MetricsSnapshot};
@@ -90,6 +91,8 @@ pub struct Store {
     pub(super) stop: Arc<AtomicBool>,
     /// Keeps other processes out while it lives.
     pub(super) lock: Arc<dyn FileLock>,
+    /// Until its threads have ended.
+    pub(super) counted: Mutex<Option<OpenStore>>,
 }
 
 /// The tables by name. Administration changes it, and each table's own name and state, under the
@@ -150,6 +153,8 @@ impl Store {
         outside: Option<Arc<dyn Vfs>>,
     ) -> StoreResult<Arc<Self>> {
         let dir = dir.to_owned();
+        // Before the first lock.
+        let counted = OpenStore::new(&dir)?;
         let Components {
             vfs,
             clock,
@@ -277,6 +282,7 @@ impl Store {
             outside: outside.unwrap_or_else(|| context.vfs.clone()),
             context,
             lock,
+            counted: Mutex::new(Some(counted)),
         };
         if store.context.options.read_only {
             store.context.health.open_read_only();

@@ -1,10 +1,11 @@
 //! Bounded waits for work that runs iterators: an iterator is application code, and may never end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crossbeam_channel::{RecvTimeoutError, bounded};
+use crossbeam_channel::{RecvTimeoutError, after, bounded};
 use ostrakon_cell::Activity;
+use parking_lot::Mutex;
 
 use super::caller::Deadline;
 use super::core::TableCore;
@@ -29,6 +30,22 @@ pub(crate) const fn looks(time: Duration) -> u64 {
     (time.as_millis() / LOOK.as_millis()) as u64
 }
 
+/// Work that goes on after the deadlines of its callers: its name, and what lives as long as it.
+#[derive(Default)]
+pub(super) struct Unattended(Mutex<Vec<(String, Weak<()>)>>);
+
+impl Unattended {
+    fn add(&self, name: &str, alive: Weak<()>) {
+        self.0.lock().push((name.to_owned(), alive));
+    }
+
+    fn has(&self, name: &str) -> bool {
+        let mut all = self.0.lock();
+        all.retain(|(_, alive)| alive.strong_count() > 0);
+        all.iter().any(|(known, _)| known == name)
+    }
+}
+
 /// Runs `work` on a new thread and waits for it. Once `is_stopped`, called with the number of the
 /// poll, returns `true` and work goes on for [`GRACE`], the thread is left behind: it may then only
 /// return to code that checks whether it is stopped. After `deadline` only the caller stops
@@ -40,9 +57,26 @@ pub(in crate::table) fn run<T: Send + 'static>(
     work: impl FnOnce(&Arc<TableCore>) -> StoreResult<T> + Send + 'static,
     mut is_stopped: impl FnMut(u64) -> bool,
 ) -> StoreResult<T> {
+    let timed_out = |message: &'static str| {
+        Error::new(ErrorKind::TimedOut, message).with("table", table.status().name)
+    };
+    while let Some(deadline) = deadline
+        && table.unattended.has(name)
+    {
+        if deadline.left().is_zero() {
+            return Err(timed_out(
+                "the time that the caller has for its calls is over; the same work goes on for an earlier caller, and \
+                 this call started none",
+            ));
+        }
+        let _ = after(LOOK).recv();
+    }
     let (done, is_done) = bounded(1);
     let own = table.clone();
+    let alive = Arc::new(());
+    let still_alive = Arc::downgrade(&alive);
     let thread = threads::spawn(name, move || {
+        let _alive = alive;
         // Work that was left behind has no receiver any more.
         let _ = done.send(work(&own));
     })?;
@@ -66,11 +100,10 @@ pub(in crate::table) fn run<T: Send + 'static>(
         }
         if deadline.is_some_and(|deadline| deadline.left().is_zero()) {
             table.context.add_request(thread);
-            return Err(Error::new(
-                ErrorKind::TimedOut,
+            table.unattended.add(name, still_alive);
+            return Err(timed_out(
                 "the time that the caller has for its calls is over; what it asked for goes on",
-            )
-            .with("table", table.status().name));
+            ));
         }
     }
     Err(Error::new(

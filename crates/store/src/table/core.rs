@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use ostrakon_cell::{Interrupt, Properties};
 use parking_lot::{Condvar, Mutex, RwLock};
 
+use super::bounded::Unattended;
 use super::compacting::{Pressing, RewritePlan};
 use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
@@ -69,6 +70,8 @@ pub(crate) struct TableCore {
     /// Selects the stripe of a row.
     pub(super) row_hasher: BuildHasherDefault<DefaultHasher>,
     pub(super) labels: KnownLabels,
+    /// Requests that go on without their callers.
+    pub(super) unattended: Unattended,
 }
 
 /// The content of the catalog's record of the table.
@@ -161,6 +164,7 @@ impl TableCore {
             row_locks: std::array::from_fn(|_| Mutex::new(())),
             row_hasher: BuildHasherDefault::default(),
             labels: KnownLabels::default(),
+            unattended: Unattended::default(),
         });
         table.context.attention.add(record.id, &table);
         table

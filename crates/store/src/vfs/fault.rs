@@ -162,7 +162,8 @@ pub fn check_process(owner: u32, path: &Path) -> Result<(), Error> {
     }
     Err(Error::new(
         ErrorKind::Unsupported,
-        "this was opened before the process was forked, and only the parent may use it: open it again in the child",
+        "this was opened before the process was forked, and only the parent may use it: fork before a store is opened, or \
+         start a new program (in Python, the start method spawn)",
     )
     .with("file", path.display())
     .with("opened by process", owner))

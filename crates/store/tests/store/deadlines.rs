@@ -88,6 +88,32 @@ fn a_compaction_goes_on_without_its_caller() {
 }
 
 #[test]
+fn repeated_calls_start_one_compaction() {
+    let timed = Timed::new();
+    let rig = &timed.rig;
+    expect_late(timed.late(|table| table.compact(rig.options())));
+    for _ in 0..4 {
+        let context = CallContext {
+            timeout: Some(Duration::from_secs(60)),
+            ..CallContext::default()
+        };
+        let handle = rig.table.within(&context).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(move || handle.compact(rig.options()));
+            // Long enough to start another one, if that were possible.
+            std::thread::sleep(Duration::from_millis(50));
+            timed.clock.advance(Duration::from_secs(61));
+            let error = waiting.join().unwrap().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::TimedOut, "{error:?}");
+        });
+    }
+    rig.let_go();
+    wait_for_the_end(rig);
+    assert_eq!(rig.store.metrics().compactions, 1);
+    assert_eq!(all(&rig.table).len(), 100);
+}
+
+#[test]
 fn a_flush_goes_on_without_its_caller() {
     let timed = Timed::with_slow_flushes();
     let rig = &timed.rig;

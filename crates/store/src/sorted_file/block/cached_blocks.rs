@@ -2,19 +2,14 @@
 //!
 //! Finding a block in the cache costs a hash and two cache misses. A point read knows the block's
 //! number, so here it takes one step. Blocks are not kept alive: a block evicted from the cache is
-//! dropped here too.
+//! dropped here too. The cache does not see these uses; that costs no more reads than telling it
+//! does (decision 0038).
 
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
 use crate::codec::prefetch_pointed;
-
-/// A cached object that can be found without the cache.
-pub(in crate::sorted_file) trait Resident {
-    /// Records a use that the cache did not see.
-    fn mark_used(&self);
-}
 
 /// The blocks of one index, or the leaves of one root, that were put into the cache and still
 /// exist.
@@ -23,7 +18,7 @@ pub(in crate::sorted_file) struct CachedBlockIndex<T> {
     places: Box<[Mutex<Weak<T>>]>,
 }
 
-impl<T: Resident> CachedBlockIndex<T> {
+impl<T> CachedBlockIndex<T> {
     pub(in crate::sorted_file) fn new(places: usize) -> Arc<Self> {
         Arc::new(Self {
             places: (0..places).map(|_| Mutex::default()).collect(),
@@ -35,17 +30,9 @@ impl<T: Resident> CachedBlockIndex<T> {
         size_of_val(&*self.places) + size_of::<Self>()
     }
 
-    /// Block `at` if it is here; the cache will be informed of the use.
+    /// Block `at` if it is here.
     #[inline]
     pub(in crate::sorted_file) fn get(&self, at: usize) -> Option<Arc<T>> {
-        let block = self.peek(at)?;
-        block.mark_used();
-        Some(block)
-    }
-
-    /// As [`get`](Self::get), without informing the cache.
-    #[inline]
-    pub(in crate::sorted_file) fn peek(&self, at: usize) -> Option<Arc<T>> {
         let place = self.places.get(at)?.lock();
         prefetch_pointed(place.as_ptr());
         place.upgrade()
@@ -155,44 +142,6 @@ mod tests {
     }
 
     #[test]
-    fn blocks_used_by_point_reads_are_evicted_last() {
-        let options = CacheOptions {
-            bytes: 100_000,
-            ..CacheOptions::default()
-        };
-        let cache = BlockCache::new(options, Arc::new(Metrics::default())).unwrap();
-        let residents = CachedBlockIndex::<Block>::new(1000);
-        let add = |at: usize| {
-            let block = block(&residents, at);
-            cache.put_block(1, at as u64, block.clone());
-            residents.put(at, &block);
-        };
-        // The first ones would otherwise be evicted first.
-        (0..60).for_each(add);
-        let (used, peeked) = (60..65, 65..70);
-        for at in 60..1000 {
-            add(at);
-            used.clone()
-                .take_while(|used| *used <= at)
-                .for_each(|at| assert!(residents.get(at).is_some(), "{at}"));
-            peeked.clone().for_each(|at| drop(residents.peek(at)));
-        }
-        assert!(peeked.clone().all(|at| residents.get(at).is_none()));
-        // Blocks that are no longer used are evicted as well.
-        (0..1000).for_each(add);
-        let left = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
-        assert!(left < 60, "{left}");
-        cache.clear();
-        assert!((0..1000).all(|at| residents.get(at).is_none()));
-        // If all are used between two insertions, some must still be evicted.
-        for at in 0..1000 {
-            (0..at).for_each(|at| drop(residents.get(at)));
-            add(at);
-            assert!(cache.usage().0 <= options.bytes, "{at}");
-        }
-    }
-
-    #[test]
     fn lent_memory_is_returned_although_point_reads_use_all_of_it() {
         let options = CacheOptions {
             bytes: 100_000,
@@ -217,7 +166,7 @@ mod tests {
         let held = cache.usage().0;
         assert!((80_000..=100_000).contains(&held), "{held}");
         // No other references exist.
-        let alive = (0..1000).filter(|&at| residents.peek(at).is_some()).count();
+        let alive = (0..1000).filter(|&at| residents.get(at).is_some()).count();
         assert!(alive < 60, "{alive}");
     }
 

@@ -19,9 +19,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use super::cached_blocks::{Home, Resident};
+use super::cached_blocks::Home;
 use super::front::Front;
 use super::lane::{BytesLane, IntLane, RESTART_INTERVAL, Run};
 use crate::codec::ByteReader;
@@ -108,8 +106,6 @@ pub(crate) struct Block {
     bytes: Vec<u8>,
     start: usize,
     len: usize,
-    /// Whether it was used without the cache seeing it.
-    used: AtomicBool,
     front: Front,
     layout: BlockLayout,
     /// The slot through which it is found without the cache.
@@ -130,7 +126,6 @@ impl Block {
                 bytes,
                 start,
                 len,
-                used: AtomicBool::new(false),
                 layout,
                 front,
                 home: None,
@@ -147,12 +142,6 @@ impl Block {
     /// Sets the slot of the block.
     pub(in crate::sorted_file) fn settle(&mut self, home: Home<Self>) {
         self.home = Some(home);
-    }
-
-    /// Whether there was such a use since the last call.
-    #[inline]
-    pub(crate) fn take_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed) && self.used.swap(false, Ordering::Relaxed)
     }
 
     /// Memory held, in bytes.
@@ -200,15 +189,5 @@ impl Block {
     pub(crate) fn labels(&self) -> impl Iterator<Item = &[u8]> {
         let lane = self.layout.visibility;
         (0..lane.words().unwrap_or(0)).filter_map(move |id| lane.word(self.raw(), id))
-    }
-}
-
-impl Resident for Block {
-    #[inline]
-    fn mark_used(&self) {
-        // Many threads may use a block: they share its cache line as long as none writes.
-        if !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
-        }
     }
 }

@@ -14,7 +14,7 @@ mod lane;
 mod search;
 
 pub(super) use builder::BlockBuilder;
-pub(super) use cached_blocks::{CachedBlockIndex, Home, Resident};
+pub(super) use cached_blocks::{CachedBlockIndex, Home};
 pub(super) use choose::{ChoiceScratch, Chosen};
 pub(super) use decode::{DecodeError, DecodeScratch};
 pub(crate) use format::Block;

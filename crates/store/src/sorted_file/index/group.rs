@@ -3,12 +3,11 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
 use ostrakon_cell::Key;
 
 use super::format::{BlockPlace, Separators};
-use crate::sorted_file::block::{Block, CachedBlockIndex, Home, IntLane, Resident};
+use crate::sorted_file::block::{Block, CachedBlockIndex, Home, IntLane};
 use crate::sorted_file::bound::Bound;
 
 /// A list of separators between blocks: a whole index, or one partition of it.
@@ -16,8 +15,6 @@ use crate::sorted_file::bound::Bound;
 pub(crate) struct IndexPartition {
     separators: Separators,
     residents: Arc<CachedBlockIndex<Block>>,
-    /// Whether it was used without the cache seeing it.
-    used: AtomicBool,
     /// The slot through which it is found without the cache.
     home: Option<Home<IndexPartition>>,
 }
@@ -47,7 +44,6 @@ impl IndexPartition {
         Some(Self {
             residents: CachedBlockIndex::new(separators.blocks()),
             separators,
-            used: AtomicBool::new(false),
             home: None,
         })
     }
@@ -77,11 +73,6 @@ impl IndexPartition {
     #[inline]
     pub(in crate::sorted_file) fn cached(&self) -> &Arc<CachedBlockIndex<Block>> {
         &self.residents
-    }
-
-    /// Whether there was a use that the cache did not see since the last call.
-    pub(crate) fn take_used(&self) -> bool {
-        self.used.load(Atomic::Relaxed) && self.used.swap(false, Atomic::Relaxed)
     }
 
     // Blocks are numbered from the first one of the partition.
@@ -120,15 +111,6 @@ impl IndexPartition {
     #[inline]
     pub(in crate::sorted_file) fn find(&self, bound: Bound<'_>) -> Option<usize> {
         self.separators.find(bound)
-    }
-}
-
-impl Resident for IndexPartition {
-    #[inline]
-    fn mark_used(&self) {
-        if !self.used.load(Atomic::Relaxed) {
-            self.used.store(true, Atomic::Relaxed);
-        }
     }
 }
 
