@@ -57,3 +57,18 @@ fn accumulo_answers_as_a_store_does() {
     );
     assert_eq!(played.scripts, all.len());
 }
+
+/// `ostrakon_cell::lexicoder` is tested against this file.
+#[test]
+fn accumulo_encodes_values_as_the_file_says() {
+    if let Some(notice) = skipped() {
+        eprintln!("{notice}");
+        return;
+    }
+    let written =
+        ostrakon_testkit::conformance::lexicoders().unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(
+        written == include_str!("../../cell/src/lexicoder/accumulo.txt"),
+        "the lexicoders of Accumulo write other bytes than accumulo.txt has"
+    );
+}

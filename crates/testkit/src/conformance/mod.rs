@@ -20,7 +20,7 @@ mod tests;
 mod write;
 
 pub use examine::{Difference, Examination, Played, examine, load};
-pub use peer::{Peer, skipped};
+pub use peer::{Peer, lexicoders, skipped};
 pub use player::{Answer, play};
 pub use profile::Profile;
 pub use random::generate;

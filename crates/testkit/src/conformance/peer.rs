@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -56,7 +57,7 @@ impl Peer {
         // Of its own, since others may play at the same time.
         let log = built.join(format!("peer-{}.log", std::process::id()));
         let file = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-        let path = format!("{0}/accumulo-peer-1.jar:{0}/lib/*", built.display());
+        let path = class_path(built);
         let mut child = Command::new("java")
             // Its servers inherit this: small processes that start soon.
             .env(
@@ -232,8 +233,31 @@ fn advice() -> String {
     )
 }
 
+/// What Accumulo's lexicoders make of many values: the output of the peer's class `Lexicoders`.
+///
+/// # Errors
+/// Java or Maven is missing, or the build fails; with what to do.
+pub fn lexicoders() -> Result<String, String> {
+    let path = class_path(&build()?);
+    let output = Command::new("java")
+        .args(["-cp", &path, "ostrakon.peer.Lexicoders"])
+        .output()
+        .map_err(|error| format!("java does not start: {error}. {}", advice()))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn class_path(built: &Path) -> String {
+    format!("{0}/accumulo-peer-1.jar:{0}/lib/*", built.display())
+}
+
 /// The folder with the built project.
 fn build() -> Result<PathBuf, String> {
+    // Tests of one process may ask at the same time.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().map_err(|error| error.to_string())?;
     let project = root.join("peers/accumulo");

@@ -295,12 +295,12 @@ impl Source for MapSource {
     }
 
     fn rename_table(&self, from: &str, to: &str) -> Result<()> {
-        let mut state = self.state.lock();
-        state.named(from)?;
-        state.check_free(to)?;
         if namespace_of(from) != namespace_of(to) {
             return Err(Error::invalid("a table stays in its namespace"));
         }
+        let mut state = self.state.lock();
+        state.named(from)?;
+        state.check_free(to)?;
         state.named(from)?.name = to.to_owned();
         Ok(())
     }

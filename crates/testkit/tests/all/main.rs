@@ -12,6 +12,7 @@ mod harness;
 mod histories;
 mod importing;
 mod io_errors;
+mod limits;
 mod model;
 mod noninterference;
 mod openings;

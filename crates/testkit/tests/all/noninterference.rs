@@ -1,4 +1,4 @@
-//! Nothing that is hidden shows: see `ostrakon_testkit::noninterference`. `OSTRAKON_SEED=N` plays one seed,
+//! Nothing that is hidden shows: see `ostrakon_testkit::noninterference`. `OSTRAKON_MODEL_SEED=N` plays one seed,
 //! `OSTRAKON_MODEL_RUNS=N` plays N new ones.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn difference(seed: u64, wrap: &dyn Fn(Arc<dyn Source>) -> Arc<dyn Source>) -> O
 fn a_reader_gets_the_same_with_and_without_hidden_cells() {
     for seed in Runs::from_environment(25).seeds() {
         let found = difference(seed, &|source| source);
-        assert_eq!(found, None, "OSTRAKON_SEED={seed}");
+        assert_eq!(found, None, "OSTRAKON_MODEL_SEED={seed}");
     }
 }
 
