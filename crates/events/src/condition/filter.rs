@@ -1,0 +1,337 @@
+//! A condition made ready for evaluation: literals in typed form, fields by number.
+
+use std::ops::Bound;
+
+use ostrakon_cell::{Error, Result};
+use regex::bytes::Regex;
+
+use super::{Condition, Operator};
+use crate::value::{FieldType, address, typed};
+
+/// A set of typed forms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Forms {
+    /// These, sorted.
+    These(Vec<Vec<u8>>),
+    /// Those between two bounds.
+    Between(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    /// Those that begin with this.
+    Prefix(Vec<u8>),
+    /// All.
+    Any,
+}
+
+/// A test of one field.
+#[derive(Debug, Clone)]
+pub(crate) enum Test {
+    Forms(Forms),
+    Regex(Regex),
+}
+
+#[derive(Debug, Clone)]
+enum Node {
+    All,
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Not(Box<Node>),
+    /// The time of the event.
+    Time(Forms),
+    Field(usize, FieldType, Test),
+}
+
+/// A condition that can be evaluated.
+#[derive(Debug, Clone)]
+pub(crate) struct Filter {
+    /// The fields that it reads, sorted.
+    names: Vec<Vec<u8>>,
+    node: Node,
+}
+
+/// Makes the test of a field of type `kind`.
+pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Result<Test> {
+    let form = |literal: &[u8]| {
+        let mut scratch = Vec::new();
+        typed(kind, literal, &mut scratch)
+            .map(<[u8]>::to_vec)
+            .ok_or_else(|| {
+                Error::invalid("the value has another type than the field")
+                    .with("field", field)
+                    .with("type", kind.as_str())
+                    .with("value", String::from_utf8_lossy(literal))
+            })
+    };
+    let only_text = |what: &'static str| {
+        if kind.is_text() {
+            return Ok(());
+        }
+        Err(Error::invalid(what)
+            .with("field", field)
+            .with("type", kind.as_str()))
+    };
+    Ok(Test::Forms(match operator {
+        Operator::Equal(value) => Forms::These(vec![form(value)?]),
+        Operator::In(values) => {
+            let mut forms = values
+                .iter()
+                .map(|value| form(value))
+                .collect::<Result<Vec<_>>>()?;
+            forms.sort();
+            forms.dedup();
+            Forms::These(forms)
+        }
+        Operator::Less(value) => Forms::Between(Bound::Unbounded, Bound::Excluded(form(value)?)),
+        Operator::AtMost(value) => Forms::Between(Bound::Unbounded, Bound::Included(form(value)?)),
+        Operator::Greater(value) => Forms::Between(Bound::Excluded(form(value)?), Bound::Unbounded),
+        Operator::AtLeast(value) => Forms::Between(Bound::Included(form(value)?), Bound::Unbounded),
+        Operator::Prefix(prefix) => {
+            only_text(
+                "only text has a beginning; compare with < and >=, or an address with `in '10.0.0.0/8'`",
+            )?;
+            Forms::Prefix(prefix.clone())
+        }
+        Operator::Regex(pattern) => {
+            only_text("only text is matched by a regular expression")?;
+            return Regex::new(pattern).map(Test::Regex).map_err(|error| {
+                Error::invalid("not a valid regular expression").with_source(error)
+            });
+        }
+        Operator::Network(network) => {
+            if kind != FieldType::Ip {
+                return Err(Error::invalid(
+                    "only addresses lie in a network: change the field's type to ip, or write a list in parentheses",
+                )
+                .with("field", field)
+                .with("type", kind.as_str()));
+            }
+            let (first, last) = network_bounds(network)?;
+            Forms::Between(Bound::Included(first), Bound::Included(last))
+        }
+        Operator::Exists => Forms::Any,
+    }))
+}
+
+/// The first and the last address of a network.
+fn network_bounds(network: &str) -> Result<(Vec<u8>, Vec<u8>)> {
+    let wrong = || {
+        Error::invalid(
+            "not a network: write an address and a length, such as 10.0.0.0/8 or 2001:db8::/32",
+        )
+        .with("given", network)
+    };
+    let (start, length) = network.split_once('/').ok_or_else(wrong)?;
+    let base = address(start.as_bytes()).ok_or_else(wrong)?;
+    let length: u32 = length.parse().map_err(|_| wrong())?;
+    let length = if start.contains(':') {
+        length
+    } else {
+        length.checked_add(96).ok_or_else(wrong)?
+    };
+    let host_bits = 128_u32.checked_sub(length).ok_or_else(wrong)?;
+    let hosts = 1_u128
+        .checked_shl(host_bits)
+        .map_or(u128::MAX, |size| size - 1);
+    let bits = u128::from(base);
+    if bits & hosts != 0 {
+        return Err(
+            Error::invalid("the address of the network has bits beyond its length")
+                .with("given", network),
+        );
+    }
+    Ok((
+        bits.to_be_bytes().to_vec(),
+        (bits | hosts).to_be_bytes().to_vec(),
+    ))
+}
+
+impl Forms {
+    #[inline]
+    pub(crate) fn contains(&self, form: &[u8]) -> bool {
+        match self {
+            Self::These(forms) => match forms.as_slice() {
+                [one] => one == form,
+                many => many
+                    .binary_search_by(|one| one.as_slice().cmp(form))
+                    .is_ok(),
+            },
+            Self::Between(from, to) => {
+                (match from {
+                    Bound::Included(from) => form >= from.as_slice(),
+                    Bound::Excluded(from) => form > from.as_slice(),
+                    Bound::Unbounded => true,
+                }) && (match to {
+                    Bound::Included(to) => form <= to.as_slice(),
+                    Bound::Excluded(to) => form < to.as_slice(),
+                    Bound::Unbounded => true,
+                })
+            }
+            Self::Prefix(prefix) => form.starts_with(prefix),
+            Self::Any => true,
+        }
+    }
+}
+
+impl Filter {
+    /// A filter. `kind_of` gives the type of a field, or an error for one that cannot be tested; `time_field` is the
+    /// field with the time of events, which is also reached as `time`.
+    pub(crate) fn new(
+        condition: &Condition,
+        is_time: &dyn Fn(&str) -> bool,
+        kind_of: &dyn Fn(&str) -> Result<FieldType>,
+    ) -> Result<Self> {
+        let mut names = Vec::new();
+        condition.fields(&mut names);
+        names.retain(|name| !is_time(name));
+        names.sort();
+        let node = build(condition, &names, is_time, kind_of)?;
+        Ok(Self {
+            names: names.into_iter().map(String::into_bytes).collect(),
+            node,
+        })
+    }
+
+    /// The fields that it reads, sorted.
+    pub(crate) fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+
+    pub(crate) fn is_all(&self) -> bool {
+        matches!(self.node, Node::All)
+    }
+
+    /// Whether the condition holds for an event with these values of [`names`](Self::names).
+    #[inline]
+    pub(crate) fn holds(&self, values: &[Option<&[u8]>], time: i64, scratch: &mut Vec<u8>) -> bool {
+        self.node.holds(values, time, scratch)
+    }
+}
+
+fn build(
+    condition: &Condition,
+    names: &[String],
+    is_time: &dyn Fn(&str) -> bool,
+    kind_of: &dyn Fn(&str) -> Result<FieldType>,
+) -> Result<Node> {
+    let several = |parts: &[Condition]| {
+        parts
+            .iter()
+            .map(|part| build(part, names, is_time, kind_of))
+            .collect::<Result<Vec<_>>>()
+    };
+    Ok(match condition {
+        Condition::All => Node::All,
+        Condition::And(parts) => Node::And(several(parts)?),
+        Condition::Or(parts) => Node::Or(several(parts)?),
+        Condition::Not(part) => Node::Not(Box::new(build(part, names, is_time, kind_of)?)),
+        Condition::Test { field, operator } if is_time(field) => {
+            match compile(FieldType::Time, field, operator)? {
+                Test::Forms(forms) => Node::Time(forms),
+                Test::Regex(_) => {
+                    return Err(Error::invalid(
+                        "a time is not matched by a regular expression",
+                    ));
+                }
+            }
+        }
+        Condition::Test { field, operator } => {
+            let kind = kind_of(field)?;
+            let at = names.binary_search(field).unwrap_or_default();
+            Node::Field(at, kind, compile(kind, field, operator)?)
+        }
+    })
+}
+
+impl Node {
+    fn holds(&self, values: &[Option<&[u8]>], time: i64, scratch: &mut Vec<u8>) -> bool {
+        match self {
+            Self::All => true,
+            Self::And(parts) => parts.iter().all(|part| part.holds(values, time, scratch)),
+            Self::Or(parts) => parts.iter().any(|part| part.holds(values, time, scratch)),
+            Self::Not(part) => !part.holds(values, time, scratch),
+            Self::Time(forms) => {
+                scratch.clear();
+                ostrakon_cell::lexicoder::encode_i64(time, scratch);
+                forms.contains(scratch)
+            }
+            Self::Field(at, kind, test) => match (values.get(*at).copied().flatten(), test) {
+                (None, _) => false,
+                (Some(_), Test::Forms(Forms::Any)) => true,
+                (Some(value), Test::Regex(regex)) => regex.is_match(value),
+                (Some(value), Test::Forms(forms)) => {
+                    typed(*kind, value, scratch).is_some_and(|form| forms.contains(form))
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_condition;
+
+    fn holds(expression: &str, kind: FieldType, value: Option<&str>) -> Result<bool> {
+        let condition = parse_condition(expression, 0)?;
+        let filter = Filter::new(&condition, &|name| name == "time", &|_| Ok(kind))?;
+        let values: Vec<_> = filter
+            .names()
+            .iter()
+            .map(|_| value.map(str::as_bytes))
+            .collect();
+        Ok(filter.holds(&values, 1_000_000, &mut Vec::new()))
+    }
+
+    #[test]
+    fn tests_follow_the_type_of_the_field() {
+        for (expression, kind, value, expected) in [
+            ("a == 80", FieldType::U64, "080", true),
+            ("a > 9", FieldType::U64, "10", true),
+            ("a > 9", FieldType::Text, "10", false),
+            ("a >= -1.5", FieldType::F64, "-1.5", true),
+            ("a in ('x', 'y')", FieldType::Text, "y", true),
+            ("a in '10.0.0.0/8'", FieldType::Ip, "10.255.0.1", true),
+            ("a in '10.0.0.0/8'", FieldType::Ip, "11.0.0.1", false),
+            (
+                "a in '2001:db8::/32'",
+                FieldType::Ip,
+                "2001:db8:ffff::1",
+                true,
+            ),
+            ("a in '2001:db8::/32'", FieldType::Ip, "2001:db9::", false),
+            ("a in '0.0.0.0/0'", FieldType::Ip, "2001:db9::", false),
+            ("a in '::/0'", FieldType::Ip, "1.2.3.4", true),
+            ("a == 1", FieldType::U64, "not a number", false),
+            ("a exists", FieldType::U64, "not a number", true),
+            (
+                "a startswith 'ab' and a =~ 'c$'",
+                FieldType::Text,
+                "abc",
+                true,
+            ),
+            ("time == '1970-01-01T00:00:01Z'", FieldType::Text, "", true),
+        ] {
+            assert_eq!(
+                holds(expression, kind, Some(value)).expect(expression),
+                expected,
+                "{expression} {value}"
+            );
+        }
+        assert!(!holds("a == 1", FieldType::U64, None).expect("valid"));
+        assert!(holds("a != 1", FieldType::U64, None).expect("valid"));
+    }
+
+    #[test]
+    fn values_of_another_type_are_refused() {
+        for (expression, kind) in [
+            ("a == 'x'", FieldType::U64),
+            ("a startswith '1'", FieldType::U64),
+            ("a =~ '1'", FieldType::Ip),
+            ("a in '10.0.0.0/8'", FieldType::Text),
+            ("a in '10.0.0.1/8'", FieldType::Ip),
+            ("a in '10.0.0.0/33'", FieldType::Ip),
+            ("a in '::/129'", FieldType::Ip),
+            ("time == 'noon'", FieldType::Text),
+        ] {
+            assert!(holds(expression, kind, Some("")).is_err(), "{expression}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Iterators that run next to the data. They hide batches that were never committed, and deleted events.
+
+mod aggregates;
+mod events;
+mod index;
+mod options;
+mod register;
+mod rows;
+mod settle;
+mod snapshot;
+
+pub use register::register_event_iterators;
+
+pub(crate) use aggregates::aggregate_scan;
+pub(crate) use events::{EVENT_REPORT, EventScan, event_scan, runs};
+pub(crate) use index::index_scan;
+pub(crate) use options::Table as EventTable;
+pub(crate) use settle::settle;
+pub(crate) use snapshot::Snapshot;

@@ -1,0 +1,26 @@
+//! All classes of this crate in a registry.
+
+use std::sync::Arc;
+
+use ostrakon_cell::IteratorRegistry;
+
+use super::aggregates::AggregateScanClass;
+use super::events::EventScanClass;
+use super::index::IndexScanClass;
+use super::settle::SettleClass;
+
+/// Adds the classes of this crate to a store's.
+///
+/// ```
+/// use ostrakon_events::register_event_iterators;
+/// use ostrakon_store::iterator::user::stock_iterators;
+/// let mut iterators = stock_iterators();
+/// register_event_iterators(&mut iterators);
+/// assert!(iterators.get("EventScan").is_ok());
+/// ```
+pub fn register_event_iterators(registry: &mut IteratorRegistry) {
+    registry.register(Arc::new(EventScanClass));
+    registry.register(Arc::new(IndexScanClass));
+    registry.register(Arc::new(AggregateScanClass));
+    registry.register(Arc::new(SettleClass));
+}

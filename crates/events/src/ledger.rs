@@ -1,0 +1,196 @@
+//! The state of a type that readers and writers agree on, in one cell of the registry.
+//!
+//! A batch writes to three tables, and no commit spans tables. Therefore every entry carries the number of its batch,
+//! and the cell says which batches count: `committed=7 begun=8 aborted=3-3 since=…`. A reader reads the cell first and
+//! ignores all other batches; a writer changes it by compare and set. A writer that finds a batch begun and not
+//! committed marks it as aborted: its writer is dead, or will fail when it commits.
+
+use ostrakon_cell::{
+    Authorizations, Condition, ConditionalMutation, ConditionalStatus, Error, ErrorKind, Mutation,
+    Range, Result, Scanner, Table,
+};
+use std::sync::Arc;
+
+use crate::iterators::Snapshot;
+
+pub(crate) const FAMILY: &[u8] = b"type";
+pub(crate) const STATE: &[u8] = b"state";
+
+/// The state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) snapshot: Snapshot,
+    /// The last batch that was begun.
+    pub(crate) begun: i64,
+}
+
+impl State {
+    pub(crate) fn new() -> Self {
+        Self {
+            snapshot: Snapshot {
+                committed: 0,
+                aborted: Vec::new(),
+                since: i64::MIN,
+            },
+            begun: 0,
+        }
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        format!(
+            "committed={} begun={} aborted={} since={}",
+            self.snapshot.committed,
+            self.begun,
+            self.snapshot.aborted_text(),
+            self.snapshot.since
+        )
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut state = Self::new();
+        for pair in text.split(' ') {
+            let (name, value) = pair.split_once('=')?;
+            match name {
+                "committed" => state.snapshot.committed = value.parse().ok()?,
+                "begun" => state.begun = value.parse().ok()?,
+                "aborted" => state.snapshot.aborted = Snapshot::read_aborted(value)?,
+                "since" => state.snapshot.since = value.parse().ok()?,
+                _ => return None,
+            }
+        }
+        Some(state)
+    }
+
+    /// The state once another batch has begun, whose number is `begun`.
+    pub(crate) fn with_batch_begun(&self) -> Self {
+        let mut next = self.with_open_batch_aborted();
+        next.begun += 1;
+        next
+    }
+
+    /// The state in which a batch that was begun and not committed can no longer be committed.
+    pub(crate) fn with_open_batch_aborted(&self) -> Self {
+        let mut next = self.clone();
+        let committed = next.snapshot.committed;
+        if next.begun > committed {
+            // Batches are begun one after another: all these are new to the list.
+            next.snapshot.aborted.push((committed + 1, next.begun));
+            next.snapshot.committed = next.begun;
+            next.snapshot.join();
+        }
+        next
+    }
+
+    /// The state once the batch that has begun is committed.
+    pub(crate) fn with_batch_committed(&self) -> Self {
+        let mut next = self.clone();
+        next.snapshot.committed = next.begun;
+        next
+    }
+}
+
+impl Snapshot {
+    /// Joins neighbouring ranges of aborted batches.
+    fn join(&mut self) {
+        let mut joined: Vec<(i64, i64)> = Vec::new();
+        for &(first, last) in &self.aborted {
+            match joined.last_mut() {
+                Some(before) if before.1 + 1 == first => before.1 = last,
+                _ => joined.push((first, last)),
+            }
+        }
+        self.aborted = joined;
+    }
+}
+
+/// Reads the state of a type.
+pub(crate) fn read(registry: &Arc<dyn Table>, name: &str) -> Result<State> {
+    let entries = Scanner::new(registry.clone())
+        .range(Range::row_column(name, FAMILY, STATE))
+        .entries()?;
+    let text = entries
+        .first()
+        .map(|entry| String::from_utf8_lossy(&entry.value));
+    let text = text.ok_or_else(|| {
+        Error::not_found("no such event type: `ostrakon events list` lists them").with("type", name)
+    })?;
+    State::read(&text).ok_or_else(|| {
+        Error::corruption("the state of the event type is malformed").with("type", name)
+    })
+}
+
+/// Replaces the state if it is still `before`; `false` if it is not.
+pub(crate) fn replace(
+    registry: &Arc<dyn Table>,
+    name: &str,
+    before: &State,
+    after: &State,
+) -> Result<bool> {
+    let mut mutation = Mutation::new(name);
+    mutation.put(FAMILY, STATE, after.to_text())?;
+    let condition = Condition {
+        family: FAMILY.to_vec(),
+        qualifier: STATE.to_vec(),
+        value: Some(before.to_text().into_bytes()),
+        ..Condition::default()
+    };
+    let conditional = ConditionalMutation {
+        mutation,
+        conditions: vec![condition],
+    };
+    let statuses =
+        registry.write_conditionally(vec![conditional], &Authorizations::default(), None)?;
+    match statuses.first() {
+        Some(ConditionalStatus::Accepted) => Ok(true),
+        Some(ConditionalStatus::Rejected) => Ok(false),
+        other => Err(Error::new(
+            ErrorKind::Unavailable,
+            "the state of the event type could not be changed",
+        )
+        .with("type", name)
+        .with("status", format!("{other:?}"))),
+    }
+}
+
+/// The error of a writer whose place another has taken.
+pub(crate) fn overtaken(name: &str) -> Error {
+    Error::new(
+        ErrorKind::ConcurrentModification,
+        "another writer of this event type has started; nothing of the last batch counts. Let one writer end before \
+         the next starts, then ingest the same files again: events that are stored already are skipped",
+    )
+    .with("type", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_make_the_round_trip() {
+        let mut state = State::new();
+        assert_eq!(State::read(&state.to_text()), Some(state.clone()));
+        state.snapshot.aborted = vec![(2, 3), (9, 9)];
+        state.snapshot.since = -5;
+        assert_eq!(State::read(&state.to_text()), Some(state));
+        assert_eq!(State::read("committed=x"), None);
+    }
+
+    #[test]
+    fn batches_that_were_begun_and_not_committed_never_count() {
+        let first = State::new().with_batch_begun();
+        assert_eq!((first.begun, first.snapshot.committed), (1, 0));
+        assert!(!first.snapshot.sees(1));
+        // The writer dies; the next begins, dies, and another commits.
+        let third = first.with_batch_begun().with_batch_begun();
+        assert_eq!(third.begun, 3);
+        let done = third.with_batch_committed();
+        assert_eq!(done.snapshot.aborted, [(1, 2)]);
+        let seen: Vec<bool> = (1..=4).map(|batch| done.snapshot.sees(batch)).collect();
+        assert_eq!(seen, [false, false, true, false]);
+        assert_eq!(done.with_open_batch_aborted(), done);
+        let aborted = done.with_batch_begun().with_open_batch_aborted();
+        assert_eq!(aborted.snapshot.aborted, [(1, 2), (4, 4)]);
+        assert_eq!(aborted.with_batch_begun().begun, 5);
+    }
+}

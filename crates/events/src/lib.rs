@@ -1,0 +1,40 @@
+//! Events in tables: typed log records with an index and counts, and a planner for conditions over time.
+//!
+//! * **Types**: [`EventType`], inferred from records or written as TOML; [`EventStore`] keeps them in a table.
+//! * **Ingest**: [`EventStore::ingest`] writes three tables per type, exactly once.
+//! * **Reading logs**: [`detect`], [`unpack`], [`open_log`].
+//! * **Queries**: [`parse_condition`], [`EventStore::query`], [`explain`](EventStore::explain),
+//!   [`histogram`](EventStore::histogram), [`top`](EventStore::top), [`calibrate`](EventStore::calibrate).
+//! * **Upkeep**: [`delete`](EventStore::delete), [`age_off`](EventStore::age_off), [`check`](EventStore::check),
+//!   [`repair`](EventStore::repair).
+//!
+//! Not here: JSON, plots, directories.
+
+mod condition;
+mod event_type;
+mod ingest;
+mod iterators;
+mod layout;
+mod ledger;
+mod parse;
+mod query;
+mod record;
+mod store;
+mod time;
+mod upkeep;
+mod value;
+
+pub use condition::{Condition, Operator, parse_condition};
+pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
+pub use ingest::{Ingest, IngestOptions, IngestReport};
+pub use iterators::register_event_iterators;
+pub use parse::{Lines, LogFormat, RecordSource, Step, detect, open_log, unpack};
+pub use query::{
+    Calibration, CountPath, Event, Explanation, Outcome, Path, PlannerSettings, Query, TestDensity,
+    TopValues,
+};
+pub use record::Record;
+pub use store::EventStore;
+pub use time::{parse_span, parse_time, show_span, show_time};
+pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};
+pub use value::FieldType;

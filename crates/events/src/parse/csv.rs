@@ -1,0 +1,122 @@
+//! Fields separated by one byte, with a header line.
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
+
+use super::{LineParser, Names, Quotes};
+use crate::record::Record;
+
+pub(super) struct Csv {
+    reader: Reader,
+    delimiter: u8,
+    columns: Vec<u32>,
+    out: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Csv {
+    pub(super) fn new(delimiter: u8) -> Self {
+        Self {
+            // Lines come without their ends; any other carriage return is data.
+            reader: ReaderBuilder::new()
+                .delimiter(delimiter)
+                .terminator(Terminator::Any(b'\n'))
+                .build(),
+            delimiter,
+            columns: Vec::new(),
+            out: Vec::new(),
+            ends: vec![0; 64],
+        }
+    }
+
+    /// Splits a record; returns the number of its fields.
+    fn split(&mut self, line: &[u8]) -> usize {
+        self.reader.reset();
+        self.out.resize(line.len() + 1, 0);
+        let (mut input, mut written, mut fields) = (line, 0, 0);
+        loop {
+            let out = self.out.get_mut(written..).unwrap_or_default();
+            let ends = self.ends.get_mut(fields..).unwrap_or_default();
+            let (result, read, wrote, ended) = self.reader.read_record(input, out, ends);
+            input = input.get(read..).unwrap_or_default();
+            written += wrote;
+            fields += ended;
+            match result {
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::OutputFull => self.out.resize(self.out.len() * 2, 0),
+                // An empty input tells the reader that the record has ended.
+                ReadRecordResult::InputEmpty => input = b"",
+                ReadRecordResult::Record | ReadRecordResult::End => return fields,
+            }
+        }
+    }
+
+    fn field(&self, at: usize) -> &[u8] {
+        let start = at
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0);
+        let end = self.ends.get(at).copied().unwrap_or(start);
+        self.out.get(start..end).unwrap_or_default()
+    }
+}
+
+impl LineParser for Csv {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        names: &mut Names,
+        record: &mut Record,
+    ) -> Result<bool, String> {
+        let fields = self.split(line);
+        if self.columns.is_empty() {
+            let mut columns = Vec::with_capacity(fields);
+            for at in 0..fields {
+                let name = String::from_utf8_lossy(self.field(at)).into_owned();
+                let column = names.position(&name);
+                if columns.contains(&column) {
+                    return Err(format!("the header names `{name}` twice"));
+                }
+                columns.push(column);
+            }
+            self.columns = columns;
+            return Ok(false);
+        }
+        if fields != self.columns.len() {
+            return Err(format!(
+                "the line has {fields} fields and the header {}",
+                self.columns.len()
+            ));
+        }
+        for (at, &column) in self.columns.iter().enumerate() {
+            // An empty field is one that the record does not have.
+            if !self.field(at).is_empty() {
+                record.push(column, self.field(at));
+            }
+        }
+        Ok(true)
+    }
+
+    fn quotes(&self, line: &[u8], open: bool) -> Quotes {
+        if memchr::memchr(b'"', line).is_none() {
+            return if open { Quotes::Open } else { Quotes::Closed };
+        }
+        let (mut at, mut quoted, mut at_start) = (0, open, !open);
+        while let Some(&byte) = line.get(at) {
+            if !quoted {
+                quoted = at_start && byte == b'"';
+                at_start = byte == self.delimiter;
+            } else if byte == b'"' {
+                match line.get(at + 1) {
+                    Some(b'"') => at += 1,
+                    // A quote that was opened by mistake is closed by the opening quote of another field, which is
+                    // followed by text.
+                    Some(next) if open && *next != self.delimiter => return Quotes::Wrong,
+                    _ => quoted = false,
+                }
+            }
+            at += 1;
+        }
+        if quoted { Quotes::Open } else { Quotes::Closed }
+    }
+}

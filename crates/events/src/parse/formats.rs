@@ -1,0 +1,177 @@
+//! The formats, how they are told apart, and compressed files.
+
+use std::io::{BufRead, BufReader, Read};
+
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+use super::csv::Csv;
+use super::dpkg::{self, Dpkg};
+use super::squid::{self, Squid};
+use super::syslog::{self, Syslog};
+use super::web::{self, Web};
+use super::zeek::Zeek;
+use super::{LineSource, Lines, Names, RecordSource};
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// A format of log files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Zeek's logs with header lines.
+    Zeek,
+    /// One JSON object per line, as Zeek and many programs write. This crate has no reader for it.
+    Json,
+    /// The combined or common format of Apache and Nginx.
+    Web,
+    /// Squid's own access log.
+    Squid,
+    /// Syslog, as RFC 3164 and RFC 5424 have it, and with ISO 8601 times.
+    Syslog,
+    /// The log of dpkg.
+    Dpkg,
+    /// Fields separated by commas, with a header line.
+    Csv,
+    /// Fields separated by tabs, with a header line.
+    Tsv,
+}
+
+impl LogFormat {
+    /// Every format.
+    pub const ALL: [Self; 8] = [
+        Self::Zeek,
+        Self::Json,
+        Self::Web,
+        Self::Squid,
+        Self::Syslog,
+        Self::Dpkg,
+        Self::Csv,
+        Self::Tsv,
+    ];
+
+    /// The name on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Zeek => "zeek",
+            Self::Json => "json",
+            Self::Web => "web",
+            Self::Squid => "squid",
+            Self::Syslog => "syslog",
+            Self::Dpkg => "dpkg",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+        }
+    }
+}
+
+/// The format of a file that begins with `start` and is called `name`, if that is clear.
+#[must_use]
+pub fn detect(name: &str, start: &[u8]) -> Option<LogFormat> {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let line = start
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if start.starts_with(b"#separator ") || start.starts_with(b"#fields\t") {
+        return Some(LogFormat::Zeek);
+    }
+    if start.starts_with(b"{") {
+        return Some(LogFormat::Json);
+    }
+    match ending {
+        "csv" => return Some(LogFormat::Csv),
+        "tsv" | "tab" => return Some(LogFormat::Tsv),
+        _ => {}
+    }
+    [
+        (LogFormat::Web, web::fits as fn(&[u8]) -> bool),
+        (LogFormat::Squid, squid::fits),
+        (LogFormat::Dpkg, dpkg::fits),
+        (LogFormat::Syslog, syslog::fits),
+    ]
+    .into_iter()
+    .find(|(_, fits)| fits(line))
+    .map(|(format, _)| format)
+}
+
+/// Unpacks gzip and zstd, told by their first bytes; other input is passed on.
+///
+/// # Errors
+/// The input cannot be read.
+pub fn unpack(input: Box<dyn Read + Send>) -> Result<Box<dyn BufRead + Send>> {
+    let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let unreadable =
+        |error| Error::new(ErrorKind::Io, "the log file cannot be read").with_source(error);
+    let start = input.fill_buf().map_err(unreadable)?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        let unpacked = flate2::bufread::MultiGzDecoder::new(input);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)));
+    }
+    if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        let unpacked = zstd::stream::read::Decoder::with_buffer(input).map_err(unreadable)?;
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked)));
+    }
+    Ok(Box::new(input))
+}
+
+/// A reader of records. `reference` is a moment in microseconds, usually the present: times without a year are of the
+/// last year that puts them at most a day after it.
+///
+/// # Errors
+/// [`Unsupported`](ErrorKind::Unsupported) for JSON.
+pub fn open_log(
+    format: LogFormat,
+    input: Box<dyn BufRead + Send>,
+    reference: i64,
+) -> Result<Box<dyn RecordSource>> {
+    let lines = Lines::new(input);
+    Ok(match format {
+        LogFormat::Zeek => Box::new(LineSource {
+            lines,
+            parser: Zeek::default(),
+            names: Names::default(),
+        }),
+        LogFormat::Web => Box::new(LineSource {
+            lines,
+            parser: Web,
+            names: Names::of(&web::NAMES),
+        }),
+        LogFormat::Squid => Box::new(LineSource {
+            lines,
+            parser: Squid,
+            names: Names::of(&squid::NAMES),
+        }),
+        LogFormat::Syslog => {
+            let parser = Syslog { reference };
+            Box::new(LineSource {
+                lines,
+                parser,
+                names: Names::of(&syslog::NAMES),
+            })
+        }
+        LogFormat::Dpkg => Box::new(LineSource {
+            lines,
+            parser: Dpkg,
+            names: Names::of(&dpkg::NAMES),
+        }),
+        LogFormat::Csv => Box::new(LineSource {
+            lines,
+            parser: Csv::new(b','),
+            names: Names::default(),
+        }),
+        LogFormat::Tsv => Box::new(LineSource {
+            lines,
+            parser: Csv::new(b'\t'),
+            names: Names::default(),
+        }),
+        LogFormat::Json => {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "this crate does not read JSON",
+            ));
+        }
+    })
+}

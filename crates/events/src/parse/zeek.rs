@@ -1,0 +1,136 @@
+//! Zeek's logs. Source: the header that Zeek's ASCII log writer puts before its records.
+
+use std::borrow::Cow;
+
+use super::{LineParser, Names};
+use crate::record::Record;
+use crate::value::FieldType;
+
+pub(super) struct Zeek {
+    separator: u8,
+    unset: Vec<u8>,
+    empty: Vec<u8>,
+    /// The names of the columns, by position.
+    columns: Vec<u32>,
+}
+
+impl Default for Zeek {
+    fn default() -> Self {
+        Self {
+            separator: b'\t',
+            unset: b"-".to_vec(),
+            empty: b"(empty)".to_vec(),
+            columns: Vec::new(),
+        }
+    }
+}
+
+impl Zeek {
+    fn directive(&mut self, line: &[u8], names: &mut Names) -> Result<(), String> {
+        if let Some(separator) = line.strip_prefix(b"#separator ") {
+            return match unescape(separator).as_ref() {
+                &[byte] => {
+                    self.separator = byte;
+                    Ok(())
+                }
+                _ => Err("the #separator line does not name one byte".into()),
+            };
+        }
+        let mut parts = line.split(|byte| *byte == self.separator);
+        match parts.next().unwrap_or_default() {
+            b"#unset_field" => self.unset = parts.next().unwrap_or_default().to_vec(),
+            b"#empty_field" => self.empty = parts.next().unwrap_or_default().to_vec(),
+            b"#fields" => {
+                self.columns = parts
+                    .map(|name| names.position(&String::from_utf8_lossy(name)))
+                    .collect();
+            }
+            b"#types" => {
+                for (&column, kind) in self.columns.iter().zip(parts) {
+                    let at = column as usize;
+                    if names.kinds.len() <= at {
+                        names.kinds.resize(at + 1, None);
+                    }
+                    if let Some(known) = names.kinds.get_mut(at) {
+                        *known = Some(field_type(kind));
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl LineParser for Zeek {
+    fn parse(
+        &mut self,
+        line: &[u8],
+        names: &mut Names,
+        record: &mut Record,
+    ) -> Result<bool, String> {
+        if line.starts_with(b"#") {
+            return self.directive(line, names).map(|()| false);
+        }
+        if self.columns.is_empty() {
+            return Err("the line comes before a #fields line".into());
+        }
+        let mut columns = self.columns.iter();
+        for value in line.split(|byte| *byte == self.separator) {
+            let Some(&column) = columns.next() else {
+                return Err(format!(
+                    "the line has more than {} fields",
+                    self.columns.len()
+                ));
+            };
+            if value == self.empty {
+                record.push(column, b"");
+            } else if value != self.unset {
+                record.push(column, &unescape(value));
+            }
+        }
+        match columns.len() {
+            0 => Ok(true),
+            missing => Err(format!(
+                "the line has {missing} fields less than the #fields line"
+            )),
+        }
+    }
+}
+
+/// Replaces `\xNN` by the byte.
+fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memmem::find(text, b"\\x").is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.strip_prefix(b"x").and_then(|digits| digits.get(..2));
+        let code = digits
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        match code {
+            Some(code) if byte == b'\\' => {
+                plain.push(code);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            _ => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// The type for a type of Zeek.
+fn field_type(name: &[u8]) -> FieldType {
+    match name {
+        b"time" => FieldType::Time,
+        b"count" | b"port" => FieldType::U64,
+        b"int" => FieldType::I64,
+        b"double" | b"interval" => FieldType::F64,
+        b"bool" => FieldType::Bool,
+        b"addr" => FieldType::Ip,
+        _ => FieldType::Text,
+    }
+}

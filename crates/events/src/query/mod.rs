@@ -1,0 +1,127 @@
+//! Queries: which way they are answered, and the answers.
+
+mod access;
+mod calibrate;
+mod counts;
+mod densities;
+mod plan;
+mod prepare;
+mod run;
+mod top;
+mod windows;
+
+use std::time::Duration;
+
+use ostrakon_cell::{Authorizations, Interrupt};
+
+use crate::condition::Condition;
+use crate::layout::EventRow;
+
+pub use calibrate::Calibration;
+pub use counts::CountPath;
+pub use plan::{Explanation, TestDensity};
+pub use run::Outcome;
+pub use top::TopValues;
+
+/// Which way a query is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Path {
+    /// The way that the planner chooses.
+    #[default]
+    Auto,
+    /// By the index, or not at all.
+    Index,
+    /// By reading all events of the time.
+    Scan,
+}
+
+/// What to look for. The times are microseconds since 1970; the condition may restrict them further.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// The event type.
+    pub event_type: String,
+    /// The condition.
+    pub condition: Condition,
+    /// The first time.
+    pub from: Option<i64>,
+    /// The first time that is not wanted any more.
+    pub to: Option<i64>,
+    /// The fields to return; `None` for all.
+    pub fields: Option<Vec<String>>,
+    /// The most events to return.
+    pub limit: Option<usize>,
+    /// What the reader holds.
+    pub authorizations: Authorizations,
+    /// Which way it is answered.
+    pub path: Path,
+    /// Where an earlier query ended: [`Outcome::token`].
+    pub resume: Option<String>,
+    /// Stops the query.
+    pub interrupt: Option<Interrupt>,
+    /// Whether to count what is handled next to the data.
+    pub analyze: bool,
+    /// The planner's settings.
+    pub settings: PlannerSettings,
+}
+
+/// Settings of the planner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlannerSettings {
+    /// The share of events below which the index is used; `None` for the one that was measured.
+    pub threshold: Option<f64>,
+    /// Of the tests that must all hold, those are looked up whose density is at most this many times the least.
+    pub factor: f64,
+    /// How many events the first window of time should hold.
+    pub first_events: u64,
+    /// By how much windows grow and shrink.
+    pub growth: i64,
+    /// Windows that took less time are followed by longer ones,
+    pub short: Duration,
+    /// and windows that took more time by shorter ones.
+    pub long: Duration,
+    /// The most bytes of events that are held at once.
+    pub memory_bytes: usize,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> Self {
+        Self {
+            threshold: None,
+            factor: 10.0,
+            first_events: 10_000,
+            growth: 4,
+            short: Duration::from_millis(50),
+            long: Duration::from_millis(500),
+            memory_bytes: 64 << 20,
+        }
+    }
+}
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub(crate) row: EventRow,
+    /// The time in microseconds since 1970.
+    pub time: i64,
+    /// The label.
+    pub label: Vec<u8>,
+    /// The fields, sorted by name.
+    pub fields: Vec<(String, Vec<u8>)>,
+}
+
+impl Event {
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let at = self
+            .fields
+            .binary_search_by(|(known, _)| known.as_str().cmp(name))
+            .ok()?;
+        self.fields.get(at).map(|(_, value)| value.as_slice())
+    }
+}
+
+/// The order of answers: newest first, then by shard and hash.
+pub(crate) fn order(row: &EventRow) -> (&[u8], &[u8]) {
+    (row.get(2..10).unwrap_or_default(), row)
+}

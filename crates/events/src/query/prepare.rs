@@ -1,0 +1,218 @@
+//! A query with everything that it needs to be planned and run.
+
+use ostrakon_cell::lexicoder::decode_i64;
+use ostrakon_cell::{Column, ColumnSelection, Error, Result};
+use std::ops::Bound;
+
+use super::Query;
+use crate::condition::{Condition, Filter, Forms, Test, compile};
+use crate::iterators::Snapshot;
+use crate::layout::{EVENT_ROW, EventRow, event_time};
+use crate::store::{EventStore, Tables};
+use crate::value::FieldType;
+
+pub(crate) struct Prepared<'a> {
+    pub(super) query: &'a Query,
+    pub(super) tables: Tables,
+    pub(super) snapshot: Snapshot,
+    /// The condition without the tests that are in `from` and `to`.
+    pub(super) condition: Condition,
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) bin: i64,
+    pub(super) threshold: f64,
+    /// The last event of an earlier query.
+    pub(super) after: Option<EventRow>,
+}
+
+impl EventStore {
+    /// Checks a query against its type.
+    pub(super) fn prepare<'a>(&self, query: &'a Query) -> Result<Prepared<'a>> {
+        let tables = self.tables(&query.event_type)?;
+        let snapshot = tables.state()?.snapshot;
+        let threshold = match query.settings.threshold {
+            Some(threshold) => threshold,
+            None => self.threshold(&query.event_type)?,
+        };
+        let mut prepared = Prepared {
+            query,
+            bin: tables.definition.bin_micros()?,
+            from: query.from.unwrap_or(i64::MIN).max(snapshot.since),
+            to: query.to.unwrap_or(i64::MAX),
+            tables,
+            snapshot,
+            condition: query.condition.clone(),
+            threshold,
+            after: None,
+        };
+        // Reports unknown fields and values of another type.
+        Filter::new(&query.condition, &|name| prepared.is_time(name), &|name| {
+            prepared.kind_of(name)
+        })?;
+        for name in query.fields.iter().flatten() {
+            prepared.kind_of(name)?;
+        }
+        prepared.take_times()?;
+        if let Some(token) = &query.resume {
+            let row = read_token(token)?;
+            prepared.to = prepared
+                .to
+                .min(event_time(&row).unwrap_or(i64::MAX).saturating_add(1));
+            prepared.after = Some(row);
+        }
+        Ok(prepared)
+    }
+}
+
+impl Prepared<'_> {
+    /// Whether the name is that of the event's time.
+    pub(super) fn is_time(&self, name: &str) -> bool {
+        let definition = &self.tables.definition;
+        name == definition.time || (name == "time" && definition.field("time").is_none())
+    }
+
+    pub(super) fn kind_of(&self, name: &str) -> Result<FieldType> {
+        let definition = &self.tables.definition;
+        if self.is_time(name) {
+            return Ok(FieldType::Time);
+        }
+        definition
+            .field(name)
+            .map(|field| field.kind)
+            .ok_or_else(|| {
+                let mut names: Vec<&str> = definition
+                    .fields
+                    .iter()
+                    .map(|field| field.name.as_str())
+                    .collect();
+                names.sort_unstable();
+                Error::invalid(
+                    "the event type has no such field; add it to the type if events have it",
+                )
+                .with("field", name)
+                .with("type", &definition.name)
+                .with("fields", names.join(" "))
+            })
+    }
+
+    /// The id and the typed test of a field with an index; `None` if the test cannot use it.
+    pub(super) fn indexed(&self, condition: &Condition) -> Result<Option<(u16, Forms)>> {
+        let Condition::Test { field, operator } = condition else {
+            return Ok(None);
+        };
+        if self.is_time(field) {
+            return Ok(None);
+        }
+        let Some(known) = self.tables.definition.field(field) else {
+            return Ok(None);
+        };
+        let (Some(id), true) = (known.id, known.indexed) else {
+            return Ok(None);
+        };
+        Ok(match compile(known.kind, field, operator)? {
+            Test::Forms(forms) if super::access::is_exact(&forms) => Some((id, forms)),
+            _ => None,
+        })
+    }
+
+    /// The types that an iterator needs to evaluate the condition.
+    pub(super) fn types(&self) -> Result<Vec<(String, Option<FieldType>)>> {
+        let mut names = Vec::new();
+        self.condition.fields(&mut names);
+        names
+            .into_iter()
+            .map(|name| {
+                let kind = if self.is_time(&name) {
+                    None
+                } else {
+                    Some(self.kind_of(&name)?)
+                };
+                Ok((name, kind))
+            })
+            .collect()
+    }
+
+    /// The columns of the event table that are read.
+    pub(super) fn columns(&self, fields: Option<&[String]>) -> ColumnSelection {
+        let Some(fields) = fields else {
+            return ColumnSelection::all();
+        };
+        let mut names = Vec::new();
+        self.condition.fields(&mut names);
+        names.extend(fields.iter().cloned());
+        let columns = names.into_iter().map(|name| Column::new("", name));
+        ColumnSelection::new(columns.chain([Column::new("", "")]))
+    }
+
+    /// Moves tests of the time that must hold into `from` and `to`.
+    fn take_times(&mut self) -> Result<()> {
+        let parts = match std::mem::take(&mut self.condition) {
+            Condition::And(parts) => parts,
+            other => vec![other],
+        };
+        let mut rest = Vec::new();
+        for part in parts {
+            if !self.take_time(&part)? {
+                rest.push(part);
+            }
+        }
+        self.condition = Condition::all(rest);
+        Ok(())
+    }
+
+    fn take_time(&mut self, part: &Condition) -> Result<bool> {
+        let Condition::Test { field, operator } = part else {
+            return Ok(false);
+        };
+        if !self.is_time(field) {
+            return Ok(false);
+        }
+        let Test::Forms(forms) = compile(FieldType::Time, field, operator)? else {
+            return Ok(false);
+        };
+        let (from, to) = match &forms {
+            Forms::Between(from, to) => (
+                match from {
+                    Bound::Included(from) => decode_i64(from)?,
+                    Bound::Excluded(from) => decode_i64(from)?.saturating_add(1),
+                    Bound::Unbounded => i64::MIN,
+                },
+                match to {
+                    Bound::Included(to) => decode_i64(to)?.saturating_add(1),
+                    Bound::Excluded(to) => decode_i64(to)?,
+                    Bound::Unbounded => i64::MAX,
+                },
+            ),
+            Forms::These(forms) => match forms.as_slice() {
+                [one] => (decode_i64(one)?, decode_i64(one)?.saturating_add(1)),
+                _ => return Ok(false),
+            },
+            Forms::Prefix(_) => return Ok(false),
+            Forms::Any => (i64::MIN, i64::MAX),
+        };
+        self.from = self.from.max(from);
+        self.to = self.to.min(to);
+        Ok(true)
+    }
+}
+
+/// The token of an event: its row in hexadecimal digits.
+pub(super) fn token(row: &EventRow) -> String {
+    row.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read_token(token: &str) -> Result<EventRow> {
+    let wrong = || {
+        Error::invalid("not a token of an earlier query: pass it on as it was printed")
+            .with("given", token)
+    };
+    if token.len() != 2 * EVENT_ROW || !token.is_ascii() {
+        return Err(wrong());
+    }
+    let mut row = [0; EVENT_ROW];
+    for (at, byte) in row.iter_mut().enumerate() {
+        let digits = token.get(2 * at..2 * at + 2).ok_or_else(wrong)?;
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| wrong())?;
+    }
+    Ok(row)
+}

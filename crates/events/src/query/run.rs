@@ -1,0 +1,349 @@
+//! Runs a query window by window.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use ostrakon_cell::{Batch, Range, Result};
+
+use super::access::form_ranges;
+use super::plan::{Explanation, Lookup};
+use super::prepare::{Prepared, token};
+use super::windows::Windows;
+use super::{Event, Query, order};
+use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
+use crate::layout::{EventRow, event_range, event_time};
+use crate::store::{EventStore, Reading};
+
+/// Rows that are fetched at once.
+const FETCHED: usize = 4096;
+
+/// How a query ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// How it was answered.
+    pub explanation: Explanation,
+    /// Where another query goes on, if this one ended early.
+    pub token: Option<String>,
+    /// Events that were returned.
+    pub events: u64,
+    /// Windows of time that were read.
+    pub windows: u64,
+    /// Events that the index named.
+    pub looked_up: u64,
+    /// Entries of the event table that were handled next to the data, if that was asked for.
+    pub handled: Option<u64>,
+    /// Events that were sent from there.
+    pub sent: u64,
+    /// How long it took.
+    pub seconds: f64,
+    /// How long it took until the first event was there.
+    pub first_seconds: Option<f64>,
+}
+
+/// What a window had.
+struct Found {
+    events: Vec<Event>,
+    bytes: usize,
+    /// The most bytes that may be held.
+    limit: usize,
+    /// The window holds more than may be held.
+    too_many: bool,
+}
+
+impl EventStore {
+    /// Runs a query. `visit` gets the events newest first, and ends the query by returning `false`.
+    ///
+    /// # Errors
+    /// Those of [`explain`](Self::explain), of `visit` and of the tables;
+    /// [`Cancelled`](ostrakon_cell::ErrorKind::Cancelled).
+    pub fn query(
+        &self,
+        query: &Query,
+        mut visit: impl FnMut(&Event) -> Result<bool>,
+    ) -> Result<Outcome> {
+        let started = Instant::now();
+        let prepared = self.prepare(query)?;
+        let plan = prepared.plan()?;
+        let mut outcome = Outcome {
+            explanation: plan.explanation,
+            token: None,
+            events: 0,
+            windows: 0,
+            looked_up: 0,
+            handled: query.analyze.then_some(0),
+            sent: 0,
+            seconds: 0.0,
+            first_seconds: None,
+        };
+        let first = match outcome.explanation.estimate {
+            // If few events are wanted, the first window need not hold many.
+            _ if plan.lookup.is_none() => {
+                let few = query.limit.map_or(u64::MAX, |limit| limit as u64);
+                query
+                    .settings
+                    .first_events
+                    .min(few.saturating_mul(8).max(256))
+            }
+            // So many events should be read that the index names this many of them.
+            0 => u64::MAX,
+            estimate => {
+                let share = outcome.explanation.total.max(1) as f64 / estimate as f64;
+                (query.settings.first_events as f64 * share.max(1.0)) as u64
+            }
+        };
+        let bounds = (prepared.from, prepared.to);
+        let mut windows = Windows::new(&plan.totals, prepared.bin, bounds, first, query.settings);
+        let limit = query.limit.map_or(u64::MAX, |limit| limit as u64);
+        while outcome.events < limit
+            && let Some(window) = windows.next()
+        {
+            if let Some(interrupt) = &query.interrupt {
+                interrupt.check()?;
+            }
+            let window_started = Instant::now();
+            let left = usize::try_from(limit - outcome.events).unwrap_or(usize::MAX);
+            let found = prepared.window(plan.lookup.as_ref(), window, left, &mut outcome)?;
+            if found.too_many && windows.shorten(window) {
+                continue;
+            }
+            outcome.windows += 1;
+            for event in &found.events {
+                outcome.events += 1;
+                outcome
+                    .first_seconds
+                    .get_or_insert_with(|| started.elapsed().as_secs_f64());
+                let goes_on = visit(event)?;
+                if !goes_on || outcome.events == limit {
+                    outcome.token = Some(token(&event.row));
+                    outcome.seconds = started.elapsed().as_secs_f64();
+                    return Ok(outcome);
+                }
+            }
+            windows.took(window_started.elapsed());
+        }
+        outcome.seconds = started.elapsed().as_secs_f64();
+        Ok(outcome)
+    }
+
+    /// All events of a query; for results that fit in memory.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn events(&self, query: &Query) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.query(query, |event| {
+            events.push(event.clone());
+            Ok(true)
+        })?;
+        Ok(events)
+    }
+}
+
+impl Prepared<'_> {
+    /// The events of a window, newest first, at most `left`.
+    fn window(
+        &self,
+        lookup: Option<&Lookup>,
+        (from, to): (i64, i64),
+        left: usize,
+        outcome: &mut Outcome,
+    ) -> Result<Found> {
+        // The events of one microsecond cannot be read in parts.
+        let limit = match to.saturating_sub(from) {
+            ..=1 => usize::MAX,
+            _ => self.query.settings.memory_bytes,
+        };
+        let mut found = Found {
+            events: Vec::new(),
+            bytes: 0,
+            limit,
+            too_many: false,
+        };
+        match lookup {
+            None => {
+                let shards = 0..self.tables.definition.shard_count();
+                let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
+                self.read(&ranges, false, left, &mut found, outcome)?;
+            }
+            Some(lookup) => {
+                let rows = self.rows(lookup, from, to)?;
+                outcome.looked_up += rows.len() as u64;
+                let mut rows: Vec<EventRow> =
+                    rows.into_iter().filter(|row| self.is_wanted(row)).collect();
+                rows.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
+                for part in rows.chunks(FETCHED) {
+                    let mut ranges: Vec<Range> =
+                        part.iter().map(|row| Range::row(row.as_slice())).collect();
+                    ranges.sort_by(Range::cmp_start);
+                    self.read(&ranges, true, left, &mut found, outcome)?;
+                    if found.too_many || found.events.len() >= left {
+                        break;
+                    }
+                }
+            }
+        }
+        found.keep_newest(left);
+        Ok(found)
+    }
+
+    /// Whether an event comes after those of an earlier query.
+    fn is_wanted(&self, row: &EventRow) -> bool {
+        self.after
+            .as_ref()
+            .is_none_or(|after| order(row) > order(after))
+    }
+
+    fn read(
+        &self,
+        ranges: &[Range],
+        ordered: bool,
+        left: usize,
+        found: &mut Found,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let fields = self.query.fields.as_deref();
+        let reading = Reading {
+            authorizations: &self.query.authorizations,
+            iterator: event_scan(&EventScan {
+                snapshot: &self.snapshot,
+                condition: &self.condition,
+                types: self.types()?,
+                fields: fields.map(<[String]>::to_vec),
+                from: self.from,
+                to: self.to,
+                report: outcome.handled.is_some(),
+            }),
+            columns: self.columns(fields),
+            ordered,
+            interrupt: self.query.interrupt.as_ref(),
+        };
+        let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;
+        let mut batch = Batch::new();
+        while scan.next_batch(&mut batch)? {
+            for entry in batch.iter() {
+                if entry.key.family == EVENT_REPORT {
+                    let handled = entry
+                        .value
+                        .try_into()
+                        .map(u64::from_be_bytes)
+                        .unwrap_or_default();
+                    outcome.handled = outcome.handled.map(|so_far| so_far + handled);
+                    continue;
+                }
+                let Ok(row) = EventRow::try_from(entry.key.row) else {
+                    continue;
+                };
+                outcome.sent += 1;
+                if !self.is_wanted(&row) {
+                    continue;
+                }
+                found.bytes += entry.value.len() + 128;
+                found
+                    .events
+                    .push(event_of(row, entry.key.visibility, entry.value));
+            }
+            if left < usize::MAX / 4 && found.events.len() > 2 * left + 1024 {
+                found.keep_newest(left);
+            }
+            if found.bytes > found.limit {
+                found.too_many = true;
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The events that the index names.
+    fn rows(&self, lookup: &Lookup, from: i64, to: i64) -> Result<BTreeSet<EventRow>> {
+        let mut rows = BTreeSet::new();
+        match lookup {
+            Lookup::Values(field, forms) => {
+                let ranges = form_ranges(*field, forms, from, to);
+                self.index(&ranges, from, to, |row| {
+                    rows.insert(row);
+                })?;
+            }
+            Lookup::Any(parts) => {
+                for part in parts {
+                    rows.append(&mut self.rows(part, from, to)?);
+                }
+            }
+            Lookup::All(parts) => {
+                for (at, part) in parts.iter().enumerate() {
+                    let more = self.rows(part, from, to)?;
+                    rows = match at {
+                        0 => more,
+                        _ => rows.intersection(&more).copied().collect(),
+                    };
+                    if rows.is_empty() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Found {
+    /// Sorts, and keeps the newest.
+    fn keep_newest(&mut self, left: usize) {
+        self.events
+            .sort_unstable_by(|a, b| order(&a.row).cmp(&order(&b.row)));
+        if self.events.len() > left {
+            self.events.truncate(left);
+            self.bytes = self.events.iter().map(Event::bytes).sum();
+        }
+    }
+}
+
+impl Event {
+    fn bytes(&self) -> usize {
+        let fields = self
+            .fields
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
+        fields.sum::<usize>() + 128
+    }
+}
+
+fn event_of(row: EventRow, label: &[u8], value: &[u8]) -> Event {
+    let mut fields = Vec::new();
+    let mut parts = runs(value);
+    while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
+        fields.push((String::from_utf8_lossy(name).into_owned(), value.to_vec()));
+    }
+    Event {
+        row,
+        time: event_time(&row).unwrap_or_default(),
+        label: label.to_vec(),
+        fields,
+    }
+}
+
+impl Prepared<'_> {
+    /// Fetches rows with all their fields; returns how many events there were.
+    pub(super) fn fetch_count(&self, ranges: &[Range]) -> Result<u64> {
+        let reading = Reading {
+            authorizations: &self.query.authorizations,
+            iterator: event_scan(&EventScan {
+                snapshot: &self.snapshot,
+                condition: &crate::condition::Condition::All,
+                types: Vec::new(),
+                fields: None,
+                from: i64::MIN,
+                to: i64::MAX,
+                report: false,
+            }),
+            columns: ostrakon_cell::ColumnSelection::all(),
+            ordered: true,
+            interrupt: self.query.interrupt.as_ref(),
+        };
+        let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;
+        let (mut batch, mut found) = (Batch::new(), 0);
+        while scan.next_batch(&mut batch)? {
+            found += batch.len() as u64;
+        }
+        Ok(found)
+    }
+}

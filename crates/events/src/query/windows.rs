@@ -1,0 +1,151 @@
+//! Windows of time, newest first, whose length follows from how long the last ones took.
+
+use std::time::Duration;
+
+use super::PlannerSettings;
+use super::densities::Totals;
+
+/// Cuts a time into windows, and leaves out bins without events.
+pub(super) struct Windows<'a> {
+    totals: &'a Totals,
+    /// The first bin that may still have events.
+    at: usize,
+    bin: i64,
+    from: i64,
+    /// Where the next window ends.
+    to: i64,
+    span: i64,
+    settings: PlannerSettings,
+}
+
+impl<'a> Windows<'a> {
+    /// Windows from `from` to before `to`. The first should hold `events` events.
+    pub(super) fn new(
+        totals: &'a Totals,
+        bin: i64,
+        (from, to): (i64, i64),
+        events: u64,
+        settings: PlannerSettings,
+    ) -> Self {
+        let mut windows = Self {
+            totals,
+            at: 0,
+            bin,
+            from,
+            to,
+            span: bin,
+            settings,
+        };
+        let newest = totals.bins.first().map_or(0, |(bin, _)| *bin);
+        let mut so_far = 0_u64;
+        for &(start, count) in &totals.bins {
+            if so_far + count > events {
+                if so_far == 0 {
+                    let share = events.max(1) as f64 / count.max(1) as f64;
+                    windows.span = ((bin as f64 * share) as i64).max(1);
+                }
+                break;
+            }
+            so_far += count;
+            windows.span = newest.saturating_sub(start).saturating_add(bin);
+        }
+        windows
+    }
+
+    /// The next window.
+    pub(super) fn next(&mut self) -> Option<(i64, i64)> {
+        while let Some(&(start, count)) = self.totals.bins.get(self.at) {
+            let end = start.saturating_add(self.bin);
+            if count == 0 || start >= self.to {
+                self.at += 1;
+                continue;
+            }
+            let to = self.to.min(end);
+            if to <= self.from {
+                return None;
+            }
+            let from = to.saturating_sub(self.span).max(self.from);
+            self.to = from;
+            return Some((from, to));
+        }
+        None
+    }
+
+    /// Takes the window back, to be read in shorter ones; `false` if it cannot be shorter.
+    pub(super) fn shorten(&mut self, (from, to): (i64, i64)) -> bool {
+        let span = to.saturating_sub(from);
+        if span <= 1 {
+            return false;
+        }
+        self.to = to;
+        // Bins that the window had passed are looked at again.
+        self.at = 0;
+        self.span = (span / 8).max(1);
+        true
+    }
+
+    /// Steers the length of the next window by the time that the last one took.
+    pub(super) fn took(&mut self, elapsed: Duration) {
+        if elapsed < self.settings.short {
+            self.span = self.span.saturating_mul(self.settings.growth.max(2));
+        } else if elapsed > self.settings.long {
+            self.span = (self.span / self.settings.growth.max(2)).max(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals(bins: &[(i64, u64)]) -> Totals {
+        Totals {
+            bins: bins.to_vec(),
+        }
+    }
+
+    fn all(totals: &Totals, bounds: (i64, i64), events: u64) -> Vec<(i64, i64)> {
+        let mut windows = Windows::new(totals, 10, bounds, events, PlannerSettings::default());
+        std::iter::from_fn(|| windows.next()).collect()
+    }
+
+    #[test]
+    fn windows_cover_every_bin_with_events_once_and_newest_first() {
+        let sample = totals(&[(90, 5), (50, 5), (40, 0), (0, 5)]);
+        assert_eq!(
+            all(&sample, (i64::MIN, i64::MAX), 5),
+            [(90, 100), (50, 60), (0, 10)]
+        );
+        assert_eq!(all(&sample, (3, 95), 5), [(85, 95), (50, 60), (3, 10)]);
+        assert_eq!(all(&sample, (i64::MIN, i64::MAX), 100), [(0, 100)]);
+        assert!(all(&sample, (95, 95), 5).is_empty());
+        assert!(all(&totals(&[]), (i64::MIN, i64::MAX), 5).is_empty());
+    }
+
+    #[test]
+    fn a_window_of_many_events_begins_short() {
+        let sample = totals(&[(90, 50)]);
+        let windows = all(&sample, (i64::MIN, i64::MAX), 10);
+        assert_eq!(windows, [(98, 100), (96, 98), (94, 96), (92, 94), (90, 92)]);
+    }
+
+    #[test]
+    fn windows_follow_the_time_they_take_and_can_be_taken_back() {
+        let sample = totals(&[(90, 50), (80, 50)]);
+        let mut windows = Windows::new(
+            &sample,
+            10,
+            (i64::MIN, i64::MAX),
+            10,
+            PlannerSettings::default(),
+        );
+        assert_eq!(windows.next(), Some((98, 100)));
+        windows.took(Duration::from_millis(1));
+        assert_eq!(windows.next(), Some((90, 98)));
+        assert!(windows.shorten((90, 98)));
+        assert_eq!(windows.next(), Some((97, 98)));
+        assert!(!windows.shorten((97, 98)));
+        windows.took(Duration::from_secs(9));
+        assert_eq!(windows.next(), Some((96, 97)));
+    }
+}

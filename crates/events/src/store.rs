@@ -1,0 +1,421 @@
+//! The registry of event types, and the tables of a type.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Authorizations, Column, ColumnSelection, CompactOptions, Condition, ConditionalMutation,
+    ConditionalStatus, Error, ErrorKind, Interrupt, IteratorSetting, Mutation, Range, Result, Scan,
+    ScanOptions, Scanner, Source, Table, TableOptions,
+};
+
+use crate::event_type::{EventType, check_type_name};
+use crate::iterators::{EventTable, Snapshot, settle};
+use crate::ledger::{self, FAMILY, STATE, State, overtaken};
+
+const NAMESPACE: &str = "events";
+const REGISTRY: &str = "events.types";
+const DEFINITION: &[u8] = b"toml";
+/// The share of events below which an index is used, if it was not measured.
+pub(crate) const DEFAULT_THRESHOLD: f64 = 0.01;
+const THRESHOLD: &[u8] = b"threshold";
+
+/// The event types of a source.
+#[derive(Clone)]
+pub struct EventStore {
+    source: Arc<dyn Source>,
+}
+
+/// A type with its tables.
+#[derive(Clone)]
+pub(crate) struct Tables {
+    pub(crate) definition: EventType,
+    /// The definition as the registry has it.
+    text: Vec<u8>,
+    pub(crate) registry: Arc<dyn Table>,
+    pub(crate) event: Arc<dyn Table>,
+    pub(crate) index: Arc<dyn Table>,
+    pub(crate) aggregate: Arc<dyn Table>,
+}
+
+impl EventStore {
+    /// The event types of `source`, which must run the classes of
+    /// [`register_event_iterators`](crate::register_event_iterators).
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>) -> Self {
+        Self { source }
+    }
+
+    /// Creates a type and its tables. The result has the ids of its fields.
+    ///
+    /// # Errors
+    /// The type is invalid, or its name is taken.
+    pub fn create(&self, definition: &EventType) -> Result<EventType> {
+        let mut definition = definition.clone();
+        definition.check()?;
+        definition.assign_ids(None);
+        let registry = self.make_registry()?;
+        match self.read_definition(&registry, &definition.name) {
+            Ok(_) => return Err(taken(&definition.name)),
+            Err(error) if error.kind().is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        // Old events would appear in the new type.
+        for table in table_names(&definition.name) {
+            match self.source.table(&table) {
+                Ok(_) => return Err(left_over(&definition.name, &table)),
+                Err(error) if error.kind().is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // Tables first: a type in the registry always has its tables.
+        self.make_tables(&definition)?;
+        let mut mutation = Mutation::new(definition.name.as_str());
+        mutation.put(FAMILY, DEFINITION, definition.to_toml()?)?;
+        mutation.put(FAMILY, STATE, State::new().to_text())?;
+        if !write_if(&registry, mutation, &[(DEFINITION, None)])? {
+            return Err(taken(&definition.name));
+        }
+        Ok(definition)
+    }
+
+    /// Replaces the definition of a type.
+    ///
+    /// # Errors
+    /// No such type, an invalid definition, or a change that stored events do not allow.
+    pub fn change(&self, definition: &EventType) -> Result<EventType> {
+        let registry = self.registry(&definition.name)?;
+        let (before, text) = self.read_definition(&registry, &definition.name)?;
+        let state = ledger::read(&registry, &definition.name)?;
+        let mut definition = definition.clone();
+        definition.check()?;
+        definition.assign_ids(Some(&before));
+        definition.check_change(&before, state.begun > 0)?;
+        self.make_tables(&definition)?;
+        let mut mutation = Mutation::new(definition.name.as_str());
+        mutation.put(FAMILY, DEFINITION, definition.to_toml()?)?;
+        // A writer that has begun a batch with the old definition cannot commit it.
+        let after = state.with_open_batch_aborted();
+        mutation.put(FAMILY, STATE, after.to_text())?;
+        let unchanged = [
+            (DEFINITION, Some(text)),
+            (STATE, Some(state.to_text().into_bytes())),
+        ];
+        if write_if(&registry, mutation, &unchanged)? {
+            return Ok(definition);
+        }
+        Err(Error::new(
+            ErrorKind::ConcurrentModification,
+            "the event type was changed, or written to, by another program meanwhile: read it again and repeat",
+        )
+        .with("type", &definition.name))
+    }
+
+    /// Deletes a type with all its events; also tables that are left of an interrupted creation or deletion.
+    ///
+    /// # Errors
+    /// No such type.
+    pub fn drop_type(&self, name: &str) -> Result<()> {
+        let registry = self.registry(name)?;
+        let mut found = match self.read_definition(&registry, name) {
+            Ok(_) => true,
+            Err(error) if error.kind().is_not_found() => false,
+            Err(error) => return Err(error),
+        };
+        // Tables first: if this is interrupted, the type is still listed, and can be dropped again.
+        for table in table_names(name) {
+            match self.source.delete_table(&table) {
+                Ok(()) => found = true,
+                Err(error) if error.kind() == ErrorKind::TableNotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if !found {
+            return Err(no_type(name));
+        }
+        let mut mutation = Mutation::new(name);
+        for qualifier in [DEFINITION, STATE, THRESHOLD] {
+            mutation.delete(FAMILY, qualifier)?;
+        }
+        write_if(&registry, mutation, &[]).map(drop)
+    }
+
+    /// All types, by name.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn types(&self) -> Result<Vec<EventType>> {
+        let registry = match self.source.table(REGISTRY) {
+            Err(error) if error.kind().is_not_found() => return Ok(Vec::new()),
+            outcome => outcome?,
+        };
+        let column = Column::new(FAMILY, DEFINITION);
+        let entries = Scanner::new(registry).column(column).entries()?;
+        entries
+            .iter()
+            .map(|entry| read_toml(&entry.value))
+            .collect()
+    }
+
+    /// The type of that name.
+    ///
+    /// # Errors
+    /// No such type.
+    pub fn get(&self, name: &str) -> Result<EventType> {
+        let registry = self.registry(name)?;
+        Ok(self.read_definition(&registry, name)?.0)
+    }
+
+    /// The share of events below which the index is used.
+    ///
+    /// # Errors
+    /// No such type.
+    pub fn threshold(&self, name: &str) -> Result<f64> {
+        let registry = self.registry(name)?;
+        let entries = Scanner::new(registry)
+            .range(Range::row_column(name, FAMILY, THRESHOLD))
+            .entries()?;
+        let text = entries
+            .first()
+            .map(|entry| String::from_utf8_lossy(&entry.value).into_owned());
+        Ok(text
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(DEFAULT_THRESHOLD))
+    }
+
+    /// Sets the share of events below which the index is used.
+    ///
+    /// # Errors
+    /// No such type; not a number between 0 and 1.
+    pub fn set_threshold(&self, name: &str, threshold: f64) -> Result<()> {
+        if !(0.0..=1.0).contains(&threshold) {
+            return Err(Error::invalid("the threshold is a number between 0 and 1")
+                .with("given", threshold));
+        }
+        let registry = self.registry(name)?;
+        self.read_definition(&registry, name)?;
+        let mut mutation = Mutation::new(name);
+        mutation.put(FAMILY, THRESHOLD, threshold.to_string())?;
+        write_if(&registry, mutation, &[]).map(drop)
+    }
+
+    /// A type with its tables.
+    pub(crate) fn tables(&self, name: &str) -> Result<Tables> {
+        let registry = self.registry(name)?;
+        let (definition, text) = self.read_definition(&registry, name)?;
+        let [event, index, aggregate] = table_names(name);
+        Ok(Tables {
+            definition,
+            text,
+            registry,
+            event: self.source.table(&event)?,
+            index: self.source.table(&index)?,
+            aggregate: self.source.table(&aggregate)?,
+        })
+    }
+
+    fn registry(&self, name: &str) -> Result<Arc<dyn Table>> {
+        check_type_name(name)?;
+        self.source
+            .table(REGISTRY)
+            .map_err(|error| match error.kind().is_not_found() {
+                true => no_type(name),
+                false => error,
+            })
+    }
+
+    fn read_definition(
+        &self,
+        registry: &Arc<dyn Table>,
+        name: &str,
+    ) -> Result<(EventType, Vec<u8>)> {
+        let scanner =
+            Scanner::new(registry.clone()).range(Range::row_column(name, FAMILY, DEFINITION));
+        let entry = scanner.entries()?.pop().ok_or_else(|| no_type(name))?;
+        Ok((read_toml(&entry.value)?, entry.value))
+    }
+
+    fn make_registry(&self) -> Result<Arc<dyn Table>> {
+        existing_is_fine(self.source.create_namespace(NAMESPACE))?;
+        existing_is_fine(self.source.create_table(REGISTRY, &TableOptions::default()))?;
+        self.source.table(REGISTRY)
+    }
+
+    /// Makes the tables that do not exist, and splits the event table by shard.
+    fn make_tables(&self, definition: &EventType) -> Result<()> {
+        let [event, index, aggregate] = table_names(&definition.name);
+        let splits: Vec<Vec<u8>> = (1..definition.shard_count())
+            .map(|shard| shard.to_be_bytes().to_vec())
+            .collect();
+        // Versions are batches: iterators choose among them, not the table.
+        let plain = TableOptions {
+            without_default_iterators: true,
+            ..TableOptions::default()
+        };
+        let mut options = plain.clone();
+        options
+            .properties
+            .insert("table.bloom.enabled".into(), "true".into());
+        existing_is_fine(self.source.create_table(&event, &options))?;
+        existing_is_fine(self.source.create_table(&index, &plain))?;
+        existing_is_fine(self.source.create_table(&aggregate, &plain))?;
+        if splits.is_empty() {
+            return Ok(());
+        }
+        self.source.table(&event)?.add_splits(&splits)
+    }
+}
+
+impl Tables {
+    pub(crate) fn state(&self) -> Result<State> {
+        ledger::read(&self.registry, &self.definition.name)
+    }
+
+    /// Begins a batch, whose number is `begun` of the state that is returned.
+    ///
+    /// # Errors
+    /// Another writer has started; the definition has changed since it was read.
+    pub(crate) fn begin(&self) -> Result<State> {
+        let state = self.state()?;
+        let begun = state.with_batch_begun();
+        self.replace(&state, &begun)?;
+        // A later change of the definition aborts the batch.
+        let name = self.definition.name.as_str();
+        let entries = Scanner::new(self.registry.clone())
+            .range(Range::row_column(name, FAMILY, DEFINITION))
+            .entries()?;
+        match entries.first() {
+            Some(entry) if entry.value == self.text => Ok(begun),
+            Some(_) => Err(Error::new(
+                ErrorKind::ConcurrentModification,
+                "the event type has changed meanwhile: start again, so that the new definition is used",
+            )
+            .with("type", name)),
+            None => Err(no_type(name)),
+        }
+    }
+
+    /// Replaces the state, if no other writer has.
+    pub(crate) fn replace(&self, before: &State, after: &State) -> Result<()> {
+        let name = &self.definition.name;
+        match ledger::replace(&self.registry, name, before, after)? {
+            true => Ok(()),
+            false => Err(overtaken(name)),
+        }
+    }
+
+    pub(crate) fn table(&self, which: EventTable) -> &Arc<dyn Table> {
+        match which {
+            EventTable::Event => &self.event,
+            EventTable::Index => &self.index,
+            EventTable::Aggregate => &self.aggregate,
+        }
+    }
+
+    /// Scans one of the tables through an iterator of this crate.
+    pub(crate) fn scan(
+        &self,
+        which: EventTable,
+        ranges: &[Range],
+        reading: Reading<'_>,
+    ) -> Result<Box<dyn Scan>> {
+        let options = ScanOptions {
+            authorizations: reading.authorizations.clone(),
+            iterators: vec![reading.iterator],
+            columns: reading.columns,
+            ordered: reading.ordered,
+            interrupt: reading.interrupt.cloned(),
+            ..ScanOptions::default()
+        };
+        self.table(which).scan(ranges, &options)
+    }
+
+    /// Rewrites the tables without what no reader sees.
+    pub(crate) fn settle(&self, snapshot: &Snapshot) -> Result<()> {
+        for which in [EventTable::Event, EventTable::Index, EventTable::Aggregate] {
+            self.table(which).compact(&CompactOptions {
+                iterators: vec![settle(snapshot, which)],
+                ..CompactOptions::default()
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// How a table is read.
+pub(crate) struct Reading<'a> {
+    pub(crate) authorizations: &'a Authorizations,
+    pub(crate) iterator: IteratorSetting,
+    pub(crate) columns: ColumnSelection,
+    pub(crate) ordered: bool,
+    pub(crate) interrupt: Option<&'a Interrupt>,
+}
+
+/// The names of the event, index and aggregate table.
+fn table_names(name: &str) -> [String; 3] {
+    ["", "_index", "_aggregate"].map(|ending| format!("{NAMESPACE}.{name}{ending}"))
+}
+
+fn no_type(name: &str) -> Error {
+    Error::not_found(
+        "no such event type: `ostrakon events list` lists them, `ostrakon events create` makes one",
+    )
+    .with("type", name)
+}
+
+fn taken(name: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        "the event type exists already: choose another name, or change it with `ostrakon events edit`",
+    )
+    .with("type", name)
+}
+
+fn left_over(name: &str, table: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        "there is a table of this event type but no such type, because its creation or deletion was interrupted: \
+         delete the tables with `ostrakon events drop`, or choose another name",
+    )
+    .with("type", name)
+    .with("table", table)
+}
+
+fn read_toml(value: &[u8]) -> Result<EventType> {
+    EventType::from_toml(&String::from_utf8_lossy(value))
+}
+
+fn existing_is_fine(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Writes if each of these columns has this value, or does not exist.
+fn write_if(
+    registry: &Arc<dyn Table>,
+    mutation: Mutation,
+    columns: &[(&[u8], Option<Vec<u8>>)],
+) -> Result<bool> {
+    let conditions = columns.iter().map(|(qualifier, value)| Condition {
+        family: FAMILY.to_vec(),
+        qualifier: qualifier.to_vec(),
+        value: value.clone(),
+        ..Condition::default()
+    });
+    let conditional = ConditionalMutation {
+        mutation,
+        conditions: conditions.collect(),
+    };
+    let statuses =
+        registry.write_conditionally(vec![conditional], &Authorizations::default(), None)?;
+    match statuses.first() {
+        Some(ConditionalStatus::Accepted) => Ok(true),
+        Some(ConditionalStatus::Rejected) => Ok(false),
+        other => Err(Error::new(
+            ErrorKind::Unavailable,
+            "the registry of event types could not be changed",
+        )
+        .with("status", format!("{other:?}"))),
+    }
+}

@@ -1,0 +1,211 @@
+//! Moments as microseconds since 1970, and spans of time.
+
+use jiff::{Timestamp, civil, tz::TimeZone};
+use ostrakon_cell::{Error, Result};
+
+/// Microseconds per second.
+pub(crate) const SECOND: i64 = 1_000_000;
+
+/// Reads a moment. Accepted are seconds since 1970 with or without a fraction (integers of 12 and more digits are
+/// milliseconds, of 15 and more microseconds, of 18 and more nanoseconds), ISO 8601 dates and times (UTC unless an
+/// offset is given), and the form of web servers' logs (`17/May/2015:10:05:03 +0000`). A leap second is the second
+/// before it. Moments before the year -9999 or after 9999 are refused.
+#[must_use]
+pub fn parse_time(text: &[u8]) -> Option<i64> {
+    if let Some(number) = epoch(text) {
+        return Some(number);
+    }
+    let text = std::str::from_utf8(text).ok()?.trim();
+    if !text.is_ascii() || text.len() < 8 {
+        return None;
+    }
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(moment.as_microsecond());
+    }
+    if let Ok(local) = text.parse::<civil::DateTime>() {
+        return utc(local);
+    }
+    let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
+    Some(parsed.to_timestamp().ok()?.as_microsecond())
+}
+
+/// A local time of UTC.
+pub(crate) fn utc(local: civil::DateTime) -> Option<i64> {
+    let zoned = local.to_zoned(TimeZone::UTC).ok()?;
+    Some(zoned.timestamp().as_microsecond())
+}
+
+/// A number of seconds, or of smaller units if it is large.
+fn epoch(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, text),
+    };
+    let whole = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    if whole == 0 || whole > 19 {
+        return None;
+    }
+    let (integer, rest) = digits.split_at(whole);
+    let number = integer.iter().try_fold(0_i64, |sum, digit| {
+        sum.checked_mul(10)?.checked_add(i64::from(digit - b'0'))
+    })?;
+    let micros = match rest.split_first() {
+        None => match whole {
+            0..=11 => number.checked_mul(SECOND)?,
+            12..=14 => number.checked_mul(1000)?,
+            15..=17 => number,
+            _ => number / 1000,
+        },
+        Some((b'.', fraction)) if !fraction.is_empty() => {
+            if !fraction.iter().all(u8::is_ascii_digit) {
+                return None;
+            }
+            let mut micros = 0;
+            for at in 0..6 {
+                micros = micros * 10 + fraction.get(at).map_or(0, |digit| i64::from(digit - b'0'));
+            }
+            number.checked_mul(SECOND)?.checked_add(micros)?
+        }
+        Some(_) => return None,
+    };
+    let micros = if negative { -micros } else { micros };
+    is_supported(micros).then_some(micros)
+}
+
+/// Whether a moment lies between the years -9999 and 9999, so that it can be shown, rounded and compared.
+pub(crate) fn is_supported(micros: i64) -> bool {
+    Timestamp::from_microsecond(micros).is_ok()
+}
+
+/// A moment as ISO 8601 in UTC, with as many digits as it needs.
+#[must_use]
+pub fn show_time(micros: i64) -> String {
+    Timestamp::from_microsecond(micros).map_or_else(
+        |_| {
+            format!(
+                "{}.{:06}",
+                micros.div_euclid(SECOND),
+                micros.rem_euclid(SECOND)
+            )
+        },
+        |moment| moment.to_string(),
+    )
+}
+
+/// Reads a span such as `30s`, `15m`, `1h`, `7d` or `2w`, as microseconds.
+///
+/// # Errors
+/// [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument).
+pub fn parse_span(text: &str) -> Result<i64> {
+    let wrong = || {
+        Error::invalid(
+            "not a span of time: give a number and a unit (us, ms, s, m, h, d, w), such as 15m",
+        )
+        .with("given", text)
+    };
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits).ok_or_else(wrong)?;
+    let unit = match unit.trim() {
+        "us" => 1,
+        "ms" => 1000,
+        "s" => SECOND,
+        "m" | "min" => 60 * SECOND,
+        "h" => 3600 * SECOND,
+        "d" => 86400 * SECOND,
+        "w" => 7 * 86400 * SECOND,
+        _ => return Err(wrong()),
+    };
+    let number: i64 = number.parse().map_err(|_| wrong())?;
+    match number.checked_mul(unit) {
+        Some(span) if span > 0 => Ok(span),
+        _ => Err(wrong()),
+    }
+}
+
+/// The span as [`parse_span`] reads it.
+#[must_use]
+pub fn show_span(micros: i64) -> String {
+    for (unit, name) in [
+        (7 * 86400 * SECOND, "w"),
+        (86400 * SECOND, "d"),
+        (3600 * SECOND, "h"),
+        (60 * SECOND, "m"),
+        (SECOND, "s"),
+        (1000, "ms"),
+    ] {
+        if micros != 0 && micros % unit == 0 {
+            return format!("{}{name}", micros / unit);
+        }
+    }
+    format!("{micros}us")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_forms_of_one_moment() {
+        let moment = 1_431_857_103 * SECOND;
+        for text in [
+            "1431857103",
+            "1431857103.000000",
+            "1431857103000",
+            "1431857103000000",
+            "1431857103000000000",
+            "2015-05-17T10:05:03Z",
+            "2015-05-17T12:05:03+02:00",
+            "2015-05-17 10:05:03",
+            "17/May/2015:10:05:03 +0000",
+            "17/May/2015:12:05:03 +0200",
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), Some(moment), "{text}");
+        }
+        assert_eq!(show_time(moment), "2015-05-17T10:05:03Z");
+        assert_eq!(parse_time(b"2015-05-17"), Some(1_431_820_800 * SECOND));
+        assert_eq!(parse_time(b"-1.5"), Some(-1_500_000));
+    }
+
+    #[test]
+    fn a_leap_second_is_the_second_before() {
+        let before = parse_time(b"2016-12-31T23:59:59Z");
+        assert!(before.is_some());
+        assert_eq!(parse_time(b"2016-12-31T23:59:60Z"), before);
+    }
+
+    #[test]
+    fn other_text_is_not_a_moment() {
+        for text in [
+            "",
+            "-",
+            "x",
+            "12:30",
+            "1.5.2",
+            "99999999999999999999",
+            "2015-13-01",
+            "9223372036854.775807",
+            "-9223372036854.775807",
+            "-9223372036854.0",
+            "253402300800.0",
+            "999999999999.0",
+            "-999999999999999999.0",
+            "\u{661}",
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn spans() {
+        for text in ["30s", "15m", "1h", "7ms", "3us", "2d", "1w"] {
+            assert_eq!(show_span(parse_span(text).expect("span")), text);
+        }
+        for text in ["", "1", "h", "0s", "-1h", "99999999999999w"] {
+            assert!(parse_span(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The event store on an embedded store in memory.
+
+mod answers;
+mod exactly_once;
+mod hidden;
+mod logs;
+mod support;
+mod types;
+mod upkeep;

@@ -1,0 +1,114 @@
+//! Types are created, changed and dropped while other programs write or die.
+
+use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Mutation};
+use ostrakon_events::{CountPath, EventStore, EventType, IngestOptions};
+
+use super::support::{TYPE, everything, ingest, make, open_web, read, records};
+
+fn create(store: &EventStore) -> ostrakon_cell::Result<EventType> {
+    store.create(&EventType::from_toml(TYPE).expect("valid"))
+}
+
+#[test]
+fn a_new_type_never_takes_over_the_events_of_an_old_one() {
+    let (source, store) = open_web();
+    ingest(&store, &make(31, 20), 100);
+    // The registry has lost the type, and the tables are still there.
+    let mut writer = BatchWriter::new(
+        source.table("events.types").expect("there"),
+        BatchWriterConfig::default(),
+    );
+    let mut mutation = Mutation::new("web");
+    for qualifier in ["toml", "state"] {
+        mutation.delete("type", qualifier).expect("valid");
+    }
+    writer.add(&mutation).expect("held");
+    writer.close().expect("written");
+    let error = create(&store).expect_err("tables are left over");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert!(error.to_string().contains("events drop"), "{error}");
+    store.drop_type("web").expect("deletes the tables");
+    assert!(
+        store
+            .drop_type("web")
+            .expect_err("gone")
+            .kind()
+            .is_not_found()
+    );
+    create(&store).expect("created");
+    assert_eq!(read(&store, &everything()), []);
+}
+
+#[test]
+fn a_deletion_that_stopped_between_the_tables_can_be_repeated() {
+    let (source, store) = open_web();
+    ingest(&store, &make(32, 20), 100);
+    source.delete_table("events.web").expect("deleted");
+    // The type is still there, so that its name is not free.
+    assert_eq!(
+        create(&store).expect_err("exists").kind(),
+        ErrorKind::AlreadyExists
+    );
+    store.drop_type("web").expect("deletes the rest");
+    assert!(source.table("events.web_index").is_err());
+    create(&store).expect("created");
+    ingest(&store, &make(33, 10), 100);
+    assert_eq!(read(&store, &everything()).len(), 10);
+}
+
+#[test]
+fn an_open_ingest_fails_once_its_type_has_changed() {
+    let made = make(34, 40);
+    let (names, all) = records(&made);
+    for has_begun in [true, false] {
+        let (_, store) = open_web();
+        let start = || {
+            store
+                .ingest("web", IngestOptions::default())
+                .expect("a type")
+        };
+        let mut open = start();
+        open.add(&names, &all[0]).expect("held");
+        if has_begun {
+            open.commit().expect("committed");
+        }
+        let mut web = store.get("web").expect("a type");
+        web.visibility = Some("a".into());
+        store.change(&web).expect("changed");
+        open.add(&names, &all[1]).expect("held");
+        for _ in 0..2 {
+            let error = open.commit().expect_err("the definition is old");
+            assert_eq!(error.kind(), ErrorKind::ConcurrentModification, "{error}");
+        }
+        assert_eq!(
+            read(&store, &everything()).len(),
+            usize::from(has_begun),
+            "{has_begun}"
+        );
+        ingest(&store, &made, 7);
+        let found = read(&store, &everything());
+        assert!(
+            found.iter().filter(|made| made.label.is_empty()).count() <= usize::from(has_begun)
+        );
+        assert_eq!(
+            store
+                .count(&everything(), CountPath::Aggregates)
+                .expect("counted"),
+            found.len() as u64
+        );
+        assert_eq!(
+            store.check(&everything()).expect("checked").disagreements,
+            []
+        );
+    }
+}
+
+#[test]
+fn changes_of_a_type_without_events_leave_it_without_events() {
+    let (_, store) = open_web();
+    let mut web = store.get("web").expect("a type");
+    for bin in ["1d", "2h"] {
+        web.bin = bin.into();
+        web = store.change(&web).expect("nothing is stored");
+    }
+}
