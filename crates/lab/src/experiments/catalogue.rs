@@ -3,7 +3,7 @@
 use ostrakon_cell::{Error, Result};
 
 use super::plan::{Plan, Sizes};
-use super::{kepner2014, sen2013};
+use super::{fusionio2013, kepner2014, sen2013};
 
 /// One experiment that can be run.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +78,12 @@ const EXPERIMENTS: &[Experiment] = &[
         plan: sen2013::table_10,
     },
     Experiment {
+        name: "sen2013-table-11",
+        description: "ingest, walk and verification with and without labels",
+        citation: sen2013::CITATION,
+        plan: sen2013::table_11,
+    },
+    Experiment {
         name: "sen2013-table-12",
         description: "verification of the whole table, in plenty of memory and in little",
         citation: sen2013::CITATION,
@@ -88,6 +94,18 @@ const EXPERIMENTS: &[Experiment] = &[
         description: "ingest and query rates against the number of clients",
         citation: sen2013::CITATION,
         plan: sen2013::figure_5,
+    },
+    Experiment {
+        name: "fusionio2013-figure-3",
+        description: "YCSB, half reads and half updates, on this machine's storage and on emulated disks",
+        citation: fusionio2013::CITATION,
+        plan: fusionio2013::figure_3,
+    },
+    Experiment {
+        name: "fusionio2013-figure-4",
+        description: "YCSB, latency of workloads A, B and C on this machine's storage and on emulated disks",
+        citation: fusionio2013::CITATION,
+        plan: fusionio2013::figure_4,
     },
     Experiment {
         name: "kepner2014-figure-3",
@@ -159,7 +177,7 @@ mod tests {
 
     #[test]
     fn names_are_found_and_near_misses_suggested() {
-        assert_eq!(EXPERIMENTS.len(), 18);
+        assert_eq!(EXPERIMENTS.len(), 21);
         for one in EXPERIMENTS {
             assert_eq!(find(one.name).unwrap().name, one.name);
             assert!(!one.description.is_empty());

@@ -13,7 +13,6 @@ use crate::graphs::{
     BaseGraph, DegreeCurve, GraphFigures, GraphIngestOptions, GraphWorkload, RanksOptions, Spy,
     run_graph_ingest, run_ranks,
 };
-use crate::measure::max_rate;
 
 /// Cells along a side of a spy picture.
 pub(super) const SPY_SIDE: usize = 320;
@@ -36,7 +35,7 @@ impl Outcome {
             ..GraphIngestOptions::default()
         };
         let figures = run_graph_ingest(source, &options, setting.progress)?;
-        self.set("ingest", "max", max_rate(&figures.samples));
+        self.samples("ingest", &figures.samples);
         self.repetition.rates.push(RateSeries {
             name: "ingest, entries".to_owned(),
             samples: figures.samples.clone(),
@@ -154,14 +153,22 @@ impl Outcome {
                 .iter()
                 .map(|&(degree, count)| (degree as f64, count as f64))
                 .collect(),
-            lines: false,
+            ..PlotSeries::default()
         }];
         if share > 10 {
-            // The last row of the experiment adds what the paper gives.
+            // The last row of the experiment adds what the paper gives: two points, and a slope that leads from the
+            // first to 430 vertices at the second's degree.
             series.push(PlotSeries {
                 name: "the paper: 18,884 of degree 1, one of 447".to_owned(),
                 points: vec![(1.0, 18_884.0), (447.0, 1.0)],
+                hollow: true,
+                ..PlotSeries::default()
+            });
+            series.push(PlotSeries {
+                name: "the paper: slope −0.62".to_owned(),
+                points: vec![(1.0, 18_884.0), (447.0, 18_884.0 * 447_f64.powf(-0.62))],
                 lines: true,
+                ..PlotSeries::default()
             });
         }
         self.plots.push(Plot {

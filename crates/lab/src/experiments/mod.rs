@@ -4,6 +4,7 @@
 //! phases, and puts numbers, samples and distributions into a [`Record`].
 
 mod catalogue;
+mod fusionio2013;
 mod graph_phases;
 mod kepner2014;
 mod phases;
@@ -15,13 +16,16 @@ mod sen2013;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod verdicts;
+mod ycsb_phases;
 
 pub use catalogue::{Experiment, experiment, experiments};
 pub use record::{
     Column, Conditions, LatencySeries, Paper, Plot, PlotSeries, RECORD_VERSION, RateSeries, Record,
     Repetition, Row,
 };
-pub use rig::{Rig, RigConditions, RigSettings};
+pub use rig::{DiskModel, EmulatedStorage, Rig, RigConditions, RigSettings};
 pub use run::{ExperimentOptions, run_experiment};
 pub use unit::Unit;
 pub(crate) use unit::short;
+pub use verdicts::verdicts;

@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use ostrakon_cell::{Durability, Result, Source, TableOptions};
+use ostrakon_cell::{Durability, Result, Source, Table, TableOptions, TabletInfo};
 
 use super::plan::{Phase, RowPlan};
 use super::record::{LatencySeries, Plot, RateSeries, Repetition};
+use super::rig::EmulatedStorage;
 use crate::Progress;
 use crate::continuous::{
     BatchWalkFigures, IngestFigures, IngestOptions, VerifyFigures, VerifyOptions, WalkFigures,
     even_splits, run_batch_walk, run_ingest, run_verify, run_walk,
 };
 use crate::graphs::RankCommand;
-use crate::measure::{HostSampler, LatencySummary, RateSample};
+use crate::measure::{HostSampler, LatencySummary, RateSample, is_steady, max_rate, mean_rate};
 
 /// The table of every experiment.
 pub(super) const TABLE: &str = "lab";
@@ -24,6 +26,7 @@ pub(super) struct Setting<'a> {
     pub(super) durability: Durability,
     pub(super) scratch: &'a std::path::Path,
     pub(super) ranks: Option<&'a dyn RankCommand>,
+    pub(super) storage: Option<&'a dyn EmulatedStorage>,
     pub(super) progress: &'a dyn Progress,
 }
 
@@ -48,17 +51,13 @@ pub(super) fn run_row(
 ) -> Result<Outcome> {
     let options = TableOptions {
         splits: even_splits(crate::continuous::RowRange::default(), row.splits),
-        properties: row
-            .properties
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect(),
+        properties: row.properties.iter().cloned().collect(),
         ..TableOptions::default()
     };
     source.create_table(TABLE, &options)?;
     let mut outcome = Outcome::default();
     std::thread::scope(|scope| {
-        let sampler = HostSampler::start(scope, std::time::Duration::from_millis(500))?;
+        let sampler = HostSampler::start(scope, Duration::from_millis(500))?;
         for phase in &row.phases {
             outcome.phase(source, phase, setting)?;
         }
@@ -66,7 +65,10 @@ pub(super) fn run_row(
         Ok::<_, ostrakon_cell::Error>(())
     })?;
     let table = source.table(TABLE)?;
-    let tablets = table.tablets()?;
+    let tablets = settled_tablets(&*table, row.least_tablets)?;
+    if !outcome.repetition.metrics.is_empty() {
+        outcome.set("table", "tablets", tablets.len() as f64);
+    }
     outcome.table_bytes = tablets.iter().map(|tablet| tablet.bytes).sum();
     let stored: u64 = tablets.iter().map(|tablet| tablet.entries).sum();
     if stored > 0 {
@@ -78,6 +80,20 @@ pub(super) fn run_row(
         .cloned()
         .unwrap_or_default();
     Ok(outcome)
+}
+
+/// The table's tablets. Automatic splits may follow the last compaction, so this waits while there are fewer than
+/// `least` and some tablet has files that it could be split by.
+fn settled_tablets(table: &dyn Table, least: usize) -> Result<Vec<TabletInfo>> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let tablets = table.tablets()?;
+        let has_files = tablets.iter().any(|tablet| tablet.files > 0);
+        if tablets.len() >= least || !has_files || Instant::now() >= deadline {
+            return Ok(tablets);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 impl Outcome {
@@ -110,11 +126,16 @@ impl Outcome {
             Phase::Walk(options) => {
                 let mut options = options.clone();
                 options.table = TABLE.to_owned();
+                // Fills the caches outside the timer, as they are in steady state.
+                let warm_up = run_walk(source, &options, progress)?;
+                self.set("query", "warm_up", warm_up.queries as f64);
                 self.walk(run_walk(source, &options, progress)?);
             }
             Phase::BatchWalk(options) => {
                 let mut options = options.clone();
                 options.table = TABLE.to_owned();
+                let warm_up = run_batch_walk(source, &options, progress)?;
+                self.set("query", "warm_up", warm_up.queries as f64);
                 self.batch_walk(run_batch_walk(source, &options, progress)?);
             }
             Phase::Mix(options, walk) => {
@@ -154,6 +175,7 @@ impl Outcome {
                     setting,
                 )?;
             }
+            Phase::Ycsb(step) => self.ycsb(source, step, setting)?,
             Phase::Ranks(workload) => self.ranks(source, workload, setting)?,
             Phase::Picture(workload, picture) => self.picture(workload, *picture)?,
         }
@@ -175,8 +197,7 @@ impl Outcome {
         self.set(name, "entries", figures.entries as f64);
         self.set(name, "seconds", figures.seconds);
         self.set(name, "rate", figures.entries_per_second);
-        self.set(name, "max", figures.max_entries_per_second);
-        self.set(name, "sampled_mean", mean_of_rates(&figures.samples));
+        self.samples(name, &figures.samples);
         if figures.settled_seconds > figures.seconds {
             self.set(name, "settled_seconds", figures.settled_seconds);
             self.set(name, "settled_rate", figures.settled_entries_per_second);
@@ -188,11 +209,20 @@ impl Outcome {
         });
     }
 
+    /// Maximum and mean of the samples, unless the run is too short for either to mean anything.
+    pub(super) fn samples(&mut self, name: &str, samples: &[RateSample]) {
+        if is_steady(samples) {
+            let mean = mean_rate(samples);
+            self.set(name, "max", max_rate(samples).max(mean));
+            self.set(name, "sampled_mean", mean);
+        }
+    }
+
     fn walk(&mut self, figures: WalkFigures) {
         self.queries(Queries {
             count: figures.queries,
+            seconds: figures.seconds,
             rate: figures.queries_per_second_with_pauses,
-            max: figures.max_queries_per_second,
             missing: figures.missing,
             samples: ("walk, queries", figures.samples),
             latency: ("query", figures.latency),
@@ -202,8 +232,8 @@ impl Outcome {
     fn batch_walk(&mut self, figures: BatchWalkFigures) {
         self.queries(Queries {
             count: figures.queries,
+            seconds: figures.seconds,
             rate: figures.queries_per_second_with_pauses,
-            max: figures.max_queries_per_second,
             missing: figures.missing,
             samples: ("batch walk, rows", figures.samples),
             latency: ("batch", figures.latency),
@@ -214,7 +244,8 @@ impl Outcome {
         let Queries { rate, latency, .. } = queries;
         self.set("query", "count", queries.count as f64);
         self.set("query", "rate", rate);
-        self.set("query", "max", queries.max.max(rate));
+        self.set("query", "seconds", queries.seconds);
+        self.samples("query", &queries.samples.1);
         self.set("query", "missing", queries.missing as f64);
         if rate > 0.0 {
             self.set("query", "reciprocal_ms", 1e3 / rate);
@@ -245,28 +276,14 @@ impl Outcome {
 /// What walkers of either kind came to.
 struct Queries {
     count: u64,
+    /// By the clock.
+    seconds: f64,
     /// A second, pauses included.
     rate: f64,
-    /// The highest rate between two samples.
-    max: f64,
     missing: u64,
     /// Each with the name of its series.
     samples: (&'static str, Vec<RateSample>),
     latency: (&'static str, LatencySummary),
-}
-
-/// The mean of the rates between samples: what the paper's collector averages.
-fn mean_of_rates(samples: &[RateSample]) -> f64 {
-    let rates: Vec<f64> = samples
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [a, b] if b.seconds - a.seconds > 1e-3 => {
-                Some((b.done - a.done) as f64 / (b.seconds - a.seconds))
-            }
-            _ => None,
-        })
-        .collect();
-    crate::measure::spread(&rates).mean
 }
 
 /// Cancels on request, or when the caller does.

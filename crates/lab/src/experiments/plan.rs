@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use ostrakon_cell::Durability;
+use ostrakon_cell::{BatchWriterConfig, Durability};
 
 use super::record::{Plot, Row};
+use super::rig::{DiskModel, RigSettings};
 use super::unit::{Unit, short};
 use crate::continuous::{BatchWalkOptions, IngestOptions, VerifyOptions, WalkOptions};
-use crate::graphs::GraphWorkload;
+use crate::graphs::{GraphIngestOptions, GraphWorkload};
 
 /// One experiment: everything but the machine it runs on.
 pub(super) struct Plan {
@@ -22,8 +23,45 @@ pub(super) struct Plan {
     /// Metric, head, unit.
     pub(super) columns: &'static [(&'static str, &'static str, Unit)],
     pub(super) rows: Vec<RowPlan>,
+    /// What the rows' `clients` count: the horizontal axis of a chart.
+    pub(super) clients: &'static str,
+    pub(super) writers: Writers,
     /// Charts of all rows, in addition to those of every record.
     pub(super) plots: fn(&[Row]) -> Vec<Plot>,
+}
+
+/// What an experiment writes through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writers {
+    /// Nothing is written.
+    None,
+    /// Clients of the continuous test.
+    Suite,
+    /// Writers of graphs.
+    Graphs,
+    /// Clients of YCSB that collect mutations, as the binding does.
+    Ycsb,
+}
+
+impl Writers {
+    /// Bytes a writer collects before it submits them, and may have under way.
+    pub(super) fn bytes(self) -> (usize, usize) {
+        match self {
+            Self::None => (0, 0),
+            Self::Suite => {
+                let options = IngestOptions::default();
+                (options.batch_bytes, options.buffer_bytes)
+            }
+            Self::Ycsb => {
+                let config = BatchWriterConfig::default();
+                (config.batch_bytes, config.max_memory)
+            }
+            Self::Graphs => (
+                GraphIngestOptions::default().batch_bytes,
+                BatchWriterConfig::default().max_memory,
+            ),
+        }
+    }
 }
 
 /// A table of a paper.
@@ -37,12 +75,17 @@ pub(super) struct PaperTable {
 }
 
 /// One row: a new table, then phases in order.
+#[derive(Default)]
 pub(super) struct RowPlan {
     pub(super) name: String,
     pub(super) clients: usize,
     /// Split points the table is made with.
     pub(super) splits: usize,
-    pub(super) properties: &'static [(&'static str, &'static str)],
+    pub(super) properties: Vec<(String, String)>,
+    /// Memory of the source, in bytes; its default if `None`.
+    pub(super) memory: Option<u64>,
+    /// Tablets that automatic splits lead to; 0 where none are expected.
+    pub(super) least_tablets: usize,
     pub(super) phases: Vec<Phase>,
 }
 
@@ -63,8 +106,36 @@ pub(super) enum Phase {
     Graph(GraphWorkload, Option<Durability>),
     /// Graphs by processes that sort their own part; left out where the caller starts none.
     Ranks(GraphWorkload),
+    /// A step of the workloads of YCSB.
+    Ycsb(YcsbStep),
     /// What a base graph looks like; writes nothing.
     Picture(GraphWorkload, Picture),
+}
+
+/// A step of the workloads of YCSB.
+pub(super) enum YcsbStep {
+    /// Loads, flushes and compacts; not measured. The store has this much memory.
+    Load { records: u64, memory_bytes: u64 },
+    /// From now on the storage is as slow as this, where the caller can emulate that.
+    Storage(Option<DiskModel>),
+    /// Uniform requests.
+    Run {
+        mix: YcsbMix,
+        records: u64,
+        threads: usize,
+        duration: Duration,
+    },
+}
+
+/// Reads and updates.
+#[derive(Clone, Copy)]
+pub(super) struct YcsbMix {
+    /// Metrics begin with it.
+    pub(super) name: &'static str,
+    /// The share of reads; the others are updates.
+    pub(super) reads: f64,
+    /// Whether the table is compacted meanwhile.
+    pub(super) compaction: bool,
 }
 
 /// What is shown of a base graph.
@@ -79,6 +150,19 @@ pub(super) enum Picture {
 /// Sizes at a scale.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes(pub(super) f64);
+
+impl Plan {
+    /// How the store is to be opened.
+    pub(super) fn settings(&self) -> RigSettings {
+        let mut phases = self.rows.iter().flat_map(|row| &row.phases);
+        RigSettings {
+            memory_budget_bytes: phases.find_map(|phase| match phase {
+                Phase::Ycsb(YcsbStep::Load { memory_bytes, .. }) => Some(*memory_bytes),
+                _ => None,
+            }),
+        }
+    }
+}
 
 impl Sizes {
     /// So many entries at scale 1.

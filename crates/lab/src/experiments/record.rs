@@ -10,7 +10,9 @@ use crate::graphs::Spy;
 use crate::measure::{Host, HostSample, LatencySummary, RateSample, Spread};
 
 /// The record's version. Fields may be added; a change of meaning raises it.
-pub const RECORD_VERSION: u32 = 1;
+/// 2: an average of samples weighs windows by their length; a short run has neither maximum nor average of samples;
+/// walkers warm the caches before the timer.
+pub const RECORD_VERSION: u32 = 2;
 
 /// The record of one run of an experiment.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -35,6 +37,9 @@ pub struct Record {
     pub columns: Vec<Column>,
     /// Our rows.
     pub rows: Vec<Row>,
+    /// What [`Row::clients`] counts.
+    #[serde(default)]
+    pub clients: String,
     /// Charts in addition to those of every record.
     #[serde(default)]
     pub plots: Vec<Plot>,
@@ -70,6 +75,9 @@ pub struct PlotSeries {
     /// Whether a line joins them.
     #[serde(default)]
     pub lines: bool,
+    /// Whether the points are circles that are not filled: for values to be taken with care.
+    #[serde(default)]
+    pub hollow: bool,
 }
 
 /// What the paper did and found.
@@ -108,9 +116,9 @@ pub struct Conditions {
     pub data_bytes: u64,
     /// `data_bytes` against the source's memory budget.
     pub data_to_memory: f64,
-    /// Bytes a writer collects before it submits them.
+    /// Bytes a writer collects before it submits them; 0 where nothing is written.
     pub batch_bytes: u64,
-    /// Bytes a writer may have under way.
+    /// Bytes a writer may have under way; 0 where nothing is written.
     pub buffer_bytes: u64,
     /// What is inside the timers.
     pub timed: String,
@@ -142,6 +150,12 @@ pub struct Row {
     pub name: String,
     /// Client threads, where rows differ in them: the horizontal axis of a plot.
     pub clients: usize,
+    /// The source's memory budget in this row, in bytes; 0 where not recorded.
+    #[serde(default)]
+    pub memory_bytes: u64,
+    /// The row's table at the end, in bytes on disk.
+    #[serde(default)]
+    pub data_bytes: u64,
     /// Mean and deviation over the repetitions, by metric.
     pub metrics: BTreeMap<String, Spread>,
     /// What each repetition gave.

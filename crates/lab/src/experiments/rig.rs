@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ostrakon_cell::{Result, Source};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,21 @@ use crate::graphs::RankCommand;
 pub struct RigSettings {
     /// Memory the source may use, in bytes. `None` takes the source's default.
     pub memory_budget_bytes: Option<u64>,
+}
+
+/// A disk array, as far as it is emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskModel {
+    /// How long a read, or a sync of the log, takes.
+    pub latency: Duration,
+    /// How many of them are served at once; others wait.
+    pub queue_depth: usize,
+}
+
+/// Storage that can be made slower while it is in use.
+pub trait EmulatedStorage: Sync {
+    /// From now on, reads and syncs take at least as long as on this disk array; `None` for no delay.
+    fn emulate(&self, disk: Option<DiskModel>);
 }
 
 /// What the caller knows about its sources and a record must state.
@@ -44,6 +60,12 @@ pub trait Rig: Sync {
 
     /// A directory for verify's scratch file and for the files of ranks, on the sources' file system.
     fn scratch(&self) -> &Path;
+
+    /// The switch of the sources' storage; `None` (the default) where it cannot be slowed down, and experiments that
+    /// need it fail.
+    fn storage(&self) -> Option<&dyn EmulatedStorage> {
+        None
+    }
 
     /// How processes that sort their own part are started; `None` (the default) where they are not, and experiments
     /// leave their rows empty.

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{BatchWriterConfig, Durability, Error, ErrorKind, Result};
+use ostrakon_cell::{Durability, Error, ErrorKind, Result};
 
 use super::catalogue::find;
 use super::phases::{Outcome, Quiet, Setting, run_row};
-use super::plan::{Plan, RowPlan, Sizes};
+use super::plan::{Phase, Plan, RowPlan, Sizes, Writers};
 use super::record::{Column, Conditions, Paper, Plot, RECORD_VERSION, Record, Row};
 use super::rig::{Rig, RigSettings};
 use crate::Progress;
-use crate::continuous::IngestOptions;
 use crate::measure::{Host, spread};
 
 /// Settings of [`run_experiment`].
@@ -62,7 +61,7 @@ pub fn run_experiment(
     // Found out now rather than after minutes of measuring.
     create_directory(&options.out)?;
     let plan = (chosen.plan)(Sizes(options.scale));
-    let settings = RigSettings::default();
+    let settings = plan.settings();
     let began = Instant::now();
     let started_ms = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -71,6 +70,7 @@ pub fn run_experiment(
         durability: options.durability,
         scratch: rig.scratch(),
         ranks: rig.ranks(),
+        storage: rig.storage(),
         progress: &Quiet(progress),
     };
     let runs = (plan.rows.len() * options.repetitions) as u64;
@@ -80,7 +80,9 @@ pub fn run_experiment(
     for row in &plan.rows {
         let mut outcomes = Vec::with_capacity(options.repetitions);
         for _ in 0..options.repetitions {
-            let source = rig.fresh(&settings)?;
+            let source = rig.fresh(&RigSettings {
+                memory_budget_bytes: row.memory,
+            })?;
             outcomes.push(run_row(&source, row, setting)?);
             if progress.cancelled() {
                 return Err(Error::new(
@@ -95,7 +97,7 @@ pub fn run_experiment(
         if let Some(first) = outcomes.first_mut() {
             add_plots(&mut plots, std::mem::take(&mut first.plots));
         }
-        rows.push(summary(row, &mut outcomes));
+        rows.push(summary(rig, row, &mut outcomes));
         if let Some(row) = rows.last() {
             progress.line(&line(&plan, row));
         }
@@ -120,6 +122,7 @@ pub fn run_experiment(
                 unit,
             })
             .collect(),
+        clients: plan.clients.to_owned(),
         plots,
         rows,
     };
@@ -138,7 +141,7 @@ fn add_plots(all: &mut Vec<Plot>, plots: Vec<Plot>) {
     }
 }
 
-fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
+fn summary(rig: &dyn Rig, plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
     let mut values: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for outcome in &*outcomes {
         for (name, value) in &outcome.repetition.metrics {
@@ -148,6 +151,16 @@ fn summary(plan: &RowPlan, outcomes: &mut [Outcome]) -> Row {
     Row {
         name: plan.name.clone(),
         clients: plan.clients,
+        memory_bytes: rig
+            .conditions(&RigSettings {
+                memory_budget_bytes: plan.memory,
+            })
+            .memory_budget_bytes,
+        data_bytes: outcomes
+            .iter()
+            .map(|outcome| outcome.table_bytes)
+            .max()
+            .unwrap_or(0),
         metrics: values
             .into_iter()
             .map(|(name, values)| (name, spread(&values)))
@@ -203,7 +216,7 @@ fn conditions(
         .max()
         .unwrap_or(0);
     Conditions {
-        durability: options.durability.to_string(),
+        durability: durability(options, plan),
         entry_bytes: sum(|one| one.entry_bytes) as f64 / sum(|one| one.entries).max(1) as f64,
         stored_bytes_per_entry: spread(&stored).mean,
         codec: outcomes
@@ -211,8 +224,8 @@ fn conditions(
             .map_or_else(String::new, |outcome| outcome.codec.clone()),
         data_bytes,
         data_to_memory: data_bytes as f64 / source.memory_budget_bytes.max(1) as f64,
-        batch_bytes: BatchWriterConfig::default().batch_bytes as u64,
-        buffer_bytes: IngestOptions::default().buffer_bytes as u64,
+        batch_bytes: plan.writers.bytes().0 as u64,
+        buffer_bytes: plan.writers.bytes().1 as u64,
         timed: plan.timed.to_owned(),
         state: plan.state.clone(),
         scale: options.scale,
@@ -221,6 +234,24 @@ fn conditions(
         host: Host::here(),
         source,
     }
+}
+
+/// The durability of the writes, or that of each row where rows differ in it.
+fn durability(options: &ExperimentOptions, plan: &Plan) -> String {
+    if plan.writers == Writers::None {
+        return "nothing is written".to_owned();
+    }
+    let mut levels: Vec<String> = Vec::new();
+    for phase in plan.rows.iter().flat_map(|row| &row.phases) {
+        let level = match phase {
+            Phase::Graph(_, Some(own)) => own.to_string(),
+            _ => options.durability.to_string(),
+        };
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    levels.join(", ")
 }
 
 fn create_directory(directory: &Path) -> Result<()> {

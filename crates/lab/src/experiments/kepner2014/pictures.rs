@@ -1,7 +1,7 @@
 //! Figures 3 and 4: pictures of the graph.
 
 use super::super::graph_phases::SPY_SIDE;
-use super::super::plan::{Phase, Picture, Plan, RowPlan, Sizes};
+use super::super::plan::{Phase, Picture, Plan, RowPlan, Sizes, Writers};
 use super::super::unit::{Unit, short};
 use super::paper;
 use crate::graphs::GraphWorkload;
@@ -19,10 +19,8 @@ fn graph(sizes: Sizes, permuted: bool) -> GraphWorkload {
 fn row(name: &str, workload: GraphWorkload, picture: Picture) -> RowPlan {
     RowPlan {
         name: name.to_owned(),
-        clients: 0,
-        splits: 0,
-        properties: &[],
         phases: vec![Phase::Picture(workload, picture)],
+        ..RowPlan::default()
     }
 }
 
@@ -64,6 +62,8 @@ pub(in super::super) fn figure_3(sizes: Sizes) -> Plan {
             row("renumbered", graph(sizes, true), Picture::Spy),
             row("as generated", graph(sizes, false), Picture::Spy),
         ],
+        clients: "",
+        writers: Writers::None,
         plots: |_| Vec::new(),
     }
 }
@@ -97,6 +97,8 @@ pub(in super::super) fn figure_4(sizes: Sizes) -> Plan {
             degrees("one edge in ten", false, 10),
             degrees("one edge in twenty", false, 20),
         ],
+        clients: "",
+        writers: Writers::None,
         plots: |_| Vec::new(),
     }
 }

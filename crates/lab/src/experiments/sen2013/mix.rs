@@ -1,10 +1,10 @@
 //! Tables VII to X: ingest and walkers at the same time.
 
-use super::super::plan::{PaperTable, Phase, Plan, RowPlan, Sizes};
+use super::super::plan::{PaperTable, Phase, Plan, RowPlan, Sizes, Writers};
 use super::super::unit::Unit;
-use super::ingest::{SPLITS, THRESHOLD_HIGH, THRESHOLD_LOW, ingest};
 use super::paper;
 use super::query::walk;
+use super::tables::{Made, ingest, splits_here};
 use crate::continuous::{IngestOptions, Settle};
 
 const COLUMNS: &[(&str, &str, Unit)] = &[
@@ -12,14 +12,10 @@ const COLUMNS: &[(&str, &str, Unit)] = &[
     ("ingest.rate", "Average ingest/s", Unit::PerSecond),
     ("query.max", "Max query/s", Unit::PerSecond),
     ("query.rate", "Average query/s", Unit::PerSecond),
-    (
-        "query.reciprocal_ms",
-        "1 / average (the paper's \"latency\")",
-        Unit::Millis,
-    ),
     ("query.p50_us", "Median query", Unit::Micros),
     ("query.p99_us", "99 % of queries", Unit::Micros),
     ("query.missing", "Missing rows", Unit::Count),
+    ("table.tablets", "Tablets", Unit::Count),
 ];
 
 /// Entries at the start, and the duration of a mix, at scale 1.
@@ -31,41 +27,69 @@ struct Mix {
     paper: PaperTable,
     /// The text between the size at the start and the time.
     clients_here: &'static str,
-    splits: usize,
-    properties: &'static [(&'static str, &'static str)],
+    splits: bool,
     /// Ingest clients and walkers of each row.
     clients: &'static [(usize, usize)],
 }
 
 fn plan(mix: Mix, sizes: Sizes) -> Plan {
-    let rows = mix.clients.iter().map(|&(writers, walkers)| {
+    let made = match mix.splits {
+        true => Made::Splitting(sizes.entries(ENTRIES)),
+        false => Made::PreSplit,
+    };
+    let duration = sizes.seconds(SECONDS);
+    // The flush interval is one that a short run completes.
+    let running = |writers| IngestOptions {
+        entries: None,
+        flush_interval: Some(sizes.entries(20_000)),
+        settle: Settle::No,
+        ..ingest(writers, 0)
+    };
+    let row = |name: String, clients, phase| {
         let load = IngestOptions {
             settle: Settle::Flush,
             ..ingest(2, sizes.entries(ENTRIES))
         };
-        // It ends with the walkers; the flush interval is one a short run completes.
-        let running = IngestOptions {
-            entries: None,
-            flush_interval: Some(sizes.entries(20_000)),
-            settle: Settle::No,
-            ..ingest(writers, 0)
-        };
         RowPlan {
-            name: format!("{writers} ingest + {walkers} walk"),
-            clients: writers + walkers,
-            splits: mix.splits,
-            properties: mix.properties,
-            phases: vec![
-                Phase::Load(load),
-                Phase::Mix(running, walk(walkers, sizes.seconds(SECONDS))),
-            ],
+            phases: vec![Phase::Load(load), phase],
+            ..made.row(name, clients)
         }
-    });
+    };
+    // What each half does alone, to tell what the mix costs.
+    let (writers, walkers) = mix.clients[mix.clients.len() / 2];
+    let alone = IngestOptions {
+        duration: Some(duration),
+        ..running(writers)
+    };
+    let mut rows = vec![
+        row(
+            format!("{writers} ingest alone"),
+            0,
+            Phase::Ingest("ingest", alone),
+        ),
+        row(
+            format!("{walkers} walk alone"),
+            0,
+            Phase::Walk(walk(walkers, duration)),
+        ),
+    ];
+    // A mix ends with the walkers.
+    rows.extend(mix.clients.iter().map(|&(writers, walkers)| {
+        row(
+            format!("{writers} ingest + {walkers} walk"),
+            writers + walkers,
+            Phase::Mix(running(writers), walk(walkers, duration)),
+        )
+    }));
+    let splitting = match mix.splits {
+        true => format!("{}; ", splits_here(sizes, ENTRIES)),
+        false => String::new(),
+    };
     Plan {
         title: mix.title,
         paper: mix.paper,
         scaling: format!(
-            "One machine: {} entries at the start, {} for {}, without pauses.",
+            "One machine: {} entries at the start, {splitting}{} for {}, without pauses; and each half alone.",
             sizes.entries_shown(ENTRIES),
             mix.clients_here,
             sizes.seconds_shown(SECONDS)
@@ -77,7 +101,9 @@ fn plan(mix: Mix, sizes: Sizes) -> Plan {
             sizes.entries_shown(ENTRIES)
         ),
         columns: COLUMNS,
-        rows: rows.collect(),
+        rows,
+        clients: "ingest clients and walkers together",
+        writers: Writers::Suite,
         plots: |_| Vec::new(),
     }
 }
@@ -91,8 +117,7 @@ pub(in super::super) fn table_7(sizes: Sizes) -> Plan {
         title: "As many ingest clients as walkers, pre-split",
         paper: paper::TABLE_7,
         clients_here: "then 1, 2 and 4 of each",
-        splits: SPLITS,
-        properties: &[THRESHOLD_HIGH],
+        splits: false,
         clients: FULL,
     };
     plan(mix, sizes)
@@ -104,8 +129,7 @@ pub(in super::super) fn table_8(sizes: Sizes) -> Plan {
         title: "A third as many ingest clients as walkers, pre-split",
         paper: paper::TABLE_8,
         clients_here: "then 1 ingest client with 3 walkers, and 2 with 6,",
-        splits: SPLITS,
-        properties: &[THRESHOLD_HIGH],
+        splits: false,
         clients: PARTIAL,
     };
     plan(mix, sizes)
@@ -116,9 +140,8 @@ pub(in super::super) fn table_9(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "As many ingest clients as walkers, on a table that splits",
         paper: paper::TABLE_9,
-        clients_here: "threshold 16M, then 1, 2 and 4 of each",
-        splits: 0,
-        properties: &[THRESHOLD_LOW],
+        clients_here: "then 1, 2 and 4 of each",
+        splits: true,
         clients: FULL,
     };
     plan(mix, sizes)
@@ -129,9 +152,8 @@ pub(in super::super) fn table_10(sizes: Sizes) -> Plan {
     let mix = Mix {
         title: "A third as many ingest clients as walkers, on a table that splits",
         paper: paper::TABLE_10,
-        clients_here: "threshold 16M, then 1 ingest client with 3 walkers, and 2 with 6,",
-        splits: 0,
-        properties: &[THRESHOLD_LOW],
+        clients_here: "then 1 ingest client with 3 walkers, and 2 with 6,",
+        splits: true,
         clients: PARTIAL,
     };
     plan(mix, sizes)

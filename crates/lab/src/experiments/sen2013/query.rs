@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::super::plan::{Phase, Plan, RowPlan, Sizes};
+use super::super::plan::{PaperTable, Phase, Plan, RowPlan, Sizes, Writers};
 use super::super::unit::Unit;
-use super::ingest::{SPLITS, THRESHOLD_HIGH, THRESHOLD_LOW, ingest};
 use super::paper;
+use super::tables::{Made, ingest, memory_below, splits_here};
 use crate::continuous::{BatchWalkOptions, IngestOptions, Settle, WalkOptions};
 
 pub(super) fn walk(walkers: usize, duration: Duration) -> WalkOptions {
@@ -36,6 +36,7 @@ const COLUMNS: &[(&str, &str, Unit)] = &[
     ("query.p50_us", "Median query", Unit::Micros),
     ("query.p99_us", "99 % of queries", Unit::Micros),
     ("query.missing", "Missing rows", Unit::Count),
+    ("table.tablets", "Tablets", Unit::Count),
 ];
 
 const BATCH_COLUMNS: &[(&str, &str, Unit)] = &[
@@ -50,71 +51,66 @@ const BATCH_COLUMNS: &[(&str, &str, Unit)] = &[
     ("query.p50_us", "Median batch", Unit::Micros),
     ("query.p99_us", "99 % of batches", Unit::Micros),
     ("query.missing", "Missing rows", Unit::Count),
+    ("table.tablets", "Tablets", Unit::Count),
 ];
 
 const TIMED: &str = "queries by the clock, pauses included where a row has them; neither ingest nor its \
-     flush and compaction";
-const SETTLED: &str = "steady state: the table is flushed and compacted, without writers";
-const UNSETTLED: &str =
-    "the table is flushed as splitting left it, several files per tablet; without writers";
+     flush and compaction nor the warm-up";
+const SETTLED: &str = "the table is flushed and compacted, without writers; a walk of the same length \
+     warms the caches before the timer";
+const UNSETTLED: &str = "the table is flushed as splitting left it, several files per tablet, without writers; a \
+     walk of the same length warms the caches before the timer";
 
 const ENTRIES: u64 = 2_000_000;
 
-/// Where the table lies and how it was made.
-struct Kind {
-    splits: usize,
-    properties: &'static [(&'static str, &'static str)],
-    settle: Settle,
+/// The duration of walkers at scale 1.
+const SECONDS: f64 = 3.0;
+
+fn load(made: Made, sizes: Sizes) -> Phase {
+    Phase::Load(IngestOptions {
+        settle: match made {
+            Made::PreSplit => Settle::Compact,
+            Made::Splitting(_) => Settle::Flush,
+        },
+        ..ingest(2, sizes.entries(ENTRIES))
+    })
 }
 
-const PRE_SPLIT: Kind = Kind {
-    splits: SPLITS,
-    properties: &[THRESHOLD_HIGH],
-    settle: Settle::Compact,
-};
-const SPLITTING: Kind = Kind {
-    splits: 0,
-    properties: &[THRESHOLD_LOW],
-    settle: Settle::Flush,
-};
-
-fn row(kind: &Kind, sizes: Sizes, name: &str, clients: usize, phase: Phase) -> RowPlan {
-    let load = IngestOptions {
-        settle: kind.settle,
-        ..ingest(2, sizes.entries(ENTRIES))
-    };
+fn row(made: Made, sizes: Sizes, name: &str, clients: usize, phase: Phase) -> RowPlan {
     RowPlan {
-        name: name.to_owned(),
-        clients,
-        splits: kind.splits,
-        properties: kind.properties,
-        phases: vec![Phase::Load(load), phase],
+        phases: vec![load(made, sizes), phase],
+        ..made.row(name, clients)
     }
 }
 
-fn walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
+/// The row whose table the caches cannot hold, at scale 1 and above.
+fn uncached(made: Made, sizes: Sizes, name: &str, phase: Phase) -> RowPlan {
+    RowPlan {
+        memory: Some(memory_below(sizes.entries(ENTRIES))),
+        ..row(made, sizes, name, 0, phase)
+    }
+}
+
+fn walkers(made: Made, sizes: Sizes) -> Vec<RowPlan> {
     let seconds = sizes.seconds(SECONDS);
     let mut rows: Vec<RowPlan> = [(1, "1 walker"), (2, "2 walkers"), (4, "4 walkers")]
         .into_iter()
-        .map(|(count, name)| row(kind, sizes, name, count, Phase::Walk(walk(count, seconds))))
+        .map(|(count, name)| row(made, sizes, name, count, Phase::Walk(walk(count, seconds))))
         .collect();
     let pausing = WalkOptions {
         pause: Some(Duration::from_millis(10)),
         ..walk(2, seconds)
     };
-    rows.push(row(
-        kind,
-        sizes,
-        "2 walkers that pause 10 ms",
-        0,
-        Phase::Walk(pausing),
-    ));
+    let pausing = Phase::Walk(pausing);
+    rows.push(row(made, sizes, "2 walkers that pause 10 ms", 0, pausing));
+    let phase = Phase::Walk(walk(2, seconds));
+    rows.push(uncached(made, sizes, "2 walkers, little memory", phase));
     rows
 }
 
-fn batch_walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
+fn batch_walkers(made: Made, sizes: Sizes) -> Vec<RowPlan> {
     let seconds = sizes.seconds(SECONDS);
-    [
+    let mut rows: Vec<RowPlan> = [
         (1, "1 batch walker"),
         (2, "2 batch walkers"),
         (4, "4 batch walkers"),
@@ -122,84 +118,105 @@ fn batch_walkers(kind: &Kind, sizes: Sizes) -> Vec<RowPlan> {
     .into_iter()
     .map(|(count, name)| {
         let phase = Phase::BatchWalk(batch_walk(count, seconds));
-        row(kind, sizes, name, count, phase)
+        row(made, sizes, name, count, phase)
     })
-    .collect()
+    .collect();
+    let phase = Phase::BatchWalk(batch_walk(2, seconds));
+    rows.push(uncached(
+        made,
+        sizes,
+        "2 batch walkers, little memory",
+        phase,
+    ));
+    let single = Phase::Walk(walk(1, seconds));
+    rows.push(row(made, sizes, "1 walker, row by row", 0, single));
+    rows
 }
 
-/// The duration of walkers at scale 1.
-const SECONDS: f64 = 3.0;
-
-fn walkers_here(sizes: Sizes) -> String {
-    format!(
-        "One machine: a table of {} entries without checksums; 1, 2 and 4 walkers for {} without pause, and 2 that \
-         pause as in the paper.",
-        sizes.entries_shown(ENTRIES),
-        sizes.seconds_shown(SECONDS)
-    )
+fn table_here(made: Made, sizes: Sizes) -> String {
+    let entries = sizes.entries_shown(ENTRIES);
+    match made {
+        Made::PreSplit => format!("One machine: a table of {entries} entries without checksums"),
+        Made::Splitting(_) => format!(
+            "One machine: a table of {entries} entries without checksums, made with {}",
+            splits_here(sizes, ENTRIES)
+        ),
+    }
 }
 
-fn batch_walkers_here(sizes: Sizes) -> String {
-    format!(
-        "One machine: a table of {} entries without checksums; 1, 2 and 4 batch walkers for {} without pause, \
-         10,000 rows a batch, 16 threads asked for.",
-        sizes.entries_shown(ENTRIES),
-        sizes.seconds_shown(SECONDS)
-    )
+/// What the experiments on walkers have in common.
+fn plan(made: Made, title: &'static str, paper: PaperTable) -> Plan {
+    Plan {
+        title,
+        paper,
+        scaling: String::new(),
+        timed: TIMED,
+        state: match made {
+            Made::PreSplit => SETTLED.to_owned(),
+            Made::Splitting(_) => UNSETTLED.to_owned(),
+        },
+        columns: COLUMNS,
+        rows: Vec::new(),
+        clients: "walkers",
+        writers: Writers::Suite,
+        plots: |_| Vec::new(),
+    }
+}
+
+fn walk_plan(made: Made, sizes: Sizes, title: &'static str, paper: PaperTable) -> Plan {
+    Plan {
+        scaling: format!(
+            "{}; 1, 2 and 4 walkers for {} without pause, 2 that pause as in the paper, and 2 where the store \
+             has {} MiB of memory.",
+            table_here(made, sizes),
+            sizes.seconds_shown(SECONDS),
+            memory_below(sizes.entries(ENTRIES)) >> 20
+        ),
+        rows: walkers(made, sizes),
+        ..plan(made, title, paper)
+    }
+}
+
+fn batch_walk_plan(made: Made, sizes: Sizes, title: &'static str, paper: PaperTable) -> Plan {
+    Plan {
+        scaling: format!(
+            "{}; 1, 2 and 4 batch walkers for {} without pause, 10,000 rows a batch, 16 threads asked for; 2 where \
+             the store has {} MiB of memory; and one walker that looks up row by row.",
+            table_here(made, sizes),
+            sizes.seconds_shown(SECONDS),
+            memory_below(sizes.entries(ENTRIES)) >> 20
+        ),
+        columns: BATCH_COLUMNS,
+        rows: batch_walkers(made, sizes),
+        clients: "batch walkers",
+        ..plan(made, title, paper)
+    }
+}
+
+fn splitting(sizes: Sizes) -> Made {
+    Made::Splitting(sizes.entries(ENTRIES))
 }
 
 /// Table III: walkers, pre-split.
 pub(in super::super) fn table_3(sizes: Sizes) -> Plan {
-    Plan {
-        title: "Walkers on a pre-split table",
-        paper: paper::TABLE_3,
-        scaling: walkers_here(sizes),
-        timed: TIMED,
-        state: SETTLED.to_owned(),
-        columns: COLUMNS,
-        rows: walkers(&PRE_SPLIT, sizes),
-        plots: |_| Vec::new(),
-    }
+    let title = "Walkers on a pre-split table";
+    walk_plan(Made::PreSplit, sizes, title, paper::TABLE_3)
 }
 
 /// Table IV: batch walkers, pre-split.
 pub(in super::super) fn table_4(sizes: Sizes) -> Plan {
-    Plan {
-        title: "Batch walkers on a pre-split table",
-        paper: paper::TABLE_4,
-        scaling: batch_walkers_here(sizes),
-        timed: TIMED,
-        state: SETTLED.to_owned(),
-        columns: BATCH_COLUMNS,
-        rows: batch_walkers(&PRE_SPLIT, sizes),
-        plots: |_| Vec::new(),
-    }
+    let title = "Batch walkers on a pre-split table";
+    batch_walk_plan(Made::PreSplit, sizes, title, paper::TABLE_4)
 }
 
 /// Table V: walkers, not pre-split.
 pub(in super::super) fn table_5(sizes: Sizes) -> Plan {
-    Plan {
-        title: "Walkers on a table that split while it grew",
-        paper: paper::TABLE_5,
-        scaling: walkers_here(sizes),
-        timed: TIMED,
-        state: UNSETTLED.to_owned(),
-        columns: COLUMNS,
-        rows: walkers(&SPLITTING, sizes),
-        plots: |_| Vec::new(),
-    }
+    let title = "Walkers on a table that split while it grew";
+    walk_plan(splitting(sizes), sizes, title, paper::TABLE_5)
 }
 
 /// Table VI: batch walkers, not pre-split.
 pub(in super::super) fn table_6(sizes: Sizes) -> Plan {
-    Plan {
-        title: "Batch walkers on a table that split while it grew",
-        paper: paper::TABLE_6,
-        scaling: batch_walkers_here(sizes),
-        timed: TIMED,
-        state: UNSETTLED.to_owned(),
-        columns: BATCH_COLUMNS,
-        rows: batch_walkers(&SPLITTING, sizes),
-        plots: |_| Vec::new(),
-    }
+    let title = "Batch walkers on a table that split while it grew";
+    batch_walk_plan(splitting(sizes), sizes, title, paper::TABLE_6)
 }

@@ -1,0 +1,123 @@
+use super::super::record::{Record, Row};
+use super::verdicts;
+use crate::measure::spread;
+
+fn record(name: &str, rows: &[(&str, &[(&str, f64)])]) -> Record {
+    Record {
+        experiment: name.to_owned(),
+        rows: rows
+            .iter()
+            .map(|(name, metrics)| Row {
+                name: (*name).to_owned(),
+                data_bytes: 40,
+                memory_bytes: 10,
+                metrics: metrics
+                    .iter()
+                    .map(|(metric, value)| ((*metric).to_owned(), spread(&[*value])))
+                    .collect(),
+                ..Row::default()
+            })
+            .collect(),
+        ..Record::default()
+    }
+}
+
+fn one(name: &str, rows: &[(&str, &[(&str, f64)])]) -> String {
+    verdicts(&record(name, rows), &[]).join(" | ")
+}
+
+#[test]
+fn the_cost_of_splitting_stands_beside_the_papers() {
+    let text = one(
+        "sen2013-table-2",
+        &[
+            (
+                "1 tablet that splits",
+                &[
+                    ("ingest.rate", 40.0),
+                    ("ingest.settled_rate", 10.0),
+                    ("table.tablets", 33.0),
+                ],
+            ),
+            (
+                "pre-split into 32",
+                &[("ingest.rate", 50.0), ("ingest.settled_rate", 20.0)],
+            ),
+        ],
+    );
+    assert!(
+        text.contains(
+            "the paper −86 to −95 %, here −20 % (−50 % with flush and compaction), with 33 tablets"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_mix_is_compared_with_each_half_alone() {
+    let text = one(
+        "sen2013-table-7",
+        &[
+            ("2 ingest alone", &[("ingest.rate", 100.0)]),
+            ("2 walk alone", &[("query.rate", 100.0)]),
+            (
+                "2 ingest + 2 walk",
+                &[("ingest.rate", 60.0), ("query.rate", 10.0)],
+            ),
+        ],
+    );
+    assert!(text.contains("ingest −40 %, queries −90 %."), "{text}");
+}
+
+#[test]
+fn factors_changes_and_losses_are_said() {
+    let text = one(
+        "sen2013-table-3",
+        &[
+            ("1 walker", &[("query.rate", 50.0)]),
+            ("2 walkers", &[("query.rate", 95.0)]),
+            ("2 walkers, little memory", &[("query.rate", 19.0)]),
+        ],
+    );
+    assert!(text.contains("1.9 times the query rate"), "{text}");
+    assert!(
+        text.contains("the table is 4 times the memory, the rate changes by −80 %"),
+        "{text}"
+    );
+    let log: &[(&str, &[(&str, f64)])] = &[
+        (
+            "sync: on the disk when acknowledged",
+            &[("ingest.rate", 10.0), ("ingest.flushed_rate", 10.0)],
+        ),
+        (
+            "none: no log",
+            &[("ingest.rate", 15.0), ("ingest.flushed_rate", 11.0)],
+        ),
+    ];
+    let text = one("kepner2014-write-ahead-log", log);
+    assert!(text.contains("here +50 % until the last"), "{text}");
+    let lost = one(
+        "sen2013-table-12",
+        &[("1 thread", &[("verify.undefined", 3.0)])],
+    );
+    assert!(lost.contains("DATA IS LOST"), "{lost}");
+    assert_eq!(one("sen2013-table-2", &[]), "");
+    assert_eq!(one("something else", log), "");
+}
+
+#[test]
+fn a_table_that_split_is_compared_with_the_pre_split_one() {
+    let rows: &[(&str, &[(&str, f64)])] = &[("2 walkers", &[("query.rate", 50.0)])];
+    let five = record("sen2013-table-5", rows);
+    let mut three = record(
+        "sen2013-table-3",
+        &[("2 walkers", &[("query.rate", 100.0)])],
+    );
+    three.paper.label = "Table III".to_owned();
+    let text = verdicts(&five, std::slice::from_ref(&three)).join(" ");
+    assert!(
+        text.contains("against Table III: the paper −23, −1 and −88 %, here −50 %"),
+        "{text}"
+    );
+    assert!(verdicts(&three, std::slice::from_ref(&three)).is_empty());
+}
