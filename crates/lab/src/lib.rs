@@ -7,6 +7,7 @@
 //! * [`experiments`]: the tables and figures of published papers, rerun at a size that suits this
 //!   machine, one JSON record per run.
 //! * [`report`]: the records as one HTML page, the paper's rows next to ours.
+//! * [`ycsb`]: the core workloads of YCSB on tables.
 //! * [`measure`]: rates against time, latencies, process and host samples.
 //!
 //! The lab sees tables only through the source contract of `ostrakon_cell`: the caller passes
@@ -20,5 +21,6 @@ pub mod measure;
 mod progress;
 pub mod report;
 mod threads;
+pub mod ycsb;
 
 pub use progress::{NoProgress, Progress};

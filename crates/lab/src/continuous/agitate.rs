@@ -47,6 +47,8 @@ pub struct AgitateOptions {
     pub life_min: Duration,
     /// The longest. Default 5 s. The moment is drawn evenly between the two.
     pub life_max: Duration,
+    /// Time between a kill and the next opening. Default 0.
+    pub down: Duration,
     /// Verifies after every kill instead of only at the end. Default no.
     pub verify_each: bool,
     /// How to verify. The table is named here.
@@ -61,6 +63,7 @@ impl Default for AgitateOptions {
             kills: 3,
             life_min: Duration::from_millis(500),
             life_max: Duration::from_secs(5),
+            down: Duration::ZERO,
             verify_each: false,
             verify: VerifyOptions::default(),
             seed: None,
@@ -179,6 +182,7 @@ pub fn run_agitate(
         figures.acknowledged += acknowledged;
         figures.written += acknowledged;
         held += acknowledged;
+        control.pause(options.down);
         let began = Instant::now();
         let source = agitated
             .open()

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::layout::{EntryError, format_row, parse_entry, parse_row};
 use super::rows::RowRange;
-use super::starts::Starts;
+use super::starts::{Starts, sees_nothing};
 use super::walkers::{Tally, Totals, authorization_sets, fault, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
@@ -99,6 +99,8 @@ pub struct BatchWalkFigures {
     pub batch_rows: usize,
     /// Threads of the batch scan.
     pub threads: usize,
+    /// Sets of authorizations with which no entry was found; they are left out.
+    pub blind_authorizations: u64,
     /// Highest rate between two samples, rows a second.
     pub max_queries_per_second: f64,
     /// Rows against time.
@@ -162,6 +164,7 @@ pub fn run_batch_walk(
         seconds: run.seconds,
         batch_rows: options.batch_rows,
         threads: options.threads,
+        blind_authorizations: totals.blind,
         max_queries_per_second: max_rate(&run.samples),
         samples: run.samples,
         missing_examples: totals.missing_examples,
@@ -231,7 +234,16 @@ impl<'a> Walker<'a> {
     fn run(mut self) -> Result<Self> {
         while self.control.goes_on() {
             let reader = self.random.random_range(0..self.readers.len());
-            self.collect(reader)?;
+            match self.collect(reader) {
+                // Authorizations that see nothing do not end the walk of those that see something.
+                Err(error) if sees_nothing(&error) && self.readers.len() > 1 => {
+                    let blind = self.readers.swap_remove(reader);
+                    self.tally.corrupt += blind.starts.corrupt;
+                    self.tally.blind += 1;
+                    continue;
+                }
+                collected => collected?,
+            }
             // However short the run, one batch is looked up: no figure can be made of none.
             if self.batches > 0 && !self.control.goes_on() {
                 break;

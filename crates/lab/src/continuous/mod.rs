@@ -16,6 +16,7 @@ mod labels;
 mod layout;
 mod moru;
 mod pieces;
+mod record;
 mod rows;
 mod scan;
 mod starts;
@@ -29,12 +30,15 @@ mod walkers;
 pub use agitate::{AgitateFigures, AgitateOptions, Agitated, run_agitate};
 pub use batch_walk::{BatchWalkFigures, BatchWalkOptions, run_batch_walk};
 pub use generator::{Generator, GeneratorOptions, Place};
-pub use ingest::{IngestFigures, IngestOptions, Settle, run_ingest};
+pub use ingest::{
+    FLUSHES_MAX, Flush, IngestFigures, IngestOptions, LabelChoice, Settle, run_ingest,
+};
 pub use labels::{read_authorizations, read_visibilities};
 pub use layout::{
     EntryError, Link, ROW_BYTES, VALUE_BYTES_MAX, format_row, parse_entry, parse_row,
 };
 pub use moru::{MoruFigures, MoruOptions, run_moru};
+pub use record::{RUN_RECORD_VERSION, RunRecord};
 pub use rows::{RowRange, even_splits};
 pub use scan::{ScanFigures, ScanTestOptions, run_scan};
 pub use stats::{StatsFigures, StatsLine, StatsOptions, run_stats};

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{
-    Authorizations, Batch, BatchLimit, Error, Range, Result, Scan, ScanOptions, Table,
+    Authorizations, Batch, BatchLimit, Error, ErrorKind, Range, Result, Scan, ScanOptions, Table,
 };
 use rand::RngExt;
 
@@ -23,6 +23,11 @@ pub(super) struct Starts {
     pub(super) entries: u64,
     /// Entries of the test that are damaged.
     pub(super) corrupt: u64,
+}
+
+/// Whether a search failed because no entry is visible, and not because a read failed.
+pub(super) fn sees_nothing(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound
 }
 
 impl Starts {

@@ -64,6 +64,48 @@ fn walking_a_sound_table_misses_nothing() {
     assert_eq!(figures.samples.last().unwrap().done, figures.queries);
 }
 
+/// A line of the file of authorizations may see nothing: the others walk on.
+#[test]
+fn authorizations_that_see_nothing_do_not_end_a_walk() {
+    let labelled = IngestOptions {
+        visibilities: vec![b"A".to_vec()],
+        ..IngestOptions::default()
+    };
+    let source = ingested(labelled);
+    let sets = |names: &[&str]| -> Vec<Authorizations> {
+        let sets = names.iter().map(|names| Authorizations::parse(names));
+        sets.collect::<Result<_, _>>().unwrap()
+    };
+    let walk = |names: &[&str]| {
+        let options = WalkOptions {
+            queries: Some(500),
+            authorizations: sets(names),
+            ..WalkOptions::default()
+        };
+        run_walk(&source, &options, &NoProgress)
+    };
+    // A walker draws one of its sets for each list, and may not draw the blind one.
+    let blind = (0..64).find_map(|_| {
+        let figures = walk(&["B", "A"]).unwrap();
+        assert!(figures.queries >= 500 && figures.missing == 0);
+        (figures.blind_authorizations > 0).then_some(figures.blind_authorizations)
+    });
+    assert_eq!(blind, Some(1));
+    assert_eq!(walk(&["B", "C"]).unwrap_err().kind(), ErrorKind::NotFound);
+    let options = BatchWalkOptions {
+        queries: Some(500),
+        batch_rows: 50,
+        authorizations: sets(&["B", "A"]),
+        ..BatchWalkOptions::default()
+    };
+    let blind = (0..64).find_map(|_| {
+        let figures = run_batch_walk(&source, &options, &NoProgress).unwrap();
+        assert!(figures.queries >= 500 && figures.missing == 0);
+        (figures.blind_authorizations > 0).then_some(figures.blind_authorizations)
+    });
+    assert_eq!(blind, Some(1));
+}
+
 #[test]
 fn walking_where_no_entry_has_a_link_proves_nothing() {
     let source: Arc<dyn Source> = Arc::new(MapSource::new());

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::layout::{EntryError, format_row, parse_entry};
 use super::rows::RowRange;
-use super::starts::Starts;
+use super::starts::{Starts, sees_nothing};
 use super::walkers::{Tally, Totals, authorization_sets, fault, run_walkers};
 use crate::Progress;
 use crate::control::{Control, pause_in_force};
@@ -94,6 +94,8 @@ pub struct WalkFigures {
     pub seconds: f64,
     /// Walker threads.
     pub walkers: usize,
+    /// Sets of authorizations with which no entry was found; they are left out.
+    pub blind_authorizations: u64,
     /// Highest rate between two samples, queries a second.
     pub max_queries_per_second: f64,
     /// Queries against time.
@@ -160,6 +162,7 @@ pub fn run_walk(
         ends,
         seconds: run.seconds,
         walkers,
+        blind_authorizations: totals.blind,
         max_queries_per_second: max_rate(&run.samples),
         samples: run.samples,
         missing_examples: totals.missing_examples,
@@ -218,7 +221,16 @@ impl<'a> Walker<'a> {
             let reader = self.random.random_range(0..self.readers.len());
             self.links.clear();
             let (starts, _) = &mut self.readers[reader];
-            let took = starts.search(&mut self.random, &mut self.links)?;
+            let took = match starts.search(&mut self.random, &mut self.links) {
+                // Authorizations that see nothing do not end the walk of those that see something.
+                Err(error) if sees_nothing(&error) && self.readers.len() > 1 => {
+                    let (starts, _) = self.readers.swap_remove(reader);
+                    self.tally.corrupt += starts.corrupt;
+                    self.tally.blind += 1;
+                    continue;
+                }
+                took => took?,
+            };
             self.start_latencies.record(took);
             self.tally.starts += 1;
             self.tally.paused += self.control.pause(self.pause);

@@ -68,6 +68,8 @@ pub(super) struct Tally {
     pub(super) corrupt: u64,
     pub(super) starts: u64,
     pub(super) entries: u64,
+    /// Sets of authorizations that saw nothing.
+    pub(super) blind: u64,
     missing: u64,
     examples: Vec<String>,
     examples_max: usize,
@@ -83,6 +85,7 @@ impl Tally {
             corrupt: 0,
             starts: 0,
             entries: 0,
+            blind: 0,
             missing: 0,
             examples: Vec::new(),
             examples_max,
@@ -105,6 +108,8 @@ pub(super) struct Totals {
     pub(super) corrupt: u64,
     pub(super) starts: u64,
     pub(super) entries: u64,
+    /// The most sets of authorizations that one walker found to see nothing.
+    pub(super) blind: u64,
     pub(super) queries_per_second: f64,
     pub(super) queries_per_second_with_pauses: f64,
     pub(super) latency: LatencySummary,
@@ -121,6 +126,7 @@ impl Totals {
             corrupt: 0,
             starts: 0,
             entries: 0,
+            blind: 0,
             queries_per_second: 0.0,
             queries_per_second_with_pauses: 0.0,
             latency: LatencySummary::default(),
@@ -133,6 +139,7 @@ impl Totals {
             totals.corrupt += tally.corrupt;
             totals.starts += tally.starts;
             totals.entries += tally.entries;
+            totals.blind = totals.blind.max(tally.blind);
             let running = (seconds - tally.paused.as_secs_f64()).max(1e-9);
             totals.queries_per_second += tally.queries as f64 / running;
             let examples = &mut totals.missing_examples;

@@ -7,5 +7,5 @@ mod statistics;
 
 pub use host::{Host, HostSample, HostSampler, Usage};
 pub use latency::{Latencies, LatencySummary};
-pub use rates::{RateSample, RateSampler, Watched, max_rate};
+pub use rates::{RateSample, RateSampler, Watched, is_steady, max_rate, mean_rate};
 pub use statistics::{Spread, spread};

@@ -118,6 +118,33 @@ fn thin(samples: &mut Vec<RateSample>) {
     });
 }
 
+/// A run is long enough for a maximum, an average of samples or a chart against time from these on.
+const STEADY_SECONDS: f64 = 2.0;
+const STEADY_WINDOWS: usize = 8;
+
+/// Whether the run is long enough for its samples to mean something.
+#[must_use]
+pub fn is_steady(samples: &[RateSample]) -> bool {
+    let seconds = samples.last().map_or(0.0, |last| last.seconds);
+    samples.len() > STEADY_WINDOWS && seconds >= STEADY_SECONDS
+}
+
+/// The mean of the rates between samples, each weighted by the length of its window: the last window is as short as
+/// chance has it and must not count as much as a whole one.
+#[must_use]
+pub fn mean_rate(samples: &[RateSample]) -> f64 {
+    let windows = samples.windows(2).map(|pair| {
+        let seconds = pair[1].seconds - pair[0].seconds;
+        (seconds, (pair[1].done - pair[0].done) as f64)
+    });
+    let (seconds, done) = windows
+        .filter(|(seconds, _)| *seconds > 0.0)
+        .fold((0.0, 0.0), |sum, window| {
+            (sum.0 + window.0, sum.1 + window.1)
+        });
+    if seconds > 0.0 { done / seconds } else { 0.0 }
+}
+
 /// The highest rate between two neighbouring samples at least half an interval apart.
 #[must_use]
 pub fn max_rate(samples: &[RateSample]) -> f64 {
@@ -144,20 +171,27 @@ pub fn max_rate(samples: &[RateSample]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NoProgress;
 
     #[test]
     fn a_counter_is_watched_to_its_end() {
-        let counter = AtomicU64::new(0);
+        /// Counts how often it is told.
+        struct Told(AtomicU64);
+        impl Progress for Told {
+            fn done(&self, _: u64) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let (counter, told) = (AtomicU64::new(0), Told(AtomicU64::new(0)));
         let samples = std::thread::scope(|scope| {
             let watched = Watched {
                 counter: &counter,
-                progress: &NoProgress,
+                progress: &told,
                 unit: "entries",
                 seconds: 0.02,
             };
             let sampler = RateSampler::start(scope, watched).unwrap();
-            for _ in 0..10 {
+            // However busy the machine is: until the sampler has looked a few times.
+            while told.0.load(Ordering::Relaxed) < 5 {
                 std::thread::sleep(Duration::from_millis(10));
                 counter.fetch_add(100, Ordering::Relaxed);
             }
@@ -165,9 +199,12 @@ mod tests {
         });
         assert!(samples.len() >= 4, "{samples:?}");
         assert_eq!(samples.first().unwrap().done, 0);
-        assert_eq!(samples.last().unwrap().done, 1000);
+        assert_eq!(
+            samples.last().unwrap().done,
+            counter.load(Ordering::Relaxed)
+        );
         assert!(samples.is_sorted_by(|a, b| a.seconds < b.seconds && a.done <= b.done));
-        assert!(max_rate(&samples) > 2_000.0);
+        assert!(max_rate(&samples) > 0.0);
     }
 
     #[test]
@@ -181,6 +218,30 @@ mod tests {
         thin(&mut samples);
         assert_eq!(samples.len(), 301);
         assert_eq!(samples[1].done, 2);
+    }
+
+    #[test]
+    fn a_short_window_weighs_as_much_as_it_lasts() {
+        let at = |seconds, done| RateSample { seconds, done };
+        // 2.98 M/s in a window of 0.25 s, then 0.80 M/s in one of 0.07 s.
+        let samples = [at(0.0, 0), at(0.25, 745_000), at(0.32, 801_000)];
+        assert!((mean_rate(&samples) - 801_000.0 / 0.32).abs() < 1.0);
+        assert_eq!(mean_rate(&[]), 0.0);
+        assert_eq!(mean_rate(&[at(0.0, 0)]), 0.0);
+    }
+
+    #[test]
+    fn a_short_run_or_one_of_few_samples_is_not_steady() {
+        let run = |count: u64, seconds: f64| -> Vec<RateSample> {
+            (0..=count)
+                .map(|done| RateSample {
+                    seconds: seconds * done as f64 / count as f64,
+                    done,
+                })
+                .collect()
+        };
+        assert!(is_steady(&run(8, 2.0)));
+        assert!(!is_steady(&run(7, 20.0)) && !is_steady(&run(100, 1.9)) && !is_steady(&[]));
     }
 
     #[test]

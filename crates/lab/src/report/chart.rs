@@ -44,13 +44,15 @@ fn percent_at(place: f64) -> String {
 const SIZE: (u32, u32) = (560, 300);
 
 /// Readable on light and on dark ground, and by the colour-blind (after Okabe and Ito).
-const COLOURS: [RGBColor; 6] = [
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0x2f, 0x7e, 0xc4),
     RGBColor(0xd9, 0x6a, 0x1b),
     RGBColor(0x1f, 0x9d, 0x72),
     RGBColor(0xc2, 0x5a, 0x98),
     RGBColor(0xb8, 0x92, 0x12),
     RGBColor(0x7a, 0x6f, 0xc9),
+    RGBColor(0xb0, 0x4a, 0x3a),
+    RGBColor(0x80, 0x86, 0x8b),
 ];
 
 /// Stands for the colour of text; no series has it.
@@ -68,14 +70,22 @@ pub(super) fn themed(svg: &str, title: &str) -> String {
         .replacen('>', &format!("><title>{}</title>", escape(title)), 1)
 }
 
-/// A legend below a picture.
-pub(super) fn legend<'a>(named: impl Iterator<Item = (usize, &'a str)>) -> String {
-    let items = named.map(|(group, name)| {
-        format!(
-            "<li><i style=\"background:{}\"></i>{}</li>",
-            colour(group),
-            escape(name)
-        )
+/// A picture with its title and legend. The box scrolls where the screen is too narrow for the letters of the picture.
+pub(super) fn figure_of(title: &str, svg: &str, legend: &str) -> String {
+    format!(
+        "<figure><figcaption>{}</figcaption><div class=\"scroll\" tabindex=\"0\">{svg}</div>{legend}</figure>",
+        escape(title)
+    )
+}
+
+/// A legend below a picture: group, name, and whether its points are hollow.
+pub(super) fn legend<'a>(named: impl Iterator<Item = (usize, &'a str, bool)>) -> String {
+    let items = named.map(|(group, name, hollow)| {
+        let (colour, name) = (colour(group), escape(name));
+        match hollow {
+            true => format!("<li><i class=\"hollow\" style=\"color:{colour}\"></i>{name}</li>"),
+            false => format!("<li><i style=\"background:{colour}\"></i>{name}</li>"),
+        }
     });
     format!("<ul class=\"legend\">{}</ul>", items.collect::<String>())
 }
@@ -99,18 +109,15 @@ impl Chart<'_> {
             .map(|point| point.1)
             .filter(finite)
             .fold(0.0, f64::max);
-        if high_x <= 0.0 || high_y <= 0.0 {
+        // Two points are no curve.
+        if high_x <= 0.0 || high_y <= 0.0 || points().count() < 3 {
             return Ok(String::new());
         }
         let mut svg = String::new();
         self.draw(&mut svg, (high_x, high_y))
             .map_err(|error| Error::new(ErrorKind::Internal, error))?;
         let svg = themed(&svg, &self.title_line());
-        Ok(format!(
-            "<figure><figcaption>{}</figcaption>{svg}{}</figure>",
-            escape(self.title),
-            self.legend()
-        ))
+        Ok(figure_of(self.title, &svg, &self.legend()))
     }
 
     fn title_line(&self) -> String {
@@ -208,7 +215,7 @@ impl Chart<'_> {
                 named.push((series.group, &series.name));
             }
         }
-        legend(named.into_iter())
+        legend(named.into_iter().map(|(group, name)| (group, name, false)))
     }
 }
 

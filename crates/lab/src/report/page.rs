@@ -1,14 +1,16 @@
-//! The page: reads the records, takes the newest of each experiment, puts the sections together.
+//! The page: the first screen, the contents, then a section for each experiment.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 use serde::Serialize;
 
+use super::first::first_screen;
+use super::records::{Records, read_records};
+use super::runs;
 use super::section::section;
 use super::text::escape;
-use crate::experiments::{RECORD_VERSION, Record, experiments};
+use crate::experiments::Record;
 
 /// What was written.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -19,23 +21,30 @@ pub struct ReportSummary {
     pub records: usize,
 }
 
+/// Settings of [`write_report`].
+#[derive(Debug, Clone, Default)]
+pub struct ReportOptions {
+    /// The page. `None`, the default, is `report.html` in the directory of the records.
+    pub file: Option<PathBuf>,
+    /// A directory of earlier records: rates are shown with their change against them. Default: none.
+    pub baseline: Option<PathBuf>,
+}
+
 const STYLE: &str = include_str!("style.css");
 
-/// Writes the page for all records in `directory` to `file`, or to `directory/report.html`. Of
-/// several records of one experiment the newest is shown.
+/// Writes the page for all records in `directory`: of experiments, the newest of each; of the continuous test, all.
 ///
 /// # Errors
 /// There is no record, a file is not a record (the error names it), or the page cannot be written.
-pub fn write_report(directory: &Path, file: Option<&Path>) -> Result<ReportSummary> {
-    let records = newest(read_records(directory)?);
-    if records.is_empty() {
-        return Err(Error::not_found(
-            "the directory has no record of an experiment; `lab run NAME --out DIR` makes one",
-        )
-        .with("directory", directory.display()));
-    }
-    let file = file.map_or_else(|| directory.join("report.html"), Path::to_path_buf);
-    std::fs::write(&file, page(&records)?).map_err(|error| {
+pub fn write_report(directory: &Path, options: &ReportOptions) -> Result<ReportSummary> {
+    let records = read_some(directory)?;
+    let baseline = options.baseline.as_deref().map(read_some).transpose()?;
+    let file = options
+        .file
+        .clone()
+        .unwrap_or_else(|| directory.join("report.html"));
+    let page = page(&records, &baseline.unwrap_or_default())?;
+    std::fs::write(&file, page).map_err(|error| {
         Error::new(ErrorKind::Io, "the report cannot be written")
             .with("file", file.display())
             .with_source(error)
@@ -46,146 +55,144 @@ pub fn write_report(directory: &Path, file: Option<&Path>) -> Result<ReportSumma
     })
 }
 
-fn read_records(directory: &Path) -> Result<Vec<Record>> {
-    let refuse = |error: std::io::Error| {
-        Error::new(ErrorKind::Io, "the directory of records cannot be read")
-            .with("directory", directory.display())
-            .with_source(error)
-    };
-    let mut records = Vec::new();
-    for item in std::fs::read_dir(directory).map_err(refuse)? {
-        let file = item.map_err(refuse)?.path();
-        if file.extension().is_none_or(|ending| ending != "json") {
-            continue;
-        }
-        let no_record = |message: &'static str| {
-            Error::new(ErrorKind::InvalidArgument, message).with("file", file.display())
-        };
-        let text = std::fs::read(&file)
-            .map_err(|error| no_record("the record cannot be read").with_source(error))?;
-        let record: Record = serde_json::from_slice(&text).map_err(|error| {
-            no_record("the file is not a record of an experiment: move it elsewhere")
-                .with_source(error)
-        })?;
-        if record.record_version > RECORD_VERSION {
-            return Err(Error::new(
-                ErrorKind::NewerFormat,
-                "the record was written by a newer version: use that one for the report",
-            )
-            .with("file", file.display()));
-        }
-        records.push(record);
+fn read_some(directory: &Path) -> Result<Records> {
+    let records = read_records(directory)?;
+    if records.len() == 0 {
+        return Err(Error::not_found(
+            "the directory has no record; `lab run NAME --out DIR` and `lab continuous … --record DIR` make one",
+        )
+        .with("directory", directory.display()));
     }
     Ok(records)
 }
 
-/// The newest record of each experiment, in the order of the list; unknown ones at the end.
-fn newest(records: Vec<Record>) -> Vec<Record> {
-    let mut by_place: BTreeMap<(usize, String), Record> = BTreeMap::new();
-    for record in records {
-        let known = experiments();
-        let place = known
+fn page(records: &Records, baseline: &Records) -> Result<String> {
+    let mut sections = runs::section(&records.runs)?;
+    for record in &records.experiments {
+        let before = baseline
+            .experiments
             .iter()
-            .position(|one| one.name == record.experiment)
-            .unwrap_or(known.len());
-        let place = (place, record.experiment.clone());
-        match by_place.get(&place) {
-            Some(other) if other.started_ms >= record.started_ms => {}
-            _ => {
-                by_place.insert(place, record);
-            }
-        }
+            .find(|one| one.experiment == record.experiment);
+        sections += &section(record, &records.experiments, before)?;
     }
-    by_place.into_values().collect()
-}
-
-fn page(records: &[Record]) -> Result<String> {
-    let mut sections = String::new();
-    let mut contents = String::new();
-    for record in records {
-        sections += &section(record)?;
-        contents += &format!(
-            "<li><a href=\"#{}\">{}</a>: {}</li>",
-            escape(&record.experiment),
-            escape(&record.paper.label),
-            escape(&record.title)
-        );
-    }
-    let mut papers: Vec<&str> = Vec::new();
-    for record in records {
-        if !papers.contains(&record.paper.citation.as_str()) {
-            papers.push(&record.paper.citation);
-        }
-    }
-    let citations: String = papers
-        .iter()
-        .map(|paper| format!("<p class=\"lead\">{}</p>", escape(paper)))
-        .collect();
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Ostrakon: published experiments, rerun</title><style>{STYLE}</style></head><body>\
-         <header><h1>Published experiments, rerun</h1>\
-         {citations}\
-         <p>A paper's rows are next to ours. A paper's numbers are of a cluster, ours of one \
-         machine: compare shapes (what splitting costs, what a mix costs, how rates grow), not sizes. \
-         Ours are means over repetitions with the standard deviation in percent; each repetition \
-         begins with newly made data.</p></header>\
-         <nav><h3>Contents</h3><ol>{contents}</ol></nav>\n{sections}</body></html>\n",
+         <title>Ostrakon: measurements</title><style>{STYLE}</style></head><body>\
+         {}{}\n{sections}</body></html>\n",
+        first_screen(records),
+        contents(records),
     ))
+}
+
+/// `Sen 2013` of `sen2013-table-1`; the name as it is if it has another form.
+pub(super) fn paper_name(experiment: &str) -> String {
+    let paper = experiment.split('-').next().unwrap_or(experiment);
+    let year_at = paper.find(|character: char| character.is_ascii_digit());
+    let Some((author, year)) = year_at.and_then(|at| paper.split_at_checked(at)) else {
+        return experiment.to_owned();
+    };
+    let mut letters = author.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    let author: String = first.into_iter().chain(letters).collect();
+    format!("{author} {year}")
+}
+
+/// One list for each paper.
+fn contents(records: &Records) -> String {
+    let mut lists: Vec<(String, &str, String)> = Vec::new();
+    for record in &records.experiments {
+        let name = paper_name(&record.experiment);
+        let item = link(record, &name);
+        match lists.iter_mut().find(|(paper, ..)| *paper == name) {
+            Some((.., items)) => items.push_str(&item),
+            None => lists.push((name, &record.paper.citation, item)),
+        }
+    }
+    let lists: String = lists
+        .iter()
+        .map(|(name, citation, items)| {
+            format!(
+                "<h3>{}</h3><p class=\"lead\">{}</p><ul>{items}</ul>",
+                escape(name),
+                escape(citation)
+            )
+        })
+        .collect();
+    let runs = match records.runs.is_empty() {
+        true => "",
+        false => {
+            "<ul><li><a href=\"#continuous\">The continuous test on this machine</a></li></ul>"
+        }
+    };
+    format!("<nav><h2>Contents</h2>{runs}{lists}</nav>")
+}
+
+fn link(record: &Record, paper: &str) -> String {
+    format!(
+        "<li><a href=\"#{}\">{}, {}</a>: {}</li>",
+        escape(&record.experiment),
+        escape(paper),
+        escape(&record.paper.label),
+        escape(&record.title)
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::RECORD_VERSION;
 
-    fn record(experiment: &str, started_ms: u64) -> Record {
-        Record {
-            record_version: RECORD_VERSION,
-            experiment: experiment.to_owned(),
-            started_ms,
-            ..Record::default()
+    #[test]
+    fn contents_are_grouped_by_paper() {
+        let record = |experiment: &str, label: &str| {
+            let mut record = Record {
+                experiment: experiment.to_owned(),
+                ..Record::default()
+            };
+            label.clone_into(&mut record.paper.label);
+            record
+        };
+        let records = Records {
+            experiments: vec![
+                record("sen2013-table-1", "Table I"),
+                record("kepner2014-figure-6", "Figure 6"),
+                record("sen2013-table-2", "Table II"),
+            ],
+            runs: Vec::new(),
+        };
+        let list = contents(&records);
+        assert_eq!(list.matches("<h3>").count(), 2, "{list}");
+        for expected in [
+            "<h3>Sen 2013</h3>",
+            ">Sen 2013, Table II</a>",
+            ">Kepner 2014, Figure 6</a>",
+        ] {
+            assert!(list.contains(expected), "{list}");
         }
+        assert!(list.find("Table II<") < list.find("Figure 6"), "{list}");
+        assert_eq!(paper_name("other"), "other");
     }
 
     #[test]
-    fn the_newest_of_each_comes_in_the_order_of_the_list() {
-        let records = newest(vec![
-            record("sen2013-table-10", 5),
-            record("other", 1),
-            record("sen2013-table-2", 7),
-            record("sen2013-table-10", 9),
-            record("sen2013-table-10", 6),
-        ]);
-        let got: Vec<(&str, u64)> = records
-            .iter()
-            .map(|record| (record.experiment.as_str(), record.started_ms))
-            .collect();
-        assert_eq!(
-            got,
-            [
-                ("sen2013-table-2", 7),
-                ("sen2013-table-10", 9),
-                ("other", 1)
-            ]
-        );
-    }
-
-    #[test]
-    fn what_is_no_record_is_named() {
+    fn a_directory_without_records_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = write_report(folder.path(), None).unwrap_err();
+        let error = write_report(folder.path(), &ReportOptions::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
-        std::fs::write(folder.path().join("x.json"), "[1]").unwrap();
-        let error = write_report(folder.path(), None).unwrap_err();
-        assert!(error.to_string().contains("x.json"), "{error}");
-        let newer = Record {
-            record_version: RECORD_VERSION + 1,
+        let record = Record {
+            record_version: RECORD_VERSION,
+            experiment: "sen2013-table-1".to_owned(),
             ..Record::default()
         };
-        let json = serde_json::to_vec(&newer).unwrap();
+        let json = serde_json::to_vec(&record).unwrap();
         std::fs::write(folder.path().join("x.json"), json).unwrap();
-        let error = write_report(folder.path(), None).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NewerFormat);
+        let empty = tempfile::tempdir().unwrap();
+        let options = ReportOptions {
+            baseline: Some(empty.path().to_path_buf()),
+            ..ReportOptions::default()
+        };
+        assert!(write_report(folder.path(), &options).is_err());
+        let made = write_report(folder.path(), &ReportOptions::default()).unwrap();
+        assert_eq!(made.records, 1);
     }
 }

@@ -6,8 +6,7 @@ use ostrakon_cell::{Error, ErrorKind, Result};
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 
-use super::chart::{INK, colour, legend, series_colour, themed};
-use super::text::escape;
+use super::chart::{INK, colour, figure_of, legend, series_colour, themed};
 use crate::experiments::Plot;
 use crate::experiments::short;
 use crate::graphs::Spy;
@@ -23,6 +22,10 @@ pub(super) fn pictures(plots: &[Plot]) -> Result<String> {
 }
 
 fn figure(plot: &Plot) -> Result<String> {
+    let points: usize = plot.series.iter().map(|series| series.points.len()).sum();
+    if plot.spy.is_none() && points < 3 {
+        return Ok(String::new());
+    }
     let mut svg = String::new();
     let drawn = match &plot.spy {
         Some(spy) => draw_spy(plot, spy, &mut svg),
@@ -33,12 +36,11 @@ fn figure(plot: &Plot) -> Result<String> {
     }
     let title = format!("{}: {} against {}", plot.title, plot.y, plot.x);
     let names = plot.series.iter().enumerate();
-    let names = names.map(|(group, series)| (group, series.name.as_str()));
-    Ok(format!(
-        "<figure><figcaption>{}</figcaption>{}{}</figure>",
-        escape(&plot.title),
-        themed(&svg, &title),
-        legend(names)
+    let names = names.map(|(group, series)| (group, series.name.as_str(), series.hollow));
+    Ok(figure_of(
+        &plot.title,
+        &themed(&svg, &title),
+        &legend(names),
     ))
 }
 
@@ -109,7 +111,11 @@ where
             chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
         }
         let radius = if crowded && !series.lines { 2 } else { 4 };
-        chart.draw_series(points().map(|point| Circle::new(point, radius, colour.filled())))?;
+        let style = match series.hollow {
+            true => colour.stroke_width(2),
+            false => colour.filled(),
+        };
+        chart.draw_series(points().map(|point| Circle::new(point, radius, style)))?;
     }
     Ok(())
 }
@@ -223,6 +229,7 @@ mod tests {
                     name: "one & two".to_owned(),
                     points: vec![(1.0, 10.0), (100.0, 0.5), (0.0, 3.0)],
                     lines: true,
+                    ..PlotSeries::default()
                 }],
                 ..Plot::default()
             };

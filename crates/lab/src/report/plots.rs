@@ -5,7 +5,7 @@ use ostrakon_cell::Result;
 use super::chart::{Chart, Series, nines};
 use super::picture::pictures;
 use crate::experiments::{Record, Repetition};
-use crate::measure::RateSample;
+use crate::measure::{HostSample, RateSample, is_steady};
 
 /// All charts of a record, those without data left out.
 pub(super) fn plots(record: &Record) -> Result<String> {
@@ -13,7 +13,7 @@ pub(super) fn plots(record: &Record) -> Result<String> {
     for (name, y) in rate_names(record) {
         let series = against_time(record, |repetition| {
             let rates = repetition.rates.iter().find(|rates| rates.name == name)?;
-            Some(rates_of(&rates.samples))
+            is_steady(&rates.samples).then(|| rates_of(&rates.samples))
         });
         let title = format!("{} against time", capital(&name));
         all += &line_chart(&title, ("seconds", &y), series)?;
@@ -28,7 +28,7 @@ pub(super) fn plots(record: &Record) -> Result<String> {
     Ok(all)
 }
 
-fn line_chart(title: &str, (x, y): (&str, &str), series: Vec<Series>) -> Result<String> {
+pub(super) fn line_chart(title: &str, (x, y): (&str, &str), series: Vec<Series>) -> Result<String> {
     let marked = series.iter().all(|series| series.points.len() <= 12);
     Chart {
         title,
@@ -76,7 +76,7 @@ fn against_time(
 }
 
 /// Rates between samples, at the later one. The sliver at the end is left out.
-fn rates_of(samples: &[RateSample]) -> Vec<(f64, f64)> {
+pub(super) fn rates_of(samples: &[RateSample]) -> Vec<(f64, f64)> {
     let widths: Vec<f64> = pairs(samples).map(|(a, b)| b.seconds - a.seconds).collect();
     let widest = widths.iter().copied().fold(0.0, f64::max);
     pairs(samples)
@@ -112,7 +112,8 @@ fn against_clients(record: &Record, key: &str) -> Result<String> {
                 points.push((clients, rate.mean));
             }
         }
-        if points.len() > 1 {
+        // Two points are no curve: the table has them.
+        if points.len() > 2 {
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             series.push(Series {
                 name: format!("{what}{suffix}"),
@@ -122,7 +123,11 @@ fn against_clients(record: &Record, key: &str) -> Result<String> {
         }
     }
     let title = format!("{} against clients", capital(what));
-    line_chart(&title, ("client threads", unit), series)
+    let clients = match record.clients.as_str() {
+        "" => "client threads",
+        clients => clients,
+    };
+    line_chart(&title, (clients, unit), series)
 }
 
 /// The distribution of the first repetition of each row: quantiles across, time up.
@@ -161,15 +166,14 @@ fn latencies(record: &Record) -> Result<String> {
 
 /// Processors, memory and disk during the first repetition of each row.
 fn host(record: &Record) -> Result<String> {
-    let of = |value: fn(&crate::measure::HostSample) -> f64| -> Vec<Series> {
+    let of = |value: fn(&HostSample) -> f64| -> Vec<Series> {
         record
             .rows
             .iter()
             .enumerate()
             .filter_map(|(group, row)| {
                 let samples = &row.repetitions.first()?.host;
-                // A single look says nothing about time.
-                if samples.len() < 2 {
+                if !lasts(samples) {
                     return None;
                 }
                 Some(Series {
@@ -201,6 +205,11 @@ fn host(record: &Record) -> Result<String> {
     Ok(all)
 }
 
+/// Whether there is enough for a chart against time: as for rates, 2 s and 8 samples.
+fn lasts(samples: &[HostSample]) -> bool {
+    samples.len() >= 8 && samples.last().is_some_and(|last| last.seconds >= 2.0)
+}
+
 fn capital(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or_else(String::new, |first| {
@@ -211,6 +220,8 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiments::{RateSeries, Row};
+    use crate::measure::spread;
 
     #[test]
     fn rates_leave_the_sliver_out() {
@@ -218,5 +229,50 @@ mod tests {
         let samples = [at(0.0, 0), at(0.5, 100), at(1.0, 300), at(1.01, 400)];
         assert_eq!(rates_of(&samples), [(0.5, 200.0), (1.0, 400.0)]);
         assert!(rates_of(&[]).is_empty());
+    }
+
+    fn record(samples: usize) -> Record {
+        let samples: Vec<RateSample> = (0..=samples)
+            .map(|at| RateSample {
+                seconds: at as f64 / 4.0,
+                done: at as u64 * 100,
+            })
+            .collect();
+        let row = |clients: usize| Row {
+            name: format!("{clients} walkers"),
+            clients,
+            metrics: [("query.rate".to_owned(), spread(&[clients as f64]))].into(),
+            repetitions: vec![Repetition {
+                rates: vec![RateSeries {
+                    name: "walk, queries".to_owned(),
+                    samples: samples.clone(),
+                }],
+                ..Repetition::default()
+            }],
+            ..Row::default()
+        };
+        Record {
+            rows: vec![row(1), row(2)],
+            clients: "walkers".to_owned(),
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn short_runs_have_no_chart_against_time() {
+        assert!(plots(&record(8)).unwrap().contains("against time"));
+        assert_eq!(plots(&record(7)).unwrap(), "");
+    }
+
+    #[test]
+    fn two_points_are_no_chart_and_an_axis_says_what_it_counts() {
+        let mut record = record(4);
+        assert!(!plots(&record).unwrap().contains("against clients"));
+        let mut third = record.rows[0].clone();
+        third.clients = 3;
+        record.rows.push(third);
+        let page = plots(&record).unwrap();
+        assert!(page.contains("Queries against clients"), "{page}");
+        assert!(page.contains(">\nwalkers\n<"), "{page}");
     }
 }

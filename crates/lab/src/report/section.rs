@@ -2,11 +2,14 @@
 
 use ostrakon_cell::Result;
 
+use super::conditions::{conditions, others};
+use super::page::paper_name;
 use super::plots::plots;
 use super::text::{escape, moment, spread};
-use crate::experiments::{Conditions, Record, Unit, short};
+use crate::experiments::{Column, Conditions, Record, Row, Unit, short, verdicts};
 
-pub(super) fn section(record: &Record) -> Result<String> {
+/// `all` are the records of the page; `before` is the record of this experiment in the baseline.
+pub(super) fn section(record: &Record, all: &[Record], before: Option<&Record>) -> Result<String> {
     let paper = &record.paper;
     let caveats: String = paper
         .caveats
@@ -14,23 +17,27 @@ pub(super) fn section(record: &Record) -> Result<String> {
         .map(|caveat| format!("<li>{}</li>", escape(caveat)))
         .collect();
     Ok(format!(
-        "<section id=\"{id}\"><h2>{label}: {title}</h2>\
+        "<section id=\"{id}\"><h2>{paper_name}, {label}: {title}</h2>\
          <p class=\"meta\"><code>{id}</code> · run {when}, {seconds:.0} s in all{scale}</p>\
-         <div class=\"pair\"><div><h3>The paper</h3><p>{what}</p>{theirs}</div>\
-         <div><h3>Here</h3><p>{scaling}</p>{ours}</div></div>\
+         {verdict}\
+         <h3>The paper</h3><p>{what}</p>{theirs}\
+         <h3>Here</h3><p>{scaling}</p><p class=\"banner\">{banner}</p>{ours}\
          <div class=\"caveats\"><h3>Before comparing</h3><ul>{caveats}</ul></div>\
          <div class=\"charts\">{plots}</div>\
-         <details><summary>Conditions</summary>{conditions}</details></section>\n",
+         <details open><summary>Conditions</summary>{conditions}</details></section>\n",
         id = escape(&record.experiment),
+        paper_name = escape(&paper_name(&record.experiment)),
         label = escape(&paper.label),
         title = escape(&record.title),
         when = moment(record.started_ms),
         seconds = record.seconds,
         scale = scale(&record.conditions),
         what = escape(&paper.what),
+        verdict = verdict(record, all),
         theirs = paper_table(record),
+        banner = escape(&banner(record)),
         scaling = escape(&record.scaling),
-        ours = our_table(record),
+        ours = our_table(record, before),
         plots = plots(record)?,
         conditions = conditions(record),
     ))
@@ -44,21 +51,101 @@ fn scale(conditions: &Conditions) -> String {
     format!(" · at scale {}", short(conditions.scale))
 }
 
-/// Processors that others kept busy meanwhile: what a reader needs to believe the numbers.
-fn others(record: &Record) -> String {
-    let repetitions = record.rows.iter().flat_map(|row| &row.repetitions);
-    let busy: Vec<f64> = repetitions
-        .flat_map(|repetition| &repetition.host)
-        .map(|sample| (sample.machine_processors - sample.processors).max(0.0))
+fn verdict(record: &Record, all: &[Record]) -> String {
+    let sentences = verdicts(record, all);
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let lost = sentences.iter().any(|one| one.starts_with("DATA IS LOST"));
+    let items: String = sentences
+        .iter()
+        .map(|one| format!("<li>{}</li>", escape(one)))
         .collect();
-    format!(
-        "{} processors on average, of {}",
-        short(crate::measure::spread(&busy).mean),
-        record.conditions.host.processors
-    )
+    let class = if lost { " lost" } else { "" };
+    format!("<div class=\"verdict{class}\"><ul>{items}</ul></div>")
 }
 
-fn table(heads: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<String>>) -> String {
+/// How long rows were measured, and how large their tables were against the memory.
+fn banner(record: &Record) -> String {
+    let seconds = |row: &Row| -> Option<f64> {
+        let of = |name: &str| row.metrics.get(name).map(|spread| spread.mean);
+        ["ingest.seconds", "query.seconds", "verify.seconds"]
+            .iter()
+            .filter_map(|name| of(name))
+            .reduce(f64::max)
+    };
+    let measured: Vec<f64> = record.rows.iter().filter_map(seconds).collect();
+    let mut parts = Vec::new();
+    if let (Some(least), Some(most)) = (
+        measured.iter().copied().reduce(f64::min),
+        measured.iter().copied().reduce(f64::max),
+    ) {
+        let (least, most) = (Unit::Seconds.show(least), Unit::Seconds.show(most));
+        parts.push(match least == most {
+            true => format!("Measured for {most} each."),
+            false => format!("Measured for {least} to {most} each."),
+        });
+    }
+    let largest = largest_share(record);
+    if largest > 0.0 {
+        let what = if largest < 1.0 {
+            "it fits, so ingest is a burst and reads come from caches"
+        } else {
+            "reads of it come from the disk too"
+        };
+        parts.push(format!(
+            "Largest table against the memory: {}; {what}.",
+            share(largest)
+        ));
+    }
+    let busy = others(record);
+    if busy > 0.2 {
+        parts.push(format!(
+            "Other processes kept {} of {} processors busy meanwhile.",
+            short((busy * 10.0).round() / 10.0),
+            record.conditions.host.processors
+        ));
+    }
+    parts.join(" ")
+}
+
+/// The largest table of a row as a multiple of the row's memory; 0 if there is no table.
+pub(super) fn largest_share(record: &Record) -> f64 {
+    let rows = record.rows.iter().filter(|row| row.memory_bytes > 0);
+    let largest = rows
+        .map(|row| row.data_bytes as f64 / row.memory_bytes as f64)
+        .fold(0.0, f64::max);
+    if largest > 0.0 {
+        largest
+    } else {
+        record.conditions.data_to_memory
+    }
+}
+
+/// A part of the memory: in percent below it, as a multiple above.
+pub(super) fn share(of: f64) -> String {
+    if of < 1.0 {
+        format!("{} %", short(of * 100.0))
+    } else {
+        format!("{} times", short(of))
+    }
+}
+
+/// The same in a sentence.
+pub(super) fn of_memory(of: f64) -> String {
+    if of < 1.0 {
+        format!("{} of the memory budget", share(of))
+    } else {
+        format!("{} the memory budget", share(of))
+    }
+}
+
+/// A table in a box that scrolls where the screen is too narrow.
+pub(super) fn table(
+    class: &str,
+    heads: impl Iterator<Item = String>,
+    rows: impl Iterator<Item = Vec<String>>,
+) -> String {
     let heads: String = heads
         .map(|head| format!("<th scope=\"col\">{head}</th>"))
         .collect();
@@ -71,107 +158,150 @@ fn table(heads: impl Iterator<Item = String>, rows: impl Iterator<Item = Vec<Str
         })
         .collect();
     format!(
-        "<div class=\"scroll\"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=\"scroll {class}\" tabindex=\"0\"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 }
 
 fn paper_table(record: &Record) -> String {
     let rows = record.paper.rows.iter();
     table(
+        "theirs",
         record.paper.columns.iter().map(|head| escape(head)),
         rows.map(|row| row.iter().map(|cell| escape(cell)).collect()),
     )
 }
 
-fn our_table(record: &Record) -> String {
-    let heads = record.columns.iter().map(|column| escape(&column.label));
+fn our_table(record: &Record, before: Option<&Record>) -> String {
+    // Nothing of a short run has a maximum or an average of samples.
+    let columns: Vec<&Column> = record
+        .columns
+        .iter()
+        .filter(|column| {
+            let has = |row: &Row| row.metrics.contains_key(&column.key);
+            record.rows.iter().any(has)
+        })
+        .collect();
+    let with_size = record
+        .rows
+        .iter()
+        .any(|row| row.memory_bytes > 0 && row.data_bytes > 0);
+    let mut heads = vec![String::new()];
+    heads.extend(columns.iter().map(|column| escape(&column.label)));
+    if with_size {
+        heads.push("Table / memory".to_owned());
+    }
     let rows = record.rows.iter().map(|row| {
-        let cells = record.columns.iter().map(|column| {
-            row.metrics
-                .get(&column.key)
-                .map_or_else(|| "–".to_owned(), |value| spread(value, column.unit))
-        });
-        std::iter::once(escape(&row.name)).chain(cells).collect()
+        let mut cells = vec![escape(&row.name)];
+        let old = before.and_then(|record| record.rows.iter().find(|one| one.name == row.name));
+        cells.extend(columns.iter().map(|column| cell(row, old, column)));
+        if with_size {
+            let of = row.data_bytes as f64 / row.memory_bytes.max(1) as f64;
+            cells.push(share(of));
+        }
+        cells
     });
-    table(std::iter::once(String::new()).chain(heads), rows)
+    table("ours", heads.into_iter(), rows)
 }
 
-fn conditions(record: &Record) -> String {
-    let conditions = &record.conditions;
-    let (source, host) = (&conditions.source, &conditions.host);
-    let or_unknown = |text: &str| {
-        if text.is_empty() {
-            "not stated".to_owned()
-        } else {
-            escape(text)
+/// Mean and deviation; for a rate, its change against the baseline too.
+fn cell(row: &Row, before: Option<&Row>, column: &Column) -> String {
+    let Some(value) = row.metrics.get(&column.key) else {
+        return "–".to_owned();
+    };
+    let is_rate = matches!(column.unit, Unit::PerSecond | Unit::PerMinute);
+    let old = before
+        .and_then(|row| row.metrics.get(&column.key))
+        .filter(|old| is_rate && old.mean > 0.0);
+    let change = old.map_or_else(String::new, |old| {
+        format!(
+            " <small title=\"the baseline has {}\">{:+.0} %</small>",
+            column.unit.show(old.mean),
+            (value.mean / old.mean - 1.0) * 100.0
+        )
+    });
+    spread(value, column.unit) + &change
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::Repetition;
+    use crate::measure::{HostSample, spread as spread_of};
+
+    fn record(rate: f64) -> Record {
+        let row = Row {
+            name: "1 client".to_owned(),
+            memory_bytes: 1000,
+            data_bytes: 2,
+            metrics: [
+                ("ingest.rate".to_owned(), spread_of(&[rate])),
+                ("ingest.seconds".to_owned(), spread_of(&[0.15])),
+            ]
+            .into(),
+            ..Row::default()
+        };
+        Record {
+            experiment: "sen2013-table-1".to_owned(),
+            columns: vec![
+                Column {
+                    key: "ingest.rate".to_owned(),
+                    label: "Rate".to_owned(),
+                    unit: Unit::PerSecond,
+                },
+                Column {
+                    key: "ingest.max".to_owned(),
+                    label: "Max ingest/s".to_owned(),
+                    unit: Unit::PerSecond,
+                },
+            ],
+            rows: vec![row],
+            ..Record::default()
         }
-    };
-    let stored = if conditions.stored_bytes_per_entry > 0.0 {
-        format!("{:.1} bytes per entry", conditions.stored_bytes_per_entry)
-    } else {
-        "not known".to_owned()
-    };
-    let items = [
-        (
-            "Source",
-            format!("{} {}", escape(&source.source), escape(&source.version)),
-        ),
-        ("Reached", or_unknown(&source.reached)),
-        ("Storage", or_unknown(&source.storage)),
-        ("Durability", escape(&conditions.durability)),
-        (
-            "Entry",
-            format!("{:.1} bytes of key and value", conditions.entry_bytes),
-        ),
-        ("On disk at the end", stored),
-        ("Block compression", or_unknown(&conditions.codec)),
-        (
-            "Memory budget",
-            Unit::Bytes.show(source.memory_budget_bytes as f64),
-        ),
-        (
-            "Largest table",
-            format!(
-                "{}, {} of the memory budget",
-                Unit::Bytes.show(conditions.data_bytes as f64),
-                short(conditions.data_to_memory)
+    }
+
+    #[test]
+    fn a_short_run_in_memory_says_so_and_has_no_maximum() {
+        let page = section(&record(100.0), &[], None).unwrap();
+        assert!(
+            page.contains(
+                "Measured for 0.15 s each. Largest table against the memory: 0.2 %; it fits"
             ),
-        ),
-        (
-            "Writers",
-            format!(
-                "batches of {}, at most {} in flight each",
-                Unit::Bytes.show(conditions.batch_bytes as f64),
-                Unit::Bytes.show(conditions.buffer_bytes as f64)
-            ),
-        ),
-        ("Inside the timer", escape(&conditions.timed)),
-        ("State", escape(&conditions.state)),
-        (
-            "Machine",
-            format!(
-                "{} processors ({}, {}), {} of memory, Linux {}",
-                host.processors,
-                or_unknown(&host.processor_model),
-                escape(&host.architecture),
-                Unit::Bytes.show(host.memory_bytes as f64),
-                or_unknown(&host.kernel)
-            ),
-        ),
-        ("Busy with others meanwhile", others(record)),
-        (
-            "Run",
-            format!(
-                "scale {}, {} repetitions of each row, data deleted and made anew for each; lab {}",
-                short(conditions.scale),
-                conditions.repetitions,
-                escape(&conditions.lab_version)
-            ),
-        ),
-    ];
-    let items: String = items
-        .iter()
-        .map(|(name, value)| format!("<dt>{name}</dt><dd>{value}</dd>"))
-        .collect();
-    format!("<dl>{items}</dl>")
+            "{page}"
+        );
+        assert!(!page.contains("Max ingest/s"), "{page}");
+        assert!(page.contains("<details open>") && page.contains("nothing is written"));
+        assert!(!page.contains("0.0 bytes"), "{page}");
+    }
+
+    #[test]
+    fn a_busy_machine_is_named() {
+        let mut record = record(100.0);
+        record.conditions.host.processors = 2;
+        let sample = HostSample {
+            processors: 0.2,
+            machine_processors: 1.9,
+            ..HostSample::default()
+        };
+        record.rows[0].repetitions = vec![Repetition {
+            host: vec![sample],
+            ..Repetition::default()
+        }];
+        let page = section(&record, &[], None).unwrap();
+        assert!(
+            page.contains("Other processes kept 1.7 of 2 processors busy meanwhile."),
+            "{page}"
+        );
+        assert!(page.contains("<h2>Sen 2013, "), "{page}");
+    }
+
+    #[test]
+    fn rates_stand_beside_those_of_a_baseline() {
+        let page = section(&record(120.0), &[], Some(&record(100.0))).unwrap();
+        assert!(page.contains("+20 %</small>"), "{page}");
+        assert!(
+            !section(&record(120.0), &[], None)
+                .unwrap()
+                .contains("+20 %")
+        );
+    }
 }

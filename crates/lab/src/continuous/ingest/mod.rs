@@ -4,7 +4,7 @@ mod options;
 mod run;
 mod writer;
 
-pub use options::{IngestFigures, IngestOptions, Settle};
+pub use options::{FLUSHES_MAX, Flush, IngestFigures, IngestOptions, LabelChoice, Settle};
 pub use run::run_ingest;
 
 #[cfg(test)]

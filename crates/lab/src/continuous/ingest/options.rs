@@ -53,8 +53,10 @@ pub struct IngestOptions {
     pub qualifier_max: u32,
     /// Whether values end in a checksum. Default yes, as in the suite; the paper's had none.
     pub checksum: bool,
-    /// Labels; a writer draws one for each round of lists. Default: none.
+    /// Labels that entries get, as `label_choice` says. Default: none.
     pub visibilities: Vec<Vec<u8>>,
+    /// Which entries share a label. Default: those of a round of lists.
+    pub label_choice: LabelChoice,
     /// Chance that finished lists are deleted instead of joined, 0 to 1. Default 0, as in the paper (the suite's
     /// present version: 0.1). Walkers that run meanwhile then miss rows.
     pub delete_probability: f64,
@@ -66,7 +68,7 @@ pub struct IngestOptions {
     pub durability: Option<Durability>,
     /// What happens after the last entry.
     pub settle: Settle,
-    /// Seconds between samples of the rate. Default 1. They stretch as the run grows, so that there are never more
+    /// Seconds between samples of the rate. Default 0.25. They stretch as the run grows, so that there are never more
     /// than 600.
     pub sample_seconds: f64,
     /// Seconds between statistics lines that are reported as progress. Default: none.
@@ -91,16 +93,33 @@ impl Default for IngestOptions {
             qualifier_max: 32_767,
             checksum: true,
             visibilities: Vec::new(),
+            label_choice: LabelChoice::default(),
             delete_probability: 0.0,
             buffer_bytes: 100_000_000,
             batch_bytes: 1 << 20,
             durability: None,
             settle: Settle::Compact,
-            sample_seconds: 1.0,
+            sample_seconds: 0.25,
             stats_seconds: None,
             seed: None,
         }
     }
+}
+
+/// Flushes of a writer that are kept.
+pub const FLUSHES_MAX: usize = 1_000;
+
+/// Which entries share a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LabelChoice {
+    /// All lists of a round: those that are joined to one.
+    #[default]
+    Round,
+    /// The entries of one list. Lists of different labels are not joined, so that a reader of one label finds every row
+    /// that its lists point to.
+    List,
+    /// None: each entry has an expression of its own, `LABEL|uROW`. A reader of `LABEL` sees all of them.
+    Entry,
 }
 
 /// The suite's flush interval.
@@ -146,6 +165,19 @@ impl IngestOptions {
     }
 }
 
+/// One flush of a writer, as in the log of the suite's ingest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Flush {
+    /// The writer, from 0.
+    pub writer: usize,
+    /// Seconds from the start of the run to the acknowledgement.
+    pub seconds: f64,
+    /// Seconds since this writer's flush before, or since the start of the run.
+    pub since_last: f64,
+    /// Entries that this writer has written by now.
+    pub entries: u64,
+}
+
 /// What ingest did.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct IngestFigures {
@@ -183,4 +215,6 @@ pub struct IngestFigures {
     pub seed: u64,
     /// Entries passed to the table over time.
     pub samples: Vec<RateSample>,
+    /// The newest flushes of each writer, at most [`FLUSHES_MAX`] of each, in the order of the writers.
+    pub flushes: Vec<Flush>,
 }

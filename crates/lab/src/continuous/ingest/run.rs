@@ -84,16 +84,19 @@ pub fn run_ingest(
         let samples = sampler.finish();
         clients.map(|clients| (clients, samples))
     })?;
-    let total = clients.iter().fold(Written::default(), |a, b| Written {
-        entries: a.entries + b.entries,
-        rewritten: a.rewritten + b.rewritten,
-        deleted: a.deleted + b.deleted,
-        bytes: a.bytes + b.bytes,
+    let total = clients.into_iter().fold(Written::default(), |mut a, b| {
+        a.entries += b.entries;
+        a.rewritten += b.rewritten;
+        a.deleted += b.deleted;
+        a.bytes += b.bytes;
+        a.flushes.extend(b.flushes);
+        a
     });
     figures.entries = total.entries;
     figures.rewritten = total.rewritten;
     figures.deleted = total.deleted;
     figures.bytes = total.bytes;
+    figures.flushes = total.flushes.into();
     debug_assert_eq!(total.entries, control.done.load(Ordering::Relaxed));
     figures.entries_per_second = per_second(total.entries, figures.seconds);
     figures.max_entries_per_second = max_rate(&samples);

@@ -116,6 +116,50 @@ fn writers_share_the_entries_and_have_names_of_their_own() {
 }
 
 #[test]
+fn labels_are_shared_by_a_list_or_by_no_entry() {
+    for (choice, different) in [
+        (LabelChoice::List, 2..=4),
+        (LabelChoice::Entry, 800..=1_000),
+    ] {
+        let source = source();
+        let options = IngestOptions {
+            entries: Some(1_000),
+            flush_interval: Some(30),
+            max_depth: 5,
+            visibilities: ["A", "B", "A|B", "B|A"]
+                .map(|label| label.as_bytes().to_vec())
+                .into(),
+            label_choice: choice,
+            seed: Some(4),
+            ..IngestOptions::default()
+        };
+        run_ingest(&source, &options, &NoProgress).unwrap();
+        let entries = entries(&source);
+        let labels: BTreeMap<Vec<u8>, Vec<u8>> = entries
+            .iter()
+            .map(|entry| (entry.key.row.clone(), entry.key.visibility.clone()))
+            .collect();
+        let distinct: std::collections::BTreeSet<_> = labels.values().collect();
+        assert!(
+            different.contains(&distinct.len()),
+            "{choice:?} {}",
+            distinct.len()
+        );
+        for entry in &entries {
+            let link = parse_entry(&entry.as_ref()).unwrap();
+            if let (LabelChoice::List, Some(previous)) = (choice, link.previous) {
+                let row = crate::continuous::format_row(previous);
+                assert_eq!(
+                    labels[&row[..]],
+                    entry.key.visibility,
+                    "a list has one label"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn deleted_lists_leave_no_link_behind() {
     let source = source();
     let options = IngestOptions {
@@ -179,6 +223,11 @@ fn flushes_are_told_and_a_wish_to_stop_is_heard() {
         figures.entries
     );
     assert_eq!(listener.flushed.lock()[&0], figures.entries);
+    let last = figures.flushes.last().unwrap();
+    assert_eq!((last.writer, last.entries), (0, figures.entries));
+    assert_eq!(figures.flushes.len(), listener.flushes.lock().len());
+    let sum: f64 = figures.flushes.iter().map(|flush| flush.since_last).sum();
+    assert!((sum - last.seconds).abs() < 1e-6);
     assert_eq!(entries(&source).len() as u64, figures.entries);
     let lines = listener.lines.lock();
     assert!(
