@@ -33,7 +33,7 @@ enum Kind {
     Io,
     /// The work was done and its outcome is bad (problems found, lines rejected).
     Outcome,
-    /// The user pressed Ctrl-C.
+    /// The user pressed Ctrl-C, or the process got SIGTERM.
     Interrupted,
     /// The reader of our output has closed the pipe (`| head`). This is not reported as an error.
     ReaderGone,
@@ -79,7 +79,9 @@ impl Failure {
         } else {
             Kind::Io
         };
-        Self::new(kind, error.to_string())
+        let mut failure = Self::new(kind, error.to_string());
+        failure.next = io_step(error.kind()).map(str::to_owned);
+        failure
     }
 
     /// Adds a pair of context.
@@ -129,8 +131,13 @@ impl Failure {
 
     /// Whether it suggests a similar name.
     pub(crate) fn suggests(&self) -> bool {
+        self.suggestion().is_some()
+    }
+
+    /// The question about a similar name, if it has one.
+    pub(crate) fn suggestion(&self) -> Option<&str> {
         let next = self.next.as_deref();
-        next.is_some_and(|step| step.starts_with("did you mean"))
+        next.filter(|step| step.starts_with("did you mean"))
     }
 
     /// The message alone.
@@ -150,7 +157,9 @@ impl Failure {
                 ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound,
             ) => 2,
             Kind::Store(ErrorKind::NotFound) if self.named("property").is_some() => 2,
-            Kind::Store(_) | Kind::Io | Kind::Outcome | Kind::Interrupted => 1,
+            Kind::Store(_) | Kind::Io | Kind::Outcome => 1,
+            // `main` has the number of the signal.
+            Kind::Interrupted => 130,
         }
     }
 
@@ -208,6 +217,23 @@ impl Failure {
     }
 }
 
+/// What to do about an error of a file or stream outside the store.
+fn io_step(kind: io::ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        io::ErrorKind::NotFound => "check the name of the file",
+        io::ErrorKind::PermissionDenied => "change the owner or the permissions of the file",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free disk space, and run the command again"
+        }
+        io::ErrorKind::IsADirectory => "name a file, not a directory",
+        io::ErrorKind::ReadOnlyFilesystem => "write to another directory",
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => {
+            "check that the file is complete, for example with `gzip -t` or `zstd -t` if it is compressed"
+        }
+        _ => return None,
+    })
+}
+
 /// What to do about an error of the store, whose message says only what happened.
 fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
     let of_file = failure.named("file").is_some();
@@ -222,6 +248,20 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::NotFound if failure.is_of_table_file() => {
             "run `ostrakon table restore-file` to restore the file from a checkpoint, and `ostrakon check` to list \
              every missing file; everything else is still readable"
+        }
+        ErrorKind::NotFound if of_file => "check the name of the file",
+        ErrorKind::AlreadyExists if failure.named("directory").is_some() => {
+            "choose a directory that does not exist yet, or empty this one"
+        }
+        ErrorKind::AlreadyExists if failure.named("namespace").is_some() => {
+            "choose another name, or run `ostrakon namespace list` to see the namespaces"
+        }
+        ErrorKind::AlreadyExists => {
+            "choose another name, or run `ostrakon table list` to see the tables"
+        }
+        ErrorKind::NotEmpty => "delete or rename the tables of the namespace first",
+        ErrorKind::ConstraintViolation => {
+            "run `ostrakon table config get TABLE constraint` to see the constraints of the table"
         }
         ErrorKind::TableNotFound => "run `ostrakon table list` to see the tables",
         ErrorKind::NamespaceNotFound => {
@@ -324,7 +364,7 @@ mod tests {
         assert_eq!(Failure::from(file).exit_code(), 1);
         assert_eq!(Failure::usage("x").exit_code(), 2);
         assert_eq!(Failure::outcome("x").exit_code(), 1);
-        assert_eq!(Failure::interrupted("x").exit_code(), 1);
+        assert_eq!(Failure::interrupted("x").exit_code(), 130);
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert_eq!(Failure::io("cannot write", &full).exit_code(), 1);
         let gone = io::Error::from(io::ErrorKind::BrokenPipe);
@@ -367,21 +407,19 @@ mod tests {
         }
         // A file that the user named is not in a checkpoint.
         let given = Error::not_found("no such file").with("file", "/home/me/a.sorted");
-        assert_eq!(Failure::from(given).next, None);
+        let next = Failure::from(given).next.unwrap_or_default();
+        assert_eq!(next, "check the name of the file");
     }
 
     /// Kinds whose messages always say what to change.
-    const PLAIN: [ErrorKind; 16] = [
+    const PLAIN: [ErrorKind; 13] = [
         ErrorKind::InvalidArgument,
         ErrorKind::NotFound,
         ErrorKind::ClassNotFound,
-        ErrorKind::AlreadyExists,
-        ErrorKind::NotEmpty,
         ErrorKind::ConcurrentModification,
         ErrorKind::PermissionDenied,
         ErrorKind::BadAuthorizations,
         ErrorKind::BadCredentials,
-        ErrorKind::ConstraintViolation,
         ErrorKind::Io,
         ErrorKind::SampleNotPresent,
         ErrorKind::Unsupported,

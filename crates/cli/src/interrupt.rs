@@ -1,12 +1,14 @@
-//! Ctrl-C in long work.
+//! Ctrl-C and SIGTERM.
 //!
-//! Without a [`Watch`], Ctrl-C ends the process at once, which the store survives like any crash.
+//! Without a [`Watch`], a signal ends the process at once, which the store survives like any crash.
 //! Work that can stop cleanly starts a watch and polls [`Watch::stopped`]. It may also register a
-//! call that makes blocking work return. A second Ctrl-C ends the process at once.
+//! call that makes blocking work return. A second signal ends the process at once. In every case the
+//! exit code is that of the signal, and files that are not complete are removed.
 
 use std::io::{self, Write as _};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::{Failure, Result};
 
@@ -14,45 +16,88 @@ type Call = Box<dyn FnMut() + Send>;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static WATCHED: AtomicBool = AtomicBool::new(false);
-/// What to call on Ctrl-C, in addition to setting the flag.
+/// The last signal; 0 before the first.
+static SIGNAL: AtomicU8 = AtomicU8::new(0);
+/// What to call on a signal, in addition to setting the flag.
 static CALL: Mutex<Option<Call>> = Mutex::new(None);
-static INSTALL: Once = Once::new();
+/// Files and directories that are worthless if the process ends now.
+static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Shell convention: 128 + SIGINT.
-const ENDED_AT_ONCE: i32 = 130;
+const CTRL_C: u8 = 2;
+/// Shell convention: this and the number of the signal.
+const ENDED_BY_SIGNAL: u8 = 128;
 
-/// While this exists, Ctrl-C requests a stop instead of ending the process.
+/// Handles signals from now on, in a thread of its own.
+pub(crate) fn handle_signals() {
+    if let Err(error) = install() {
+        tracing::warn!(%error, "cannot handle Ctrl-C; it will end the process at once");
+    }
+}
+
+#[cfg(unix)]
+fn install() -> io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(move || {
+            for signal in signals.forever() {
+                on_signal(u8::try_from(signal).unwrap_or(CTRL_C));
+            }
+        })?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn install() -> io::Result<()> {
+    ctrlc::set_handler(|| on_signal(CTRL_C)).map_err(io::Error::other)
+}
+
+/// The exit code if a signal asked the process to end, whatever the command returned.
+pub(crate) fn exit_code() -> Option<u8> {
+    match SIGNAL.load(Ordering::SeqCst) {
+        0 => None,
+        signal => Some(ENDED_BY_SIGNAL + signal),
+    }
+}
+
+/// Whether the work of the current watch is to stop.
+pub(crate) fn requested() -> bool {
+    REQUESTED.load(Ordering::Relaxed)
+}
+
+/// While this exists, a signal requests a stop instead of ending the process.
 #[derive(Debug)]
 pub(crate) struct Watch(());
 
 impl Watch {
     /// Starts watching.
     pub(crate) fn start() -> Self {
-        INSTALL.call_once(|| {
-            if let Err(error) = ctrlc::set_handler(on_signal) {
-                tracing::warn!(%error, "cannot handle Ctrl-C; it will end the process at once");
-            }
-        });
         REQUESTED.store(false, Ordering::SeqCst);
         WATCHED.store(true, Ordering::SeqCst);
         Self(())
     }
 
-    /// Starts watching, and runs `call` on Ctrl-C: for work that blocks inside the store.
+    /// Starts watching, and runs `call` on a signal: for work that blocks inside the store.
     pub(crate) fn with_call(call: impl FnMut() + Send + 'static) -> Self {
-        *CALL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(call));
+        *lock(&CALL) = Some(Box::new(call));
         Self::start()
     }
 
-    /// Whether the user has pressed Ctrl-C.
+    /// Whether the user has pressed Ctrl-C, or the process got SIGTERM.
     pub(crate) fn stopped(&self) -> bool {
-        REQUESTED.load(Ordering::Relaxed)
+        requested()
     }
 
-    /// An error once the user has pressed Ctrl-C; `kept` says what is kept.
+    /// An error once the work is to stop; `kept` says what is kept.
     pub(crate) fn check(&self, kept: &str) -> Result<()> {
         if self.stopped() {
-            return Err(Failure::interrupted(format!("stopped by Ctrl-C; {kept}")));
+            let signal = match SIGNAL.load(Ordering::SeqCst) {
+                CTRL_C => "Ctrl-C",
+                _ => "SIGTERM",
+            };
+            return Err(Failure::interrupted(format!("stopped by {signal}; {kept}")));
         }
         Ok(())
     }
@@ -61,23 +106,64 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         WATCHED.store(false, Ordering::SeqCst);
-        *CALL.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        REQUESTED.store(false, Ordering::SeqCst);
+        *lock(&CALL) = None;
     }
 }
 
-/// Runs on the handler's own thread, not inside the signal.
-#[expect(clippy::exit, reason = "without a watch, Ctrl-C ends the process")]
-fn on_signal() {
-    if !WATCHED.load(Ordering::SeqCst) || REQUESTED.swap(true, Ordering::SeqCst) {
-        std::process::exit(ENDED_AT_ONCE);
+/// While this exists, a signal that ends the process at once removes the file or directory first.
+#[derive(Debug)]
+pub(crate) struct Incomplete(PathBuf);
+
+impl Incomplete {
+    pub(crate) fn new(path: &Path) -> Self {
+        lock(&INCOMPLETE).push(path.to_owned());
+        Self(path.to_owned())
     }
-    // Work that waits for input notices Ctrl-C only with the next input, so this is printed at once.
-    // A failure to print it does not matter.
-    let _ = writeln!(
-        io::stderr(),
-        "\nstopping; press Ctrl-C again to end at once"
-    );
-    if let Some(call) = CALL.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+}
+
+impl Drop for Incomplete {
+    fn drop(&mut self) {
+        lock(&INCOMPLETE).retain(|path| *path != self.0);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs on the handler's own thread, not inside the signal.
+#[expect(clippy::exit, reason = "without a watch, a signal ends the process")]
+fn on_signal(signal: u8) {
+    SIGNAL.store(signal, Ordering::SeqCst);
+    if !WATCHED.load(Ordering::SeqCst) || REQUESTED.swap(true, Ordering::SeqCst) {
+        remove_incomplete();
+        std::process::exit(i32::from(ENDED_BY_SIGNAL + signal));
+    }
+    // Printed at once, because the work may take a moment to stop. A failure to print it does not matter.
+    let hint = match signal {
+        CTRL_C => "\nstopping; press Ctrl-C again to end at once",
+        _ => "stopping",
+    };
+    let _ = writeln!(io::stderr(), "{hint}");
+    if let Some(call) = lock(&CALL).as_mut() {
         call();
+    }
+}
+
+/// The main thread may still be writing, so a directory can get another file while it is removed.
+fn remove_incomplete() {
+    const TRIES: usize = 20;
+    // The lock is held until the process ends, so that no file is added.
+    for path in lock(&INCOMPLETE).iter() {
+        for _ in 0..TRIES {
+            let removed = match path.is_dir() {
+                true => std::fs::remove_dir_all(path),
+                false => std::fs::remove_file(path),
+            };
+            if removed.is_ok() || !path.exists() {
+                break;
+            }
+        }
     }
 }

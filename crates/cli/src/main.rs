@@ -12,6 +12,7 @@
 
 mod args;
 mod commands;
+mod export;
 mod failure;
 mod import;
 mod interrupt;
@@ -20,16 +21,21 @@ mod progress;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory as _;
 use ostrakon_allocator as _;
 
 fn main() -> ExitCode {
+    // If a shell asks for completions, this answers and ends the process.
+    clap_complete::CompleteEnv::with_factory(args::Cli::command).complete();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => return args::refuse(&error),
     };
     let json = cli.json;
-    match commands::run(cli) {
+    interrupt::handle_signals();
+    let code = match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(json),
-    }
+    };
+    interrupt::exit_code().map_or(code, ExitCode::from)
 }

@@ -6,26 +6,46 @@
     reason = "tests fail by panicking, say what they skip, and need no manual"
 )]
 
+#[path = "cli/advice.rs"]
+mod advice;
 #[path = "cli/codes.rs"]
 mod codes;
+#[path = "cli/completions.rs"]
+mod completions;
 #[path = "cli/entries.rs"]
 mod entries;
+#[path = "cli/events.rs"]
+mod events;
+#[path = "cli/exact.rs"]
+mod exact;
+#[path = "cli/formats.rs"]
+mod formats;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/kills.rs"]
 mod kills;
 #[path = "cli/lab.rs"]
 mod lab;
+#[path = "cli/lab_ycsb.rs"]
+mod lab_ycsb;
+#[path = "cli/leftovers.rs"]
+mod leftovers;
 #[path = "cli/lending.rs"]
 mod lending;
+#[path = "cli/logs.rs"]
+mod logs;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/noninterference.rs"]
 mod noninterference;
+#[path = "cli/packages.rs"]
+mod packages;
 #[path = "cli/resident.rs"]
 mod resident;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/signals.rs"]
+mod signals;
 #[path = "cli/store.rs"]
 mod store;
 #[path = "cli/streams.rs"]

@@ -7,13 +7,16 @@ use clap::builder::styling::{AnsiColor, Style, Styles};
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Parser, Subcommand};
 
-use super::entries::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, PutArgs, ScanArgs};
+use super::entries::{
+    DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, GetArgs, PutArgs, ScanArgs,
+};
+use super::events::EventsCommand;
 use super::import::ImportArgs;
 use super::lab::LabCommand;
 use super::levels::{LevelCommand, NamespaceCommand};
 use super::store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
 use super::table::TableCommand;
-use super::values::{size, wait};
+use super::values::{memory, wait};
 
 const STYLES: Styles = Styles::styled()
     .header(Style::new().bold())
@@ -31,16 +34,19 @@ A first table:
   ostrakon scan people --auths hr
 
 Rows, columns and values are bytes. Write \\xNN for any byte and \\\\ for a backslash. Output uses the
-same escapes, so you can paste it back into a command. `-` stands for stdin or stdout.
+same escapes, so you can paste it back into a command, in quotes. JSON has its own escapes and no
+others; bytes that are not UTF-8 are in base64, as \"row_base64\" instead of \"row\". `-` stands for
+stdin or stdout.
 
 Exit codes:
   0  Success.
   1  The command is valid, but it failed or found a problem: the table or file does not exist, the
-     name is taken, the store is damaged or in use, the disk is full, lines were rejected, data was
-     lost, or Ctrl-C was pressed.
+     name is taken, the store is damaged or in use, the disk is full, lines were rejected, or data
+     was lost.
   2  The command is not valid on any store: an unknown option, property, iterator class or
      experiment; an invalid value, label or range; or options that cannot be combined or do not
      fit the file.
+  130, 143  Ctrl-C was pressed, or SIGTERM ended the command. What it wrote before is kept.
 
 Errors go to stderr. With --json, the last line of stderr is one object:
 {\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
@@ -81,14 +87,14 @@ pub(crate) struct Cli {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
-    /// Memory the store may use, such as 512M or 2G [default: chosen by the store]
+    /// Memory the store may use, such as 512M or 2G; at least 16M [default: chosen by the store]
     #[arg(
         long,
         global = true,
         value_name = "SIZE",
         env = "OSTRAKON_MEMORY",
         hide_env_values = true,
-        value_parser = size,
+        value_parser = memory,
         help_heading = "Global options"
     )]
     pub(crate) memory: Option<u64>,
@@ -133,6 +139,16 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     #[command(flatten)]
     Store(StoreCommand),
+    /// Keep log records as events: ingest, query, count and plot them
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ostrakon events create conn --from conn.log
+  ostrakon events ingest conn conn.log
+  ostrakon events query conn \"id.resp_h == '10.0.0.1' and time > ago('1d')\"
+  ostrakon events histogram conn --by 1h --last 1d"
+    )]
+    Events(EventsCommand),
     /// Rerun published experiments, and run the continuous test suite
     #[command(
         subcommand,
@@ -177,6 +193,15 @@ pub(crate) enum StoreCommand {
     DeleteRows(DeleteRowsArgs),
     /// Read entries, or count them
     Scan(Box<ScanArgs>),
+    /// Read one row, or some columns of it
+    Get(GetArgs),
+    /// List the tables; the same as `table list`
+    #[command(hide = true, alias = "ls")]
+    Tables {
+        /// Also show their size
+        #[arg(short, long)]
+        long: bool,
+    },
     /// Import files into a table: CSV, TSV, JSON lines, Zeek and web logs, edge lists
     Import(Box<ImportArgs>),
     /// Export entries to a file: CSV, TSV or JSON lines

@@ -7,13 +7,15 @@ use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
 use super::values::{
-    Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label, timestamp,
+    Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label,
+    table_names, timestamp,
 };
 
 /// Which cell, and how the change is written; shared by `put` and `delete`.
 #[derive(Debug, Args)]
 pub(crate) struct CellArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// The row
     pub(crate) row: Bytes,
@@ -95,6 +97,7 @@ pub(crate) struct DeleteArgs {
 Only entries that the authorizations let you read are deleted.")]
 pub(crate) struct DeleteManyArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// Do not ask for confirmation
     #[arg(short, long)]
@@ -114,6 +117,7 @@ Examples:
   ostrakon delete-rows events --all --yes                leaves an empty table")]
 pub(crate) struct DeleteRowsArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// Only rows after this one
     #[arg(short, long, value_name = "ROW")]
@@ -157,7 +161,7 @@ pub(crate) struct Selection {
     /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
     #[arg(short, long = "column", value_name = "COLUMN", value_parser = column)]
     pub(crate) columns: Vec<Column>,
-    /// Comma-separated authorizations of the reader [default: none]
+    /// Comma-separated authorizations of the reader, such as hr,self [default: none]
     #[arg(
         short = 's',
         long = "auths",
@@ -198,9 +202,14 @@ pub(crate) struct Selection {
   cut -f1 wanted.tsv | ostrakon scan people --batch -
   ostrakon scan people --iterator 30,RegExFilter,valueRegex='.*@example.org'
 
-Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value.")]
+  ostrakon scan people --raw -0 | xargs -0 -n1 echo
+
+Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not text is
+\\xNN, and so is a blank inside a row or column, and a colon inside a family. --json gives texts
+exactly; bytes that are not UTF-8 are in base64, such as \"value_base64\" instead of \"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     #[command(flatten)]
     pub(crate) selection: Selection,
@@ -234,6 +243,84 @@ pub(crate) struct ScanArgs {
         help_heading = "What to show"
     )]
     pub(crate) values_only: bool,
+    /// Write the bytes of the values as they are, each with a line feed after it
+    #[arg(
+        long,
+        conflicts_with_all = ["keys_only", "timestamps", "values_only", "count", "json"],
+        help_heading = "What to show"
+    )]
+    pub(crate) raw: bool,
+    /// With --raw: a zero byte after each value instead of a line feed
+    #[arg(short = '0', long, requires = "raw", help_heading = "What to show")]
+    pub(crate) null: bool,
+}
+
+/// `get`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ostrakon get people alice
+  ostrakon get people alice contact:mail contact:phone --auths hr
+  ostrakon get people alice photo:jpeg --raw > alice.jpg   has a line feed after the bytes
+
+The same as `scan --row ROW --column COLUMN`, which has more options. A row without entries that the
+authorizations let you read prints nothing; the exit code is 0.")]
+pub(crate) struct GetArgs {
+    /// The table
+    #[arg(add = table_names())]
+    pub(crate) table: String,
+    /// The row
+    pub(crate) row: Bytes,
+    /// Only these columns: FAMILY or FAMILY:QUALIFIER
+    #[arg(value_name = "COLUMN", value_parser = column)]
+    pub(crate) columns: Vec<Column>,
+    /// Comma-separated authorizations of the reader, such as hr,self [default: none]
+    #[arg(
+        short = 's',
+        long = "auths",
+        visible_alias = "authorizations",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) authorizations: Authorizations,
+    /// Show timestamps
+    #[arg(short, long)]
+    pub(crate) timestamps: bool,
+    /// Show values without keys
+    #[arg(long, conflicts_with_all = ["timestamps", "json"])]
+    pub(crate) values_only: bool,
+    /// Write the bytes of the values as they are, each with a line feed after it
+    #[arg(long, conflicts_with_all = ["timestamps", "values_only", "json"])]
+    pub(crate) raw: bool,
+    /// With --raw: a zero byte after each value instead of a line feed
+    #[arg(short = '0', long, requires = "raw")]
+    pub(crate) null: bool,
+    /// Fail if the command takes longer than this [default: no limit]
+    #[arg(long, value_name = "SECONDS", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl From<GetArgs> for ScanArgs {
+    fn from(args: GetArgs) -> Self {
+        Self {
+            table: args.table,
+            selection: Selection {
+                rows: vec![args.row],
+                columns: args.columns,
+                authorizations: args.authorizations,
+                timeout: args.timeout,
+                ..Selection::default()
+            },
+            limit: None,
+            count: false,
+            timestamps: args.timestamps,
+            keys_only: false,
+            values_only: args.values_only,
+            raw: args.raw,
+            null: args.null,
+        }
+    }
 }
 
 /// The formats of `export`.
@@ -245,31 +332,40 @@ pub(crate) enum ExportFormat {
     Tsv,
     /// One JSON object per line
     Jsonl,
+    /// Parquet, compressed with zstd
+    Parquet,
 }
 
 /// `export`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ostrakon export people people.csv
-  ostrakon export people - --format jsonl --auths hr | gzip > people.jsonl.gz
+  ostrakon export people people.jsonl.zst                compressed; also .gz
+  ostrakon export people people.parquet
+  ostrakon export people - --format jsonl --auths hr | wc -l
   ostrakon export people sample.tsv --prefix al --limit 1000
   ostrakon import copy people.csv --entries --create     imports it again
 
-The columns are row, family, qualifier, visibility, timestamp and value. Bytes that are not text are
-written as \\xNN. Only entries that the authorizations let you read are exported.
+The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, bytes that
+are not text are written as \\xNN. JSON lines hold texts exactly; bytes that are not UTF-8 are in
+base64, such as \"value_base64\" instead of \"value\". Only entries that the authorizations let you read are exported.
 
 A damaged or missing table file ends the export, and the output file is removed. With --skip-damaged
 the export continues after the rows that cannot be read. It then reports the rows it left out, and
 the exit code is 1.")]
 pub(crate) struct ExportArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// The file; - for stdout
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// The format [default: from the file extension, else jsonl]
+    /// The format [default: from the file extension; jsonl without one]
     #[arg(short, long, value_name = "FORMAT")]
     pub(crate) format: Option<ExportFormat>,
+    /// Declare the columns of a Parquet file as bytes; needed if they are not all UTF-8 text
+    #[arg(long)]
+    pub(crate) binary: bool,
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use ostrakon_cell::{Column, Durability, VisibilityExpression};
 
-use super::values::{Bytes, byte, column, durability, label};
+use super::values::{Bytes, byte, column, durability, label, table_names};
 
 /// The formats of `import`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,6 +27,8 @@ pub(crate) enum ImportFormat {
     Regex,
     /// Each line is one field, `line`
     Lines,
+    /// Parquet; structs become fields such as `user.name`, lists and maps are JSON
+    Parquet,
 }
 
 /// The type that the text of a field must have.
@@ -115,6 +117,9 @@ Each record (usually a line) becomes one mutation, which writes to one row.
            entry instead (see the graph below).
   missing  a field that is empty, \\N, or equal to a text of --missing makes no entry
 
+A file that is compressed with gzip or zstd is unpacked; its first bytes tell, not its name. Parquet files
+are read too, but not from a pipe.
+
 Fields take their names from the header row or from --fields; without names, they are numbered from
 1. Every format also has @line (the line number, with leading zeros) and @file (the file's name).
 
@@ -127,27 +132,29 @@ Examples:
     ostrakon import people people.csv --row id --visibility-field label --type age=int --create
 
   A graph from a CSV file without a header row (from, to, and the airline as the value):
-    ostrakon import routes routes.csv --no-header --family edge \\
+    ostrakon import routes routes.csv --create --no-header --family edge \\
       --row 3 --qualifier-field 5 --value-field 1
 
   An edge list, with each edge in both directions:
     ostrakon import friends friends.edges --both-ways --create
 
-  JSON lines from a pipe, with a time in seconds:
-    zcat events.jsonl.gz | ostrakon import events - --format jsonl --row user.id,@line \\
+  JSON lines, compressed, with a time in seconds:
+    ostrakon import events events.jsonl.gz --create --row user.id,@line \\
       --timestamp-field at --timestamp-format seconds
 
   A web server's log, one row per request, sorted by host:
-    ostrakon import access access.log --format weblog --row host,@line --timestamp-field time
+    ostrakon import access access.log --create --format weblog --row host,@line \\
+      --timestamp-field time
 
   Lines in your own format:
-    ostrakon import jobs jobs.log --format regex --row id \\
+    ostrakon import jobs jobs.log --create --format regex --row id \\
       --pattern '^(?<id>\\d+) (?<state>\\w+) (?<rest>.*)$'
 
   A file written by `ostrakon export`:
     ostrakon import copy people.csv --entries --create")]
 pub(crate) struct ImportArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// The files; - for stdin
     #[arg(required = true, value_name = "FILE")]

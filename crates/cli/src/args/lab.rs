@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::{Authorizations, Durability};
 
 use super::values::{ExperimentNames, Property, authorizations, count, durability, seconds, size};
+use super::ycsb::YcsbCommand;
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -29,6 +30,18 @@ Only ingest and agitate create a store or a table. walk, batch-walk, verify and 
 code 1 if data is lost or damaged, and also if they found no data to check."
     )]
     Continuous(Box<ContinuousCommand>),
+    /// The workloads of YCSB on a table
+    #[command(
+        subcommand,
+        after_help = "Examples:
+  ostrakon lab ycsb load -P workloada -p recordcount=100000 --threads 2
+  ostrakon lab ycsb run -P workloada -p recordcount=100000 -p operationcount=100000 --threads 2
+  ostrakon lab ycsb run -P workloadc -p recordcount=100000 -p operationcount=100000 --json
+
+Property names, defaults and the format of the report are those of YCSB's core workload. Each field
+of a record is an entry, and each write is one mutation."
+    )]
+    Ycsb(Box<YcsbCommand>),
     /// Sort one rank's part of a graph into a file (started by `run` as a child process)
     #[command(hide = true)]
     Rank(RankArgs),
@@ -117,6 +130,17 @@ pub(crate) struct ReportArgs {
     /// The page [default: DIR/report.html]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// A directory of earlier records, against which changes of rates are shown
+    #[arg(long, value_name = "DIR")]
+    pub(crate) baseline: Option<PathBuf>,
+}
+
+/// Where a run of the continuous test leaves its record.
+#[derive(Debug, Args)]
+pub(crate) struct KeepArgs {
+    /// Directory in which to write a record of this run, for `ostrakon lab report`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
 }
 
 /// `lab continuous …`
@@ -205,6 +229,12 @@ pub(crate) struct WriterArgs {
     /// Number of bytes that a writer collects before it submits them
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size)]
     pub(crate) batch: u64,
+    /// One more than the largest column family that is drawn
+    #[arg(long, value_name = "NUMBER", default_value_t = 32_767)]
+    pub(crate) max_cf: u32,
+    /// One more than the largest column qualifier that is drawn
+    #[arg(long, value_name = "NUMBER", default_value_t = 32_767)]
+    pub(crate) max_cq: u32,
     /// A property to create the table with (repeatable)
     #[arg(short, long = "property", value_name = "NAME=VALUE")]
     pub(crate) properties: Vec<Property>,
@@ -232,6 +262,8 @@ pub(crate) struct IngestArgs {
     /// Report acknowledged entries on stdout (used by `agitate` for its child process)
     #[arg(long, hide = true, conflicts_with = "json")]
     pub(crate) agitated: bool,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// How long readers run, and which authorizations they have.
@@ -264,6 +296,8 @@ pub(crate) struct WalkArgs {
     /// Number of walkers; each has its own thread and scan
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) walkers: usize,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// `batch-walk`
@@ -292,6 +326,8 @@ pub(crate) struct ScanTestArgs {
     /// Number of entries that a scan should return
     #[arg(long, value_name = "N", default_value_t = 5000)]
     pub(crate) entries_per_scan: u64,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// `moru`
@@ -355,6 +391,8 @@ pub(crate) struct VerifyArgs {
     pub(crate) table: String,
     #[command(flatten)]
     pub(crate) how: VerifyHow,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// `agitate`
@@ -376,15 +414,26 @@ pub(crate) struct AgitateArgs {
     /// Longest lifetime of a child process
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     pub(crate) life_max: f64,
+    /// Seconds to wait after a kill before the store is opened again
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    pub(crate) down: f64,
+    /// The periods of Accumulo's suite: a kill every 20 minutes, and 10 minutes down after it
+    #[arg(long, conflicts_with_all = ["life_min", "life_max", "down"])]
+    pub(crate) suite_periods: bool,
     /// Verify after every kill, not only at the end
     #[arg(long)]
     pub(crate) verify_each: bool,
     #[command(flatten)]
     pub(crate) how: VerifyHow,
+    #[command(flatten)]
+    pub(crate) keep: KeepArgs,
 }
 
 /// `stats`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A store belongs to one process at a time. To watch an ingest, use `ingest --stats SECONDS`."
+)]
 pub(crate) struct StatsArgs {
     /// The table
     #[arg(long, value_name = "TABLE", default_value = "ci")]

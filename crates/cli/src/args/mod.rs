@@ -6,6 +6,7 @@
 
 mod cli;
 mod entries;
+mod events;
 mod import;
 mod lab;
 mod levels;
@@ -13,17 +14,21 @@ mod refuse;
 mod store;
 mod table;
 mod values;
+mod ycsb;
 
 pub(crate) use cli::{Cli, Command, StoreCommand, parse};
 pub(crate) use entries::{
     CellArgs, DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, ExportFormat, PutArgs,
     ScanArgs, Selection,
 };
+pub(crate) use events::{
+    EventsCommand, EventsCreateArgs, EventsIngestArgs, EventsQueryArgs, EventsQuestion, EventsWhen,
+};
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{
-    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
-    RankArgs, ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs,
-    WriterArgs,
+    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, KeepArgs, LabCommand, MoruArgs,
+    Place, RankArgs, ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow,
+    WalkArgs, WriterArgs,
 };
 pub(crate) use levels::{Level, LevelCommand, NamespaceCommand};
 pub(crate) use refuse::refuse;
@@ -32,3 +37,4 @@ pub(crate) use table::{
     CloneArgs, CompactArgs, ConfigCommand, CreateArgs, ImportDirectoryArgs, RowBounds, TableCommand,
 };
 pub(crate) use values::{Bytes, Property};
+pub(crate) use ycsb::{WritesChoice, YcsbArgs, YcsbCommand};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::failure::Failure;
 
@@ -19,12 +19,62 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let json = asks_for_json(std::env::args_os().skip(1));
+    if let Some(hint) = unknown_command(error).and_then(hint) {
+        let word = unknown_command(error).unwrap_or_default();
+        return Failure::usage(format!("`{word}` is not a command here"))
+            .next(hint)
+            .report(json);
+    }
     // clap's message about bytes that are not UTF-8 does not say what to do.
     if json || error.kind() == ErrorKind::InvalidUtf8 {
         return failure(error.kind(), &error.render().to_string()).report(json);
     }
     let _ = error.print();
     ExitCode::from(2)
+}
+
+/// The word that stands where a command is expected.
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => Some(word),
+        _ => None,
+    }
+}
+
+/// What to do instead of a command that other programs have.
+fn hint(word: &str) -> Option<&'static str> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "drop" | "rm" | "remove" | "del" | "truncate" => {
+            "use `ostrakon table delete TABLE` for a table, `ostrakon delete-rows TABLE` for rows, or \
+             `ostrakon delete TABLE ROW FAMILY QUALIFIER` for a cell"
+        }
+        "create" | "new" | "init" | "createtable" => "use `ostrakon table create TABLE`",
+        "insert" | "set" | "add" | "write" | "upsert" => {
+            "use `ostrakon put TABLE ROW FAMILY QUALIFIER VALUE`"
+        }
+        "read" | "show" | "select" | "query" | "cat" | "find" | "list" => {
+            "use `ostrakon scan TABLE` for entries, `ostrakon get TABLE ROW` for a row, or `ostrakon table list` for \
+             the tables"
+        }
+        "count" => "use `ostrakon scan TABLE --count`",
+        "load" | "ingest" | "insert-file" => "use `ostrakon import TABLE FILE`",
+        "dump" => "use `ostrakon export TABLE FILE`",
+        "backup" | "snapshot" => "use `ostrakon checkpoint DIR`",
+        "verify" | "fsck" | "repair" => "use `ostrakon check`",
+        "info" | "stats" | "du" | "describe" => {
+            "use `ostrakon table list --long`, `ostrakon table tablets TABLE` or `ostrakon table du`"
+        }
+        "flush" => "use `ostrakon table flush TABLE`",
+        "compact" => "use `ostrakon table compact TABLE`",
+        "rename" | "mv" => "use `ostrakon table rename FROM TO`",
+        "clone" | "cp" | "copy" => "use `ostrakon table clone FROM TO`",
+        "splits" | "addsplits" | "add-splits" => {
+            "use `ostrakon table splits TABLE` or `ostrakon table add-splits TABLE ROW`"
+        }
+        "status" => "use `ostrakon table status`",
+        "classes" => "use `ostrakon iterators`",
+        _ => return None,
+    })
 }
 
 /// Whether `--json` is given. Parsing has failed, so the arguments are inspected one by one.

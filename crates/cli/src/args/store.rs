@@ -38,10 +38,16 @@ pub(crate) struct IteratorsArgs {
 #[command(after_help = "Examples:
   ostrakon completions bash > ~/.local/share/bash-completion/completions/ostrakon
   ostrakon completions zsh > ~/.zfunc/_ostrakon
-  ostrakon completions fish > ~/.config/fish/completions/ostrakon.fish")]
+  ostrakon completions fish > ~/.config/fish/completions/ostrakon.fish
+
+The shell asks the program for completions, which include the tables of the store of --data or
+OSTRAKON_DATA. Write the file again after an update of the program.")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
+    /// Print completions that do not call the program, and so do not know the tables
+    #[arg(long)]
+    pub(crate) fixed: bool,
 }
 
 /// `man`

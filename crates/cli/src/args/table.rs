@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ostrakon_cell::{IteratorSetting, TimeType};
 
-use super::values::{Bytes, Property, Timeout, iterator, time_type};
+use super::values::{Bytes, Property, Timeout, iterator, table_names, time_type};
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -13,9 +13,10 @@ pub(crate) enum TableCommand {
     /// Create a table
     Create(CreateArgs),
     /// Delete tables and everything in them
+    #[command(aliases = ["drop", "rm"])]
     Delete {
         /// The tables
-        #[arg(required = true, value_name = "TABLE")]
+        #[arg(required = true, value_name = "TABLE", add = table_names())]
         tables: Vec<String>,
         /// Do not ask for confirmation
         #[arg(short, long)]
@@ -24,11 +25,13 @@ pub(crate) enum TableCommand {
     /// Rename a table
     Rename {
         /// The old name
+        #[arg(add = table_names())]
         from: String,
         /// The new name
         to: String,
     },
     /// List the tables
+    #[command(alias = "ls")]
     List {
         /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
         /// memory
@@ -38,11 +41,13 @@ pub(crate) enum TableCommand {
     /// List the rows at which a table is split
     Splits {
         /// The table
+        #[arg(add = table_names())]
         table: String,
     },
     /// List the tablets of a table with their files, entries and size
     Tablets {
         /// The table
+        #[arg(add = table_names())]
         table: String,
     },
     /// Show what fails in tables, why, and what to do about it
@@ -51,6 +56,7 @@ pub(crate) enum TableCommand {
   ostrakon table status people --try   flush the table first, to see whether it works")]
     Status {
         /// The table [default: all tables]
+        #[arg(add = table_names())]
         table: Option<String>,
         /// First flush the memory, and read from each tablet. A command that has just opened the store
         /// has not tried that yet
@@ -75,6 +81,7 @@ number.")]
   ostrakon table splits people | ostrakon --data other table add-splits people --splits-file -")]
     AddSplits {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// The rows; each becomes the last row of a tablet
         #[arg(value_name = "ROW", required_unless_present = "splits_file")]
@@ -89,6 +96,7 @@ number.")]
   ostrakon table merge people --begin g --end t          the tablets with rows after g up to t")]
     Merge {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         #[command(flatten)]
         rows: RowBounds,
@@ -99,6 +107,7 @@ number.")]
   ostrakon table locate people alice --json")]
     Locate {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// The rows; they need not exist
         #[arg(value_name = "ROW", required = true)]
@@ -107,6 +116,7 @@ number.")]
     /// Write the memory of a table to files
     Flush {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// Return without waiting
         #[arg(long, conflicts_with = "timeout")]
@@ -126,17 +136,19 @@ number.")]
     /// Show the disk usage of tables
     Du {
         /// The tables [default: all tables]
-        #[arg(value_name = "TABLE")]
+        #[arg(value_name = "TABLE", add = table_names())]
         tables: Vec<String>,
     },
     /// Take a table offline: it rejects reads and writes until it is back online
     Offline {
         /// The table
+        #[arg(add = table_names())]
         table: String,
     },
     /// Bring a table back online
     Online {
         /// The table
+        #[arg(add = table_names())]
         table: String,
     },
 }
@@ -186,9 +198,11 @@ pub(crate) struct RowBounds {
 #[command(after_help = "Examples:
   ostrakon table compact people
   ostrakon table compact people --begin g --end t --iterator 30,AgeOffFilter,ttl=86400000
-  ostrakon table compact people --cancel                 stops requested compactions")]
+
+Ctrl-C cancels the compaction, and keeps the tablets that are finished.")]
 pub(crate) struct CompactArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     #[command(flatten)]
     pub(crate) rows: RowBounds,
@@ -203,14 +217,15 @@ pub(crate) struct CompactArgs {
     /// Do not flush the memory first
     #[arg(long)]
     pub(crate) no_flush: bool,
-    /// Return without waiting
-    #[arg(long, conflicts_with = "timeout")]
+    /// Not possible on the command line; says why
+    #[arg(long, hide = true, conflicts_with = "timeout")]
     pub(crate) no_wait: bool,
     #[command(flatten)]
     pub(crate) within: Timeout,
-    /// Cancel the requested compactions of the table
+    /// Not possible on the command line; says why
     #[arg(
         long,
+        hide = true,
         conflicts_with_all = ["begin", "end", "iterators", "no_flush", "no_wait", "timeout"]
     )]
     pub(crate) cancel: bool,
@@ -228,6 +243,7 @@ ostrakon.write_sorted_file in Python). Their names end with .sorted; names that 
 are skipped. If one file is invalid, none is imported.")]
 pub(crate) struct ImportDirectoryArgs {
     /// The table
+    #[arg(add = table_names())]
     pub(crate) table: String,
     /// The directory
     #[arg(value_name = "DIR")]
@@ -250,6 +266,7 @@ pub(crate) struct ImportDirectoryArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CloneArgs {
     /// The table to copy
+    #[arg(add = table_names())]
     pub(crate) from: String,
     /// The name of the copy
     pub(crate) to: String,
@@ -277,6 +294,7 @@ pub(crate) enum ConfigCommand {
   ostrakon table config get people --long                also where each is set, and whether it has an effect")]
     Get {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// Show only properties whose names contain this text
         filter: Option<String>,
@@ -290,6 +308,7 @@ pub(crate) enum ConfigCommand {
   ostrakon table config set people table.iterator.scan.vers.opt.maxVersions=3")]
     Set {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// The properties to set
         #[arg(required = true, value_name = "NAME=VALUE")]
@@ -298,6 +317,7 @@ pub(crate) enum ConfigCommand {
     /// Unset properties of a table, which then inherits them, atomically
     Delete {
         /// The table
+        #[arg(add = table_names())]
         table: String,
         /// The properties to unset
         #[arg(required = true, value_name = "NAME")]

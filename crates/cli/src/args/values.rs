@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use ostrakon_cell::{
     Authorizations, Column, Durability, IteratorSetting, TimeType, VisibilityExpression,
 };
@@ -91,9 +92,38 @@ pub(crate) fn label(text: &str) -> Result<VisibilityExpression, Refusal> {
     VisibilityExpression::parse(text).map_err(|error| error.to_string())
 }
 
-/// Comma-separated authorizations.
+/// Comma-separated authorizations. A character that a label has only in quotes is written `\xNN`, so that an
+/// expression or a quoted name is not taken for a strange name, which no label requires.
 pub(crate) fn authorizations(text: &str) -> Result<Authorizations, Refusal> {
-    Authorizations::parse(text).map_err(|error| error.to_string())
+    if text.trim().is_empty() {
+        return Ok(Authorizations::empty());
+    }
+    let mut names = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        let odd = |c: &char| c.is_ascii() && !c.is_ascii_alphanumeric() && !"_-.:/\\".contains(*c);
+        match name.chars().find(odd) {
+            None => names.push(name.parse::<Bytes>()?.0),
+            Some('"' | '\'') => {
+                return Err(
+                    "names are given without quotes, also if a label has them in quotes".into(),
+                );
+            }
+            Some('|' | '&' | '(' | ')') => {
+                return Err(
+                    "authorizations are names separated by commas, such as hr,self; \
+                            expressions with | and & are labels"
+                        .into(),
+                );
+            }
+            Some(odd) => {
+                return Err(format!(
+                    "names are separated by commas; inside a name `{odd}` is written \\x{:02x}",
+                    odd as u32
+                ));
+            }
+        }
+    }
+    Authorizations::new(names).map_err(|_| "there is no name before or after a comma".into())
 }
 
 /// `PRIORITY,CLASS[,OPTION=VALUE…]`; a comma inside a value is written `\x2c`.
@@ -142,6 +172,17 @@ pub(crate) fn size(text: &str) -> Result<u64, Refusal> {
         .ok_or_else(|| "a size is a number and a unit of 1024, such as 65536, 512M or 2G".into())
 }
 
+/// The least memory that a store is opened with here; the largest value must fit.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// The memory of a store.
+pub(crate) fn memory(text: &str) -> Result<u64, Refusal> {
+    match size(text)? {
+        bytes if bytes < LEAST_MEMORY => Err("a store needs at least 16M".into()),
+        bytes => Ok(bytes),
+    }
+}
+
 /// A number of entries with an optional unit of 1000: `1000`, `20M`, `1B`.
 pub(crate) fn count(text: &str) -> Result<u64, Refusal> {
     let plain = text.replace(['_', ','], "");
@@ -185,6 +226,16 @@ pub(crate) struct Timeout {
     /// Fail if the command takes longer than this [default: no limit]
     #[arg(long, value_name = "SECONDS", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// Lets the shell complete the names of the tables of the store that the command line names.
+pub(crate) fn table_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        crate::commands::table_names()
+            .into_iter()
+            .map(CompletionCandidate::new)
+            .collect()
+    })
 }
 
 /// Parser of the durability levels, which also lists them in help and completions.
@@ -234,6 +285,33 @@ mod tests {
         assert_eq!(column("a\\x3ab:\\xff"), Ok(Column::new("a:b", b"\xff")));
         assert_eq!(column("f:"), Ok(Column::new("f", "")));
         assert!(column("f:\\q").is_err());
+    }
+
+    #[test]
+    fn authorizations_are_names_and_no_expressions() {
+        let parsed = authorizations("hr, self,Ü,a\\x20b,x:y/z").expect("names");
+        for name in ["hr", "self", "Ü", "a b", "x:y/z"] {
+            assert!(parsed.contains(name.as_bytes()), "{name}");
+        }
+        assert_eq!(authorizations(" "), Ok(Authorizations::empty()));
+        for (bad, reason) in [
+            ("\"Ü\"", "without quotes"),
+            ("hr it", "\\x20"),
+            ("hr|self", "labels"),
+            ("hr,(self)", "labels"),
+            ("a\\q", "position 2"),
+            ("a,,b", "comma"),
+            ("a,", "comma"),
+        ] {
+            let refused = authorizations(bad).expect_err(bad);
+            assert!(refused.contains(reason), "{bad}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_store_needs_some_memory() {
+        assert_eq!(memory("16M"), Ok(16 << 20));
+        assert!(memory("1").is_err() && memory("1K").is_err());
     }
 
     #[test]

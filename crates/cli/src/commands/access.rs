@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ostrakon_cell::{CallContext, ClassKind, ErrorKind, Source, Table};
+use ostrakon_events::register_event_iterators;
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
 
+use super::activity::Activity;
 use crate::failure::{Failure, Result, nearest};
+use crate::output::bytes;
 
 /// What to do if the directory does not hold a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +35,9 @@ pub(super) struct Access {
     /// The command only reads. Other processes may then read the store at the same time, and nothing
     /// on the disk changes.
     pub(super) reads: bool,
+    /// The command shows what its authorizations let it read. What the store does meanwhile is not
+    /// logged, because its counts include hidden entries.
+    pub(super) restricted: bool,
 }
 
 impl Access {
@@ -59,7 +65,7 @@ impl Access {
         options
     }
 
-    fn is_read_only(&self) -> bool {
+    pub(super) fn is_read_only(&self) -> bool {
         self.read_only || self.reads
     }
 
@@ -84,8 +90,9 @@ impl Access {
         work: impl FnOnce(Arc<dyn Source>) -> Result<T>,
     ) -> Result<T> {
         let store = self.open(absent)?;
+        let activity = self.activity(&store);
         let outcome = work(Arc::<Store>::clone(&store));
-        let closed = store.close();
+        let closed = close(&store, activity);
         let outcome = outcome.map_err(suggest_class).map_err(|failure| {
             if self.read_only && failure.is_kind(ErrorKind::ReadOnly) {
                 failure.next("run the command without --read-only")
@@ -97,15 +104,74 @@ impl Access {
         Ok(outcome)
     }
 
+    /// Whether the directory has a store, as far as the names in it tell.
+    pub(super) fn has_store(&self) -> Result<bool> {
+        let directory = self.directory()?;
+        Ok(["catalog", "catalog.mirror"]
+            .iter()
+            .any(|name| directory.join(name).exists()))
+    }
+
+    /// Creates something, in a new store if there is none. A new store is created only if `create`
+    /// succeeds on one in memory, so that a wrong name or property leaves nothing behind.
+    pub(super) fn create(&self, create: impl Fn(&dyn Source) -> Result<()>) -> Result<()> {
+        self.rehearse(&create)?;
+        self.with_store(Absent::Create, |source| create(&*source))
+    }
+
+    /// Tries `create` in memory if there is no store yet.
+    pub(super) fn rehearse(&self, create: impl Fn(&dyn Source) -> Result<()>) -> Result<()> {
+        if self.is_read_only() || self.has_store()? {
+            return Ok(());
+        }
+        let memory = Store::in_memory_with(components(), self.options(true))?;
+        let created = create(&*memory);
+        memory.close()?;
+        created.map_err(suggest_class)
+    }
+
+    /// Does work that calls for a store only when it has something to write into it. A store that is
+    /// not there yet is created by that call.
+    pub(super) fn with_store_on_demand<T>(
+        &self,
+        work: impl FnOnce(&mut dyn FnMut() -> Result<Arc<dyn Source>>) -> Result<T>,
+    ) -> Result<T> {
+        let mut opened: Option<(Arc<Store>, Activity)> = None;
+        let outcome = work(&mut || {
+            let store = match &opened {
+                Some((store, _)) => Arc::clone(store),
+                None => {
+                    let store = self.open(Absent::Create)?;
+                    let activity = self.activity(&store);
+                    Arc::clone(&opened.insert((store, activity)).0)
+                }
+            };
+            Ok(store)
+        });
+        let closed = opened.map_or(Ok(()), |(store, activity)| close(&store, activity));
+        let outcome = outcome.map_err(suggest_class)?;
+        closed?;
+        Ok(outcome)
+    }
+
+    fn activity(&self, store: &Arc<Store>) -> Activity {
+        match self.restricted {
+            true => Activity::none(),
+            false => Activity::start(store),
+        }
+    }
+
     /// Opens the store.
     pub(super) fn open(&self, absent: Absent) -> Result<Arc<Store>> {
         let directory = self.directory()?;
         if self.allow_damage && !self.is_read_only() {
             return Err(Failure::usage(
                 "--allow-damage works only with commands that read: a store with a gap in its log is not written to",
-            ));
+            )
+            .next("export what can be read, and import it into a new store"));
         }
         let create = absent == Absent::Create && !self.is_read_only();
+        let begun = Instant::now();
         let store = open_directory(directory, create, self);
         let store = store.map_err(|error| {
             let failure = Failure::from(error);
@@ -116,6 +182,13 @@ impl Access {
                 _ => failure,
             }
         })?;
+        tracing::info!(
+            directory = %directory.display(),
+            read_only = self.is_read_only(),
+            memory = bytes(self.options(create).memory_budget_bytes),
+            elapsed_ms = milliseconds(begun),
+            "opened the store"
+        );
         for damage in store.damages() {
             tracing::warn!(
                 file = %damage.path.display(),
@@ -129,8 +202,11 @@ impl Access {
 
     /// What to do about a store that cannot be opened.
     fn next_step(&self, failure: &Failure) -> Option<&'static str> {
-        if failure.is_kind(ErrorKind::NotFound) {
-            return Some("run `ostrakon table create NAME` to create a store in a new directory");
+        // Not a file of a store that is there.
+        if failure.is_kind(ErrorKind::NotFound) && failure.named("directory").is_some() {
+            return Some(
+                "check --data and OSTRAKON_DATA, or run `ostrakon table create NAME` to create a store in a new directory",
+            );
         }
         let there = self.directory().is_ok_and(Path::exists);
         if failure.is_kind(ErrorKind::ReadOnly) && !self.is_read_only() && there {
@@ -155,6 +231,19 @@ impl Access {
     }
 }
 
+/// Closes the store, and logs how long that took and what the store did since.
+fn close(store: &Store, activity: Activity) -> ostrakon_cell::Result<()> {
+    let begun = Instant::now();
+    let closed = store.close();
+    activity.finish();
+    tracing::info!(elapsed_ms = milliseconds(begun), "closed the store");
+    closed
+}
+
+fn milliseconds(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Opens the store in `directory`, with the options of `access`.
 pub(super) fn open_directory(
     directory: &Path,
@@ -164,11 +253,12 @@ pub(super) fn open_directory(
     Store::open_with(components(), directory, access.options(create))
 }
 
-/// The components of every store that is opened here. They include the graph iterators: a table that
-/// was created by another program may use them, and could not be read without them.
+/// The components of every store that is opened here. They include the iterators of graphs and events: a
+/// table that was created by another program may use them, and could not be read without them.
 pub(super) fn components() -> Components {
     let mut components = Components::default();
     register_graph_iterators(&mut components.iterators);
+    register_event_iterators(&mut components.iterators);
     components
 }
 

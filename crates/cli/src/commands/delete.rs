@@ -10,18 +10,16 @@ use super::rows::scan_request;
 use crate::args::{DeleteArgs, DeleteManyArgs, DeleteRowsArgs};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, counted, escape, grouped};
+use crate::output::{Output, counted, escape, grouped, with_bytes};
 use crate::progress::Progress;
 
 /// Deletes one cell.
 pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
     change_cell(table, &args.cell, args.timestamp, None)?;
-    let (name, row) = (&args.cell.table, escape(&args.cell.row.0));
-    out.object(
-        &json!({"table": name, "row": row, "deleted": 1}),
-        String::new,
-    )
+    let object = json!({"table": args.cell.table, "deleted": 1});
+    let object = with_bytes(object, "row", Some(&args.cell.row.0));
+    out.object(&object, String::new)
 }
 
 /// Deletes what a scan returns.
@@ -81,10 +79,6 @@ pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output)
     };
     confirm(args.yes, &question)?;
     table.delete_rows(begin, end)?;
-    let object = json!({
-        "table": args.table,
-        "begin": begin.map(escape),
-        "end": end.map(escape),
-    });
-    out.object(&object, String::new)
+    let object = with_bytes(json!({"table": args.table}), "begin", begin);
+    out.object(&with_bytes(object, "end", end), String::new)
 }

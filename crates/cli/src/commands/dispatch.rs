@@ -4,7 +4,8 @@ use ostrakon_cell::Source;
 use tracing_subscriber::EnvFilter;
 
 use super::access::{Absent, Access};
-use super::{delete, export, import, itself, lab, levels, put, scan, store, table};
+use super::table::NewTable;
+use super::{delete, events, export, import, itself, lab, levels, put, scan, store, table};
 use crate::args::{
     Cli, Command, ConfigCommand, LevelCommand, NamespaceCommand, StoreCommand, TableCommand,
 };
@@ -31,6 +32,7 @@ pub(super) fn access(cli: &Cli) -> Access {
         allow_damage: cli.allow_damage,
         wait: cli.wait,
         reads: false,
+        restricted: false,
     }
 }
 
@@ -38,6 +40,13 @@ pub(super) fn access(cli: &Cli) -> Access {
 pub(super) fn access_of(access: &Access, command: &StoreCommand) -> Access {
     Access {
         reads: reads_only(command),
+        restricted: matches!(
+            command,
+            StoreCommand::Scan(_)
+                | StoreCommand::Get(_)
+                | StoreCommand::Export(_)
+                | StoreCommand::DeleteMany(_)
+        ),
         // `check` must open a damaged store to report the damage.
         allow_damage: access.allow_damage || matches!(command, StoreCommand::Check),
         ..access.clone()
@@ -46,18 +55,21 @@ pub(super) fn access_of(access: &Access, command: &StoreCommand) -> Access {
 
 fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
     match command {
-        Command::Store(StoreCommand::Import(args))
-            if args.dry_run && access.directory().is_err() =>
-        {
-            import::dry_run(&args, out)
+        Command::Store(StoreCommand::Import(args)) => import::run_in(access, &args, out),
+        Command::Store(StoreCommand::Table(TableCommand::Create(args))) => {
+            let new = NewTable::new(args)?;
+            access.create(|source| new.create(source))?;
+            new.show(out)
+        }
+        Command::Store(StoreCommand::Namespace(NamespaceCommand::Create { name })) => {
+            access.create(|source| Ok(source.create_namespace(&name)?))?;
+            levels::show_created(&name, out)
         }
         Command::Store(command) => {
-            if let StoreCommand::Import(args) = &command {
-                import::look(args)?;
-            }
             let access = access_of(access, &command);
             access.with_store(absent(&command), |source| on_source(&*source, command, out))
         }
+        Command::Events(command) => events::run(access, command, out),
         Command::Lab(command) => lab::run(access, command, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),
@@ -68,6 +80,8 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
 fn reads_only(command: &StoreCommand) -> bool {
     match command {
         StoreCommand::Scan(_)
+        | StoreCommand::Get(_)
+        | StoreCommand::Tables { .. }
         | StoreCommand::Export(_)
         | StoreCommand::Check
         | StoreCommand::Iterators(_)
@@ -91,7 +105,6 @@ pub(super) fn absent(command: &StoreCommand) -> Absent {
     match command {
         StoreCommand::Table(TableCommand::Create(_))
         | StoreCommand::Namespace(NamespaceCommand::Create { .. }) => Absent::Create,
-        StoreCommand::Import(args) if args.create && !args.dry_run => Absent::Create,
         _ => Absent::Refuse,
     }
 }
@@ -111,6 +124,8 @@ pub(super) fn on_source(
         StoreCommand::DeleteMany(args) => delete::many(source, args, out),
         StoreCommand::DeleteRows(args) => delete::rows(source, &args, out),
         StoreCommand::Scan(args) => scan::run(source, *args, out),
+        StoreCommand::Get(args) => scan::run(source, args.into(), out),
+        StoreCommand::Tables { long } => table::run(source, TableCommand::List { long }, out),
         StoreCommand::Import(args) => import::run(source, &args, out),
         StoreCommand::Export(args) => export::run(source, *args, out),
         StoreCommand::Checkpoint(args) => store::checkpoint(source, &args, out),
@@ -123,7 +138,11 @@ pub(super) fn on_source(
 fn start_log(verbose: u8) -> Result<()> {
     let filter = match std::env::var("OSTRAKON_LOG") {
         Ok(filter) => EnvFilter::try_new(&filter).map_err(|error| {
-            Failure::usage("OSTRAKON_LOG is not a valid filter").with("reason", error.to_string())
+            Failure::usage("OSTRAKON_LOG is not a valid filter")
+                .with("reason", error.to_string())
+                .next(
+                    "use a level (warn, info, debug), or a list such as ostrakon_store=debug,warn",
+                )
         })?,
         Err(_) => EnvFilter::new(match verbose {
             0 => "warn",

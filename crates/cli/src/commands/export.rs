@@ -1,36 +1,29 @@
 //! `export`
 
-use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use ostrakon_cell::{Batch, EntryRef, Range, Source, Table};
+use ostrakon_cell::{Batch, Range, ScanOptions, Source, Table};
 use serde_json::json;
 
 use super::access::find_table;
 use super::damage::{Lost, behind, is_damage};
 use super::rows::{ScanRequest, scan_request};
 use crate::args::{ExportArgs, ExportFormat};
+use crate::export::{Form, Target, by_name};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, counted, escape, seconds, write_entry_json};
+use crate::output::{Output, counted, escape, seconds, with_bytes};
 use crate::progress::Progress;
 
-const HEAD: [&str; 6] = [
-    "row",
-    "family",
-    "qualifier",
-    "visibility",
-    "timestamp",
-    "value",
-];
+/// How often an export checks for Ctrl-C.
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 
 /// Writes entries to a file or to stdout.
 pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Result<()> {
+    let (format, packing) = by_name(&args.file, args.format)?;
     let table = find_table(source, &args.table)?;
-    let format = args.format.unwrap_or_else(|| by_ending(&args.file));
     let limit = args.limit.unwrap_or(u64::MAX);
     let request = scan_request(args.selection)?.limited(args.limit);
     let job = Job {
@@ -38,6 +31,7 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
         request: &request,
         limit,
         format,
+        binary: args.binary,
         skip_damaged: args.skip_damaged,
     };
     if args.file == Path::new("-") {
@@ -45,7 +39,7 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
         return job.write(out.stream()).and_then(|written| written.told());
     }
     let started = Instant::now();
-    let written = Target::create(&args.file, args.force)?.fill(|file| job.write(file))?;
+    let written = Target::create(&args.file, packing, args.force)?.fill(|file| job.write(file))?;
     let elapsed = started.elapsed().as_secs_f64();
     let lost: Vec<_> = written.lost.iter().map(lost_range).collect();
     let object = json!({
@@ -71,7 +65,8 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
 }
 
 fn lost_range(lost: &Lost) -> serde_json::Value {
-    json!({"begin": escape(&lost.begin), "before": lost.before.as_deref().map(escape)})
+    let object = with_bytes(json!({}), "begin", Some(&lost.begin));
+    with_bytes(object, "before", lost.before.as_deref())
 }
 
 fn lost_rows(lost: &Lost) -> String {
@@ -106,29 +101,23 @@ impl Written {
     }
 }
 
-fn by_ending(file: &Path) -> ExportFormat {
-    match file.extension().and_then(|ending| ending.to_str()) {
-        Some("csv") => ExportFormat::Csv,
-        Some("tsv" | "tab") => ExportFormat::Tsv,
-        _ => ExportFormat::Jsonl,
-    }
-}
-
 /// What to write.
 struct Job<'a> {
     table: &'a dyn Table,
     request: &'a ScanRequest,
     limit: u64,
     format: ExportFormat,
+    /// Whether columns of Parquet are declared as bytes.
+    binary: bool,
     /// Whether to continue after rows that cannot be read.
     skip_damaged: bool,
 }
 
 impl Job<'_> {
-    fn write(&self, out: &mut dyn Write) -> Result<Written> {
+    fn write(&self, out: &mut (dyn Write + Send)) -> Result<Written> {
         let watch = Watch::start();
         let progress = Progress::count("entries written");
-        let mut form = Form::new(self.format, out)?;
+        let mut form = Form::new(self.format, self.binary, out)?;
         let mut written = Written {
             entries: 0,
             lost: Vec::new(),
@@ -142,7 +131,12 @@ impl Job<'_> {
         let at_once = options.batch.entries;
         let mut batch = Batch::new();
         while !ranges.is_empty() && written.entries < self.limit {
-            let mut scan = self.table.scan(&ranges, &options)?;
+            let asked = ScanOptions {
+                // The scan must return at intervals even if no entry matches, so that Ctrl-C is noticed.
+                answer_within: Some(ANSWER_WITHIN),
+                ..options.clone()
+            };
+            let mut scan = self.table.scan(&ranges, &asked)?;
             let failed = loop {
                 match scan.next_batch(&mut batch) {
                     Ok(true) => {}
@@ -178,119 +172,5 @@ impl Job<'_> {
         }
         form.finish()?;
         Ok(written)
-    }
-}
-
-/// One of the formats.
-enum Form<'a> {
-    Csv(Box<csv::Writer<&'a mut dyn Write>>),
-    Tsv(&'a mut dyn Write),
-    Jsonl(&'a mut dyn Write),
-}
-
-impl<'a> Form<'a> {
-    fn new(format: ExportFormat, out: &'a mut dyn Write) -> io::Result<Self> {
-        Ok(match format {
-            ExportFormat::Csv => {
-                let mut writer = csv::Writer::from_writer(out);
-                writer.write_record(HEAD).map_err(of_stream)?;
-                Self::Csv(Box::new(writer))
-            }
-            ExportFormat::Tsv => {
-                writeln!(out, "{}", HEAD.join("\t"))?;
-                Self::Tsv(out)
-            }
-            ExportFormat::Jsonl => Self::Jsonl(out),
-        })
-    }
-
-    fn entry(&mut self, entry: EntryRef<'_>) -> io::Result<()> {
-        let key = entry.key;
-        let time = key.timestamp.to_string();
-        // Tabs and line feeds are escaped, so each line is one entry in every format.
-        let fields = || {
-            [
-                escape(key.row),
-                escape(key.family),
-                escape(key.qualifier),
-                escape(key.visibility),
-                time.as_str().into(),
-                escape(entry.value),
-            ]
-        };
-        match self {
-            Self::Csv(writer) => {
-                for field in fields() {
-                    writer.write_field(field.as_bytes()).map_err(of_stream)?;
-                }
-                writer.write_record(None::<&[u8]>).map_err(of_stream)
-            }
-            Self::Tsv(out) => {
-                for (at, field) in fields().iter().enumerate() {
-                    if at > 0 {
-                        out.write_all(b"\t")?;
-                    }
-                    out.write_all(field.as_bytes())?;
-                }
-                out.write_all(b"\n")
-            }
-            Self::Jsonl(out) => write_entry_json(*out, entry, true),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Csv(mut writer) => writer.flush(),
-            Self::Tsv(_) | Self::Jsonl(_) => Ok(()),
-        }
-    }
-}
-
-/// The error of the stream: a closed pipe must be distinguished from a full disk.
-fn of_stream(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => io::Error::other(format!("{other:?}")),
-    }
-}
-
-/// A file that gets its name only when it is complete.
-struct Target {
-    path: PathBuf,
-    partial: PathBuf,
-    file: BufWriter<File>,
-}
-
-impl Target {
-    fn create(path: &Path, force: bool) -> Result<Self> {
-        let shown = path.display().to_string();
-        if !force && path.exists() {
-            return Err(Failure::outcome("the file already exists")
-                .with("file", shown)
-                .next("choose another name, or use --force to replace the file"));
-        }
-        let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial)
-            .map_err(|error| Failure::io("cannot write the file", &error).with("file", shown))?;
-        Ok(Self {
-            path: path.to_owned(),
-            partial,
-            file: BufWriter::with_capacity(256 << 10, file),
-        })
-    }
-
-    fn fill<T>(mut self, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-        let written = write(&mut self.file).and_then(|written| {
-            self.file.flush()?;
-            fs::rename(&self.partial, &self.path)?;
-            Ok(written)
-        });
-        if written.is_err() {
-            // The incomplete file is useless. If it cannot be removed, the error stays the same.
-            let _ = fs::remove_file(&self.partial);
-        }
-        written.map_err(|failure| failure.about_file("cannot write the file", &self.path))
     }
 }

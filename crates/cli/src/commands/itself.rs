@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 use ostrakon_lab::experiments::experiments;
 use serde_json::json;
 
@@ -13,6 +14,14 @@ use crate::output::Output;
 
 /// Prints a shell's completions.
 pub(super) fn completions(args: &CompletionsArgs, out: &mut Output) -> Result<()> {
+    // The shells that people use most ask the program itself, which knows the tables.
+    if let Some(shell) = Shells::builtins().completer(&args.shell.to_string())
+        && !args.fixed
+    {
+        let mut text = Vec::new();
+        shell.write_registration("COMPLETE", "ostrakon", "ostrakon", "ostrakon", &mut text)?;
+        return Ok(out.stream().write_all(&text)?);
+    }
     // Written to memory first, because the generator panics if its stream fails.
     let mut text = Vec::new();
     let mut command = visible(&Cli::command()).version("").propagate_version(true);

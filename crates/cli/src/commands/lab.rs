@@ -8,21 +8,25 @@ use std::time::Duration;
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Source};
 use ostrakon_lab::continuous::{
     self, AgitateOptions, Agitated, BatchWalkOptions, IngestOptions, MoruOptions, RowRange,
-    ScanTestOptions, Settle, StatsOptions, VerifyOptions, WalkOptions,
+    RunRecord, ScanTestOptions, Settle, StatsOptions, VerifyOptions, WalkOptions,
 };
 use ostrakon_lab::experiments::{ExperimentOptions, experiment, experiments, run_experiment};
-use ostrakon_lab::report::write_report;
+use ostrakon_lab::report::{ReportOptions, write_report};
+use ostrakon_store::StoreOptions;
+use serde::Serialize;
 use serde_json::json;
 
 use super::access::{Absent, Access, open_directory};
 use super::figures::show;
 use super::lab_progress::{LabProgress, Lines};
 use super::lab_rank;
-use super::lab_rig::StoreRig;
+use super::lab_rig::{StoreRig, conditions};
 use super::lab_summary;
+use super::lab_ycsb;
 use crate::args::{
-    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, LabCommand, MoruArgs, Place,
-    ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs, WriterArgs,
+    AgitateArgs, BatchWalkArgs, ContinuousCommand, IngestArgs, KeepArgs, LabCommand, MoruArgs,
+    Place, ReaderArgs, RunArgs, ScanTestArgs, SettleChoice, StatsArgs, VerifyHow, WalkArgs,
+    WriterArgs,
 };
 use crate::failure::{Failure, Result, nearest};
 use crate::output::{Columns, Output, counted};
@@ -33,7 +37,11 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
         LabCommand::List => list(out),
         LabCommand::Run(args) => run_experiments(access, args, out),
         LabCommand::Report(args) => {
-            let summary = write_report(&args.directory, args.output.as_deref())?;
+            let options = ReportOptions {
+                file: args.output,
+                baseline: args.baseline,
+            };
+            let summary = write_report(&args.directory, &options)?;
             out.object(&summary, || {
                 format!(
                     "wrote {} to {}",
@@ -44,6 +52,7 @@ pub(super) fn run(access: &Access, command: LabCommand, out: &mut Output) -> Res
         }
         LabCommand::Continuous(command) => run_continuous(access, *command, out),
         LabCommand::Rank(args) => lab_rank::run(args, out),
+        LabCommand::Ycsb(command) => lab_ycsb::run(access, *command, out),
     }
 }
 
@@ -112,27 +121,46 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
         ContinuousCommand::Agitate(args) => agitate(access, args, out),
         ContinuousCommand::Walk(args) => access
             .for_reading()
-            .with_store(Refuse, |source| walk(&source, args, out)),
+            .with_store(Refuse, |source| walk(access, &source, args, out)),
         ContinuousCommand::BatchWalk(args) => access
             .for_reading()
-            .with_store(Refuse, |source| batch_walk(&source, args, out)),
+            .with_store(Refuse, |source| batch_walk(access, &source, args, out)),
         ContinuousCommand::Scan(args) => access
             .for_reading()
-            .with_store(Refuse, |source| scan(&source, args, out)),
+            .with_store(Refuse, |source| scan(access, &source, args, out)),
         ContinuousCommand::Moru(args) => {
             access.with_store(Refuse, |source| moru(&source, args, out))
         }
         ContinuousCommand::Verify(args) => access.with_store(Refuse, |source| {
-            let options = verify_options(args.table, &args.how);
+            let options = verify_options(args.table.clone(), &args.how);
             let figures =
                 continuous::run_verify(&source, &options, &LabProgress::start(Lines::Terminal))?;
             show(out, &figures)?;
+            keep(access, &args.keep, ("verify", &args.table), &figures)?;
             sound(figures.fault())
         }),
         ContinuousCommand::Stats(args) => {
             access.with_store(Refuse, |source| stats(&source, &args, out))
         }
     }
+}
+
+/// Writes a record of a run, if one is wanted.
+fn keep(
+    access: &Access,
+    args: &KeepArgs,
+    (program, table): (&str, &str),
+    figures: &impl Serialize,
+) -> Result<()> {
+    let Some(directory) = &args.record else {
+        return Ok(());
+    };
+    let memory = access
+        .memory
+        .unwrap_or_else(|| StoreOptions::default().memory_budget_bytes);
+    let source = conditions(access.directory()?, memory);
+    RunRecord::new(program, table, source, figures)?.write(directory)?;
+    Ok(())
 }
 
 /// A failure where the figures have a fault.
@@ -170,6 +198,8 @@ fn ingest_options(place: &Place, writer: &WriterArgs) -> Result<IngestOptions> {
         max_depth: writer.depth,
         writers: writer.writers,
         rows: range(place),
+        family_max: writer.max_cf,
+        qualifier_max: writer.max_cq,
         checksum: !writer.no_checksum,
         visibilities: match &writer.visibilities {
             Some(file) => continuous::read_visibilities(file)?,
@@ -207,7 +237,8 @@ fn ingest(access: &Access, args: IngestArgs, out: &mut Output) -> Result<()> {
         });
         let figures = continuous::run_ingest(&source, &options, &progress)?;
         drop(progress);
-        show(out, &figures)
+        show(out, &figures)?;
+        keep(access, &args.keep, ("ingest", &options.table), &figures)
     })
 }
 
@@ -218,7 +249,7 @@ fn authorizations(reader: &ReaderArgs) -> Result<Vec<Authorizations>> {
     })
 }
 
-fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()> {
+fn walk(access: &Access, source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()> {
     let options = WalkOptions {
         duration: args.reader.seconds.map(span).transpose()?,
         queries: args.queries,
@@ -228,15 +259,21 @@ fn walk(source: &Arc<dyn Source>, args: WalkArgs, out: &mut Output) -> Result<()
         authorizations: authorizations(&args.reader)?,
         examples: args.reader.examples,
         seed: args.place.seed,
-        table: args.place.table,
+        table: args.place.table.clone(),
         ..WalkOptions::default()
     };
     let figures = continuous::run_walk(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
+    keep(access, &args.keep, ("walk", &options.table), &figures)?;
     sound(figures.fault())
 }
 
-fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -> Result<()> {
+fn batch_walk(
+    access: &Access,
+    source: &Arc<dyn Source>,
+    args: BatchWalkArgs,
+    out: &mut Output,
+) -> Result<()> {
     let walk = args.walk;
     let options = BatchWalkOptions {
         duration: walk.reader.seconds.map(span).transpose()?,
@@ -249,15 +286,21 @@ fn batch_walk(source: &Arc<dyn Source>, args: BatchWalkArgs, out: &mut Output) -
         authorizations: authorizations(&walk.reader)?,
         examples: walk.reader.examples,
         seed: walk.place.seed,
-        table: walk.place.table,
+        table: walk.place.table.clone(),
     };
     let figures =
         continuous::run_batch_walk(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
+    keep(access, &walk.keep, ("batch-walk", &options.table), &figures)?;
     sound(figures.fault())
 }
 
-fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Result<()> {
+fn scan(
+    access: &Access,
+    source: &Arc<dyn Source>,
+    args: ScanTestArgs,
+    out: &mut Output,
+) -> Result<()> {
     let options = ScanTestOptions {
         duration: args.reader.seconds.map(span).transpose()?,
         scans: args.scans,
@@ -270,6 +313,7 @@ fn scan(source: &Arc<dyn Source>, args: ScanTestArgs, out: &mut Output) -> Resul
     };
     let figures = continuous::run_scan(source, &options, &LabProgress::start(Lines::Terminal))?;
     show(out, &figures)?;
+    keep(access, &args.keep, ("scan", &options.table), &figures)?;
     sound((figures.corrupt > 0).then_some("entries are damaged"))
 }
 
@@ -325,6 +369,10 @@ fn verify_options(table: String, how: &VerifyHow) -> VerifyOptions {
 /// Flush interval of a child process. With the suite's million it would be killed before it links any list.
 const AGITATED_INTERVAL: u64 = 10_000;
 
+/// How long a tablet server of Accumulo's suite lives, and how long it is down after its kill.
+const SUITE_LIFE: Duration = Duration::from_secs(20 * 60);
+const SUITE_DOWN: Duration = Duration::from_secs(10 * 60);
+
 /// This program, as the child process that is killed.
 struct OwnChild<'a> {
     access: &'a Access,
@@ -360,6 +408,8 @@ impl Agitated for OwnChild<'_> {
         number("splits", writer.splits as u64);
         number("writers", writer.writers as u64);
         number("depth", u64::from(writer.depth));
+        number("max-cf", u64::from(writer.max_cf));
+        number("max-cq", u64::from(writer.max_cq));
         number("buffer", writer.buffer);
         number("batch", writer.batch);
         if let Some(seed) = place.seed {
@@ -396,7 +446,11 @@ impl Agitated for OwnChild<'_> {
 }
 
 fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
-    let (life_min, life_max) = (span(args.life_min)?, span(args.life_max)?);
+    let (life_min, life_max, down) = if args.suite_periods {
+        (SUITE_LIFE, SUITE_LIFE, SUITE_DOWN)
+    } else {
+        (span(args.life_min)?, span(args.life_max)?, span(args.down)?)
+    };
     if life_min > life_max {
         return Err(Failure::usage("--life-min is greater than --life-max"));
     }
@@ -404,6 +458,7 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
         kills: args.kills,
         life_min,
         life_max,
+        down,
         verify_each: args.verify_each,
         verify: verify_options(args.place.table.clone(), &args.how),
         seed: args.place.seed,
@@ -417,5 +472,6 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
     let figures = continuous::run_agitate(&agitated, &options, &progress)?;
     drop(progress);
     show(out, &figures)?;
+    keep(access, &args.keep, ("agitate", &args.place.table), &figures)?;
     sound(figures.fault())
 }

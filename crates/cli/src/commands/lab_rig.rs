@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ostrakon_cell::{Error, ErrorKind, Source};
-use ostrakon_lab::experiments::{Rig, RigConditions, RigSettings};
+use ostrakon_lab::experiments::{EmulatedStorage, Rig, RigConditions, RigSettings};
 use ostrakon_lab::graphs::RankCommand;
 use ostrakon_store::{Store, StoreOptions};
 
 use super::access::components;
 use super::lab_rank::OwnRank;
+use super::lab_storage::{Disks, SlowVfs};
 use crate::failure::{Failure, Result};
 
 /// Creates one store after another in a directory of its own, and removes the directory at the end.
@@ -21,10 +22,11 @@ pub(super) struct StoreRig {
     store: PathBuf,
     memory: Option<u64>,
     open: Mutex<Option<Arc<Store>>>,
+    disks: Arc<Disks>,
 }
 
 impl StoreRig {
-    /// A rig below `work`; `memory` overrides the budget of every store.
+    /// A rig below `work`; `memory` is the budget of every store that an experiment does not give one.
     pub(super) fn new(work: &Path, memory: Option<u64>) -> Result<Self> {
         let directory = work.join(format!("ostrakon-lab-{}", std::process::id()));
         fs::create_dir_all(work)
@@ -38,12 +40,14 @@ impl StoreRig {
             directory,
             memory,
             open: Mutex::new(None),
+            disks: Arc::default(),
         })
     }
 
     fn budget(&self, settings: &RigSettings) -> u64 {
-        self.memory
-            .or(settings.memory_budget_bytes)
+        settings
+            .memory_budget_bytes
+            .or(self.memory)
             .unwrap_or_else(|| StoreOptions::default().memory_budget_bytes)
     }
 
@@ -76,27 +80,38 @@ impl Rig for StoreRig {
             lend_unused: ostrakon_allocator::GIVES_BACK,
             ..StoreOptions::default()
         };
-        let store = Store::open_with(components(), &self.store, options)?;
+        let mut components = components();
+        components.vfs = Arc::new(SlowVfs::new(components.vfs, Arc::clone(&self.disks)));
+        let store = Store::open_with(components, &self.store, options)?;
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&store));
         Ok(store)
     }
 
     fn conditions(&self, settings: &RigSettings) -> RigConditions {
-        RigConditions {
-            source: "ostrakon, embedded".into(),
-            version: env!("OSTRAKON_VERSION").into(),
-            reached: "in the same process".into(),
-            memory_budget_bytes: self.budget(settings),
-            storage: storage(&self.directory),
-        }
+        conditions(&self.directory, self.budget(settings))
     }
 
     fn scratch(&self) -> &Path {
         &self.directory
     }
 
+    fn storage(&self) -> Option<&dyn EmulatedStorage> {
+        Some(&*self.disks)
+    }
+
     fn ranks(&self) -> Option<&dyn RankCommand> {
         Some(&OwnRank)
+    }
+}
+
+/// What there is to say about a store in this directory.
+pub(super) fn conditions(directory: &Path, memory_budget_bytes: u64) -> RigConditions {
+    RigConditions {
+        source: "ostrakon, embedded".into(),
+        version: env!("OSTRAKON_VERSION").into(),
+        reached: "in the same process".into(),
+        memory_budget_bytes,
+        storage: storage(directory),
     }
 }
 

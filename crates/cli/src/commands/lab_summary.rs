@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ostrakon_lab::experiments::{Column, Record, Row, Unit};
+use ostrakon_lab::experiments::{Column, Record, Row, Unit, verdicts};
 use serde_json::json;
 
 use crate::failure::{Failure, Result};
@@ -31,6 +31,10 @@ pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()>
         record.experiment, record.title, record.conditions.scale, record.conditions.durability,
     )?;
     ours(record).write(stream)?;
+    writeln!(stream)?;
+    for verdict in verdicts(record, &[]) {
+        writeln!(stream, "{verdict}")?;
+    }
     writeln!(stream, "\nThe paper, {}", record.paper.label)?;
     let mut theirs = Columns::new(&record.paper.columns);
     for row in &record.paper.rows {
@@ -55,6 +59,11 @@ fn ours(record: &Record) -> Columns {
     if shown.is_empty() {
         shown = record.columns.iter().collect();
     }
+    // Nothing of a short run has a maximum or an average of samples.
+    shown.retain(|column| {
+        let has = |row: &Row| row.metrics.contains_key(&column.key);
+        record.rows.iter().any(has)
+    });
     let heads = shown.iter().map(|column| format!(">{}", column.label));
     let heads: Vec<String> = std::iter::once("here".to_owned()).chain(heads).collect();
     let mut columns = Columns::new(&heads);

@@ -10,6 +10,11 @@ use crate::output::{Columns, Output};
 /// The shown name of the default namespace, whose real name is empty.
 const DEFAULT: &str = "(default)";
 
+/// The answer to a namespace that was created.
+pub(super) fn show_created(name: &str, out: &mut Output) -> Result<()> {
+    out.object(&json!({"namespace": name}), String::new)
+}
+
 /// Shows and changes namespaces.
 pub(super) fn namespace(
     source: &dyn Source,
@@ -19,7 +24,7 @@ pub(super) fn namespace(
     match command {
         NamespaceCommand::Create { name } => {
             source.create_namespace(&name)?;
-            out.object(&json!({"namespace": name}), String::new)
+            show_created(&name, out)
         }
         NamespaceCommand::Delete { name } => {
             source.delete_namespace(plain(&name))?;

@@ -1,10 +1,13 @@
 //! The commands. Each works on a source of tables, and shows its result.
 
 mod access;
+mod activity;
+mod complete;
 mod confirm;
 mod damage;
 mod delete;
 mod dispatch;
+mod events;
 mod export;
 mod figures;
 mod import;
@@ -13,7 +16,9 @@ mod lab;
 mod lab_progress;
 mod lab_rank;
 mod lab_rig;
+mod lab_storage;
 mod lab_summary;
+mod lab_ycsb;
 mod levels;
 mod put;
 mod rows;
@@ -29,4 +34,5 @@ mod syncs_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use complete::table_names;
 pub(crate) use dispatch::run;

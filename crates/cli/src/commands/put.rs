@@ -9,18 +9,16 @@ use serde_json::json;
 use super::access::find_table_within;
 use crate::args::{Bytes, CellArgs, PutArgs};
 use crate::failure::{Failure, Result};
-use crate::output::{Output, escape};
+use crate::output::{Output, with_bytes};
 
 /// Writes one entry.
 pub(super) fn run(source: &dyn Source, args: &PutArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
     let value = value(&args.value)?;
     change_cell(table, &args.cell, args.timestamp, Some(&value))?;
-    let (name, row) = (&args.cell.table, escape(&args.cell.row.0));
-    out.object(
-        &json!({"table": name, "row": row, "written": 1}),
-        String::new,
-    )
+    let object = json!({"table": args.cell.table, "written": 1});
+    let object = with_bytes(object, "row", Some(&args.cell.row.0));
+    out.object(&object, String::new)
 }
 
 /// Writes or deletes a cell, and waits until that is done.

@@ -12,6 +12,7 @@ use crate::failure::Result;
 use crate::interrupt::Watch;
 use crate::output::{
     EntryFields, Output, counted, grouped, seconds, write_entry_json, write_entry_text,
+    write_value_raw,
 };
 use crate::progress::Progress;
 
@@ -40,13 +41,16 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
         value_only: args.values_only,
     };
     let json = out.is_json();
+    let raw = args.raw.then_some(if args.null { 0 } else { b'\n' });
     let mut scan = table.scan(&request.ranges, &request.options)?;
     let (mut batch, mut left) = (Batch::new(), limit);
     while left > 0 && scan.next_batch(&mut batch)? {
         let stream = out.stream();
         let shown = usize::try_from(left).unwrap_or(usize::MAX);
         for entry in batch.iter().take(shown) {
-            if json {
+            if let Some(end) = raw {
+                write_value_raw(stream, entry, end)?;
+            } else if json {
                 write_entry_json(stream, entry, !args.keys_only)?;
             } else {
                 write_entry_text(stream, entry, fields)?;

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::access::classes;
 use crate::args::{CheckpointArgs, IteratorsArgs};
+use crate::export::partial_of;
 use crate::failure::{Failure, Result};
-use crate::interrupt::Watch;
+use crate::interrupt::{Incomplete, Watch};
 use crate::output::{Columns, Output, bytes, counted};
 use crate::progress::Progress;
 
@@ -16,7 +17,11 @@ pub(super) fn checkpoint(
     args: &CheckpointArgs,
     out: &mut Output,
 ) -> Result<()> {
+    // As the store names it. What another process builds there is not ours to remove.
+    let partial = partial_of(&args.directory);
+    let incomplete = (!partial.exists()).then(|| Incomplete::new(&partial));
     source.checkpoint(&args.directory)?;
+    drop(incomplete);
     let shown = args.directory.display().to_string();
     out.object(&json!({"directory": shown}), || {
         format!("copied the store to {shown}")

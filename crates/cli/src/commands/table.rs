@@ -17,12 +17,16 @@ use crate::args::{
 };
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Output, counted, escape};
+use crate::output::{Output, counted, with_bytes};
 
 /// Runs one of the commands.
 pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) -> Result<()> {
     match command {
-        TableCommand::Create(args) => create(source, args, out),
+        TableCommand::Create(args) => {
+            let new = NewTable::new(args)?;
+            new.create(source)?;
+            new.show(out)
+        }
         TableCommand::Delete { tables, yes } => delete(source, &tables, yes, out),
         TableCommand::Rename { from, to } => {
             let renamed = source.rename_table(&from, &to);
@@ -36,7 +40,18 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
             table_status::run(source, table.as_deref(), tried, out)
         }
         TableCommand::RestoreFile { file } => {
-            let restored = source.restore_file(&file)?;
+            let restored = source.restore_file(&file).map_err(|error| {
+                let unknown = error.kind() == ErrorKind::NotFound;
+                let failure = Failure::from(error);
+                match unknown && file.exists() {
+                    true => failure
+                        .next("run `ostrakon check` to list the files that are damaged or missing"),
+                    false if unknown => {
+                        failure.next("check the name of the file in the checkpoint")
+                    }
+                    false => failure,
+                }
+            })?;
             let object = json!({
                 "file": restored.file, "bytes": restored.bytes, "tables": restored.tables,
             });
@@ -55,15 +70,16 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
             splits_file,
         } => {
             let added = rows(given, splits_file.as_deref())?;
-            find_table(source, &table)?.add_splits(&added)?;
+            find_table(source, &table)?
+                .add_splits(&added)
+                .map_err(|error| about_splits(error.into()))?;
             out.object(&json!({"table": table, "rows": added.len()}), String::new)
         }
         TableCommand::Merge { table, rows } => {
             let (begin, end) = bounds(&rows)?;
             find_table(source, &table)?.merge(begin, end)?;
-            let object =
-                json!({"table": table, "begin": begin.map(escape), "end": end.map(escape)});
-            out.object(&object, String::new)
+            let object = with_bytes(json!({"table": table}), "begin", begin);
+            out.object(&with_bytes(object, "end", end), String::new)
         }
         TableCommand::Locate { table, rows } => table_show::locate(source, &table, &rows, out),
         TableCommand::Flush {
@@ -84,6 +100,16 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
     }
 }
 
+/// Adds what to do about a split point of the wrong length.
+fn about_splits(failure: Failure) -> Failure {
+    if !failure.message().contains("table.split.endrow.size.max") {
+        return failure;
+    }
+    failure.next(
+        "split at a prefix of the row, or raise the limit with table.split.endrow.size.max=BYTES",
+    )
+}
+
 type End<'a> = Option<&'a [u8]>;
 
 /// Both ends of row bounds, checked for their order.
@@ -98,28 +124,44 @@ fn properties(given: Vec<Property>) -> ostrakon_cell::Properties {
     given.into_iter().map(|one| (one.name, one.value)).collect()
 }
 
-fn create(source: &dyn Source, args: CreateArgs, out: &mut Output) -> Result<()> {
-    let options = TableOptions {
-        time_type: args.time_type,
-        splits: rows(args.splits, args.splits_file.as_deref())?,
-        properties: properties(args.properties),
-        without_default_iterators: args.no_default_iterators,
-        offline: args.offline,
-        ..TableOptions::default()
-    };
-    source
-        .create_table(&args.table, &options)
-        .map_err(|error| {
-            let exists = error.kind() == ErrorKind::AlreadyExists;
-            let failure = Failure::from(error);
-            if exists {
-                failure.next("run `ostrakon table list` to see the tables")
-            } else {
-                failure
-            }
-        })?;
-    let object = json!({"table": args.table, "splits": options.splits.len()});
-    out.object(&object, String::new)
+/// A table to create, with everything that was read for it.
+pub(super) struct NewTable {
+    name: String,
+    options: TableOptions,
+}
+
+impl NewTable {
+    pub(super) fn new(args: CreateArgs) -> Result<Self> {
+        Ok(Self {
+            options: TableOptions {
+                time_type: args.time_type,
+                splits: rows(args.splits, args.splits_file.as_deref())?,
+                properties: properties(args.properties),
+                without_default_iterators: args.no_default_iterators,
+                offline: args.offline,
+                ..TableOptions::default()
+            },
+            name: args.table,
+        })
+    }
+
+    pub(super) fn create(&self, source: &dyn Source) -> Result<()> {
+        source
+            .create_table(&self.name, &self.options)
+            .map_err(|error| {
+                let failure = Failure::from(error);
+                match failure.named("given") {
+                    Some(_) => failure
+                        .next("choose such a name, for example people or archive.people_2026"),
+                    None => about_splits(failure),
+                }
+            })
+    }
+
+    pub(super) fn show(&self, out: &mut Output) -> Result<()> {
+        let object = json!({"table": self.name, "splits": self.options.splits.len()});
+        out.object(&object, String::new)
+    }
 }
 
 fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -> Result<()> {
@@ -138,12 +180,18 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
 
 fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.table, args.within.timeout)?;
-    if args.cancel {
-        table.cancel_compaction()?;
-        return out.object(
-            &json!({"table": args.table, "cancelled": true}),
-            String::new,
-        );
+    // A command has the store for itself, so a compaction ends with the command that requested it.
+    if args.cancel || args.no_wait {
+        let what = match args.cancel {
+            true => "--cancel finds no compaction: each ends with the command that requested it",
+            false => "--no-wait would cancel the compaction at once: it ends with the command",
+        };
+        return Err(Failure::usage(what).next(match args.cancel {
+            true => {
+                "press Ctrl-C where it runs; programs that keep a store open call cancel_compaction"
+            }
+            false => "leave out --no-wait; Ctrl-C keeps the tablets that are finished",
+        }));
     }
     bounds(&args.rows)?;
     let options = CompactOptions {
@@ -151,7 +199,7 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
         end: args.rows.end.map(|row| row.0),
         iterators: args.iterators,
         flush: !args.no_flush,
-        wait: !args.no_wait,
+        wait: true,
     };
     let cancelled = Arc::clone(&table);
     let watch = Watch::with_call(move || {

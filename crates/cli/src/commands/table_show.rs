@@ -1,12 +1,12 @@
 //! `table list|splits|tablets|locate|du`: commands that show tables.
 
 use ostrakon_cell::{Source, TableInfo, TabletInfo};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::access::find_table;
 use crate::args::Bytes;
 use crate::failure::Result;
-use crate::output::{Columns, Output, bytes, escape, grouped};
+use crate::output::{Columns, Output, bytes, escape, escape_part, grouped, with_bytes};
 
 /// Totals over the tablets of a table.
 #[derive(Debug, Default)]
@@ -91,8 +91,8 @@ pub(super) fn list(source: &dyn Source, long: bool, out: &mut Output) -> Result<
 pub(super) fn splits(source: &dyn Source, table: &str, out: &mut Output) -> Result<()> {
     for tablet in find_table(source, table)?.tablets()? {
         if let Some(end) = &tablet.end {
-            let row = escape(end);
-            out.object(&json!({"row": row}), || row.clone().into_owned())?;
+            let object = with_bytes(json!({}), "row", Some(end));
+            out.object(&object, || escape(end).into_owned())?;
         }
     }
     Ok(())
@@ -111,20 +111,19 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
     ]);
     let json = out.is_json();
     for tablet in find_table(source, table)?.tablets()? {
-        let after = tablet.previous_end.as_deref().map(escape);
-        let end = tablet.end.as_deref().map(escape);
+        let (after, end) = (tablet.previous_end.as_deref(), tablet.end.as_deref());
         if json {
             let object = json!({
-                "previous_end": after, "end": end, "files": tablet.files,
+                "files": tablet.files,
                 "entries": tablet.entries, "bytes": tablet.bytes,
                 "memory_entries": tablet.memory_entries, "memory_bytes": tablet.memory_bytes,
                 "location": tablet.location,
             });
-            out.object(&object, String::new)?;
+            out.object(&with_ends(object, after, end), String::new)?;
         }
         columns.row(vec![
-            after.map_or("(first)".into(), std::borrow::Cow::into_owned),
-            end.map_or("(last)".into(), std::borrow::Cow::into_owned),
+            shown_end(after, "(first)"),
+            shown_end(end, "(last)"),
             grouped(tablet.files),
             grouped(tablet.entries),
             grouped(tablet.memory_entries),
@@ -136,6 +135,16 @@ pub(super) fn tablets(source: &dyn Source, table: &str, out: &mut Output) -> Res
         columns.write(out.stream())?;
     }
     Ok(())
+}
+
+fn with_ends(object: Value, after: Option<&[u8]>, end: Option<&[u8]>) -> Value {
+    let object = with_bytes(object, "previous_end", after);
+    with_bytes(object, "end", end)
+}
+
+/// An end of a tablet in a column, where blanks separate.
+fn shown_end(row: Option<&[u8]>, open: &str) -> String {
+    row.map_or(open.to_owned(), |row| escape_part(row, " ").into_owned())
 }
 
 /// The tablets that hold rows.
@@ -151,18 +160,16 @@ pub(super) fn locate(
     for Bytes(row) in rows {
         let found = table.locate(row)?;
         let (after, end) = &found.rows;
-        let (after, end) = (after.as_deref().map(escape), end.as_deref().map(escape));
+        let (after, end) = (after.as_deref(), end.as_deref());
         if json {
-            let object = json!({
-                "row": escape(row), "previous_end": after, "end": end,
-                "location": found.location, "layout": found.layout,
-            });
-            out.object(&object, String::new)?;
+            let object = json!({"location": found.location, "layout": found.layout});
+            let object = with_bytes(object, "row", Some(row));
+            out.object(&with_ends(object, after, end), String::new)?;
         }
         columns.row(vec![
-            escape(row).into_owned(),
-            after.map_or("(first)".into(), std::borrow::Cow::into_owned),
-            end.map_or("(last)".into(), std::borrow::Cow::into_owned),
+            escape_part(row, " ").into_owned(),
+            shown_end(after, "(first)"),
+            shown_end(end, "(last)"),
             found.location,
         ]);
     }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::access::find_table;
 use crate::failure::{Failure, Result};
-use crate::output::{Output, counted, escape};
+use crate::output::{Output, counted, escape, with_bytes};
 
 /// Shows the problems of one table or of all; fails if there are any.
 pub(super) fn run(
@@ -38,11 +38,11 @@ pub(super) fn run(
     }
     for problem in &problems {
         let tablet = problem.tablet.as_ref();
-        let end = |row: &Option<Vec<u8>>| row.as_deref().map(|row| escape(row).into_owned());
         let object = json!({
             "table": problem.table,
             "tablet": tablet.map(|(after, through)| {
-                json!({"previous_end": end(after), "end": end(through)})
+                let object = with_bytes(json!({}), "previous_end", after.as_deref());
+                with_bytes(object, "end", through.as_deref())
             }),
             "activity": problem.activity.as_str(),
             "kind": problem.kind.as_str(),
@@ -61,7 +61,10 @@ pub(super) fn run(
     let count = counted(problems.len() as u64, "problem", "problems");
     Err(
         Failure::outcome("the listed work fails; tables that are not listed are not affected")
-            .with("found", count),
+            .with("found", count)
+            .next(
+                "do what the list says for each, and run `ostrakon table status --try` afterwards",
+            ),
     )
 }
 

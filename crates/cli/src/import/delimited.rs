@@ -367,10 +367,6 @@ impl RecordReader for Delimited {
     fn fields(&self) -> &Fields {
         &self.fields
     }
-
-    fn bytes(&self) -> u64 {
-        self.lines.bytes()
-    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,12 @@ impl Fields {
         Some(id)
     }
 
+    /// The number of a name, if it is known.
+    #[cfg(feature = "parquet")]
+    pub(super) fn known(&self, name: &str) -> Option<u32> {
+        self.ids.get(name).copied()
+    }
+
     /// Sets the types that the file declares.
     pub(super) fn set_types(&mut self, types: impl IntoIterator<Item = Option<FieldType>>) {
         for (slot, kind) in self.types.iter_mut().zip(types) {
@@ -100,6 +106,8 @@ impl Fields {
             .with("fields", self.shown());
         if let Some(near) = nearest(wanted, self.names.iter().map(String::as_str)) {
             failure = failure.next(format!("did you mean `{near}`?"));
+        } else {
+            failure = failure.next("use one of the fields, or its number from 1");
         }
         Err(failure)
     }

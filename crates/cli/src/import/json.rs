@@ -13,6 +13,9 @@ use super::lines::{Line, Lines, line_into};
 use super::record::{Presence, Record, RecordReader, Step};
 use crate::failure::Result;
 
+/// Objects in objects; each is read from its own text.
+const MAX_DEPTH: usize = 64;
+
 /// Reads JSON lines.
 pub(super) struct JsonLines {
     lines: Lines,
@@ -34,16 +37,20 @@ impl JsonLines {
     fn split(&mut self, record: &mut Record) -> Result<(), String> {
         let text = std::str::from_utf8(&self.line.text).map_err(|error| error.to_string())?;
         self.name.clear();
-        flatten(text, &mut self.name, &mut self.fields, record)
+        flatten(text, 1, &mut self.name, &mut self.fields, record)
     }
 }
 
 fn flatten(
     object: &str,
+    depth: usize,
     name: &mut String,
     fields: &mut Fields,
     record: &mut Record,
 ) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("more than {MAX_DEPTH} objects within each other"));
+    }
     let pairs: Pairs<'_> = serde_json::from_str(object)
         .map_err(|error| format!("not a JSON object: {}", reason(&error)))?;
     let outer = name.len();
@@ -54,7 +61,7 @@ fn flatten(
         name.push_str(&key);
         let text = value.get();
         if text.starts_with('{') {
-            flatten(text, name, fields, record)?;
+            flatten(text, depth + 1, name, fields, record)?;
         } else {
             let id = fields
                 .learn(name)
@@ -105,10 +112,6 @@ impl RecordReader for JsonLines {
 
     fn fields(&self) -> &Fields {
         &self.fields
-    }
-
-    fn bytes(&self) -> u64 {
-        self.lines.bytes()
     }
 }
 
@@ -195,5 +198,20 @@ mod tests {
                 .all(|(at, line)| line.starts_with(&format!("{}!", at + 1)))
         );
         assert_eq!(seen[4], "a=3");
+    }
+
+    #[test]
+    fn objects_within_each_other_are_bounded() {
+        let nested = |depth: usize| "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth);
+        let text = [nested(MAX_DEPTH), nested(MAX_DEPTH + 1), nested(100_000)].join("\n");
+        let seen = read(Box::leak(text.into_boxed_str()));
+        assert!(seen[0].ends_with("a.a=1"));
+        for (at, line) in seen.iter().enumerate().skip(1) {
+            assert_eq!(
+                *line,
+                format!("{}! more than 64 objects within each other", at + 1)
+            );
+        }
+        assert_eq!(seen.len(), 3);
     }
 }

@@ -29,7 +29,6 @@ pub(super) enum Got {
 pub(super) struct Lines {
     input: Box<dyn BufRead>,
     number: u64,
-    bytes: u64,
     /// Lines that were put back, to be read again.
     again: VecDeque<Line>,
 }
@@ -39,14 +38,8 @@ impl Lines {
         Self {
             input,
             number: 0,
-            bytes: 0,
             again: VecDeque::new(),
         }
-    }
-
-    /// Bytes read from the file.
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// The next line, in place of what `line` holds.
@@ -66,7 +59,6 @@ impl Lines {
         line.text.clear();
         let limit = MAX_LINE_BYTES as u64 + 2;
         let read = io::Read::take(&mut *self.input, limit).read_until(b'\n', &mut line.text)?;
-        self.bytes += read as u64;
         if read == 0 {
             return Ok(Got::End);
         }
@@ -104,7 +96,6 @@ impl Lines {
             let end = memchr::memchr(b'\n', buffer);
             let used = end.map_or(buffer.len(), |end| end + 1);
             self.input.consume(used);
-            self.bytes += used as u64;
             if end.is_some() {
                 return Ok(());
             }
@@ -160,7 +151,6 @@ mod tests {
             seen,
             expected.map(|(number, text)| (number, text.to_owned()))
         );
-        assert_eq!(lines.bytes(), text.len() as u64);
     }
 
     #[test]

@@ -5,10 +5,14 @@
 
 mod blanks;
 mod delimited;
+mod entry_parts;
 mod fields;
+mod input;
 mod json;
 mod lines;
 mod open;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod pattern;
 mod plan;
 mod record;
@@ -18,4 +22,4 @@ mod timestamp;
 mod types;
 mod zeek;
 
-pub(crate) use run::{look, run};
+pub(crate) use run::{look, run, same_file};

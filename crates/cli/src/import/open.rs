@@ -1,10 +1,11 @@
 //! Opens an input, and chooses its reader.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::ffi::OsStr;
+use std::io::BufRead;
 use std::path::Path;
 
 use super::delimited::{Delimited, Dialect, Separator};
+use super::input::{self, Consumed, Input, shown_name};
 use super::json::JsonLines;
 use super::lines::Lines;
 use super::pattern::Pattern;
@@ -13,39 +14,28 @@ use super::zeek::Zeek;
 use crate::args::{ImportArgs, ImportFormat};
 use crate::failure::{Failure, Result};
 
-const BUFFER_BYTES: usize = 256 << 10;
-
 /// An open input.
 pub(super) struct Opened {
     pub(super) reader: Box<dyn RecordReader>,
     pub(super) format: ImportFormat,
-}
-
-/// The name of an input in messages and as `@file`.
-pub(super) fn shown_name(path: &Path) -> String {
-    if path == Path::new("-") {
-        "stdin".into()
-    } else {
-        path.display().to_string()
-    }
+    /// How much of the file was read.
+    pub(super) consumed: Consumed,
 }
 
 /// Opens a file, or stdin.
 pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
-    let mut input: Box<dyn BufRead> = if path == Path::new("-") {
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin()))
-    } else {
-        let file = File::open(path).map_err(|error| {
-            Failure::io("cannot open the file", &error).with("file", shown_name(path))
-        })?;
-        Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
+    let consumed = Consumed::default();
+    let mut input = match input::open(path, &consumed)? {
+        Input::Text(input) => input,
+        Input::Parquet => return open_parquet(path, args, consumed),
     };
     let format = match args.format {
         Some(format) => format,
         None => detect(path, &mut *input)?,
     };
     if args.pattern.is_some() && format != ImportFormat::Regex {
-        return Err(Failure::usage("--pattern works only with --format regex"));
+        return Err(Failure::usage("--pattern works only with --format regex")
+            .next("add --format regex, or leave out --pattern"));
     }
     refuse_idle_options(format, args)?;
     let lines = Lines::new(input);
@@ -53,6 +43,11 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
         ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Zeek | ImportFormat::Edges => {
             let zeek = (format == ImportFormat::Zeek).then(Zeek::default);
             Box::new(Delimited::new(lines, dialect(format, args)?, zeek))
+        }
+        ImportFormat::Parquet => {
+            return Err(Failure::usage("the file is not a Parquet file")
+                .with("file", shown_name(path))
+                .next("leave out --format, or check that the file is complete"));
         }
         ImportFormat::Jsonl => Box::new(JsonLines::new(lines)),
         ImportFormat::Weblog => Box::new(Pattern::weblog(lines)?),
@@ -65,7 +60,34 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
             Box::new(Pattern::new(lines, pattern)?)
         }
     };
-    Ok(Opened { reader, format })
+    Ok(Opened {
+        reader,
+        format,
+        consumed,
+    })
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(path: &Path, args: &ImportArgs, consumed: Consumed) -> Result<Opened> {
+    let format = ImportFormat::Parquet;
+    if args.format.is_some_and(|given| given != format) {
+        return Err(Failure::usage("the file is a Parquet file")
+            .with("file", shown_name(path))
+            .next("leave out --format"));
+    }
+    refuse_idle_options(format, args)?;
+    Ok(Opened {
+        reader: Box::new(super::parquet::Parquet::open(path, consumed.clone())?),
+        format,
+        consumed,
+    })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(path: &Path, _args: &ImportArgs, _consumed: Consumed) -> Result<Opened> {
+    Err(Failure::usage("this program was built without Parquet")
+        .with("file", shown_name(path))
+        .next("build it with `cargo build -p ostrakon-cli --features parquet`"))
 }
 
 /// Rejects options about delimiters for formats that would ignore them.
@@ -86,6 +108,9 @@ fn refuse_idle_options(format: ImportFormat, args: &ImportArgs) -> Result<()> {
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(Failure::usage(format!(
             "{option} works only with --format csv, tsv and edges"
+        ))
+        .next(format!(
+            "leave out {option}, or say the format with --format"
         ))),
         None => Ok(()),
     }
@@ -99,7 +124,12 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
     if start.starts_with(b"#separator ") {
         return Ok(ImportFormat::Zeek);
     }
-    let ending = path
+    let shown = path.with_extension("");
+    let packed = ["gz", "zst"]
+        .map(OsStr::new)
+        .iter()
+        .any(|one| path.extension() == Some(one));
+    let ending = if packed { &shown } else { path }
         .extension()
         .and_then(|ending| ending.to_str())
         .unwrap_or_default()
@@ -122,9 +152,10 @@ fn detect(path: &Path, input: &mut dyn BufRead) -> Result<ImportFormat> {
 fn dialect(format: ImportFormat, args: &ImportArgs) -> Result<Dialect> {
     let delimiter = args.delimiter;
     if matches!(delimiter, Some(b'"' | b'\n' | b'\r')) {
-        return Err(Failure::usage(
-            "the delimiter cannot be a quote or a line feed",
-        ));
+        return Err(
+            Failure::usage("the delimiter cannot be a quote or a line feed")
+                .next("give the byte between the fields, such as --delimiter ';'"),
+        );
     }
     let edges = format == ImportFormat::Edges;
     let names = if edges && args.fields.is_empty() {

@@ -35,6 +35,7 @@ impl Pattern {
         let regex = Regex::new(pattern).map_err(|error| {
             Failure::usage("--pattern is not a valid regular expression")
                 .with("reason", error.to_string())
+                .next("write it in single quotes, with a group (?<name>…) for each field")
         })?;
         let named = regex.capture_names().enumerate();
         let (groups, names): (Vec<usize>, Vec<String>) = named
@@ -118,10 +119,6 @@ impl RecordReader for Pattern {
 
     fn fields(&self) -> &Fields {
         &self.fields
-    }
-
-    fn bytes(&self) -> u64 {
-        self.lines.bytes()
     }
 }
 

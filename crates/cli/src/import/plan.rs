@@ -7,26 +7,16 @@ use ostrakon_cell::VisibilityExpression;
 use ostrakon_cell::visibility::validate;
 use ostrakon_cell::{ColumnUpdate, Mutation};
 
+use super::entry_parts::{ENTRY_PARTS, Part, REQUIRED_PARTS, entry_parts, part_bytes};
 use super::fields::Fields;
 use super::record::{Field, Presence, Record};
 use super::timestamp::TimestampFormat;
 use super::types;
 use crate::args::{FieldType, ImportArgs, ImportFormat};
 use crate::failure::{Failure, Result};
-use crate::output::unescape;
 
 /// Maximum number of labels remembered as valid; every record may have its own.
 const KNOWN_LABELS: usize = 4096;
-/// The parts of an entry, as `export` writes them.
-const ENTRY_PARTS: [&str; 6] = [
-    "row",
-    "family",
-    "qualifier",
-    "visibility",
-    "timestamp",
-    "value",
-];
-
 /// A field that the user named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
@@ -61,7 +51,7 @@ enum Shape {
         both_ways: bool,
     },
     /// The fields are the parts of an entry, by the order of [`ENTRY_PARTS`].
-    Entry([Option<u32>; 6]),
+    Entry([Part; 6]),
 }
 
 /// How fields map to mutations; rebuilt whenever the reader finds new fields.
@@ -78,6 +68,8 @@ struct Compiled {
 pub(super) struct Plan<'a> {
     args: &'a ImportArgs,
     file: String,
+    /// Whether the format holds bytes exactly, without the escapes of `export` to CSV.
+    exact: bool,
     family: Vec<u8>,
     time: Option<TimestampFormat>,
     missing: Vec<Vec<u8>>,
@@ -97,6 +89,7 @@ impl<'a> Plan<'a> {
         let time = match (&args.timestamp_format, format) {
             (Some(name), _) => Some(TimestampFormat::parse(name)?),
             (None, ImportFormat::Zeek) => Some(TimestampFormat::Seconds),
+            (None, ImportFormat::Parquet) => Some(TimestampFormat::Rfc3339),
             (None, ImportFormat::Weblog) => {
                 Some(TimestampFormat::Pattern("%d/%b/%Y:%H:%M:%S %z".into()))
             }
@@ -113,7 +106,9 @@ impl<'a> Plan<'a> {
                 .iter()
                 .any(|typing| typing.kind == FieldType::Time)
         {
-            return Err(Failure::usage("the type `time` needs --timestamp-format"));
+            return Err(Failure::usage("the type `time` needs --timestamp-format").next(
+                "use seconds, millis, micros, rfc3339, or a pattern such as '%Y-%m-%d %H:%M:%S'",
+            ));
         }
         if args.row.is_empty() && !args.entries && !edges {
             return Err(Failure::usage("no fields are given for the row").next(
@@ -130,7 +125,8 @@ impl<'a> Plan<'a> {
             if let Some(name @ ("@line" | "@file")) = name.as_deref() {
                 return Err(Failure::usage(format!(
                     "{option} takes a field; {name} works only with --row and --qualifier-field"
-                )));
+                ))
+                .next(format!("name a field of the file after {option}")));
             }
         }
         let one_entry = edges || !args.qualifier_field.is_empty();
@@ -140,10 +136,12 @@ impl<'a> Plan<'a> {
             return Err(Failure::usage(
                 "--both-ways, --family-field and --value-field work only with --qualifier-field or edge \
                  lists",
-            ));
+            )
+            .next("add --qualifier-field FIELD, or import an edge list with --format edges"));
         }
         Ok(Self {
             file,
+            exact: matches!(format, ImportFormat::Jsonl | ImportFormat::Parquet),
             family: match &args.family {
                 Some(family) => family.0.clone(),
                 None if edges => b"edge".to_vec(),
@@ -208,7 +206,7 @@ impl<'a> Plan<'a> {
         let timestamp = option(&args.timestamp_field)?;
         let is_edges = args.row.is_empty() || !args.qualifier_field.is_empty();
         let shape = if args.entries {
-            Shape::Entry(entry_parts(fields)?)
+            Shape::Entry(entry_parts(fields, self.exact)?)
         } else if is_edges {
             let edge_list = args.qualifier_field.is_empty();
             Shape::One {
@@ -453,12 +451,15 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    fn make_entry(&mut self, record: &Record, parts: &[Option<u32>; 6]) -> Result<(), String> {
+    fn make_entry(&mut self, record: &Record, parts: &[Part; 6]) -> Result<(), String> {
         let mut decoded = Vec::with_capacity(parts.len());
         for (part, name) in parts.iter().zip(ENTRY_PARTS) {
-            let field = part.and_then(|id| record.field(id));
-            let text = field.map_or(&b""[..], |field| record.bytes(field));
-            decoded.push(unescape(text).map_err(|error| format!("{name}: {error}"))?);
+            let found = part_bytes(record, *part, self.exact);
+            let found = found.map_err(|error| format!("{name}: {error}"))?;
+            if self.exact && found.is_none() && REQUIRED_PARTS.contains(&name) {
+                return Err(format!("the entry has no `{name}`"));
+            }
+            decoded.push(found.unwrap_or_default());
         }
         let [row, family, qualifier, visibility, timestamp, value] = decoded.as_slice() else {
             return Err("an entry has six parts".into());
@@ -560,18 +561,4 @@ fn place(name: &str, fields: &Fields) -> Result<Place> {
             None => Place::Unseen(name.to_owned()),
         },
     })
-}
-
-fn entry_parts(fields: &Fields) -> Result<[Option<u32>; 6]> {
-    let mut parts = [None; 6];
-    for (slot, name) in parts.iter_mut().zip(ENTRY_PARTS) {
-        *slot = match name {
-            // An entry is complete without these.
-            "visibility" | "timestamp" | "qualifier" | "family" => {
-                fields.resolve(name).unwrap_or(None)
-            }
-            _ => fields.resolve(name)?,
-        };
-    }
-    Ok(parts)
 }

@@ -120,7 +120,4 @@ pub(super) trait RecordReader {
 
     /// The fields known so far.
     fn fields(&self) -> &Fields;
-
-    /// Bytes read from the file.
-    fn bytes(&self) -> u64;
 }

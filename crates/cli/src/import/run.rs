@@ -7,7 +7,8 @@ use std::time::Instant;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Table};
 use serde::Serialize;
 
-use super::open::{Opened, open, shown_name};
+use super::input::shown_name;
+use super::open::{Opened, open};
 use super::plan::Plan;
 use super::record::{Record, Step};
 use super::rejects::Rejects;
@@ -47,10 +48,13 @@ pub(crate) fn look(args: &ImportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Reads the files of `args` into `table`; `None` only checks them.
-pub(crate) fn run(
-    args: &ImportArgs,
-    table: Option<Arc<dyn Table>>,
+/// Finds or creates the table, when there is something to write.
+pub(crate) type OpenTable<'a> = &'a mut (dyn FnMut() -> Result<Arc<dyn Table>> + 'a);
+
+/// Reads the files of `args` into the table; `None` only checks them.
+pub(crate) fn run<'a>(
+    args: &'a ImportArgs,
+    table: Option<OpenTable<'a>>,
     out: &mut Output,
 ) -> Result<()> {
     let watch = Watch::start();
@@ -58,19 +62,15 @@ pub(crate) fn run(
     if let Some(rejects) = &args.rejects
         && args.files.iter().any(|file| same_file(file, rejects))
     {
-        return Err(Failure::usage(
-            "the file of --rejects is one of the files to import",
-        ));
+        return Err(
+            Failure::usage("the file of --rejects is one of the files to import")
+                .next("choose another name for the rejected lines"),
+        );
     }
     let mut job = Job {
         args,
-        writer: table.map(|table| {
-            let config = BatchWriterConfig {
-                durability: args.durability,
-                ..BatchWriterConfig::default()
-            };
-            BatchWriter::new(table, config)
-        }),
+        table,
+        writer: None,
         rejects: Rejects::open(args.rejects.as_deref())?,
         summary: Summary {
             table: args.table.clone(),
@@ -87,6 +87,10 @@ pub(crate) fn run(
     let flushed = job.flush();
     job.rejects.flush()?;
     read.and(flushed)?;
+    if job.rejects.count() == 0 || args.accept_rejects {
+        // Files without records make an empty table.
+        job.writer()?;
+    }
     job.summary.rejected = job.rejects.count();
     job.summary.seconds = started.elapsed().as_secs_f64();
     job.summary.entries_per_second = job.summary.entries as f64 / job.summary.seconds.max(1e-9);
@@ -137,7 +141,8 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
     })
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+/// Whether both paths lead to the same file, which exists.
+pub(crate) fn same_file(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
         _ => false,
@@ -146,6 +151,8 @@ fn same_file(a: &Path, b: &Path) -> bool {
 
 struct Job<'a> {
     args: &'a ImportArgs,
+    table: Option<OpenTable<'a>>,
+    /// Made for the first record.
     writer: Option<BatchWriter>,
     rejects: Rejects,
     summary: Summary,
@@ -154,10 +161,30 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The writer, unless nothing is to be written.
+    fn writer(&mut self) -> Result<Option<&mut BatchWriter>> {
+        if self.writer.is_none()
+            && let Some(open) = &mut self.table
+        {
+            let config = BatchWriterConfig {
+                durability: self.args.durability,
+                ..BatchWriterConfig::default()
+            };
+            self.writer = Some(BatchWriter::new(open()?, config));
+        }
+        Ok(self.writer.as_mut())
+    }
+
     fn file(&mut self, path: &Path, watch: &Watch) -> Result<()> {
         let name = shown_name(path);
         let of_file = |failure: Failure| failure.with("file", name.clone());
-        let Opened { mut reader, format } = open(path, self.args)?;
+        let opened = open(path, self.args);
+        watch.check(&format!("nothing of {name} was read"))?;
+        let Opened {
+            mut reader,
+            format,
+            consumed,
+        } = opened?;
         let mut plan = Plan::new(self.args, format, name.clone())?;
         let total = std::fs::metadata(path)
             .ok()
@@ -168,19 +195,22 @@ impl Job<'_> {
         self.summary.files += 1;
         loop {
             if steps.is_multiple_of(LOOK_EVERY) {
-                progress.set(reader.bytes());
+                progress.set(consumed.get());
                 progress.say(|| format!("{} records", grouped(self.summary.records)));
-                if watch.stopped() {
-                    let kept = format!(
-                        "the records up to line {} of {name} are kept; importing again writes \
-                         the same entries",
-                        record.line()
-                    );
-                    watch.check(&kept)?;
-                }
             }
             steps += 1;
-            match reader.next(&mut record).map_err(of_file)? {
+            let line = record.line();
+            let step = reader.next(&mut record);
+            if watch.stopped() {
+                watch.check(&match self.args.dry_run {
+                    true => format!("{name} was checked up to line {line}"),
+                    false => format!(
+                        "the records up to line {line} of {name} are kept; importing again writes the \
+                         same entries"
+                    ),
+                })?;
+            }
+            match step.map_err(of_file)? {
                 Step::End => return plan.check(reader.fields()).map_err(of_file),
                 Step::Reject(reason) => {
                     self.rejects
@@ -204,7 +234,7 @@ impl Job<'_> {
             .flatten()
         {
             self.summary.entries += mutation.len() as u64;
-            let Some(writer) = &mut self.writer else {
+            let Some(writer) = self.writer()? else {
                 continue;
             };
             if let Err(error) = writer.add(mutation) {

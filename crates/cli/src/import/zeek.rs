@@ -32,11 +32,13 @@ impl Zeek {
             let bytes = unescape(separator).map_err(|error| {
                 Failure::usage("the #separator line of the Zeek log is invalid")
                     .with("reason", error.to_string())
+                    .next("import it with --format tsv and --no-header or --fields")
             })?;
             let &[byte] = bytes.as_ref() else {
-                return Err(Failure::usage(
-                    "the separator of a Zeek log must be one byte",
-                ));
+                return Err(
+                    Failure::usage("the separator of a Zeek log must be one byte")
+                        .next("import it with --format csv, --delimiter and --fields"),
+                );
             };
             self.separator = byte;
             return Ok(Some(byte));

@@ -1,12 +1,13 @@
 //! One entry, as a line for people and as a JSON line.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 use ostrakon_cell::EntryRef;
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
 
-use super::escape;
+use super::json::serialize_bytes;
+use super::{escape, escape_part, write_json_line};
 
 /// Which parts of an entry a line of text shows in addition to row and column.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,9 @@ pub(crate) struct EntryFields {
 }
 
 /// `row family:qualifier [visibility] timestamp<TAB>value`, as Accumulo's shell shows it.
+///
+/// A space inside a part of the key is `\x20`, and a colon inside the family `\x3a`. So the first space ends
+/// the row, the first colon after it the family, and so on: no two keys have the same line.
 pub(crate) fn write_entry_text(
     out: &mut dyn Write,
     entry: EntryRef<'_>,
@@ -30,14 +34,14 @@ pub(crate) fn write_entry_text(
         return out.write_all(b"\n");
     }
     let key = entry.key;
-    for (part, before) in [
-        (key.row, ""),
-        (key.family, " "),
-        (key.qualifier, ":"),
-        (key.visibility, " ["),
+    for (part, before, separators) in [
+        (key.row, "", " "),
+        (key.family, " ", " :"),
+        (key.qualifier, ":", " "),
+        (key.visibility, " [", " "),
     ] {
         out.write_all(before.as_bytes())?;
-        out.write_all(escape(part).as_bytes())?;
+        out.write_all(escape_part(part, separators).as_bytes())?;
     }
     out.write_all(b"]")?;
     if fields.timestamp {
@@ -50,33 +54,40 @@ pub(crate) fn write_entry_text(
     out.write_all(b"\n")
 }
 
-#[derive(Serialize)]
-struct JsonEntry<'a> {
-    row: Cow<'a, str>,
-    family: Cow<'a, str>,
-    qualifier: Cow<'a, str>,
-    visibility: Cow<'a, str>,
-    timestamp: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Cow<'a, str>>,
+/// The bytes of the value as they are, and the byte that ends them.
+pub(crate) fn write_value_raw(out: &mut dyn Write, entry: EntryRef<'_>, end: u8) -> io::Result<()> {
+    out.write_all(entry.value)?;
+    out.write_all(&[end])
 }
 
-/// One JSON object and a line feed; the texts are escaped as on the command line.
+struct JsonEntry<'a> {
+    entry: EntryRef<'a>,
+    value: bool,
+}
+
+impl Serialize for JsonEntry<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let key = self.entry.key;
+        let mut map = serializer.serialize_map(None)?;
+        serialize_bytes(&mut map, "row", key.row)?;
+        serialize_bytes(&mut map, "family", key.family)?;
+        serialize_bytes(&mut map, "qualifier", key.qualifier)?;
+        serialize_bytes(&mut map, "visibility", key.visibility)?;
+        map.serialize_entry("timestamp", &key.timestamp)?;
+        if self.value {
+            serialize_bytes(&mut map, "value", self.entry.value)?;
+        }
+        map.end()
+    }
+}
+
+/// One JSON object and a line feed; [`super::json`] says how bytes are written.
 pub(crate) fn write_entry_json(
     out: &mut dyn Write,
     entry: EntryRef<'_>,
     value: bool,
 ) -> io::Result<()> {
-    let line = JsonEntry {
-        row: escape(entry.key.row),
-        family: escape(entry.key.family),
-        qualifier: escape(entry.key.qualifier),
-        visibility: escape(entry.key.visibility),
-        timestamp: entry.key.timestamp,
-        value: value.then(|| escape(entry.value)),
-    };
-    serde_json::to_writer(&mut *out, &line).map_err(io::Error::from)?;
-    out.write_all(b"\n")
+    write_json_line(out, &JsonEntry { entry, value })
 }
 
 #[cfg(test)]
@@ -105,8 +116,40 @@ mod tests {
         assert_eq!(
             String::from_utf8_lossy(&out),
             "ro\\x0aw f:q\\x09 [a|b] 7\t\\xff\"\n\
-             {\"row\":\"ro\\\\x0aw\",\"family\":\"f\",\"qualifier\":\"q\\\\x09\",\
-             \"visibility\":\"a|b\",\"timestamp\":7,\"value\":\"\\\\xff\\\"\"}\n"
+             {\"row\":\"ro\\nw\",\"family\":\"f\",\"qualifier\":\"q\\t\",\
+             \"visibility\":\"a|b\",\"timestamp\":7,\"value_base64\":\"/yI=\"}\n"
         );
+    }
+
+    #[test]
+    fn different_keys_have_different_lines() {
+        let keys = [
+            Key::new("a", "b f", ""),
+            Key::new("a b", "f", ""),
+            Key::new("a", "b", "f:"),
+            Key::new("a", "b:f", ""),
+            Key::new("a", "b", "f [x]"),
+            Key {
+                visibility: b"x".to_vec(),
+                ..Key::new("a", "b", "f")
+            },
+        ];
+        let fields = EntryFields {
+            timestamp: false,
+            value: false,
+            value_only: false,
+        };
+        let mut lines = std::collections::BTreeSet::new();
+        for key in &keys {
+            let mut out = Vec::new();
+            let entry = Entry {
+                key: key.clone(),
+                value: Vec::new(),
+            };
+            write_entry_text(&mut out, entry.as_ref(), fields).expect("memory");
+            lines.insert(out);
+        }
+        assert_eq!(lines.len(), keys.len());
+        assert!(lines.contains(&b"a b\\x20f: []\n"[..]));
     }
 }

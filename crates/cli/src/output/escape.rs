@@ -1,15 +1,23 @@
 //! Bytes as text and back.
 //!
-//! Keys and values are bytes. They are shown as text that is safe in a terminal, in a line and in a
-//! JSON string: printable ASCII and the letters and digits of every script stay, a backslash is `\\`,
-//! and everything else is `\xNN`. The same text as an argument stands for the same bytes.
+//! Keys and values are bytes. They are shown as text that is safe in a terminal and in a line: printable
+//! ASCII and the letters and digits of every script stay, a backslash is `\\`, and everything else is
+//! `\xNN`. The same text as an argument stands for the same bytes. JSON has its own way: [`super::json`].
 
 use std::borrow::Cow;
 use std::fmt;
 
 /// The bytes as text; borrowed if nothing needs escaping.
 pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
-    let plain = |byte: &u8| matches!(byte, 0x20..=0x7e) && *byte != b'\\';
+    escape_part(bytes, "")
+}
+
+/// The bytes as text in which the ASCII characters of `separators` are escaped too, so that they can stand
+/// between texts.
+pub(crate) fn escape_part<'b>(bytes: &'b [u8], separators: &str) -> Cow<'b, str> {
+    let separators = separators.as_bytes();
+    let plain =
+        |byte: &u8| matches!(byte, 0x20..=0x7e) && *byte != b'\\' && !separators.contains(byte);
     if bytes.iter().all(plain)
         && let Ok(text) = std::str::from_utf8(bytes)
     {
@@ -20,6 +28,9 @@ pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
         for character in chunk.valid().chars() {
             match character {
                 '\\' => text.push_str("\\\\"),
+                ' '..='~' if separators.contains(&(character as u8)) => {
+                    push_hex(&mut text, character as u8);
+                }
                 ' '..='~' => text.push(character),
                 // Combining marks, joiners and direction changes could hide text in a terminal.
                 _ if character.is_alphanumeric() && !character.is_ascii() => text.push(character),
@@ -36,6 +47,14 @@ pub(crate) fn escape(bytes: &[u8]) -> Cow<'_, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// Whether a terminal may hide the character, obey it, or let it change the order of others.
+pub(super) fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn push_hex(text: &mut String, byte: u8) {
@@ -125,6 +144,13 @@ mod tests {
         assert_eq!(escape("Zürich".as_bytes()), "Zürich");
         assert_eq!(escape(b"a\\b\0\xff"), "a\\\\b\\x00\\xff");
         assert_eq!(escape("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");
+    }
+
+    #[test]
+    fn separators_are_escaped_too() {
+        assert_eq!(escape_part(b"a b:c", " :"), "a\\x20b\\x3ac");
+        assert_eq!(escape_part("ü b".as_bytes(), " "), "ü\\x20b");
+        assert_eq!(unescape(b"a\\x20b").expect("valid"), &b"a b"[..]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 
+use super::json::write_json_line;
 use crate::failure::Result;
 
 /// Enough to write several hundred lines at once.
@@ -12,7 +13,7 @@ const BUFFER_BYTES: usize = 128 << 10;
 
 /// The stream of results.
 pub(crate) struct Output {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Box<dyn Write + Send>>,
     json: bool,
 }
 
@@ -24,7 +25,7 @@ impl Output {
     }
 
     /// Results to any stream.
-    pub(crate) fn to(stream: Box<dyn Write>, json: bool) -> Self {
+    pub(crate) fn to(stream: Box<dyn Write + Send>, json: bool) -> Self {
         Self {
             out: BufWriter::with_capacity(BUFFER_BYTES, stream),
             json,
@@ -37,7 +38,7 @@ impl Output {
     }
 
     /// The stream itself.
-    pub(crate) fn stream(&mut self) -> &mut dyn Write {
+    pub(crate) fn stream(&mut self) -> &mut (dyn Write + Send) {
         &mut self.out
     }
 
@@ -48,8 +49,7 @@ impl Output {
         text: impl FnOnce() -> String,
     ) -> Result<()> {
         if self.json {
-            serde_json::to_writer(&mut self.out, object).map_err(io::Error::from)?;
-            self.out.write_all(b"\n")?;
+            write_json_line(&mut self.out, object)?;
         } else {
             let text = text();
             if !text.is_empty() {

@@ -30,7 +30,7 @@ fn bytes_go_in_and_out_as_they_are_typed() {
     folder.ok(&["put", "t", row, "\\x3a", "\\x09", "\\xc3"]);
     assert_eq!(
         folder.ok(&["scan", "t"]),
-        format!("{row} ::\\x09 []\t\\xc3\n")
+        format!("{row} \\x3a:\\x09 []\t\\xc3\n")
     );
     assert_eq!(
         folder
@@ -40,8 +40,13 @@ fn bytes_go_in_and_out_as_they_are_typed() {
         1
     );
     let object = &folder.run(&["scan", "t", "--json"]).json()[0];
-    assert_eq!(object["row"], row);
-    assert_eq!(object["value"], "\\xc3");
+    assert_eq!(object["row_base64"], "YQD/XMO8Cg==");
+    assert_eq!(object["row"], serde_json::Value::Null);
+    assert_eq!(
+        (&object["family"], &object["qualifier"]),
+        (&":".into(), &"\t".into())
+    );
+    assert_eq!(object["value_base64"], "ww==");
     // Read from stdin unchanged.
     let ran = folder.run_with(&["put", "t", "raw", "", "", "-"], b"\\x41\n\xff");
     assert_eq!(ran.code, 0, "{}", ran.err);

@@ -174,7 +174,7 @@ fn quoted_names_of_an_edge_list_are_names() {
     let found = folder.ok(&["scan", "t"]);
     assert_eq!(
         found,
-        "Boston edge:San \"F\" []\t1\nNew York edge:Boston []\t7\nO'Hare edge:3\" []\t1\n"
+        "Boston edge:San\\x20\"F\" []\t1\nNew\\x20York edge:Boston []\t7\nO'Hare edge:3\" []\t1\n"
     );
     folder.ok(&[
         "import",

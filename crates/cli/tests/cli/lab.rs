@@ -193,7 +193,7 @@ fn an_experiment_leaves_a_record_and_a_page_and_no_store() {
     folder.ok(&["lab", "report", "records"]);
     let page = folder.read("records/report.html");
     assert!(
-        page.contains("2000 entries by 1 thread"),
+        page.contains("4000 entries by 1 thread"),
         "the sizes of this run"
     );
     assert!(
@@ -231,7 +231,9 @@ fn an_experiment_shows_its_rates_and_the_papers_to_people() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     for expected in [
         "sen2013-table-1: Ingest into a pre-split table (scale 0.001, mean ± standard deviation of 2,",
-        "here                Max ingest/s  Average of samples/s  Entries / time",
+        "Entries / time Entries / that time",
+        // A verdict.
+        "From 1 client to 2 clients: ",
         "\n2 clients, longer  ",
         "\nThe paper, Table I\n",
         "\n1000, sustained  26.0 ",
@@ -251,7 +253,8 @@ fn an_experiment_shows_its_rates_and_the_papers_to_people() {
         .out
         .lines()
         .find(|line| line.starts_with("2 clients, longer"));
-    assert_eq!(longer.unwrap().matches(" ± ").count(), 4, "{}", ran.out);
+    // On a busy machine the run is long enough for a maximum too.
+    assert!(longer.unwrap().matches(" ± ").count() >= 2, "{}", ran.out);
 }
 
 #[test]
@@ -283,7 +286,7 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
     assert!(stored(&rows[0]) < expected);
     folder.ok(&["lab", "report", "records"]);
     let page = folder.read("records/report.html");
-    assert!(page.contains("100,000,000 database inserts") && page.contains("here, ranks"));
+    assert!(page.contains("100,000,000 database inserts") && page.contains("here, 2 ranks"));
     // A rank that fails reports the reason.
     let err = folder.fails(
         2,
@@ -305,4 +308,138 @@ fn ranks_sort_their_parts_and_one_import_takes_them_all() {
         err.contains("split file") && err.contains("nothing"),
         "{err}"
     );
+}
+
+/// Runs of the continuous test leave records, and the report says that nothing was lost.
+#[test]
+fn runs_of_the_continuous_test_are_in_the_report() {
+    let folder = Folder::new();
+    let run = |arguments: &[&str]| {
+        let arguments = [&["lab", "continuous"], arguments, &["--record", "records"]].concat();
+        folder.ok(&arguments)
+    };
+    run(&[
+        "ingest",
+        "--entries",
+        "20000",
+        "--max-cf",
+        "3",
+        "--max-cq",
+        "5",
+    ]);
+    run(&["walk", "--queries", "500"]);
+    run(&["batch-walk", "--queries", "500", "--batch-rows", "100"]);
+    run(&["scan", "--scans", "5"]);
+    run(&["verify"]);
+    run(&[
+        "agitate",
+        "--table",
+        "agitated",
+        "--kills",
+        "1",
+        "--life-min",
+        "0.2",
+        "--life-max",
+        "0.4",
+        "--down",
+        "0.1",
+        "--flush-interval",
+        "500",
+    ]);
+    folder.ok(&["lab", "report", "records"]);
+    let page = folder.read("records/report.html");
+    for expected in [
+        "The continuous test on this machine",
+        "Nothing lost: 1 kills, ",
+        "Verified: ",
+        "batch-walk",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    // Against itself nothing changed, so the page names no losses either.
+    folder.ok(&[
+        "lab",
+        "report",
+        "records",
+        "--baseline",
+        "records",
+        "--output",
+        "page.html",
+    ]);
+    assert!(!folder.read("page.html").contains("LOST"));
+    // Families are below 3 and qualifiers below 5.
+    for entry in folder
+        .run(&["scan", "ci", "--limit", "50", "--json"])
+        .json()
+    {
+        let number = |name: &str| u32::from_str_radix(entry[name].as_str().unwrap(), 16).unwrap();
+        assert!(number("family") < 3 && number("qualifier") < 5, "{entry}");
+    }
+}
+
+/// The demo at a tiny size: every step runs, and the page is where it says.
+#[test]
+fn the_demo_runs_to_its_end() {
+    let folder = Folder::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/demo");
+    let ran = std::process::Command::new("sh")
+        .arg(script)
+        .env("OSTRAKON", env!("CARGO_BIN_EXE_ostrakon"))
+        .env("DEMO_DIR", folder.path("demo"))
+        .env("DEMO_ENTRIES", "20000")
+        .env("DEMO_SECONDS", "0.5")
+        .env("DEMO_KILLS", "1")
+        .env("DEMO_SCALE", "0.002")
+        .env("DEMO_NO_PYTHON", "1")
+        .output()
+        .unwrap();
+    let out = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{out}{err}");
+    let sees = |pattern: &str| out.matches(pattern).count();
+    assert_eq!(sees("alice@example.org --visibility"), 1, "{out}");
+    // The mail is shown to one of the two readers, the city to both.
+    let shown = out
+        .lines()
+        .filter(|line| line.starts_with("    ") && line.contains("alice"));
+    assert_eq!(shown.count(), 3, "{out}");
+    for expected in [
+        "lost",
+        "undefined",
+        "Three commands to try next",
+        "records/report.html",
+    ] {
+        assert!(out.contains(expected), "{expected} in {out}");
+    }
+    let page = folder.read("demo/records/report.html");
+    assert!(page.contains("Nothing lost: 1 kills"), "{out}");
+    // The commands to try next work; the last one takes long.
+    let next: Vec<&str> = out
+        .lines()
+        .skip_while(|line| !line.starts_with("Three"))
+        .skip(1)
+        .collect();
+    for line in &next[..2] {
+        let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        let store = folder.path("demo/store").display().to_string();
+        let shown = folder.ok(&[&["--data", &store], &words[..]].concat());
+        assert!(shown.lines().count() >= 5, "{line}: {shown}");
+    }
+}
+
+/// The commands of the guide, as printed.
+#[test]
+fn the_commands_of_the_guide_run() {
+    let folder = Folder::new();
+    let page = include_str!("../../../../docs/guide/lab.md");
+    let blocks: Vec<&str> = page.split("```sh\n").skip(1).collect();
+    assert_eq!(blocks.len(), 4);
+    for block in blocks {
+        let code = block.split("```").next().unwrap();
+        for line in code.lines().filter(|line| !line.is_empty()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(words[0], "ostrakon", "{line}");
+            folder.ok(&words[1..]);
+        }
+    }
 }

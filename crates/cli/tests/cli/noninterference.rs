@@ -130,14 +130,15 @@ const READING: &[&[&str]] = &[
     &["scan", "t", "-s", "A,B"],
 ];
 
-/// Removes what may differ: the path of the store, and durations.
+/// Removes what may differ: the path of the store, times and durations.
 fn neutral(text: &str, folder: &Folder) -> String {
     let text = text.replace(&folder.text(""), "/");
     let mut lines = Vec::new();
     for line in text.lines() {
         let words = line.split_inclusive([' ', ',']).filter(|word| {
             let timed = ["seconds", "per_second", "elapsed", "took", "ms", "µs"];
-            !timed.iter().any(|unit| word.contains(unit))
+            let is_time = word.starts_with("20") && word.trim_end().ends_with('Z');
+            !is_time && !timed.iter().any(|unit| word.contains(unit))
         });
         lines.push(words.collect::<String>());
     }

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::run::{Folder, IMPORT_CSV, finish, program};
+use crate::run::{Folder, finish, program};
 
 #[test]
 fn help_and_version_are_no_mistakes() {
@@ -128,53 +128,13 @@ fn a_reader_that_goes_away_ends_a_scan_quietly() {
     }
 }
 
-#[cfg(unix)]
-#[test]
-fn ctrl_c_stops_an_import_and_keeps_what_was_read() {
-    use std::io::Write as _;
-
-    let folder = Folder::with_table();
-    let mut command = folder.command(IMPORT_CSV);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut input = child.stdin.take().unwrap();
-    for n in 0..2000 {
-        writeln!(input, "{n:06},v").unwrap();
-    }
-    input.flush().unwrap();
-    // Time to start, to read the lines, and to install the handler.
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    // The shell's own `kill`: the program of that name is not on every system.
-    let killed = std::process::Command::new("sh")
-        .args(["-c", "kill -INT \"$1\"", "sh", &child.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    // The import notices the signal with the next lines.
-    for n in 2000..40_000 {
-        if writeln!(input, "{n:06},v").is_err() {
-            break;
-        }
-    }
-    drop(input);
-    let output = child.wait_with_output().unwrap();
-    let err = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{err}");
-    assert!(err.contains("stopped by Ctrl-C"), "{err}");
-    let ran = folder.run(&["scan", "t", "--count", "--json"]);
-    let entries = ran.json()[0]["entries"].as_u64().unwrap();
-    assert!((2000..40_000).contains(&entries), "{entries}");
-}
-
 #[test]
 fn completions_and_manual_pages_cover_the_commands() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let text = folder.ok(&["completions", shell]);
+        let calling = folder.ok(&["completions", shell]);
+        assert!(calling.contains("COMPLETE"), "{shell}: {calling}");
+        let text = folder.ok(&["completions", shell, "--fixed"]);
         for name in ["add-splits", "batch-walk", "splits-file"] {
             assert!(text.contains(name), "{shell} {name}");
         }

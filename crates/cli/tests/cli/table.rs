@@ -115,7 +115,10 @@ fn tablets_split_merge_flush_compact_and_are_measured() {
             .ok(&["scan", "t", "--count"])
             .starts_with("1,000 entries")
     );
-    folder.ok(&["table", "compact", "t", "--cancel"]);
+    for option in ["--cancel", "--no-wait"] {
+        let err = folder.fails(2, &["table", "compact", "t", option]);
+        assert!(err.contains("Ctrl-C"), "{err}");
+    }
     let du = folder.run(&["table", "du", "--json"]).json();
     assert!(du[0]["bytes"].as_u64().unwrap() > 0);
     assert!(folder.ok(&["table", "du", "t"]).starts_with("table"));

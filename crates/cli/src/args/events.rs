@@ -1,0 +1,363 @@
+//! `ostrakon events …`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use ostrakon_cell::Authorizations;
+use ostrakon_events::{CountPath, LogFormat, Path};
+
+use super::values::authorizations;
+
+/// One variant per subcommand.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EventsCommand {
+    /// Create an event type, inferred from a log file or read from TOML
+    #[command(after_help = "Examples:
+  ostrakon events create conn --from conn.log
+  ostrakon events create conn --from conn.log --print > conn.toml    edit it, then:
+  ostrakon events create conn --schema conn.toml")]
+    Create(EventsCreateArgs),
+    /// Replace the definition of an event type by an edited one
+    #[command(after_help = "Examples:
+  ostrakon events show conn > conn.toml
+  ostrakon events edit conn --schema conn.toml
+
+Fields and shards can be added. The index of a field cannot be changed once there are events.")]
+    Edit {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        /// The definition
+        #[arg(long, value_name = "FILE")]
+        schema: PathBuf,
+    },
+    /// List the event types
+    List,
+    /// Print the definition of an event type as TOML
+    Show {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+    },
+    /// Delete an event type with all its events
+    Drop {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Read log files into an event type; events that are stored already are skipped
+    #[command(after_help = "Examples:
+  ostrakon events ingest conn logs/conn.*.log.gz
+  ostrakon events ingest web access.log --rejects rejects.txt
+  zcat syslog.gz | ostrakon events ingest messages - --format syslog")]
+    Ingest(EventsIngestArgs),
+    /// Print events, the newest first
+    #[command(after_help = "Examples:
+  ostrakon events query conn \"id.resp_h == '10.0.0.1' and time > ago('1h')\"
+  ostrakon events query conn \"id.resp_h in '10.0.0.0/8' and not service == 'dns'\" --limit 20
+  ostrakon events query web \"status >= 500 or path startswith '/admin'\" --fields client,path --json
+
+Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
+=~ and !~ (regular expressions), exists; combined by and, or, not and parentheses. `time` is the time of
+the event, ago('1h') and now() are moments. A comparison with a field that an event lacks is false.")]
+    Query(EventsQueryArgs),
+    /// Count events by spans of time, and plot the counts
+    #[command(after_help = "Examples:
+  ostrakon events histogram conn --by 1h --last 1d
+  ostrakon events histogram conn \"id.resp_h == '10.0.0.1'\" --by 1d --json")]
+    Histogram {
+        #[command(flatten)]
+        question: EventsQuestion,
+        /// The span of time of one bar, such as 15m, 1h or 1d
+        #[arg(long, value_name = "SPAN", default_value = "1h")]
+        by: String,
+        /// What is counted
+        #[arg(
+            long,
+            value_name = "PATH",
+            default_value = "auto",
+            hide_default_value = true
+        )]
+        count_by: CountBy,
+    },
+    /// Print the most frequent values of a field
+    #[command(after_help = "Examples:
+  ostrakon events top conn id.orig_h
+  ostrakon events top web path \"status == 404\" -n 20")]
+    Top {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        /// The field
+        field: String,
+        /// The condition
+        #[arg(value_name = "EXPRESSION")]
+        expression: Option<String>,
+        /// How many values to print
+        #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+        limit: usize,
+        #[command(flatten)]
+        when: EventsWhen,
+    },
+    /// Show how a query is answered
+    #[command(after_help = "Examples:
+  ostrakon events explain conn \"id.resp_h == '10.0.0.1'\"
+  ostrakon events explain conn \"service == 'dns'\" --analyze     runs the query, too")]
+    Explain {
+        #[command(flatten)]
+        question: EventsQuestion,
+        /// Run the query, and show what was read
+        #[arg(long)]
+        analyze: bool,
+    },
+    /// Measure on this machine when an index pays, and keep the result
+    Calibrate {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        #[command(flatten)]
+        when: EventsWhen,
+    },
+    /// Delete the events of a query
+    Delete {
+        #[command(flatten)]
+        question: EventsQuestion,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Remove events that are older than the event type keeps them
+    AgeOff {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        /// Remove events before this time instead
+        #[arg(long, value_name = "TIME")]
+        before: Option<String>,
+    },
+    /// Check that events, index and counts agree
+    Check {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        #[command(flatten)]
+        when: EventsWhen,
+    },
+    /// Make index and counts agree with the events
+    Repair {
+        /// The event type
+        #[arg(value_name = "TYPE")]
+        name: String,
+        #[command(flatten)]
+        when: EventsWhen,
+    },
+}
+
+/// `events create`
+#[derive(Debug, Args)]
+pub(crate) struct EventsCreateArgs {
+    /// The event type: lower-case letters, digits and _
+    #[arg(value_name = "TYPE")]
+    pub(crate) name: String,
+    /// Infer the type from the first lines of this log file
+    #[arg(
+        long,
+        value_name = "FILE",
+        required_unless_present = "schema",
+        conflicts_with = "schema"
+    )]
+    pub(crate) from: Option<PathBuf>,
+    /// Read the definition from this TOML file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// The format of the log file [default: told from its content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<EventsFormat>,
+    /// The label of events
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) visibility: Option<String>,
+    /// The field that holds the label of an event
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) visibility_field: Option<String>,
+    /// How long events are kept, such as 90d
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) keep: Option<String>,
+    /// The number of shards, by which scans are divided among threads
+    #[arg(long, value_name = "N")]
+    pub(crate) shards: Option<u16>,
+    /// Print the definition instead of creating the type
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+/// `events ingest`
+#[derive(Debug, Args)]
+pub(crate) struct EventsIngestArgs {
+    /// The event type
+    #[arg(value_name = "TYPE")]
+    pub(crate) name: String,
+    /// The log files, also packed by gzip or zstd; - for stdin
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The format of the files [default: told from their content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<EventsFormat>,
+    /// Write lines that are rejected to this file, each after its reason
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// The most events that become visible at once
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    pub(crate) batch_events: usize,
+}
+
+/// `events query`
+#[derive(Debug, Args)]
+pub(crate) struct EventsQueryArgs {
+    #[command(flatten)]
+    pub(crate) question: EventsQuestion,
+    /// The fields to print [default: all]
+    #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+    /// Print at most this many events
+    #[arg(short, long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Go on where an earlier query ended: its `token`
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) resume: Option<String>,
+    /// Print only the number of events
+    #[arg(long, conflicts_with_all = ["limit", "resume", "fields"])]
+    pub(crate) count: bool,
+}
+
+/// What is asked for.
+#[derive(Debug, Args)]
+pub(crate) struct EventsQuestion {
+    /// The event type
+    #[arg(value_name = "TYPE")]
+    pub(crate) name: String,
+    /// The condition
+    #[arg(value_name = "EXPRESSION")]
+    pub(crate) expression: Option<String>,
+    /// How the question is answered
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) path: QueryPath,
+    #[command(flatten)]
+    pub(crate) when: EventsWhen,
+}
+
+/// The time, and the reader.
+#[derive(Debug, Args)]
+pub(crate) struct EventsWhen {
+    /// The first time, such as 2015-05-17 or 2015-05-17T10:05:03Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<String>,
+    /// The first time that is not wanted any more
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<String>,
+    /// Only the last span of time, such as 1h or 7d
+    #[arg(long, value_name = "SPAN", conflicts_with = "from")]
+    pub(crate) last: Option<String>,
+    /// The time that counts as the present, for reports that can be repeated
+    #[arg(long, value_name = "TIME")]
+    pub(crate) now: Option<String>,
+    /// Comma-separated authorizations of the reader [default: none]
+    #[arg(
+        short = 's',
+        long = "auths",
+        visible_alias = "authorizations",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) authorizations: Authorizations,
+}
+
+/// A format of log files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventsFormat {
+    /// Zeek's logs with header lines
+    Zeek,
+    /// One JSON object per line
+    Json,
+    /// The combined or common format of Apache and Nginx
+    Web,
+    /// Squid's own access log
+    Squid,
+    /// Syslog of RFC 3164 or RFC 5424
+    Syslog,
+    /// The log of dpkg
+    Dpkg,
+    /// Comma-separated values with a header
+    Csv,
+    /// Tab-separated values with a header
+    Tsv,
+}
+
+impl From<EventsFormat> for LogFormat {
+    fn from(format: EventsFormat) -> Self {
+        match format {
+            EventsFormat::Zeek => Self::Zeek,
+            EventsFormat::Json => Self::Json,
+            EventsFormat::Web => Self::Web,
+            EventsFormat::Squid => Self::Squid,
+            EventsFormat::Syslog => Self::Syslog,
+            EventsFormat::Dpkg => Self::Dpkg,
+            EventsFormat::Csv => Self::Csv,
+            EventsFormat::Tsv => Self::Tsv,
+        }
+    }
+}
+
+/// How a query is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryPath {
+    /// As the planner chooses
+    Auto,
+    /// By the index
+    Index,
+    /// By reading all events of the time
+    Scan,
+}
+
+impl From<QueryPath> for Path {
+    fn from(path: QueryPath) -> Self {
+        match path {
+            QueryPath::Auto => Self::Auto,
+            QueryPath::Index => Self::Index,
+            QueryPath::Scan => Self::Scan,
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CountBy {
+    /// Whatever is cheapest
+    Auto,
+    /// The counts kept at ingest
+    Aggregates,
+    /// The entries of the index
+    Index,
+    /// The events
+    Scan,
+}
+
+impl From<CountBy> for CountPath {
+    fn from(path: CountBy) -> Self {
+        match path {
+            CountBy::Auto => Self::Auto,
+            CountBy::Aggregates => Self::Aggregates,
+            CountBy::Index => Self::Index,
+            CountBy::Scan => Self::Scan,
+        }
+    }
+}

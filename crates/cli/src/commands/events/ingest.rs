@@ -1,0 +1,160 @@
+//! `events ingest`
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use ostrakon_events::{EventStore, Ingest, IngestOptions, Record, Step};
+use serde_json::json;
+
+use super::logs::{self, shown};
+use crate::args::EventsIngestArgs;
+use crate::failure::{Failure, Result};
+use crate::import::same_file;
+use crate::interrupt::Watch;
+use crate::output::{Output, counted, grouped, seconds};
+use crate::progress::Progress;
+
+/// Rejected lines whose reasons are printed.
+const REASONS: u64 = 5;
+/// Records between two looks at Ctrl-C and at the progress.
+const STEP: u64 = 1024;
+
+struct Rejects {
+    file: Option<BufWriter<File>>,
+    count: u64,
+}
+
+/// Reads log files.
+pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
+    let started = Instant::now();
+    let options = IngestOptions {
+        batch_events: args.batch_events.max(1),
+        ..IngestOptions::default()
+    };
+    if let Some(rejects) = &args.rejects
+        && args.files.iter().any(|file| same_file(file, rejects))
+    {
+        return Err(
+            Failure::usage("the file of --rejects is one of the files to read")
+                .next("choose another name for the rejected lines"),
+        );
+    }
+    let mut ingest = store.ingest(&args.name, options)?;
+    let mut rejects = Rejects {
+        file: args.rejects.as_deref().map(create).transpose()?,
+        count: 0,
+    };
+    let sizes = args
+        .files
+        .iter()
+        .map(|file| std::fs::metadata(file).ok().map(|data| data.len()));
+    let progress = Progress::bytes(sizes.sum());
+    let watch = Watch::start();
+    let mut before = 0;
+    for file in &args.files {
+        before += read(
+            &mut ingest,
+            file,
+            args,
+            &mut rejects,
+            (&watch, &progress, before),
+        )?;
+    }
+    if let Some(file) = &mut rejects.file {
+        file.flush()
+            .map_err(|error| Failure::io("cannot write the file of rejects", &error))?;
+    }
+    let report = ingest.finish()?;
+    let elapsed = started.elapsed().as_secs_f64();
+    let object = json!({
+        "type": args.name,
+        "events": report.events,
+        "duplicates": report.duplicates,
+        "rejected": rejects.count,
+        "entries": report.entries,
+        "seconds": elapsed,
+    });
+    out.object(&object, || {
+        let mut text = format!(
+            "{} in {} ({} events/s)",
+            counted(report.events, "event", "events"),
+            seconds(elapsed),
+            grouped((report.events as f64 / elapsed.max(1e-9)) as u64)
+        );
+        if report.duplicates > 0 {
+            text.push_str(&format!(
+                "; {} were stored already",
+                grouped(report.duplicates)
+            ));
+        }
+        text
+    })?;
+    if rejects.count == 0 {
+        return Ok(());
+    }
+    let lines = counted(rejects.count, "line was", "lines were");
+    let failure = Failure::outcome(format!("{lines} rejected; all others are stored"));
+    Err(match &args.rejects {
+        Some(file) => failure.with("rejects", shown(file)),
+        None => failure.next("use --rejects FILE to keep rejected lines with their reasons"),
+    })
+}
+
+/// Reads one file; returns the bytes read of it.
+fn read(
+    ingest: &mut Ingest,
+    file: &Path,
+    args: &EventsIngestArgs,
+    rejects: &mut Rejects,
+    (watch, progress, before): (&Watch, &Progress, u64),
+) -> Result<u64> {
+    let mut log = logs::open(file, args.format.map(Into::into))?;
+    ingest.start_source();
+    let mut record = Record::default();
+    for number in 1_u64.. {
+        let about_file = |error| Failure::from(error).with("file", shown(file));
+        let rejected = match log.source.next(&mut record).map_err(about_file)? {
+            Step::End => break,
+            Step::Record => ingest.add(log.source.names(), &record)?,
+            Step::Rejected(reason) => Some(reason),
+        };
+        if let Some(reason) = rejected {
+            rejects.add(file, log.source.line(), log.source.text(), &reason)?;
+        }
+        if number % STEP == 0 {
+            progress.set(before + log.read.load(Ordering::Relaxed));
+            if watch.stopped() {
+                ingest.commit()?;
+                let kept = counted(ingest.report().events, "event is", "events are");
+                watch.check(&format!("{kept} stored; run the command again to go on"))?;
+            }
+        }
+    }
+    Ok(log.read.load(Ordering::Relaxed))
+}
+
+impl Rejects {
+    fn add(&mut self, file: &Path, line: u64, text: &[u8], reason: &str) -> Result<()> {
+        self.count += 1;
+        if self.count <= REASONS {
+            tracing::warn!(file = %shown(file), line, "rejected: {reason}");
+        }
+        let Some(rejects) = &mut self.file else {
+            return Ok(());
+        };
+        let failed = |error| Failure::io("cannot write the file of rejects", &error);
+        writeln!(rejects, "{}:{line}: {reason}", shown(file)).map_err(failed)?;
+        rejects.write_all(text).map_err(failed)?;
+        rejects.write_all(b"\n").map_err(failed)
+    }
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>> {
+    let file = File::create(path).map_err(|error| {
+        Failure::io("cannot create the file of rejects", &error).with("file", shown(path))
+    })?;
+    Ok(BufWriter::new(file))
+}

@@ -1,0 +1,208 @@
+//! JSON lines as records: nested objects become fields with dots in their names, lists stay JSON text, numbers keep
+//! their digits, and `null` is a field that the record does not have.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::BufRead;
+
+use ostrakon_events::{Lines, Record, RecordSource, Step};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Objects in objects; each is read from its own text.
+const MAX_DEPTH: usize = 64;
+/// Maximum number of distinct names in a file; objects used as maps could have a new one per line.
+const MAX_NAMES: usize = 65_536;
+
+pub(super) struct JsonLines {
+    lines: Lines,
+    names: Names,
+}
+
+#[derive(Default)]
+struct Names {
+    names: Vec<String>,
+    positions: HashMap<String, u32>,
+}
+
+impl JsonLines {
+    pub(super) fn new(input: Box<dyn BufRead + Send>) -> Self {
+        Self {
+            lines: Lines::new(input),
+            names: Names::default(),
+        }
+    }
+}
+
+impl RecordSource for JsonLines {
+    fn next(&mut self, record: &mut Record) -> ostrakon_cell::Result<Step> {
+        loop {
+            record.clear();
+            if !self.lines.advance()? {
+                return Ok(Step::End);
+            }
+            if self.lines.is_too_long() {
+                return Ok(Step::Rejected("the line is longer than 16 MiB".into()));
+            }
+            let text = self.lines.text();
+            if text.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            // Strings of JSON are text; bytes that are not are replaced in the record alone.
+            let text = String::from_utf8_lossy(text);
+            return Ok(match flatten(&text, "", 1, &mut self.names, record) {
+                Ok(()) => Step::Record,
+                Err(reason) => Step::Rejected(reason),
+            });
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names.names
+    }
+
+    fn line(&self) -> u64 {
+        self.lines.number()
+    }
+
+    fn text(&self) -> &[u8] {
+        self.lines.text()
+    }
+}
+
+fn flatten(
+    object: &str,
+    outer: &str,
+    depth: usize,
+    names: &mut Names,
+    record: &mut Record,
+) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(format!("more than {MAX_DEPTH} objects within each other"));
+    }
+    let pairs: Pairs<'_> =
+        serde_json::from_str(object).map_err(|error| format!("not a JSON object: {error}"))?;
+    for (key, value) in pairs.0 {
+        let name = if outer.is_empty() {
+            key.into_owned()
+        } else {
+            format!("{outer}.{key}")
+        };
+        let text = value.get();
+        match text.as_bytes().first() {
+            Some(b'{') => flatten(text, &name, depth + 1, names, record)?,
+            Some(b'n') => {}
+            Some(b'"') => {
+                let text: String = serde_json::from_str(text)
+                    .map_err(|error| format!("the field `{name}`: {error}"))?;
+                record.push(names.position(name)?, text.as_bytes());
+            }
+            _ => record.push(names.position(name)?, text.as_bytes()),
+        }
+    }
+    Ok(())
+}
+
+impl Names {
+    /// The position of a name, which is added if it is new.
+    fn position(&mut self, name: String) -> Result<u32, String> {
+        if let Some(&known) = self.positions.get(&name) {
+            return Ok(known);
+        }
+        if self.names.len() >= MAX_NAMES {
+            return Err(format!("more than {MAX_NAMES} different field names"));
+        }
+        let position = self.names.len() as u32;
+        self.names.push(name.clone());
+        self.positions.insert(name, position);
+        Ok(position)
+    }
+}
+
+/// The pairs of an object in their order, with unparsed values. A name that occurs twice stays twice, so that the
+/// record is rejected.
+struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Pairs<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_become_records() {
+        let text = b"{\"ts\":1.10,\"id\":{\"orig_h\":\"10.0.0.1\",\"p\":null},\"l\":[1, 2],\"n\":\"a\\nb\"}\n\n[1]\n{\"a\":}\n";
+        let mut source = JsonLines::new(Box::new(&text[..]));
+        let mut record = Record::default();
+        assert_eq!(source.next(&mut record).expect("memory"), Step::Record);
+        let fields: Vec<(&str, &[u8])> = record
+            .fields()
+            .map(|(name, value)| (source.names()[name as usize].as_str(), value))
+            .collect();
+        assert_eq!(
+            fields,
+            [
+                ("ts", &b"1.10"[..]),
+                ("id.orig_h", b"10.0.0.1"),
+                ("l", b"[1, 2]"),
+                ("n", b"a\nb")
+            ]
+        );
+        for line in [3, 4] {
+            assert!(matches!(
+                source.next(&mut record).expect("memory"),
+                Step::Rejected(_)
+            ));
+            assert_eq!(source.line(), line);
+        }
+        assert_eq!(source.next(&mut record).expect("memory"), Step::End);
+    }
+
+    #[test]
+    fn depth_and_names_are_bounded() {
+        let nested = |depth: usize| "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth);
+        let many: Vec<String> = (0..=MAX_NAMES).map(|at| format!("\"{at}\":0")).collect();
+        let text = [
+            nested(MAX_DEPTH),
+            nested(MAX_DEPTH + 1),
+            nested(100_000),
+            format!("{{{}}}", many.join(",")),
+            nested(MAX_DEPTH),
+        ]
+        .join("\n");
+        let mut source = JsonLines::new(Box::new(std::io::Cursor::new(text)));
+        let mut record = Record::default();
+        let mut next = || source.next(&mut record).expect("memory");
+        assert_eq!(next(), Step::Record);
+        for _ in 0..2 {
+            assert!(matches!(next(), Step::Rejected(reason) if reason.contains("64 objects")));
+        }
+        assert!(matches!(next(), Step::Rejected(reason) if reason.contains("different field")));
+        // Names that are known still have their place.
+        assert_eq!(next(), Step::Record);
+    }
+}

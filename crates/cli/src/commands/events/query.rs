@@ -1,0 +1,308 @@
+//! Questions to an event type.
+
+use std::collections::BTreeMap;
+
+use ostrakon_events::{
+    CountPath, EventCheck, EventStore, Query, parse_condition, parse_span, show_span, show_time,
+};
+use serde_json::{Value, json};
+
+use super::logs::now;
+use super::show::{actual_text, event_json, event_text, plan_json, plan_text, plot};
+use super::types::moment;
+use crate::args::{EventsQueryArgs, EventsQuestion, EventsWhen};
+use crate::commands::confirm::confirm;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::{Columns, Output, counted, escape, grouped};
+
+/// Prints events.
+pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -> Result<()> {
+    let mut query = question(&args.question)?;
+    if args.count {
+        let events = store.count(&query, CountPath::Auto)?;
+        return out.object(&json!({"type": query.event_type, "events": events}), || {
+            counted(events, "event", "events")
+        });
+    }
+    query.fields = (!args.fields.is_empty()).then_some(args.fields);
+    query.limit = args.limit;
+    query.resume = args.resume;
+    let _watch = interruptible(&mut query);
+    let outcome = store.query(&query, |event| {
+        let shown = match out.is_json() {
+            true => event_json(event).to_string(),
+            false => event_text(event),
+        };
+        let written = writeln!(out.stream(), "{shown}");
+        written.map(|()| true).map_err(|error| {
+            ostrakon_cell::Error::new(ostrakon_cell::ErrorKind::Io, "cannot write to stdout")
+                .with_source(error)
+        })
+    })?;
+    match outcome.token {
+        Some(token) if out.is_json() => out.object(&json!({"token": token}), String::new),
+        Some(token) => {
+            tracing::info!("there may be more events: go on with --resume {token}");
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// Counts events by time, and plots the counts.
+pub(super) fn histogram(
+    store: &EventStore,
+    asked: &EventsQuestion,
+    by: &str,
+    path: CountPath,
+    out: &mut Output,
+) -> Result<()> {
+    let span = parse_span(by)?;
+    let mut query = question(asked)?;
+    let _watch = interruptible(&mut query);
+    let bins = store.histogram(&query, span, path)?;
+    if !out.is_json() {
+        writeln!(out.stream(), "{}", plot(&bins, span))?;
+        return Ok(());
+    }
+    let bins: Vec<Value> = bins
+        .iter()
+        .map(|(&start, count)| json!({"time": show_time(start), "events": count}))
+        .collect();
+    out.object(
+        &json!({"type": query.event_type, "by": show_span(span), "bins": bins}),
+        String::new,
+    )
+}
+
+/// Prints the most frequent values.
+pub(super) fn top(
+    store: &EventStore,
+    name: &str,
+    field: &str,
+    expression: Option<&str>,
+    limit: usize,
+    when: &EventsWhen,
+    out: &mut Output,
+) -> Result<()> {
+    let mut query = asked(name, expression, when)?;
+    let _watch = interruptible(&mut query);
+    let top = store.top(&query, field, limit, CountPath::Auto)?;
+    if out.is_json() {
+        let values: Vec<Value> = top
+            .values
+            .iter()
+            .map(|(value, count)| json!({"value": escape(value), "events": count}))
+            .collect();
+        let object = json!({"type": name, "field": field, "distinct": top.distinct, "events": top.events, "values": values});
+        return out.object(&object, String::new);
+    }
+    let mut columns = Columns::new(&[">events", field]);
+    for (value, count) in &top.values {
+        columns.row(vec![grouped(*count), escape(value).into_owned()]);
+    }
+    columns.write(out.stream())?;
+    Ok(())
+}
+
+/// Shows how a query is answered.
+pub(super) fn explain(
+    store: &EventStore,
+    asked: &EventsQuestion,
+    analyze: bool,
+    out: &mut Output,
+) -> Result<()> {
+    let mut query = question(asked)?;
+    if !analyze {
+        let plan = store.explain(&query)?;
+        return out.object(&plan_json(&plan), || plan_text(&plan));
+    }
+    query.analyze = true;
+    let _watch = interruptible(&mut query);
+    let outcome = store.query(&query, |_| Ok(true))?;
+    let mut object = plan_json(&outcome.explanation);
+    object["actual"] = json!({
+        "events": outcome.events, "windows": outcome.windows, "looked_up": outcome.looked_up,
+        "handled": outcome.handled, "sent": outcome.sent, "seconds": outcome.seconds,
+        "first_seconds": outcome.first_seconds,
+    });
+    out.object(&object, || {
+        format!(
+            "{}\n{}",
+            plan_text(&outcome.explanation),
+            actual_text(&outcome)
+        )
+    })
+}
+
+/// Measures the threshold of the planner.
+pub(super) fn calibrate(
+    store: &EventStore,
+    name: &str,
+    when: &EventsWhen,
+    out: &mut Output,
+) -> Result<()> {
+    let measured = store.calibrate(&asked(name, None, when)?)?;
+    let object = json!({
+        "type": name, "scanned_per_second": measured.scanned_per_second,
+        "fetched_per_second": measured.fetched_per_second, "threshold": measured.threshold,
+    });
+    out.object(&object, || {
+        format!(
+            "a scan handles {} events/s, {} events/s are fetched one by one: the index is used below {:.3} %",
+            grouped(measured.scanned_per_second as u64),
+            grouped(measured.fetched_per_second as u64),
+            measured.threshold * 100.0
+        )
+    })
+}
+
+/// Deletes the events of a query.
+pub(super) fn delete(
+    store: &EventStore,
+    asked: &EventsQuestion,
+    yes: bool,
+    out: &mut Output,
+) -> Result<()> {
+    let query = question(asked)?;
+    let found = store.count(&query, CountPath::Auto)?;
+    confirm(
+        yes,
+        &format!("delete {}?", counted(found, "event", "events")),
+    )?;
+    let deleted = store.delete(&query)?;
+    store.settle(&query.event_type)?;
+    out.object(
+        &json!({"type": query.event_type, "events": deleted}),
+        || format!("deleted {}", counted(deleted, "event", "events")),
+    )
+}
+
+/// Checks that the tables of a type agree.
+pub(super) fn check(
+    store: &EventStore,
+    name: &str,
+    when: &EventsWhen,
+    out: &mut Output,
+) -> Result<()> {
+    let check = store.check(&asked(name, None, when)?)?;
+    let object = json!({
+        "type": name, "events": check.events, "index_entries": check.index_entries, "counts": check.counts,
+        "disagreements": disagreements(&check),
+    });
+    out.object(&object, || {
+        let mut text = format!(
+            "{}, {} index entries and {} counts checked",
+            counted(check.events, "event", "events"),
+            grouped(check.index_entries),
+            grouped(check.counts)
+        );
+        for wrong in &check.disagreements {
+            let field = if wrong.field.is_empty() {
+                "all events"
+            } else {
+                &wrong.field
+            };
+            text.push_str(&format!(
+                "\n{} of {field} at {}: {} events, {} found",
+                wrong.table,
+                show_time(wrong.bin),
+                wrong.expected,
+                wrong.found
+            ));
+        }
+        text
+    })?;
+    if check.disagreements.is_empty() {
+        return Ok(());
+    }
+    Err(
+        Failure::outcome("the index or the counts do not agree with the events")
+            .with("type", name)
+            .next(format!(
+                "run `ostrakon events repair {name}` with the same --auths"
+            )),
+    )
+}
+
+/// Repairs what `check` finds.
+pub(super) fn repair(
+    store: &EventStore,
+    name: &str,
+    when: &EventsWhen,
+    out: &mut Output,
+) -> Result<()> {
+    let query = asked(name, None, when)?;
+    let found = store.check(&query)?;
+    let repaired = store.repair(&query, &found)?;
+    let object = json!({
+        "type": name, "added": repaired.added, "removed": repaired.removed, "counts": repaired.counts,
+    });
+    out.object(&object, || {
+        format!(
+            "{} added to the index, {} removed from it, {} corrected",
+            counted(repaired.added, "entry", "entries"),
+            repaired.removed,
+            counted(repaired.counts, "count", "counts")
+        )
+    })
+}
+
+fn disagreements(check: &EventCheck) -> Vec<BTreeMap<&'static str, Value>> {
+    let object = |wrong: &ostrakon_events::Disagreement| {
+        BTreeMap::from([
+            ("table", json!(wrong.table)),
+            ("field", json!(wrong.field)),
+            ("bin", json!(show_time(wrong.bin))),
+            ("expected", json!(wrong.expected)),
+            ("found", json!(wrong.found)),
+        ])
+    };
+    check.disagreements.iter().map(object).collect()
+}
+
+fn question(question: &EventsQuestion) -> Result<Query> {
+    let mut query = asked(
+        &question.name,
+        question.expression.as_deref(),
+        &question.when,
+    )?;
+    query.path = question.path.into();
+    Ok(query)
+}
+
+fn asked(name: &str, expression: Option<&str>, when: &EventsWhen) -> Result<Query> {
+    let now = when
+        .now
+        .as_deref()
+        .map(moment)
+        .transpose()?
+        .unwrap_or_else(now);
+    let from = match (&when.from, &when.last) {
+        (Some(from), _) => Some(moment(from)?),
+        (None, Some(last)) => Some(now.saturating_sub(parse_span(last)?)),
+        (None, None) => None,
+    };
+    let to = match (&when.to, &when.last, &when.now) {
+        (Some(to), _, _) => Some(moment(to)?),
+        // With a present of its own, what comes after it is the future.
+        (None, Some(_), Some(_)) => Some(now),
+        (None, _, _) => None,
+    };
+    Ok(Query {
+        event_type: name.to_owned(),
+        condition: parse_condition(expression.unwrap_or_default(), now)?,
+        from,
+        to,
+        authorizations: when.authorizations.clone(),
+        ..Query::default()
+    })
+}
+
+/// Lets Ctrl-C end the query.
+fn interruptible(query: &mut Query) -> Watch {
+    let interrupt = ostrakon_cell::Interrupt::default();
+    query.interrupt = Some(interrupt.clone());
+    Watch::with_call(move || interrupt.set())
+}

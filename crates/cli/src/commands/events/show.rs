@@ -1,0 +1,157 @@
+//! Events, plots and plans as text and as JSON.
+
+use std::collections::BTreeMap;
+
+use ostrakon_events::{Event, Explanation, Outcome, show_time};
+use serde_json::{Map, Value, json};
+
+use crate::output::{escape, grouped};
+
+/// The most bars of a plot, empty ones included.
+const BARS_MAX: i64 = 400;
+const BAR_WIDTH: u64 = 50;
+
+/// An event as a line of text.
+pub(super) fn event_text(event: &Event) -> String {
+    let mut line = show_time(event.time);
+    if !event.label.is_empty() {
+        line.push_str(&format!(" [{}]", escape(&event.label)));
+    }
+    for (name, value) in &event.fields {
+        line.push_str(&format!(" {name}={}", escape(value)));
+    }
+    line
+}
+
+/// An event as an object.
+pub(super) fn event_json(event: &Event) -> Value {
+    let fields: Map<String, Value> = event
+        .fields
+        .iter()
+        .map(|(name, value)| (name.clone(), Value::String(escape(value).into_owned())))
+        .collect();
+    json!({"time": show_time(event.time), "label": escape(&event.label), "fields": fields})
+}
+
+/// A plot of counts by time: a bar per line. Spans without events between others are shown unless there are many.
+pub(super) fn plot(bins: &BTreeMap<i64, u64>, span: i64) -> String {
+    let (Some((&first, _)), Some((&last, _))) = (bins.first_key_value(), bins.last_key_value())
+    else {
+        return "no events".into();
+    };
+    let most = bins.values().copied().max().unwrap_or(1).max(1);
+    let digits = grouped(most).len();
+    let bar = |start: i64, count: u64| {
+        let eighths = (count * BAR_WIDTH * 8).div_ceil(most);
+        let mut bar = "█".repeat((eighths / 8) as usize);
+        bar.push_str(
+            ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+                .get((eighths % 8) as usize)
+                .unwrap_or(&""),
+        );
+        format!("{}  {:>digits$}  {bar}", show_time(start), grouped(count))
+            .trim_end()
+            .to_owned()
+    };
+    let lines: Vec<String> = if (last - first) / span < BARS_MAX {
+        (0..=(last - first) / span)
+            .map(|at| first + at * span)
+            .map(|start| bar(start, bins.get(&start).copied().unwrap_or(0)))
+            .collect()
+    } else {
+        bins.iter()
+            .map(|(&start, &count)| bar(start, count))
+            .collect()
+    };
+    lines.join("\n")
+}
+
+/// A plan as text.
+pub(super) fn plan_text(plan: &Explanation) -> String {
+    let mut lines = vec![
+        format!("path       {}", plan.path),
+        format!("because    {}", plan.reason),
+        format!("times      {} to {}", plan.times.0, plan.times.1),
+        format!(
+            "events     {} in these times, about {} to read",
+            grouped(plan.total),
+            grouped(plan.estimate)
+        ),
+    ];
+    for test in &plan.tests {
+        let count = test
+            .events
+            .map_or_else(|| "too many values to count".to_owned(), grouped);
+        let used = if test.used { "index" } else { "filter" };
+        lines.push(format!("test       {} ({count}; {used})", test.test));
+    }
+    if let Some(ranges) = plan.ranges {
+        lines.push(format!(
+            "ranges     {ranges}, one per shard, for each window of time"
+        ));
+    }
+    lines.push(format!("condition  {}", plan.condition));
+    lines.join("\n")
+}
+
+/// A plan as an object.
+pub(super) fn plan_json(plan: &Explanation) -> Value {
+    let tests: Vec<Value> = plan
+        .tests
+        .iter()
+        .map(|test| json!({"test": test.test, "events": test.events, "used": test.used}))
+        .collect();
+    json!({
+        "path": plan.path, "reason": plan.reason, "from": plan.times.0, "to": plan.times.1, "events": plan.total,
+        "estimate": plan.estimate, "threshold": plan.threshold, "tests": tests, "ranges": plan.ranges,
+        "condition": plan.condition,
+    })
+}
+
+/// What a query read, as text.
+pub(super) fn actual_text(outcome: &Outcome) -> String {
+    let mut lines = vec![
+        format!(
+            "found      {} events in {} windows of time",
+            grouped(outcome.events),
+            outcome.windows
+        ),
+        format!(
+            "handled    {} entries next to the data, {} events sent from there",
+            grouped(outcome.handled.unwrap_or(0)),
+            grouped(outcome.sent)
+        ),
+        format!("took       {:.1} ms", outcome.seconds * 1e3),
+    ];
+    if outcome.looked_up > 0 {
+        lines.insert(
+            1,
+            format!(
+                "looked up  {} events in the index",
+                grouped(outcome.looked_up)
+            ),
+        );
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plots_show_gaps_and_scale_to_the_longest_bar() {
+        let hour = 3_600_000_000;
+        let bins = BTreeMap::from([(0, 100), (2 * hour, 1)]);
+        let text = plot(&bins, hour);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(
+            lines[0],
+            format!("1970-01-01T00:00:00Z  100  {}", "█".repeat(50))
+        );
+        assert_eq!(lines[1], "1970-01-01T01:00:00Z    0");
+        assert_eq!(lines[2], "1970-01-01T02:00:00Z    1  ▌");
+        assert_eq!(plot(&BTreeMap::new(), hour), "no events");
+    }
+}

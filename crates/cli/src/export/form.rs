@@ -1,0 +1,120 @@
+//! The formats of exported entries.
+
+use std::io::{self, Write};
+
+use ostrakon_cell::EntryRef;
+
+use crate::args::ExportFormat;
+use crate::failure::{Failure, Result};
+use crate::output::{escape, write_entry_json};
+
+/// The names of the columns.
+pub(super) const COLUMNS: [&str; 6] = [
+    "row",
+    "family",
+    "qualifier",
+    "visibility",
+    "timestamp",
+    "value",
+];
+
+type Stream<'a> = &'a mut (dyn Write + Send);
+
+/// One of the formats.
+pub(crate) enum Form<'a> {
+    Csv(Box<csv::Writer<Stream<'a>>>),
+    Tsv(Stream<'a>),
+    Jsonl(Stream<'a>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<super::parquet::ParquetForm<'a>>),
+}
+
+impl<'a> Form<'a> {
+    /// Begins a file. `binary` declares the columns of Parquet as bytes instead of text.
+    pub(crate) fn new(format: ExportFormat, binary: bool, out: Stream<'a>) -> Result<Self> {
+        if binary && format != ExportFormat::Parquet {
+            return Err(
+                Failure::usage("--binary works only with --format parquet").next("leave it out")
+            );
+        }
+        Ok(match format {
+            ExportFormat::Csv => {
+                let mut writer = csv::Writer::from_writer(out);
+                writer.write_record(COLUMNS).map_err(of_stream)?;
+                Self::Csv(Box::new(writer))
+            }
+            ExportFormat::Tsv => {
+                writeln!(out, "{}", COLUMNS.join("\t"))?;
+                Self::Tsv(out)
+            }
+            ExportFormat::Jsonl => Self::Jsonl(out),
+            #[cfg(feature = "parquet")]
+            ExportFormat::Parquet => {
+                Self::Parquet(Box::new(super::parquet::ParquetForm::new(out, binary)?))
+            }
+            #[cfg(not(feature = "parquet"))]
+            ExportFormat::Parquet => {
+                return Err(Failure::usage("this program was built without Parquet")
+                    .next("build it with `cargo build -p ostrakon-cli --features parquet`"));
+            }
+        })
+    }
+
+    /// Writes one entry.
+    pub(crate) fn entry(&mut self, entry: EntryRef<'_>) -> Result<()> {
+        match self {
+            Self::Csv(writer) => {
+                let time = entry.key.timestamp.to_string();
+                for field in fields(entry, &time) {
+                    writer.write_field(field.as_bytes()).map_err(of_stream)?;
+                }
+                writer.write_record(None::<&[u8]>).map_err(of_stream)?;
+            }
+            Self::Tsv(out) => {
+                let time = entry.key.timestamp.to_string();
+                for (at, field) in fields(entry, &time).iter().enumerate() {
+                    if at > 0 {
+                        out.write_all(b"\t")?;
+                    }
+                    out.write_all(field.as_bytes())?;
+                }
+                out.write_all(b"\n")?;
+            }
+            Self::Jsonl(out) => write_entry_json(*out, entry, true)?,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(form) => form.entry(entry)?,
+        }
+        Ok(())
+    }
+
+    /// Writes what is still held.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self {
+            Self::Csv(mut writer) => Ok(writer.flush()?),
+            Self::Tsv(_) | Self::Jsonl(_) => Ok(()),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(form) => form.finish(),
+        }
+    }
+}
+
+/// The fields of a line. Tabs and line feeds are escaped, so each line is one entry.
+fn fields<'t>(entry: EntryRef<'t>, time: &'t str) -> [std::borrow::Cow<'t, str>; 6] {
+    let key = entry.key;
+    [
+        escape(key.row),
+        escape(key.family),
+        escape(key.qualifier),
+        escape(key.visibility),
+        time.into(),
+        escape(entry.value),
+    ]
+}
+
+/// The error of the stream: a closed pipe must be distinguished from a full disk.
+fn of_stream(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,11 @@
+//! Writes entries to files: formats, compression, and files that get their name when they are complete.
+
+mod form;
+mod name;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod target;
+
+pub(crate) use form::Form;
+pub(crate) use name::{Packing, by_name};
+pub(crate) use target::{Target, partial_of};

@@ -1,0 +1,211 @@
+//! Parquet files: each row is a record. Structs become fields with dots in their names, lists and maps become
+//! JSON text, and times RFC 3339.
+
+use std::fs::File;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
+use serde_json::{Map, Number, Value};
+
+use super::fields::Fields;
+use super::input::{Consumed, is_stdin, shown_name};
+use super::record::{Presence, Record, RecordReader, Step};
+use crate::failure::{Failure, Result};
+
+/// Reads the rows of a Parquet file.
+pub(super) struct Parquet {
+    rows: RowIter<'static>,
+    fields: Fields,
+    name: String,
+    file: Progress,
+}
+
+/// How far the file was read, estimated by its rows.
+struct Progress {
+    shown: String,
+    row: u64,
+    rows: u64,
+    bytes: u64,
+    consumed: Consumed,
+}
+
+impl Parquet {
+    pub(super) fn open(path: &Path, consumed: Consumed) -> Result<Self> {
+        let shown = shown_name(path);
+        if is_stdin(path) {
+            return Err(Failure::usage(
+                "a Parquet file cannot be read from a pipe, because its index is at its end",
+            )
+            .next("write it to a file, and import that"));
+        }
+        let file = File::open(path)
+            .map_err(|error| Failure::io("cannot open the file", &error).with("file", &*shown))?;
+        let bytes = file.metadata().map_or(0, |file| file.len());
+        let reader = SerializedFileReader::new(file).map_err(|error| damaged(&error, &shown))?;
+        let about = reader.metadata().file_metadata();
+        let rows = u64::try_from(about.num_rows()).unwrap_or_default();
+        let mut names = Vec::new();
+        leaves(about.schema(), &mut String::new(), &mut names);
+        let mut fields = Fields::default();
+        fields.reset(names);
+        Ok(Self {
+            rows: reader.into_iter(),
+            fields,
+            name: String::new(),
+            file: Progress {
+                shown,
+                row: 0,
+                rows,
+                bytes,
+                consumed,
+            },
+        })
+    }
+}
+
+fn damaged(error: &ParquetError, shown: &str) -> Failure {
+    Failure::outcome("the Parquet file cannot be read")
+        .with("file", shown)
+        .with("reason", error.to_string())
+        .next("check that the file is complete; encrypted files and the codecs Brotli and LZ4 are not supported")
+}
+
+/// The names of all fields: those of a struct come after its name and a dot.
+fn leaves(group: &Type, name: &mut String, names: &mut Vec<String>) {
+    let outer = name.len();
+    for field in group.get_fields() {
+        if outer > 0 {
+            name.push('.');
+        }
+        name.push_str(field.name());
+        if is_struct(field) {
+            leaves(field, name, names);
+        } else {
+            names.push(name.clone());
+        }
+        name.truncate(outer);
+    }
+}
+
+/// Whether it is neither a value nor a list or map.
+fn is_struct(field: &Type) -> bool {
+    use parquet::basic::{ConvertedType, Repetition};
+
+    let info = field.get_basic_info();
+    let plain = info.logical_type_ref().is_none() && info.converted_type() == ConvertedType::NONE;
+    let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
+    field.is_group() && plain && !repeated
+}
+
+impl RecordReader for Parquet {
+    fn next(&mut self, record: &mut Record) -> Result<Step> {
+        let Some(row) = self.rows.next() else {
+            return Ok(Step::End);
+        };
+        let file = &mut self.file;
+        file.row += 1;
+        let row =
+            row.map_err(|error| damaged(&error, &file.shown).with("row", file.row.to_string()))?;
+        let read = u128::from(file.bytes) * u128::from(file.row) / u128::from(file.rows.max(1));
+        file.consumed.set(u64::try_from(read).unwrap_or(file.bytes));
+        record.begin(file.row, &[]);
+        self.name.clear();
+        add_row(&row, &mut self.name, &mut self.fields, record);
+        Ok(Step::Record)
+    }
+
+    fn fields(&self) -> &Fields {
+        &self.fields
+    }
+}
+
+fn add_row(row: &Row, name: &mut String, fields: &mut Fields, record: &mut Record) {
+    let outer = name.len();
+    for (part, field) in row.get_column_iter() {
+        if outer > 0 {
+            name.push('.');
+        }
+        name.push_str(part);
+        match (field, fields.known(name)) {
+            (Field::Group(inner), None) => add_row(inner, name, fields, record),
+            // A struct that is null: its fields are missing.
+            (_, None) => {}
+            (field, Some(id)) => add_field(field, id, record),
+        }
+        name.truncate(outer);
+    }
+}
+
+fn add_field(field: &Field, id: u32, record: &mut Record) {
+    match field {
+        Field::Null => record.add_decoded(id, b"", Presence::Missing),
+        Field::Str(text) => record.add_decoded(id, text.as_bytes(), Presence::ByText),
+        Field::Bytes(bytes) => record.add_decoded(id, bytes.data(), Presence::ByText),
+        field => record.add_decoded(id, text(field).as_bytes(), Presence::There),
+    }
+}
+
+/// A value as text, as CSV would have it.
+fn text(field: &Field) -> String {
+    let time = |time: Result<Timestamp, jiff::Error>, number: i64| {
+        time.map_or_else(|_| number.to_string(), |time| time.to_string())
+    };
+    match field {
+        Field::Float(number) => number.to_string(),
+        Field::Double(number) => number.to_string(),
+        Field::Float16(number) => number.to_string(),
+        Field::TimestampMillis(millis) => time(Timestamp::from_millisecond(*millis), *millis),
+        Field::TimestampMicros(micros) => time(Timestamp::from_microsecond(*micros), *micros),
+        Field::ListInternal(_) | Field::MapInternal(_) | Field::Group(_) => json(field).to_string(),
+        field => field.to_string(),
+    }
+}
+
+fn json(field: &Field) -> Value {
+    let float = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
+    match field {
+        Field::Null => Value::Null,
+        Field::Bool(value) => Value::Bool(*value),
+        Field::Byte(number) => Value::from(*number),
+        Field::Short(number) => Value::from(*number),
+        Field::Int(number) => Value::from(*number),
+        Field::Long(number) => Value::from(*number),
+        Field::UByte(number) => Value::from(*number),
+        Field::UShort(number) => Value::from(*number),
+        Field::UInt(number) => Value::from(*number),
+        Field::ULong(number) => Value::from(*number),
+        Field::Float(number) => float(f64::from(*number)),
+        Field::Double(number) => float(*number),
+        Field::Str(text) => Value::from(text.as_str()),
+        Field::Bytes(bytes) => match std::str::from_utf8(bytes.data()) {
+            Ok(text) => Value::from(text),
+            Err(_) => Value::from(STANDARD.encode(bytes.data())),
+        },
+        Field::Group(row) => row
+            .get_column_iter()
+            .map(|(name, field)| (name.clone(), json(field)))
+            .collect::<Map<_, _>>()
+            .into(),
+        Field::ListInternal(list) => list.elements().iter().map(json).collect(),
+        Field::MapInternal(map) => map
+            .entries()
+            .iter()
+            .map(|(key, value)| {
+                let key = match key {
+                    Field::Str(key) => key.clone(),
+                    key => text(key),
+                };
+                (key, json(value))
+            })
+            .collect::<Map<_, _>>()
+            .into(),
+        field => Value::from(text(field)),
+    }
+}

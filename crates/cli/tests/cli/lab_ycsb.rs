@@ -1,0 +1,180 @@
+//! lab ycsb: reports, and the commands of the guide.
+
+use std::process::Command;
+
+use crate::run::Folder;
+
+#[test]
+fn a_load_and_a_run_report_what_they_did() {
+    let folder = Folder::new();
+    let sizes = [
+        "-p",
+        "recordcount=300",
+        "-p",
+        "operationcount=400",
+        "-p",
+        "fieldlength=10",
+    ];
+    let one = |what: &[&str]| {
+        let ran = folder.run(&[&["lab", "ycsb"], what, &sizes, &["--threads", "2"]].concat());
+        assert_eq!(ran.code, 0, "{what:?} {} {}", ran.out, ran.err);
+        ran
+    };
+    let loaded = &one(&["load", "-P", "workloada", "--splits", "3", "--json"]).json()[0];
+    assert_eq!(
+        (&loaded["operations"], &loaded["writes"]),
+        (&300.into(), &"buffered".into())
+    );
+    assert_eq!(
+        folder.ok(&["table", "splits", "usertable"]).lines().count(),
+        3
+    );
+    let done = &one(&["run", "-P", "workloadf", "--json"]).json()[0];
+    assert_eq!(
+        (&done["operations"], &done["writes"]),
+        (&400.into(), &"durable".into())
+    );
+    for name in [
+        "operations_per_second",
+        "seconds",
+        "p50_us",
+        "p90_us",
+        "p95_us",
+        "p99_us",
+        "max_us",
+    ] {
+        assert!(done[name].as_f64().unwrap() > 0.0, "{name}: {done}");
+    }
+    assert!(
+        done["latencies"]["READ-MODIFY-WRITE"]["p99_us"].is_number(),
+        "{done}"
+    );
+    assert_eq!(done["statuses"]["READ"]["OK"], 400);
+    let text = one(&["run", "-P", "workloadc", "-s"]);
+    let lines: Vec<&str> = text.out.lines().collect();
+    assert!(
+        lines[0].starts_with("[OVERALL], RunTime(ms), "),
+        "{}",
+        text.out
+    );
+    assert!(lines.contains(&"[READ], Operations, 400"), "{}", text.out);
+    assert!(lines.contains(&"[READ], Return=OK, 400"), "{}", text.out);
+    assert!(
+        lines.iter().all(|line| line.split(", ").count() == 3),
+        "{}",
+        text.out
+    );
+    assert!(text.err.contains(" sec: 400 operations; "), "{}", text.err);
+    assert!(text.err.contains("[READ: Count="), "{}", text.err);
+}
+
+#[test]
+fn labelled_records_are_not_found_without_authorizations() {
+    let folder = Folder::new();
+    let sizes = ["-p", "recordcount=50", "-p", "operationcount=50"];
+    folder.ok(&[
+        &["lab", "ycsb", "load", "--visibility", "secret"],
+        &sizes[..],
+    ]
+    .concat());
+    let read = |auths: &str| {
+        let ran = folder.run(
+            &[
+                &[
+                    "lab",
+                    "ycsb",
+                    "run",
+                    "-P",
+                    "workloadc",
+                    "--json",
+                    "--auths",
+                    auths,
+                ],
+                &sizes[..],
+            ]
+            .concat(),
+        );
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.json()[0]["statuses"]["READ"].to_string()
+    };
+    assert_eq!(read("secret"), r#"{"OK":50}"#);
+    assert_eq!(read(""), r#"{"NOT_FOUND":50}"#);
+}
+
+#[test]
+fn wrong_calls_say_what_to_do() {
+    let folder = Folder::new();
+    let ran = folder.run(&["lab", "ycsb", "run", "-P", "workloada"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.err.contains("ostrakon table create"), "{}", ran.err);
+    folder.ok(&["lab", "ycsb", "load", "-p", "recordcount=10"]);
+    for (arguments, word) in [
+        (&["run"][..], "operationcount"),
+        (&["run", "-P", "workloadx"], "workloada to workloadf"),
+        (
+            &[
+                "run",
+                "-p",
+                "operationcount=5",
+                "-p",
+                "requestdistribution=zipf",
+            ],
+            "zipfian",
+        ),
+        (&["load"], "recordcount"),
+    ] {
+        let ran = folder.run(&[&["lab", "ycsb"], arguments].concat());
+        assert_ne!(ran.code, 0, "{arguments:?}");
+        assert!(ran.err.contains(word), "{arguments:?}: {}", ran.err);
+    }
+    let ran = folder.run(&[
+        "lab",
+        "ycsb",
+        "load",
+        "-p",
+        "recordcount=10",
+        "-p",
+        "fieldcnt=3",
+    ]);
+    assert!(
+        ran.code == 0 && ran.err.contains("fieldcount"),
+        "{}",
+        ran.err
+    );
+}
+
+/// As printed, one command after the other on one store.
+#[test]
+fn the_commands_of_the_guide_run() {
+    let folder = Folder::new();
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/ycsb.md");
+    let page = std::fs::read_to_string(guide).unwrap();
+    let blocks: Vec<&str> = page
+        .split("```sh\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert!(blocks.len() >= 2);
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ostrakon"));
+    let path = std::env::join_paths(
+        [program.parent().unwrap().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    for block in blocks {
+        let ran = Command::new("sh")
+            .args(["-e", "-c", block])
+            .env("PATH", &path)
+            .env("OSTRAKON_DATA", folder.path("store"))
+            .env("OSTRAKON_MEMORY", "64M")
+            .output()
+            .unwrap();
+        let (out, err) = (
+            String::from_utf8_lossy(&ran.stdout),
+            String::from_utf8_lossy(&ran.stderr),
+        );
+        assert!(ran.status.success(), "{block}\n{out}{err}");
+        assert!(!out.contains("-FAILED"), "{block}\n{out}");
+    }
+}

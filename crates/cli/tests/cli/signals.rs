@@ -1,0 +1,174 @@
+//! Ctrl-C and SIGTERM: one exit code, and nothing that is incomplete stays.
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::{Folder, IMPORT_CSV};
+
+/// More than a pipe holds: when so much was written, the program has begun to read.
+const MORE_THAN_A_PIPE: usize = 512 << 10;
+
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    let mut command = folder.command(arguments);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    // The shell's own `kill`: the program of that name is not on every system.
+    let killed = Command::new("sh")
+        .args(["-c", "kill -\"$1\" \"$2\"", "sh", name])
+        .arg(child.id().to_string())
+        .status()
+        .unwrap();
+    assert!(killed.success());
+}
+
+/// Writes lines until the program must have read some of them.
+fn feed(child: &mut Child, line: &str) -> ChildStdin {
+    let mut input = child.stdin.take().unwrap();
+    let text = line.repeat((MORE_THAN_A_PIPE / line.len()).max(1));
+    input.write_all(text.as_bytes()).unwrap();
+    input.flush().unwrap();
+    input
+}
+
+/// Its exit code and stderr; the input stays open.
+fn ended(child: Child, input: ChildStdin) -> (Option<i32>, String) {
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    drop(input);
+    (status.code(), String::from_utf8(stderr).unwrap())
+}
+
+#[test]
+fn an_import_that_waits_for_a_pipe_stops_and_keeps_what_was_read() {
+    for (name, code, said) in [
+        ("INT", 130, "stopped by Ctrl-C"),
+        ("TERM", 143, "stopped by SIGTERM"),
+    ] {
+        let folder = Folder::with_table();
+        let mut child = start(&folder, IMPORT_CSV);
+        let mut lines = String::new();
+        for n in 0..60_000 {
+            lines.push_str(&format!("{n:06},v\n"));
+        }
+        let input = feed(&mut child, &lines);
+        signal(&child, name);
+        let (ended_with, err) = ended(child, input);
+        assert_eq!(ended_with, Some(code), "{err}");
+        assert!(err.contains(said), "{err}");
+        let ran = folder.run(&["scan", "t", "--count", "--json"]);
+        let entries = ran.json()[0]["entries"].as_u64().unwrap();
+        assert!(entries > 1000, "{entries}");
+    }
+}
+
+#[test]
+fn an_import_stops_inside_a_line_without_end() {
+    let folder = Folder::with_table();
+    let mut child = start(&folder, IMPORT_CSV);
+    let input = feed(&mut child, "x");
+    signal(&child, "INT");
+    let (code, err) = ended(child, input);
+    assert_eq!(code, Some(130), "{err}");
+    assert_eq!(folder.ok(&["scan", "t"]), "");
+}
+
+#[test]
+fn a_named_pipe_that_nothing_writes_to_can_be_interrupted() {
+    let folder = Folder::with_table();
+    mkfifo(&folder, "pipe");
+    let pipe = folder.text("pipe");
+    let mut child = start(
+        &folder,
+        &["import", "t", &pipe, "--format", "lines", "--row", "@line"],
+    );
+    let input = child.stdin.take().unwrap();
+    // Opening the other end succeeds once the program has opened its own.
+    let other = std::fs::File::options().write(true).open(&pipe).unwrap();
+    signal(&child, "INT");
+    let (code, err) = ended(child, input);
+    assert_eq!(code, Some(130), "{err}");
+    drop(other);
+}
+
+#[test]
+fn commands_without_a_clean_stop_have_the_same_exit_code() {
+    let folder = Folder::with_table();
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let mut child = start(&folder, &["put", "t", "a", "f", "q", "-"]);
+        let input = feed(&mut child, "x");
+        signal(&child, name);
+        assert_eq!(ended(child, input).0, Some(code));
+    }
+    assert_eq!(folder.ok(&["scan", "t"]), "");
+}
+
+#[test]
+fn the_lab_has_the_same_exit_code() {
+    let folder = Folder::new();
+    let all = ["lab", "continuous", "ingest", "--entries", "1B"];
+    let mut child = start(&folder, &all);
+    let input = child.stdin.take().unwrap();
+    let begun = Instant::now();
+    while !folder.path("store/catalog").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "no store");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, "INT");
+    let (code, err) = ended(child, input);
+    assert_eq!(code, Some(130), "{err}");
+}
+
+fn mkfifo(folder: &Folder, name: &str) {
+    let made = Command::new("mkfifo").arg(folder.path(name)).status();
+    assert!(made.unwrap().success());
+}
+
+/// An export into a pipe of the name of its incomplete file, so that the test decides how far it comes.
+fn export_into_pipe() -> (Folder, Child, ChildStdin, std::fs::File) {
+    let folder = Folder::with_table();
+    let lines: String = (0..50_000)
+        .map(|n| format!("{n:08},{}\n", "v".repeat(40)))
+        .collect();
+    let file = folder.write("many.csv", lines);
+    folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+    mkfifo(&folder, "out.jsonl.partial");
+    let mut child = start(&folder, &["export", "t", "out.jsonl"]);
+    let input = child.stdin.take().unwrap();
+    let mut pipe = std::fs::File::open(folder.path("out.jsonl.partial")).unwrap();
+    pipe.read_exact(&mut [0; 1000]).unwrap();
+    (folder, child, input, pipe)
+}
+
+#[test]
+fn an_export_that_is_ended_leaves_no_file() {
+    let (folder, mut child, input, mut pipe) = export_into_pipe();
+    signal(&child, "TERM");
+    let mut said = String::new();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    err.read_line(&mut said).unwrap();
+    assert_eq!(said, "stopping\n");
+    std::io::copy(&mut pipe, &mut std::io::sink()).unwrap();
+    assert_eq!(ended(child, input).0, Some(143));
+    assert!(!folder.path("out.jsonl.partial").exists());
+    assert!(!folder.path("out.jsonl").exists());
+}
+
+#[test]
+fn a_second_signal_ends_an_export_at_once_and_removes_the_file() {
+    let (folder, mut child, input, pipe) = export_into_pipe();
+    signal(&child, "TERM");
+    let mut said = String::new();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    err.read_line(&mut said).unwrap();
+    signal(&child, "TERM");
+    assert_eq!(ended(child, input).0, Some(143));
+    assert!(!folder.path("out.jsonl.partial").exists());
+    drop(pipe);
+}
