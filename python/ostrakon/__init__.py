@@ -23,6 +23,8 @@ from ostrakon.writer import Writer
 if TYPE_CHECKING:
     from ostrakon.assoc import Assoc, HierAssoc
     from ostrakon.d4m import DB
+    from ostrakon.schema import Schema
+    from ostrakon.typed import TypedScan, TypedTable
 
 __all__ = [
     "DB",
@@ -35,9 +37,12 @@ __all__ = [
     "IteratorSetting",
     "Range",
     "Scan",
+    "Schema",
     "Store",
     "Table",
     "Tablet",
+    "TypedScan",
+    "TypedTable",
     "Writer",
     "__version__",
     "errors",
@@ -51,6 +56,9 @@ _LATE: dict[str, str] = {
     "DB": "d4m",
     "Assoc": "assoc",
     "HierAssoc": "assoc",
+    "Schema": "schema",
+    "TypedScan": "typed",
+    "TypedTable": "typed",
 }
 
 

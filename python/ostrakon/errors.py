@@ -153,7 +153,7 @@ class UnsupportedError(Error):
 class MissingExtraError(UnsupportedError, ImportError):
     """An optional library is not installed.
 
-    The message names the extra that installs it; `context` has `library` and `extra`. Also an
+    The message names what to install, and the extra; `context` has `library` and `extra`. Also an
     `ImportError`.
     """
 

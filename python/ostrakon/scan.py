@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import pyarrow.dataset
 
 __all__ = ["Batch", "Entry", "Scan"]
 
@@ -93,6 +94,18 @@ class Scan:
         return self._with(iterators=[setting.native() for setting in settings])
 
     @property
+    def _limited(self) -> int | None:
+        limit: int | None = self._argument["limit"]
+        return limit
+
+    @property
+    def _narrowed(self) -> bool:
+        return self._argument["ranges"] is not None or self._argument["rows"] is not None
+
+    def _projected(self, fields: Iterable[str]) -> Scan:
+        return self._with(fields=list(fields))
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The columns that are returned, in order."""
         return tuple(self._argument["fields"])
@@ -140,6 +153,20 @@ class Scan:
         """All entries as a polars frame."""
         frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
         return frame
+
+    def lazy(self) -> polars.LazyFrame:
+        """A lazy frame of polars, which reads the scan when it is collected. The columns, limits
+        and many conditions of the query narrow what is read."""
+        from ostrakon.pushdown import lazy_frame
+
+        return lazy_frame(self)
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """A dataset of Arrow, which DuckDB queries like a table (`SELECT … FROM name`, where `name`
+        is a variable with the dataset). Columns and many conditions narrow what is read."""
+        from ostrakon.pushdown import dataset
+
+        return dataset(self)
 
     def explain(self) -> str:
         """Describes what the scan will do, without reading anything.

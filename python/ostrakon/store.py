@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeStore
 from ostrakon.display import counted, shortened, table_html
@@ -14,7 +13,10 @@ from ostrakon.errors import InvalidArgumentError
 from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
 from ostrakon.scan import auths_of
-from ostrakon.table import Table
+from ostrakon.table import SCHEMA, Table
+
+if TYPE_CHECKING:
+    from ostrakon.schema import Schema
 
 __all__ = [
     "CheckReport",
@@ -138,7 +140,7 @@ class Store:
 
     Threads can share a store, and other Python threads run while the store works. A store stays
     open until `close`, or until the store and all its tables, scans and writers are deleted. A
-    forked process must open the store itself.
+    process that was forked while a store was open cannot open any: use the start method `spawn`.
     """
 
     __slots__ = ("_locks", "_native", "_path")
@@ -197,17 +199,21 @@ class Store:
         properties: Mapping[str, str] | None = None,
         time_type: str = "millis",
         versioning: bool = True,
+        schema: Schema | None = None,
         exist_ok: bool = False,
     ) -> Table:
         """Creates a table, which is split at the rows of `splits`.
 
         `versioning` keeps only the newest version of an entry (Accumulo's default iterator).
-        `time_type` is `millis` or `logical`. With `exist_ok`, an existing table of that name is
+        `time_type` is `millis` or `logical`. `schema` gives its rows and columns types: see
+        `Schema` and `Table.typed`. With `exist_ok`, an existing table of that name is
         returned unchanged.
         """
         if exist_ok and name in self:
             return self.table(name)
         values = {key: str(value) for key, value in (properties or {}).items()}
+        if schema is not None:
+            values[SCHEMA] = schema.to_json()
         self._native.create_table(name, list(splits), values, time_type, versioning)
         return self.table(name)
 
@@ -215,11 +221,6 @@ class Store:
         """Deletes tables and everything in them."""
         for name in names:
             self._native.delete_table(name)
-
-    def delete_table(self, name: str) -> None:
-        """The old name of `drop`."""
-        older("delete_table", "drop")
-        self.drop(name)
 
     def rename_table(self, name: str, to: str) -> None:
         """Renames a table."""
@@ -349,8 +350,3 @@ class Store:
 
 # Maximum number of tables that a notebook shows.
 _SHOWN = 30
-
-
-def older(name: str, present: str) -> None:
-    """Warns that a method was called by its old name."""
-    warnings.warn(f"`{name}` is now `{present}`", DeprecationWarning, stacklevel=3)

@@ -10,7 +10,7 @@ from ostrakon._native import NativeTable
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.iterators import SCOPES, IteratorSetting
 from ostrakon.progress import Progress
-from ostrakon.ranges import Bytes, native_ranges
+from ostrakon.ranges import Bytes, Range, native_ranges
 from ostrakon.scan import FIELDS, Entry, Scan, auths_of, column_of, limit_of
 from ostrakon.writer import Writer, columns_of, entries_of
 
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from ostrakon.schema import Schema
+    from ostrakon.typed import TypedTable
+
 __all__ = ["ImportReport", "Location", "Table", "Tablet"]
+
+
+# The property that holds the schema of a table.
+SCHEMA = "table.custom.ostrakon.schema"
 
 
 class Tablet(NamedTuple):
@@ -300,6 +307,49 @@ class Table:
     def to_polars(self) -> polars.DataFrame:
         """All entries as a polars frame."""
         return self.scan().to_polars()
+
+    def get(
+        self,
+        row: Bytes,
+        qualifier: Bytes = b"",
+        *,
+        family: Bytes = b"",
+        auths: Bytes | Iterable[Bytes] | None = None,
+        text: bool = True,
+    ) -> Any:
+        """The value of one column of a row, as text or (`text=False`) bytes; `None` if there is
+        none that the reader sees. Of several, with several labels, it is the newest.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     table = store.create_table("people")
+        ...     _ = table.put("ann", "town", "Ulm")
+        ...     table.get("ann", "town"), table.get("bea", "town")
+        ('Ulm', None)
+        """
+        place = Range.row(row, family, qualifier)
+        found = list(self.scan(place, auths=auths, text=text).entries())
+        return max(found, key=lambda entry: entry.timestamp).value if found else None
+
+    @property
+    def schema(self) -> Schema | None:
+        """The schema that the table was created with, if any."""
+        from ostrakon.schema import Schema
+
+        text = self.properties().get(SCHEMA)
+        return None if not text else Schema.from_json(text)
+
+    def typed(self, schema: Schema | None = None) -> TypedTable:
+        """The table with the types of its schema, or of another one."""
+        from ostrakon.typed import TypedTable
+
+        schema = schema or self.schema
+        if schema is None:
+            raise InvalidArgumentError(
+                f"the table {self.name!r} has no schema: give one, or create it with `schema=`",
+                {"argument": "schema"},
+            )
+        return TypedTable(self, schema)
 
     def properties(self) -> dict[str, str]:
         """The properties in effect, including defaults, with Accumulo's names."""

@@ -133,12 +133,9 @@ def test_tables_have_one_vocabulary():
             store["nothing"]
         with pytest.raises(InvalidArgumentError, match="DB"):
             store["a", "b"]
-        with pytest.warns(DeprecationWarning, match="drop"):
-            store.delete_table("a")
+        store.drop("a")
         db = DB(store)
         assert db.tables() == db.ls() == store.tables() == ["b"]
-        with pytest.warns(DeprecationWarning, match="drop"):
-            db.delete("b")
         db.store.create_table("c")
-        db.drop("c")
+        db.drop("b", "c")
         assert store.tables() == []

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ostrakon
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -50,3 +52,31 @@ def test_a_notebook_runs_without_jupyter(tmp_path: Path) -> None:
     assert [figure.name for figure in figures] == [f"figure-{at}.png" for at in (1, 2, 3)]
     assert run.stdout.splitlines()[-3:] == [str(figure) for figure in figures]
     assert all(figure.stat().st_size > 10_000 for figure in figures)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_graphs_are_ingested_by_processes(processes: int, tmp_path: Path) -> None:
+    script = [EXAMPLES / "spmd_ingest.py", tmp_path / "store", "--scale", "6", "--tablets", "3"]
+    launch = []
+    if processes > 1:
+        pytest.importorskip("mpi4py")
+        launch = ["-m", "ostrakon.spmd", "launch", "-n", str(processes)]
+    run = subprocess.run(
+        [sys.executable, *launch, *map(str, script)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    tablets = 3 * processes
+    edges = 8 * 64 * tablets
+    expected = f"{processes} processes, {tablets} tablets: {edges:,} edges generated, "
+    assert run.stdout.startswith(expected), run.stdout
+    with ostrakon.open(tmp_path / "store") as store:
+        table = store["Tgraph"]
+        assert f", {table.count():,} entries stored in " in run.stdout.replace("generated, ", ", ")
+        assert len(table.splits()) == tablets - 1
+        # Equal edges are one entry, whose value is their number.
+        values = [int(entry.value) for entry in table.scan().entries()]
+        assert sum(values) == edges
+        assert [path.name for path in tmp_path.iterdir()] == ["store"]

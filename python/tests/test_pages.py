@@ -18,18 +18,25 @@ def test_the_example_of_the_readme_runs() -> None:
     assert outcome.failed == 0
 
 
-def test_the_examples_of_the_guide_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_examples_of_the_guide_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/guide/python.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 3
+    # A block of code, and what it prints if the next block is text.
+    blocks = re.findall(r"```python\n(.*?)```(?:\n[^`]*?\n```text\n(.*?)```)?", page, re.DOTALL)
+    assert [bool(printed) for _, printed in blocks] == [True, True, True, False, False, False]
     names: dict[str, Any] = {}
-    for code in blocks:
+    for code, printed in blocks:
         exec(code, names)
+        shown = capsys.readouterr().out
+        assert not printed or shown == printed
     with names["db"]:
         assert names["edges"].count() == 5
         # Each line of the page that makes a scan makes one that can be read.
-        scans = [line for line in blocks[2].splitlines() if line.startswith("edges.scan(")]
+        scans = [line for line in page.splitlines() if line.startswith("edges.scan(")]
         assert len(scans) == 9
         counts = [eval(line.split("  #")[0], names).count() for line in scans]
         assert counts == [5, 2, 5, 2, 3, 1, 5, 5, 2]
+        cold = names["readings"].scan().where("celsius", 0, 10).columns("sensor", "celsius").head()
+        assert f"prints `{cold}`" in page

@@ -60,7 +60,8 @@ from ostrakon.d4m.functions import (
 )
 from ostrakon.d4m.graphs import Adjacency, Incidence, SingleTable
 from ostrakon.d4m.pair import AssocPair
-from ostrakon.d4m.records import Ingested, Records
+from ostrakon.d4m.record_batches import Ingested
+from ostrakon.d4m.records import Records
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable, SplitReport
 from ostrakon.d4m.texts import cat_str, split_str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from ostrakon.assoc import Assoc
 from ostrakon.assoc.construction import number_text
@@ -14,6 +14,9 @@ from ostrakon.d4m.selection import ALL, Selection, select
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.writing import Labels, Triples, count_of, listed, of_triples
 from ostrakon.errors import InvalidArgumentError
+
+# `typing.Self` is younger than the oldest Python.
+AnyBinding = TypeVar("AnyBinding", bound="Binding")
 
 
 class Binding(D4MTableNames, ABC):
@@ -92,7 +95,7 @@ class Binding(D4MTableNames, ABC):
         label = self.settings.visibility if visibility is None else visibility
         return self._put_triples(of_triples(row, col, val, label, timestamp))
 
-    def __iadd__(self, array: Assoc) -> Binding:
+    def __iadd__(self: AnyBinding, array: Assoc) -> AnyBinding:  # noqa: PYI019
         """`T += A` puts `A`."""
         if not isinstance(array, Assoc):
             return NotImplemented

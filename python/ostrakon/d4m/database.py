@@ -11,12 +11,13 @@ from ostrakon.d4m.pair import AssocPair
 from ostrakon.d4m.settings import Settings
 from ostrakon.d4m.table import AssocTable
 from ostrakon.errors import InvalidArgumentError
-from ostrakon.store import Store, older
+from ostrakon.store import Store
 from ostrakon.store import open as open_store
 
 if TYPE_CHECKING:
     from ostrakon.d4m.graphs import Adjacency, Incidence, SingleTable
-    from ostrakon.d4m.records import Ingested, Records
+    from ostrakon.d4m.record_batches import Ingested
+    from ostrakon.d4m.records import Records
 
 
 class DB:
@@ -94,11 +95,6 @@ class DB:
     def drop(self, *names: str) -> None:
         """Deletes tables and everything in them."""
         self.store.drop(*names)
-
-    def delete(self, *names: str) -> None:
-        """The old name of `drop`."""
-        older("delete", "drop")
-        self.drop(*names)
 
     def records(self, prefix: str = "Tedge", *, separator: str = "|") -> Records:
         """Records in the D4M 2.0 schema: see `Records`."""

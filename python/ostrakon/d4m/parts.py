@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,9 @@ class Part(NamedTuple):
 
 
 def part_of(field: Field, separator: str, label: Any, count: int) -> Part:
-    """The entries of a field. Only its distinct values become text."""
+    """The entries of a field. Only its distinct values become text. A value that a record has
+    twice is one entry."""
+    field = _once(field)
     keys = field.keys
     joined, at = assoc_join(
         TextKeys.of([field.name]).native,
@@ -59,6 +62,20 @@ def part_of(field: Field, separator: str, label: Any, count: int) -> Part:
     )
     labels, label_at = _labels(field, label, count)
     return Part(field.name, TextKeys(joined), field.records, at[field.places], labels, label_at)
+
+
+def _once(field: Field) -> Field:
+    if not (field.records[1:] == field.records[:-1]).any():
+        return field
+    both = field.records.astype(np.uint64) << np.uint64(32) | field.places
+    distinct = np.unique(both)
+    if len(distinct) == len(both):
+        return field
+    return replace(
+        field,
+        records=(distinct >> np.uint64(32)).astype(np.uint32),
+        places=distinct.astype(np.uint32),
+    )
 
 
 def _labels(field: Field, label: Any, count: int) -> tuple[list[str], Array | None]:

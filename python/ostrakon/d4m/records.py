@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ostrakon._native import check_labels
 from ostrakon.assoc import Assoc
-from ostrakon.assoc.items import read_items, resolve
-from ostrakon.assoc.keys import TextKeys
 from ostrakon.d4m.bindings import places_of
 from ostrakon.d4m.graphs import summed
-from ostrakon.d4m.ids import flipped, new_ids
+from ostrakon.d4m.ids import IdSource
 from ostrakon.d4m.pair import AssocPair
-from ostrakon.d4m.parts import Part, part_of, text_labels_of
+from ostrakon.d4m.record_batches import (
+    BATCH,
+    Batch,
+    Ingested,
+    Options,
+    batch_of,
+    import_batches,
+)
 from ostrakon.d4m.search import Search
-from ostrakon.d4m.selection import keys_of, texts_of
-from ostrakon.d4m.sources import RecordSet, read_records
+from ostrakon.d4m.selection import keys_of
+from ostrakon.d4m.sources import read_batches
 from ostrakon.d4m.table import AssocTable
 from ostrakon.d4m.table_group import Counts, TableGroup
 from ostrakon.d4m.upkeep import DegreesOf, Place, add_up, counted
@@ -28,20 +33,13 @@ from ostrakon.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from ostrakon.d4m.database import DB
+    from ostrakon.table import Table
 
-Array = NDArray[Any]
+# So many records are imported as files; fewer are written with writers.
+_IMPORTED = 100_000
 
-# The store's own bounds on a key (row, family, qualifier and label together) and a value.
-_KEY_BYTES = 1 << 20
-_VALUE_BYTES = 256 << 20
-
-
-class Ingested(NamedTuple):
-    """The result of `Records.ingest`; `entries` counts the entries of all tables."""
-
-    records: int
-    entries: int
-    ids: NDArray[Any]
+# Keys and texts of records repeat much: half the bytes of the default LZ4.
+_COMPRESSED = {"table.file.compress.type": "zstd"}
 
 
 class Records(Search, TableGroup):
@@ -74,6 +72,9 @@ class Records(Search, TableGroup):
                 {"argument": "separator"},
             )
         self.separator = separator
+        for name in (prefix, f"{prefix}T", f"{prefix}Txt"):
+            if name not in db.store:
+                db.store.create_table(name, properties=_COMPRESSED, exist_ok=True)
         self.pair: AssocPair = db[prefix, f"{prefix}T"]
         self.degree_table: AssocTable = summed(db[f"{prefix}Deg"])
         self.text_table: AssocTable = db[f"{prefix}Txt"].using(numbers=False)
@@ -88,13 +89,14 @@ class Records(Search, TableGroup):
         fields: Iterable[str] | None = None,
         text: bool | Iterable[str] = True,
         visibility: Any = None,
+        upsert: bool = False,
     ) -> Ingested:
         """Writes records to all five tables.
 
         `records`: a data frame of pandas or polars, an Arrow table, anything with Arrow's stream
         interface, a list of dictionaries, a dictionary of columns, or the path of a CSV, TSV, JSON
-        lines or Parquet file. Data in memory is checked completely before it is written. Read files
-        that are larger than memory in batches.
+        lines or Parquet file. Everything is checked before any of it is visible. Files, Arrow
+        tables and frames are read in batches of a million records, which bounds the memory.
 
         `id`: the field with the records' keys, or a list of them; they must differ. Otherwise
         records are numbered from `start` on, with ten digits; or by the time, which no two calls
@@ -106,71 +108,75 @@ class Records(Search, TableGroup):
 
         `visibility`: a label for all, a list with one per record, or a function of field and
         value. Degrees are stored separately for each label, so that a reader sees the sum of what
-        the authorizations allow. A record that is written twice counts twice.
+        the authorizations allow. A record that is written twice counts twice, unless `upsert`
+        replaces it: then what the tables have of a record with the same key is deleted first, as
+        far as the authorizations allow, so that old values are not found any more.
+
+        Batches of 100,000 records and more are imported as files, without the log. They become
+        visible at the end, table by table; an error before that leaves nothing.
         """
-        read = read_records(records, self.separator)
-        ids = self._ids(read, id, start)
-        indexed = _indexed(read, fields)
-        label = self.pair.settings.visibility if visibility is None else visibility
-        parts = [part_of(field, self.separator, label, read.count) for field in read.fields]
-        texts = _texts(read, text)
-        # A text shows all fields, including those that are not indexed.
-        text_labels = text_labels_of(parts, label, read.count) if texts is not None else None
-        parts = [part for part in parts if part.name in indexed and len(part.places)]
-        _check(ids, parts, texts, text_labels, self.pair.settings.family)
-        return Ingested(read.count, self._write(ids, parts, texts, text_labels), ids.to_numpy())
+        options = Options(
+            fields,
+            text,
+            self.pair.settings.visibility if visibility is None else visibility,
+            self.separator,
+            self.pair.settings.family,
+        )
+        ids = IdSource(id, start)
+        if upsert and id is None:
+            raise InvalidArgumentError(
+                "`upsert` replaces records by their keys: give `id`", {"argument": "upsert"}
+            )
+        if upsert or not self._imports():
+            (read,) = read_batches(records, self.separator, sys.maxsize)
+            return self._put(batch_of(read, ids, options), ids, options, upsert)
+        batches = read_batches(records, self.separator, BATCH)
+        first = batch_of(next(batches), ids, options)
+        if first.records < _IMPORTED:
+            second = next(batches, None)
+            if second is None:
+                return self._put(first, ids, options, False)
+            batches = itertools.chain([second], batches)
+        rest = (batch_of(read, ids, options) for read in batches)
+        with self._lock.shared(), self.pair._lock.shared():
+            return import_batches(
+                (self.pair.main, self.pair.transpose, self.degree_table, self.field_table,
+                 self.text_table),
+                itertools.chain([first], rest), ids, options,
+            )  # fmt: skip
 
-    def _ids(self, read: RecordSet, given: Any, start: int | None) -> Ids:
-        if given is not None and start is not None:
-            raise InvalidArgumentError("id and start: give one of them", {"argument": "start"})
-        if given is None:
-            if start is not None and start < 0:
-                raise InvalidArgumentError("`start` is negative", {"argument": "start"})
-            if start is not None:
-                return _ids(flipped(range(start, start + read.count), 10))
-            return _ids(new_ids(read.count))
-        if isinstance(given, str):
-            field = next((field for field in read.fields if field.name == given), None)
-            if field is None:
-                raise InvalidArgumentError(
-                    f"id: there is no field {given!r}; there are "
-                    f"{', '.join(field.name for field in read.fields)}",
-                    {"argument": "id"},
-                )
-            if not np.array_equal(field.records, np.arange(read.count)):
-                raise InvalidArgumentError(
-                    f"id: the field {given!r} has not one value in every record", {"argument": "id"}
-                )
-            made = Ids(field.keys, field.places)
+    def _imports(self) -> bool:
+        """Whether many records may be imported as files: the entries of an import have the time of
+        the machine, and no constraint looks at them."""
+        times = {info.name: info.time_type for info in self.pair.main._store.table_infos()}
+        tables = (*self._counting, self.pair.main, self.pair.transpose, self.text_table)
+        return all(
+            times[table.name] == "millis" and not _constrained(table.table) for table in tables
+        )
+
+    @property
+    def _counting(self) -> tuple[AssocTable, AssocTable]:
+        return self.degree_table, self.field_table
+
+    def _put(self, batch: Batch, ids: IdSource, options: Options, upsert: bool) -> Ingested:
+        """Writes a batch with writers."""
+        ids.end()
+        options.end(batch.records)
+        if upsert:
+            with self._lock.alone():
+                self._delete_records(batch.ids.keys.to_list())
+                entries = self._write_all(batch)
         else:
-            made = _ids(texts_of(given))
-        if len(made.places) != read.count:
-            raise InvalidArgumentError(
-                f"id: {len(made.places)} keys for {read.count} records", {"argument": "id"}
-            )
-        often = np.flatnonzero(np.bincount(made.places, minlength=len(made.keys)) > 1)
-        if len(often):
-            raise InvalidArgumentError(
-                f"id: two records have the key {made.keys[int(often[0])]!r}; nothing was written",
-                {"argument": "id"},
-            )
-        empty = made.keys.find("")
-        if empty is not None and read.count:
-            raise InvalidArgumentError("id: a record has an empty key", {"argument": "id"})
-        return made
-
-    def _write(self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any) -> int:
-        with self._lock.shared():
-            return self._write_all(ids, parts, texts, text_labels)
+            with self._lock.shared():
+                entries = self._write_all(batch)
+        return Ingested(batch.records, entries, (batch.ids,))
 
     @property
     def _tables(self) -> tuple[AssocPair, AssocTable]:
         return self.pair, self.degree_table
 
-    def _write_all(
-        self, ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any
-    ) -> int:
-        entries = 0
+    def _write_all(self, batch: Batch) -> int:
+        ids, parts, entries = batch.ids, batch.parts, 0
         family = self.pair.settings.family
         # Degrees first: a search ends at a term whose degree is 0.
         with self.degree_table._writer() as degrees, self.field_table._writer() as fields:
@@ -198,10 +204,13 @@ class Records(Search, TableGroup):
                 label = part.visibility()
                 for writer, row, col in ((main, rows, cols), (transpose, cols, rows)):
                     entries += writer.put(row, col, "1", family=family, visibility=label)
+        texts = batch.texts()
         if texts:
             with self.text_table._writer() as writer:
                 row = ids.column(np.arange(len(texts)))
-                entries += writer.put(row, "Text", texts, family=family, visibility=text_labels)
+                entries += writer.put(
+                    row, "Text", texts, family=family, visibility=batch.text_labels
+                )
         return entries
 
     def delete(self, ids: Any) -> int:
@@ -223,9 +232,13 @@ class Records(Search, TableGroup):
         """
         keys = keys_of("ids", ids)
         with self._lock.alone():
-            deleted = self._gone(self.pair.main._labelled_rows(keys, "value"))
-            for block in self.text_table._labelled_rows(keys):
-                self.text_table._delete([block])
+            return self._delete_records(keys)
+
+    def _delete_records(self, keys: list[str]) -> int:
+        """Deletes records; the caller holds the lock."""
+        deleted = self._gone(self.pair.main._labelled_rows(keys, "value"))
+        for block in self.text_table._labelled_rows(keys):
+            self.text_table._delete([block])
         return deleted
 
     def delete_triple(self, ids: Any, columns: Any) -> int:
@@ -270,85 +283,9 @@ class Records(Search, TableGroup):
         return {row: value for row, _, value in self.field_table[:, :]}
 
 
-class Ids(NamedTuple):
-    """The keys of records in the order of records."""
-
-    keys: TextKeys
-    places: Array
-
-    def column(self, records: Array) -> Any:
-        """The keys of some records, as a table takes them."""
-        return coded(self.keys, self.places[records])
-
-    def to_numpy(self) -> Array:
-        """All of them."""
-        array: Array = self.keys.spread(self.places)
-        return array
-
-
-def _ids(given: Any) -> Ids:
-    keys, places = resolve([read_items("id", given)])[0]
-    assert isinstance(keys, TextKeys)
-    return Ids(keys, np.asarray(places, np.uint32))
-
-
-def _indexed(read: RecordSet, fields: Iterable[str] | None) -> set[str]:
-    known = {field.name for field in read.fields}
-    if fields is None:
-        return known
-    wanted = {fields} if isinstance(fields, str) else set(fields)
-    unknown = sorted(wanted - known)
-    if unknown:
-        raise InvalidArgumentError(
-            f"fields: there is no field {unknown[0]!r}; there are {', '.join(sorted(known))}",
-            {"argument": "fields"},
-        )
-    return wanted
-
-
-def _texts(read: RecordSet, text: bool | Iterable[str]) -> list[str] | None:
-    if text is False:
-        return None
-    if text is True:
-        return read.texts()
-    given = list(text)
-    if len(given) != read.count or not all(isinstance(one, str) for one in given):
-        raise InvalidArgumentError(
-            f"text: {len(given)} items for {read.count} records; give a text for each",
-            {"argument": "text"},
-        )
-    return given
-
-
-def _check(
-    ids: Ids, parts: list[Part], texts: list[str] | None, text_labels: Any, family: str
-) -> None:
-    """What could fail in the middle of writing, before it."""
-    labels = {label for part in parts for label in part.labels}
-    if texts is not None and not isinstance(text_labels, (str, bytes)):
-        labels |= set(text_labels)
-    check_labels(sorted(labels))
-    label = max((len(label.encode()) for label in labels), default=0)
-    record = ids.keys.native.longest if len(ids.keys) else 0
-    for part in parts:
-        size = 4 * (record + part.columns.native.longest) + len(family.encode()) + label
-        if size > _KEY_BYTES:
-            _check_exactly(ids, part, len(family.encode()) + label)
-    for at, text in enumerate(texts or ()):
-        if 4 * len(text) > _VALUE_BYTES and len(text.encode()) > _VALUE_BYTES:
-            raise InvalidArgumentError(
-                f"text: that of record {at} is larger than {_VALUE_BYTES} bytes; nothing was "
-                "written",
-                {"argument": "text"},
-            )
-
-
-def _check_exactly(ids: Ids, part: Part, rest: int) -> None:
-    record = max(len(key.encode()) for key in ids.keys.to_list())
-    column = max(len(key.encode()) for key in part.columns.to_list())
-    if record + column + rest > _KEY_BYTES:
-        raise InvalidArgumentError(
-            f"records: a value of the field {part.name!r} makes a key of more than {_KEY_BYTES} "
-            "bytes; leave the field out by `fields`; nothing was written",
-            {"argument": "records"},
-        )
+def _constrained(table: Table) -> bool:
+    own = "org.apache.accumulo.core.data.constraints.DefaultKeySizeConstraint"
+    return any(
+        name.startswith("table.constraint.") and value not in ("", own)
+        for name, value in table.properties().items()
+    )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,9 @@ from ostrakon.errors import InvalidArgumentError
 from ostrakon.extras import load
 
 Array = NDArray[Any]
+
+# Records read from a Parquet file at once.
+_PARQUET = 1 << 16
 
 
 @dataclass
@@ -109,45 +113,85 @@ def _plain(value: Any) -> Any:
     return value_text("text", value)
 
 
-def read_records(records: Any, separator: str) -> RecordSet:
-    """Reads the records given to `ingest`.
+def read_batches(records: Any, separator: str, most: int) -> Iterator[RecordSet]:
+    """Reads the records given to `ingest`, in batches of at most `most` records; at least one.
 
     Empty texts, `None` and NaN are missing values. A list in a field is several values; a mapping
-    in a field becomes separate fields, `outer.inner`.
+    in a field becomes separate fields, `outer.inner`. Arrow tables, data frames of polars and
+    Parquet files are read batch by batch, without a copy of the whole.
     """
     if isinstance(records, (str, Path)):
-        made = _from_path(Path(records))
+        batches = _from_path(Path(records), most)
     elif isinstance(records, Mapping):
-        made = _from_columns(dict(records))
+        batches = _from_columns(dict(records), most)
     else:
-        made = _from_frame(records) or _from_rows(records)
-    for field in made.fields:
-        if separator in field.name:
-            raise InvalidArgumentError(
-                f"records: the field {field.name!r} holds the separator {separator!r}: rename it, "
-                "or choose another separator",
-                {"argument": "records"},
-            )
-    return made
+        batches = _from_frame(records, most) or _from_rows(records, most)
+    for made in batches:
+        for field in made.fields:
+            if separator in field.name:
+                raise InvalidArgumentError(
+                    f"records: the field {field.name!r} holds the separator {separator!r}: rename "
+                    "it, or choose another separator",
+                    {"argument": "records"},
+                )
+        yield made
 
 
-def _from_frame(records: Any) -> RecordSet | None:
+def _from_frame(records: Any, most: int) -> Iterator[RecordSet] | None:
     home = type(records).__module__.partition(".")[0]
-    if home == "pandas" and hasattr(records, "columns"):
-        return _from_columns({name: records[name] for name in records.columns})
-    if home == "polars" and hasattr(records, "columns"):
-        return _from_columns({name: records[name] for name in records.columns})
+    if home in ("pandas", "polars") and hasattr(records, "columns"):
+        return _from_columns({name: records[name] for name in records.columns}, most)
     if home == "pyarrow" and hasattr(records, "column_names"):
-        return _from_columns({name: records[name] for name in records.column_names})
-    if hasattr(records, "read_all"):
-        return _from_frame(records.read_all())
+        return _from_columns({name: records[name] for name in records.column_names}, most)
+    if hasattr(records, "read_next_batch"):
+        return _from_arrow_batches(records, records.schema, most)
     if hasattr(records, "__arrow_c_stream__"):
         pa = load("pyarrow", "arrow")
-        return _from_frame(pa.table(records))
+        return _from_frame(pa.RecordBatchReader.from_stream(records), most)
     return None
 
 
-def _from_columns(columns: Mapping[Any, Any]) -> RecordSet:
+def _from_arrow_batches(batches: Iterable[Any], schema: Any, most: int) -> Iterator[RecordSet]:
+    """Batches of Arrow of any size, put together to batches of about `most` records."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    first = True
+    for batch in batches:
+        held.append(batch)
+        if sum(len(part) for part in held) >= most:
+            table = pa.Table.from_batches(held)
+            held = []
+            first = False
+            yield from _from_columns({name: table[name] for name in table.column_names}, most)
+    if held or first:
+        table = pa.Table.from_batches(held, schema)
+        yield from _from_columns({name: table[name] for name in table.column_names}, most)
+
+
+def _from_columns(columns: Mapping[Any, Any], most: int) -> Iterator[RecordSet]:
+    """Columns, sliced where slices share their memory."""
+    counts = {len(column) for column in columns.values() if _sliced(column)}
+    if len(counts) != 1 or not all(_sliced(column) for column in columns.values()):
+        yield _record_set(columns)
+        return
+    for at in range(0, max(*counts, 1), most):
+        yield _record_set({name: _slice(column, at, most) for name, column in columns.items()})
+
+
+def _sliced(column: Any) -> bool:
+    home = type(column).__module__.partition(".")[0]
+    return home in ("pyarrow", "polars", "pandas", "numpy") and hasattr(column, "__len__")
+
+
+def _slice(column: Any, at: int, most: int) -> Any:
+    home = type(column).__module__.partition(".")[0]
+    if home in ("pyarrow", "polars"):
+        return column.slice(at, most)
+    return column.iloc[at : at + most] if home == "pandas" else column[at : at + most]
+
+
+def _record_set(columns: Mapping[Any, Any]) -> RecordSet:
     fields: list[Field] = []
     lengths: dict[str, int] = {}
     for key, column in columns.items():
@@ -278,19 +322,26 @@ def value_text(name: str, value: Any) -> str:
     )
 
 
-def _from_rows(records: Any, raw: list[str] | None = None) -> RecordSet:
+def _from_rows(records: Any, most: int) -> Iterator[RecordSet]:
     if isinstance(records, (str, bytes)) or not isinstance(records, Iterable):
         raise InvalidArgumentError(
             "records: a data frame, an Arrow table, a list of dictionaries, a dictionary of "
             f"columns, or the path of a CSV or JSON lines file, not {type(records).__name__}",
             {"argument": "records"},
         )
+    rest = iter(records)
+    before = 0
+    while (rows := list(itertools.islice(rest, most))) or not before:
+        yield _set_of_rows(rows, before)
+        before += max(len(rows), 1)
+
+
+def _set_of_rows(rows: list[Any], before: int = 0, raw: list[str] | None = None) -> RecordSet:
     values: dict[str, tuple[list[int], list[str]]] = {}
-    rows = list(records)
     for at, record in enumerate(rows):
         if not isinstance(record, Mapping):
             raise InvalidArgumentError(
-                f"records: record {at} is {type(record).__name__} and no dictionary; "
+                f"records: record {before + at} is {type(record).__name__}, not a dictionary; "
                 "nothing was written",
                 {"argument": "records"},
             )
@@ -332,21 +383,23 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _from_path(path: Path) -> RecordSet:
+def _from_path(path: Path, most: int) -> Iterator[RecordSet]:
     form = path.suffix.lower()
     if form in (".jsonl", ".ndjson", ".json"):
-        return _from_json_lines(path)
+        return _from_json_lines(path, most)
     if form in (".csv", ".tsv"):
-        return _from_csv(path, "\t" if form == ".tsv" else ",")
+        return _from_csv(path, "\t" if form == ".tsv" else ",", most)
     if form == ".parquet":
-        pq = load("pyarrow.parquet", "arrow")
-        read = _from_frame(pq.read_table(path))
-        assert read is not None
-        return read
+        return _from_parquet(path, most)
     raise InvalidArgumentError(
         f"records: {str(path)!r} ends neither in .csv, .tsv, .jsonl, .ndjson, .json nor .parquet",
         {"argument": "records"},
     )
+
+
+def _from_parquet(path: Path, most: int) -> Iterator[RecordSet]:
+    with load("pyarrow.parquet", "arrow").ParquetFile(path) as file:
+        yield from _from_arrow_batches(file.iter_batches(_PARQUET), file.schema_arrow, most)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -357,9 +410,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _from_json_lines(path: Path) -> RecordSet:
+def _from_json_lines(path: Path, most: int) -> Iterator[RecordSet]:
     lines: list[str] = []
     records: list[Any] = []
+    before = 0
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
             text = line.strip()
@@ -380,23 +434,30 @@ def _from_json_lines(path: Path) -> RecordSet:
                 )
             lines.append(text)
             records.append(record)
-    return _from_rows(records, lines)
+            if len(records) == most:
+                yield _set_of_rows(records, before, lines)
+                before += most
+                lines, records = [], []
+    if records or not before:
+        yield _set_of_rows(records, before, lines)
 
 
-def _from_csv(path: Path, delimiter: str) -> RecordSet:
+def _from_csv(path: Path, delimiter: str, most: int) -> Iterator[RecordSet]:
     """Every cell is text, as it stands; the first line names the fields."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter, strict=True)
         try:
             header = next(reader, None)
             if not header:
-                return RecordSet(0, [])
+                yield RecordSet(0, [])
+                return
             if len(set(header)) != len(header):
                 raise InvalidArgumentError(
                     f"records: {path.name} names a field twice in its first line",
                     {"argument": "records"},
                 )
-            rows = []
+            rows: list[list[str]] = []
+            first = True
             for row in reader:
                 if len(row) != len(header):
                     if not row:
@@ -407,10 +468,18 @@ def _from_csv(path: Path, delimiter: str) -> RecordSet:
                         {"argument": "records"},
                     )
                 rows.append(row)
+                if len(rows) == most:
+                    yield _of_cells(header, rows)
+                    rows, first = [], False
         except csv.Error as error:
             raise InvalidArgumentError(
                 f"records: line {reader.line_num} of {path.name}: {error}; nothing was written",
                 {"argument": "records"},
             ) from None
+    if rows or first:
+        yield _of_cells(header, rows)
+
+
+def _of_cells(header: list[str], rows: list[list[str]]) -> RecordSet:
     columns: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else [[] for _ in header]
-    return _from_columns({name: list(column) for name, column in zip(header, columns, strict=True)})
+    return _record_set({name: list(column) for name, column in zip(header, columns, strict=True)})

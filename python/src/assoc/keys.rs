@@ -16,8 +16,8 @@ use crate::arrays::{Close, Items};
 
 /// Sorted, unique text keys in one buffer. Never changes.
 #[pyclass(frozen, module = "ostrakon._native")]
-pub(super) struct NativeKeys {
-    pub(super) keys: Arc<Keys>,
+pub(crate) struct NativeKeys {
+    pub(crate) keys: Arc<Keys>,
 }
 
 type Positions<'py> = Bound<'py, PyArray1<u32>>;

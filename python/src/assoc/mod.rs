@@ -9,6 +9,7 @@ mod running;
 mod source;
 mod values;
 
+pub(crate) use self::keys::NativeKeys;
 pub(crate) use self::register::register;
 
 mod register;

@@ -143,7 +143,7 @@ impl Column {
 
     /// Entry `at`; panics past the end.
     #[inline]
-    pub(super) fn get(&self, at: usize) -> &[u8] {
+    pub(crate) fn get(&self, at: usize) -> &[u8] {
         match self {
             Self::Constant(bytes) => bytes,
             Self::Chunks(chunks) => match chunks.chunks.as_slice() {

@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_array::{DictionaryArray, LargeBinaryArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, DictionaryArray, LargeBinaryArray, PrimitiveArray};
 use arrow_buffer::{Buffer, OffsetBuffer};
 use ostrakon_cell::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::capsule;
 use crate::errors::IntoPython;
@@ -17,7 +18,14 @@ use crate::errors::IntoPython;
 /// Positions and the strings they mean, offered by Arrow's interface.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeColumn {
-    array: DictionaryArray<UInt32Type>,
+    array: ArrayRef,
+}
+
+impl NativeColumn {
+    /// A column that is ready.
+    pub(super) fn new_plain(array: ArrayRef) -> Self {
+        Self { array }
+    }
 }
 
 #[pymethods]
@@ -32,12 +40,37 @@ impl NativeColumn {
         offsets: PyBackedBytes,
     ) -> PyResult<Self> {
         py.detach(|| build(&positions, &data, &offsets))
-            .map(|array| Self { array })
+            .map(|array| Self {
+                array: Arc::new(array),
+            })
             .into_python()
     }
 
     fn __len__(&self) -> usize {
         self.array.len()
+    }
+
+    /// The values at positions; only of columns that were encoded from typed values.
+    fn take(&self, positions: crate::arrays::Items<u32>) -> PyResult<Self> {
+        let Some(column) = self.array.as_binary_opt::<i64>() else {
+            return Err(Error::invalid("the column is a dictionary")).into_python();
+        };
+        let positions = positions.as_slice();
+        if positions.iter().any(|at| *at as usize >= column.len()) {
+            return Err(Error::invalid("the column has no such value")).into_python();
+        }
+        let values = positions.iter().map(|at| column.value(*at as usize));
+        let taken = LargeBinaryArray::from_iter_values(values);
+        Ok(Self::new_plain(Arc::new(taken)))
+    }
+
+    /// One value; only of columns that were encoded from typed values.
+    fn get<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let column = self.array.as_binary_opt::<i64>();
+        match column.filter(|column| at < column.len()) {
+            Some(column) => Ok(PyBytes::new(py, column.value(at))),
+            None => Err(Error::invalid("the column has no such value")).into_python(),
+        }
     }
 
     /// The column and its type.

@@ -7,10 +7,12 @@ mod coded;
 mod gate;
 mod labels;
 mod plain;
+mod records;
 mod register;
 mod scan;
 mod store;
 mod table;
+mod typed;
 mod writer;
 
 pub(crate) use arguments::Text;

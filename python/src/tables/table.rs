@@ -21,6 +21,7 @@ use super::arguments::{
 use super::batches::{FIELDS, Reader, Shape};
 use super::gate::Gate;
 use super::scan::NativeScan;
+use super::typed::{NativeTypedScan, TypedArgument};
 use super::writer::{Columns, NativeWriter};
 use crate::columns::column;
 use crate::errors::IntoPython;
@@ -40,8 +41,69 @@ impl NativeTable {
     }
 
     /// The table, as long as its store is open.
-    fn open_table(&self) -> Result<&Arc<dyn Table>> {
+    pub(super) fn open_table(&self) -> Result<&Arc<dyn Table>> {
         self.gate.check().map(|()| &self.table)
+    }
+
+    /// Starts a scan as Python describes it.
+    fn start(&self, py: Python<'_>, argument: ScanArgument<'_>) -> PyResult<Started> {
+        let mut fields = Vec::with_capacity(argument.fields.len());
+        for name in &argument.fields {
+            let Some(at) = FIELDS.iter().position(|field| field == name) else {
+                return Err(Error::invalid(format!(
+                    "`fields` names {name:?}, which is none of {}",
+                    FIELDS.join(", ")
+                ))
+                .with("argument", "fields"))
+                .into_python();
+            };
+            fields.push(at);
+        }
+        let shape = Shape {
+            fields,
+            text: argument.text,
+            batch_entries: argument.batch_entries.max(1),
+            limit: argument.limit,
+        };
+        let interrupt = Interrupt::default();
+        let timeout = seconds(argument.timeout).into_python()?;
+        let options = ScanOptions {
+            interrupt: Some(interrupt.clone()),
+            timeout,
+            answer_within: Some(LOOK),
+            columns: ColumnSelection::new(argument.columns.into_iter().map(column_of)),
+            authorizations: authorizations(argument.auths, self.held.as_ref())?,
+            iterators: argument.iterators.into_iter().map(iterator_of).collect(),
+            ordered: argument.ordered,
+            batch: BatchLimit {
+                entries: shape.batch_entries.min(BatchLimit::default().entries),
+                ..BatchLimit::default()
+            },
+            ..ScanOptions::default()
+        };
+        let mut ranges = match argument.ranges {
+            None => Vec::new(),
+            Some(ranges) => ranges
+                .into_iter()
+                .map(RangeArgument::into_range)
+                .collect::<Result<_>>()
+                .into_python()?,
+        };
+        if let Some(rows) = &argument.rows {
+            let rows = column("ranges", rows)?;
+            rows.each(|row| ranges.push(Range::row(row)));
+        } else if ranges.is_empty() {
+            ranges.push(Range::all());
+        }
+        let scan = py
+            .detach(|| self.open_table()?.scan(&ranges, &options))
+            .into_python()?;
+        Ok((scan, shape, interrupt))
+    }
+
+    /// The store that the table is of.
+    pub(super) fn gate(&self) -> Gate {
+        self.gate.clone()
     }
 
     /// The same, for a call that may take so many seconds.
@@ -68,6 +130,9 @@ fn seconds(timeout: Option<f64>) -> Result<Option<Duration>> {
         ),
     }
 }
+
+/// A scan that has begun, how it is handed out, and what ends it.
+type Started = (Box<dyn ostrakon_cell::Scan>, Shape, Interrupt);
 
 /// Where a row lies: end of the tablet before, own end, where it is served, number of the layout.
 type Located<'py> = (
@@ -143,57 +208,7 @@ impl NativeTable {
 
     /// Starts a scan.
     fn scan(&self, py: Python<'_>, argument: ScanArgument<'_>) -> PyResult<NativeScan> {
-        let mut fields = Vec::with_capacity(argument.fields.len());
-        for name in &argument.fields {
-            let Some(at) = FIELDS.iter().position(|field| field == name) else {
-                return Err(Error::invalid(format!(
-                    "`fields` names {name:?}, which is none of {}",
-                    FIELDS.join(", ")
-                ))
-                .with("argument", "fields"))
-                .into_python();
-            };
-            fields.push(at);
-        }
-        let shape = Shape {
-            fields,
-            text: argument.text,
-            batch_entries: argument.batch_entries.max(1),
-            limit: argument.limit,
-        };
-        let interrupt = Interrupt::default();
-        let timeout = seconds(argument.timeout).into_python()?;
-        let options = ScanOptions {
-            interrupt: Some(interrupt.clone()),
-            timeout,
-            answer_within: Some(LOOK),
-            columns: ColumnSelection::new(argument.columns.into_iter().map(column_of)),
-            authorizations: authorizations(argument.auths, self.held.as_ref())?,
-            iterators: argument.iterators.into_iter().map(iterator_of).collect(),
-            ordered: argument.ordered,
-            batch: BatchLimit {
-                entries: shape.batch_entries.min(BatchLimit::default().entries),
-                ..BatchLimit::default()
-            },
-            ..ScanOptions::default()
-        };
-        let mut ranges = match argument.ranges {
-            None => Vec::new(),
-            Some(ranges) => ranges
-                .into_iter()
-                .map(RangeArgument::into_range)
-                .collect::<Result<_>>()
-                .into_python()?,
-        };
-        if let Some(rows) = &argument.rows {
-            let rows = column("ranges", rows)?;
-            rows.each(|row| ranges.push(Range::row(row)));
-        } else if ranges.is_empty() {
-            ranges.push(Range::all());
-        }
-        let scan = py
-            .detach(|| self.open_table()?.scan(&ranges, &options))
-            .into_python()?;
+        let (scan, shape, interrupt) = self.start(py, argument)?;
         Ok(NativeScan::new(
             Reader::new(
                 scan,
@@ -204,6 +219,17 @@ impl NativeTable {
             shape,
             self.gate.clone(),
         ))
+    }
+
+    /// Starts a scan of a table with a schema; it is ordered, and `text` and `fields` have no effect.
+    fn typed_scan(
+        &self,
+        py: Python<'_>,
+        argument: ScanArgument<'_>,
+        typed: TypedArgument,
+    ) -> PyResult<NativeTypedScan> {
+        let (scan, _, _) = self.start(py, argument)?;
+        NativeTypedScan::new(scan, typed, self.gate.clone()).into_python()
     }
 
     /// Imports columns as one atomic change; returns the number of entries.

@@ -1,0 +1,346 @@
+"""Schemas: the types of a table's rows and columns."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrakon._native import lexicode, lexicode_parts
+from ostrakon.errors import InvalidArgumentError
+from ostrakon.table import SCHEMA
+
+__all__ = ["Schema"]
+
+Array = NDArray[Any]
+
+# Type -> the type of NumPy from which it is encoded.
+_ENCODED = {
+    "int": "int64",
+    "uint": "uint64",
+    "float": "float64",
+    "bool": "bool",
+    "date": "datetime64[D]",
+    "datetime": "datetime64[ms]",
+    "datetime_us": "datetime64[us]",
+}
+TYPES = (*_ENCODED, "text", "bytes")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table with a schema."""
+
+    name: str
+    family: str
+    qualifier: str
+    type: str
+
+
+class Schema:
+    """The types of a table's rows and columns, stored as a property of the table.
+
+    `row` is the type of the rows, or the names and types of what they consist of. `columns` maps
+    names to types; the name of a column is its qualifier, or `family:qualifier`. The types are
+    `int` and `uint` (64 bits), `float`, `bool`, `date`, `datetime` (milliseconds), `datetime_us`
+    (microseconds), `text` and `bytes`. Values are stored so that their bytes sort as the values do,
+    in the encodings of Accumulo's lexicoders; rows of several parts as its `ListLexicoder`. Dates
+    and times are in UTC; those with a time zone are converted.
+
+    >>> schema = Schema({"sensor": "text", "at": "datetime"}, {"celsius": "float", "ok": "bool"})
+    >>> schema
+    Schema({'sensor': 'text', 'at': 'datetime'}, {'celsius': 'float', 'ok': 'bool'})
+    >>> Schema("int").key(2) < Schema("int").key(10)
+    True
+    """
+
+    __slots__ = ("columns", "keys")
+
+    def __init__(
+        self, row: str | Mapping[str, str] = "text", columns: Mapping[str, str] | None = None
+    ) -> None:
+        keys = {"row": row} if isinstance(row, str) else dict(row)
+        if not keys:
+            raise InvalidArgumentError(
+                "`row` names no type and no part of the row", {"argument": "row"}
+            )
+        self.keys: dict[str, str] = {name: _known(name, kind) for name, kind in keys.items()}
+        self.columns: dict[str, Column] = {}
+        for name, kind in (columns or {}).items():
+            if name in self.keys:
+                raise InvalidArgumentError(
+                    f"`columns` has {name!r}, which is a part of the row; give it another name",
+                    {"argument": "columns"},
+                )
+            family, _, qualifier = name.rpartition(":")
+            self.columns[name] = Column(name, family, qualifier, _known(name, kind))
+
+    def type_of(self, name: str) -> str:
+        """The type of a part of the row or a column."""
+        if name in self.keys:
+            return self.keys[name]
+        if name in self.columns:
+            return self.columns[name].type
+        raise InvalidArgumentError(
+            f"the schema has no column {name!r}; it has {', '.join(self.names)}",
+            {"argument": name},
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts of the row, then of the columns."""
+        return [*self.keys, *self.columns]
+
+    def encode(self, name: str, value: Any) -> bytes:
+        """One value in its encoding, as it is stored."""
+        return _one(name, self.type_of(name), value)
+
+    def key(self, *values: Any) -> bytes:
+        """The row with these values; of a row of several parts also the first ones, as the
+        beginning of rows."""
+        if not 1 <= len(values) <= len(self.keys):
+            raise InvalidArgumentError(
+                f"`values`: {len(values)} for a row of {', '.join(self.keys)}",
+                {"argument": "values"},
+            )
+        parts = [
+            _one(name, kind, value)
+            for (name, kind), value in zip(self.keys.items(), values, strict=False)
+        ]
+        return parts[0] if len(self.keys) == 1 else lexicode_parts(list(parts)).get(0)
+
+    def rows_of(self, columns: Mapping[str, Any]) -> Any:
+        """The encoded rows of columns."""
+        parts = []
+        for name, kind in self.keys.items():
+            encoded, valid = encoded_column(name, kind, columns[name])
+            if not valid.all():
+                raise InvalidArgumentError(
+                    f"`{name}` has no value for entry {int(np.argmin(valid))}, but is a part of "
+                    "the row; nothing was written",
+                    {"argument": name},
+                )
+            parts.append(encoded)
+        return parts[0] if len(parts) == 1 else lexicode_parts(parts)
+
+    def to_json(self) -> str:
+        """The text of the property."""
+        columns = {column.name: column.type for column in self.columns.values()}
+        return json.dumps({"row": self.keys, "columns": columns}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """The schema in the text of the property."""
+        try:
+            read = json.loads(text)
+            return cls(read["row"], read["columns"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidArgumentError(
+                f"the property {SCHEMA} is not a schema: {error}", {"property": SCHEMA}
+            ) from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    def __repr__(self) -> str:
+        columns = {column.name: column.type for column in self.columns.values()}
+        if list(self.keys) == ["row"]:
+            return f"Schema({self.keys['row']!r}, {columns})"
+        return f"Schema({self.keys}, {columns})"
+
+
+def _known(name: str, kind: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise InvalidArgumentError(f"{name!r} is not the name of a column", {"argument": "columns"})
+    if kind not in TYPES:
+        raise InvalidArgumentError(
+            f"the type of {name!r} is {kind!r}; the types are {', '.join(TYPES)}",
+            {"argument": name},
+        )
+    return kind
+
+
+def _one(name: str, kind: str, value: Any) -> bytes:
+    if kind == "text" and isinstance(value, str):
+        return value.encode()
+    if kind in ("text", "bytes") and isinstance(value, bytes):
+        return value
+    encoded, valid = encoded_column(name, kind, [value])
+    if kind in ("text", "bytes") or not valid[0]:
+        raise _wrong(name, kind, value)
+    one: bytes = encoded.get(0)
+    return one
+
+
+def _wrong(name: str, kind: str, value: Any) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"`{name}` is of type {kind}; {value!r} is not, and nothing was written", {"argument": name}
+    )
+
+
+def encoded_column(name: str, kind: str, column: Any) -> tuple[Any, Array]:
+    """A column in its encoding, and which entries have a value; the others have any."""
+    array, valid = _values(name, kind, column)
+    if kind in ("text", "bytes"):
+        return array, valid
+    if kind == "uint":
+        array = array.view(np.int64)
+    elif kind == "date":
+        array = array.astype("datetime64[ms]").view(np.int64)
+    elif kind in ("datetime", "datetime_us"):
+        array = array.view(np.int64)
+    return lexicode(kind, np.ascontiguousarray(array)), valid
+
+
+def _values(name: str, kind: str, column: Any) -> tuple[Array, Array]:
+    """The values as an array of the type from which they are encoded; lists for text."""
+    if hasattr(column, "to_arrow"):
+        column = column.to_arrow()
+    if hasattr(column, "to_pylist") and hasattr(column, "null_count"):
+        column = _of_arrow(kind, column)
+    elif hasattr(column, "array") and hasattr(column, "to_numpy"):
+        column = (
+            column.to_numpy(dtype=object, na_value=None)
+            if column.hasnans
+            else (
+                column.dt.tz_convert(None).to_numpy()
+                if getattr(column.dtype, "tz", None) is not None
+                else column.to_numpy()
+            )
+        )
+    array = column if isinstance(column, np.ndarray) else None
+    if array is None or array.dtype.kind == "O":
+        return _of_list(name, kind, list(column))
+    valid = np.ones(len(array), bool)
+    if array.dtype.kind == "M":
+        valid = ~np.isnat(array)
+    elif array.dtype.kind == "f":
+        valid = ~np.isnan(array)
+    return _converted(name, kind, array, valid), valid
+
+
+def _of_arrow(kind: str, column: Any) -> Any:
+    if column.null_count or kind in ("text", "bytes"):
+        return column.to_pylist()
+    return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(False)
+
+
+def _of_list(name: str, kind: str, values: list[Any]) -> tuple[Any, Array]:
+    missing = [value is None or value != value for value in values]  # noqa: PLR0124
+    valid = ~np.array(missing, bool) if values else np.ones(0, bool)
+    if kind in ("text", "bytes"):
+        wanted = str if kind == "text" else bytes
+        filled = ["" if gap else value for value, gap in zip(values, missing, strict=True)]
+        for value in filled:
+            if value != "" and not isinstance(value, wanted):
+                raise _wrong(name, kind, value)
+        return filled, valid
+    allowed = _PYTHON[kind]
+    filled = []
+    for value, gap in zip(values, missing, strict=True):
+        if not gap and (
+            not isinstance(value, allowed)
+            or (isinstance(value, (bool, np.bool_)) and kind != "bool")
+        ):
+            raise _wrong(name, kind, value)
+        filled.append(_EMPTY[kind] if gap else _plain(name, kind, value))
+    # Of times the finest unit, so that none is cut before the check.
+    dtype = None if filled and isinstance(_EMPTY[kind], np.datetime64) else _ENCODED[kind]
+    try:
+        array = np.array(filled, dtype)
+    except (OverflowError, ValueError, TypeError):
+        raise InvalidArgumentError(
+            f"`{name}` is of type {kind}; a value is out of range, and nothing was written",
+            {"argument": name},
+        ) from None
+    return _converted(name, kind, array, valid), valid
+
+
+def _plain(name: str, kind: str, value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        if value.tzinfo is not None:
+            value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+        # Timestamps of pandas have nanoseconds.
+        return value.to_datetime64() if hasattr(value, "to_datetime64") else np.datetime64(value)
+    if isinstance(value, dt.date):
+        return np.datetime64(value)
+    if kind == "float" and isinstance(value, int) and not _exact(value):
+        raise _wrong(name, kind, value)
+    return value
+
+
+def _exact(value: int) -> bool:
+    try:
+        return int(float(value)) == value
+    except OverflowError:
+        return False
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "int": (int, np.integer),
+    "uint": (int, np.integer),
+    "float": (int, float, np.integer, np.floating),
+    "bool": (bool, np.bool_),
+    "date": (dt.date, np.datetime64),
+    "datetime": (dt.date, np.datetime64),
+    "datetime_us": (dt.date, np.datetime64),
+}
+_EMPTY: dict[str, Any] = {
+    "int": 0,
+    "uint": 0,
+    "float": 0.0,
+    "bool": False,
+    "date": np.datetime64(0, "D"),
+    "datetime": np.datetime64(0, "D"),
+    "datetime_us": np.datetime64(0, "D"),
+}
+# Kinds of NumPy's types that a type takes.
+_TAKES = {
+    "int": "iu",
+    "uint": "iu",
+    "float": "iuf",
+    "bool": "b",
+    "date": "M",
+    "datetime": "M",
+    "datetime_us": "M",
+    "text": "U",
+    "bytes": "S",
+}
+
+
+def _converted(name: str, kind: str, array: Array, valid: Array) -> Array:
+    """The array in the type of the encoding; raises if a value would change."""
+    # Whole numbers with gaps come as floats.
+    takes = _TAKES[kind] + ("f" if kind in ("int", "uint") and not valid.all() else "")
+    if array.dtype.kind not in takes:
+        raise InvalidArgumentError(
+            f"`{name}` is of type {kind} and cannot take an array of {array.dtype}; nothing was "
+            "written",
+            {"argument": name},
+        )
+    if kind in ("text", "bytes"):
+        return array
+    filled = np.where(valid, array, np.zeros(1, array.dtype))
+    with np.errstate(invalid="ignore"):
+        made = filled.astype(_ENCODED[kind])
+    changed = np.asarray(made != filled)
+    if array.dtype.kind in "iu" and kind in ("int", "uint"):
+        changed = (made < 0) != (filled < 0)
+    if array.dtype.kind in "iu" and kind == "float":
+        changed = (np.abs(made) >= 2.0**53) & (made.astype(array.dtype) != filled)
+    if changed.any() and not (kind == "float" and array.dtype.kind == "f"):
+        at = int(np.argmax(changed))
+        raise InvalidArgumentError(
+            f"`{name}` is of type {kind}, which cannot hold {filled[at]} of entry {at}: round it, "
+            "or use another type; nothing was written",
+            {"argument": name},
+        )
+    return made

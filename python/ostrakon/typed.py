@@ -1,0 +1,381 @@
+"""Tables with a schema: rows of typed values, written from frames and read as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ostrakon._native import NativeTypedScan
+from ostrakon.display import counted, table_html
+from ostrakon.errors import Error, InvalidArgumentError
+from ostrakon.extras import load
+from ostrakon.ranges import Bytes, Range
+from ostrakon.scan import limit_of
+from ostrakon.schema import Schema, encoded_column
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.dataset
+
+    from ostrakon.table import Table
+
+__all__ = ["TypedScan", "TypedTable"]
+
+# Maximum number of rows that a notebook shows.
+_SHOWN = 10
+
+
+class TypedTable:
+    """A table with a schema, returned by `Table.typed`.
+
+    >>> import ostrakon
+    >>> schema = ostrakon.Schema({"sensor": "text", "day": "int"}, {"celsius": "float"})
+    >>> with ostrakon.open() as store:
+    ...     readings = store.create_table("readings", schema=schema).typed()
+    ...     readings.put({"sensor": ["a", "a", "b"], "day": [2, 10, 2], "celsius": [4.5, -3.0, 20]})
+    ...     readings.scan().rows("a").head()
+    ...     readings.scan().where("celsius", 0).count()
+    3
+    [{'sensor': 'a', 'day': 2, 'celsius': 4.5}, {'sensor': 'a', 'day': 10, 'celsius': -3.0}]
+    2
+    """
+
+    __slots__ = ("schema", "table")
+
+    def __init__(self, table: Table, schema: Schema) -> None:
+        self.table = table
+        self.schema = schema
+
+    def put(
+        self,
+        frame: Any,
+        *,
+        visibility: Any = b"",
+        timestamp: int | None = None,
+        durability: str | None = None,
+    ) -> int:
+        """Writes the rows of a data frame, an Arrow table or a dictionary of columns; returns their
+        number.
+
+        The frame has a column for each part of the row, and for some columns of the schema. Missing
+        values (`None`, NaN, NaT) are not written; what the table has there remains. A value of
+        another type is an error, and so is one that the type cannot hold exactly. All values are
+        checked before any is written. `visibility` is a label for all, or one for each row.
+        """
+        columns = _columns(frame)
+        unknown = [name for name in columns if name not in self.schema.names]
+        lacking = [name for name in self.schema.keys if name not in columns]
+        if unknown or lacking:
+            fault = f"has {unknown[0]!r}" if unknown else f"has no {lacking[0]!r}"
+            raise InvalidArgumentError(
+                f"`frame` {fault}; the schema has {', '.join(self.schema.names)}; nothing was "
+                "written",
+                {"argument": "frame"},
+            )
+        counts = {name: len(column) for name, column in columns.items()}
+        if len(set(counts.values())) > 1:
+            told = ", ".join(f"{name} {count}" for name, count in counts.items())
+            raise InvalidArgumentError(
+                f"the columns have different lengths ({told}); nothing was written",
+                {"argument": "frame"},
+            )
+        rows = self.schema.rows_of(columns)
+        count = next(iter(counts.values()))
+        values = {
+            name: encoded_column(name, self.schema.type_of(name), column)
+            for name, column in columns.items()
+            if name not in self.schema.keys
+        }
+        single = isinstance(visibility, (str, bytes))
+        with self.table.writer(durability=durability) as writer:
+            for name, (encoded, valid) in values.items():
+                column = self.schema.columns[name]
+                keep = None if valid.all() else np.flatnonzero(valid)
+                writer.put(
+                    _kept(rows, keep),
+                    column.qualifier,
+                    _kept(encoded, keep),
+                    family=column.family,
+                    visibility=visibility if single else _kept(list(visibility), keep),
+                    timestamp=timestamp,
+                )
+        return count
+
+    def scan(self) -> TypedScan:
+        """All rows; the methods of the scan narrow it."""
+        return TypedScan(self)
+
+    def head(self, rows: int = 5) -> list[dict[str, Any]]:
+        """The first rows as dictionaries."""
+        return self.scan().head(rows)
+
+    def count(self) -> int:
+        """The number of rows."""
+        return self.scan().count()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as a pyarrow table."""
+        return self.scan().to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows as a pandas frame; needs pyarrow too."""
+        return self.scan().to_pandas()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All rows as a polars frame."""
+        return self.scan().to_polars()
+
+    def __repr__(self) -> str:
+        return f"<ostrakon.TypedTable {self.table.name!r}: {self.schema!r}>"
+
+    def _repr_html_(self) -> str:
+        return self.scan()._repr_html_()
+
+
+class TypedScan:
+    """The description of a scan of a table with a schema; a row of the result is a row of the
+    table. Its methods return a changed scan, which runs each time it is read.
+
+    It has Arrow's stream interface, with the types of the schema. If a reader sees several entries
+    of one column, with several labels, the newest counts. Rows without any column of the schema
+    that the reader sees are left out.
+    """
+
+    __slots__ = ("_auths", "_bounds", "_limit", "_names", "_range", "_table")
+
+    def __init__(self, table: TypedTable) -> None:
+        self._table = table
+        self._range: Range | None = None
+        self._names: tuple[str, ...] = tuple(table.schema.names)
+        self._auths: tuple[Bytes, ...] | None = None
+        self._limit: int | None = None
+        self._bounds: dict[str, tuple[bytes | None, bytes | None]] = {}
+
+    def _with(self, **changes: Any) -> TypedScan:
+        made = TypedScan(self._table)
+        for name in self.__slots__:
+            setattr(made, name, changes.get(name, getattr(self, name)))
+        return made
+
+    def rows(self, first: Any = None, last: Any = None) -> TypedScan:
+        """The scan of the rows from `first` to `last`, both inclusive; of one row without `last`.
+
+        Each is a value, or a tuple of the values of the row's first parts. `rows(None, last)` and
+        `rows(first, ...)` have no other end.
+        """
+        if last is None and first is not None:
+            last = first
+        start = None if first is None or first is ... else self._key(first)
+        end = None if last is None or last is ... else self._key(last)
+        return self._with(_range=self._between(start, end))
+
+    def _key(self, given: Any) -> tuple[bytes, bool]:
+        values = given if isinstance(given, tuple) else (given,)
+        schema = self._table.schema
+        return schema.key(*values), len(values) == len(schema.keys)
+
+    @staticmethod
+    def _between(start: tuple[bytes, bool] | None, end: tuple[bytes, bool] | None) -> Range:
+        low = None if start is None else start[0]
+        if end is None:
+            return Range(low, None)
+        high, whole = end
+        # Parts are separated by a zero byte, and no part has one.
+        return Range(low, high) if whole else Range(low, high + b"\x01", True, False)
+
+    def columns(self, *names: str) -> TypedScan:
+        """The scan that returns only these parts of the row and columns, in this order. Which rows
+        there are does not change."""
+        for name in names:
+            self._table.schema.type_of(name)
+        return self._with(_names=names)
+
+    def where(self, name: str, first: Any = None, last: Any = None) -> TypedScan:
+        """The scan of the rows whose value of a column lies between `first` and `last`, both
+        inclusive; `None` is an open end. Rows without a value are left out. Conditions add up.
+
+        A condition on the first part of the row narrows what is read. Other values are compared
+        while they are read, in their encoding.
+        """
+        encode = self._table.schema.encode
+        if self._table.schema.type_of(name) == "float":
+            # -0.0 lies before 0.0, but is equal to it.
+            first = -0.0 if first is not None and first == 0 else first
+            last = 0.0 if last is not None and last == 0 else last
+        low = None if first is None else encode(name, first)
+        high = None if last is None else encode(name, last)
+        old_low, old_high = self._bounds.get(name, (None, None))
+        lows = [bound for bound in (low, old_low) if bound is not None]
+        highs = [bound for bound in (high, old_high) if bound is not None]
+        bound = (max(lows, default=None), min(highs, default=None))
+        return self._with(_bounds={**self._bounds, name: bound})
+
+    @property
+    def _limited(self) -> int | None:
+        return self._limit
+
+    def _projected(self, names: Iterable[str]) -> TypedScan:
+        return self.columns(*names)
+
+    def auths(self, *names: Bytes) -> TypedScan:
+        """The scan with these authorizations instead; without arguments, with none."""
+        given: Any = names[0] if len(names) == 1 and not isinstance(names[0], str) else names
+        return self._with(_auths=tuple(given))
+
+    def limit(self, rows: int | None) -> TypedScan:
+        """The scan of at most this many rows; `None` means all."""
+        return self._with(_limit=limit_of(rows))
+
+    def _ranges(self) -> list[Range]:
+        """What is read: the rows asked for, as far as the first part of the row is within its
+        bounds."""
+        schema = self._table.schema
+        low, high = self._bounds.get(next(iter(schema.keys)), (None, None))
+        if low is None and high is None:
+            return [] if self._range is None else [self._range]
+        if low is not None and high is not None and low > high:
+            return [Range(b"\x00", b"\x00", True, False)]
+        if self._range is not None:
+            return [self._range]
+        if len(schema.keys) == 1:
+            return [Range(low, high)]
+        begin, end = (None if bound is None else _escaped(bound) for bound in (low, high))
+        return [Range(begin, None) if end is None else Range(begin, end + b"\x01", True, False)]
+
+    def _start(self) -> NativeTypedScan:
+        schema = self._table.schema
+        wanted = [
+            (column.family, column.qualifier)
+            for column in schema.columns.values()
+        ]  # fmt: skip
+        scan = self._table.table.scan(self._ranges() or None, wanted, auths=self._auths)
+        names = schema.names
+        typed = {
+            "keys": list(schema.keys.items()),
+            "values": [
+                (column.name, column.family, column.qualifier, column.type)
+                for column in schema.columns.values()
+            ],
+            "bounds": [self._bounds.get(name, (None, None)) for name in names],
+            "returned": [names.index(name) for name in self._names],
+            "row_limit": self._limit,
+        }
+        return self._table.table._native.typed_scan(scan._argument, typed)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's stream interface."""
+        return self._start().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """Arrow's schema interface."""
+        return self._start().__arrow_c_schema__()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as a pyarrow table."""
+        table: pyarrow.Table = load("pyarrow", "arrow").table(self)
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas frame; needs pyarrow too."""
+        load("pandas", "pandas")
+        return self.to_arrow().to_pandas(date_as_object=False)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The rows as a polars frame."""
+        frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
+        return frame
+
+    def head(self, rows: int = 5) -> list[dict[str, Any]]:
+        """The first rows as dictionaries; needs pyarrow."""
+        most = rows if self._limit is None else min(rows, self._limit)
+        found: list[dict[str, Any]] = self.limit(most).to_arrow().to_pylist()
+        return found
+
+    def count(self) -> int:
+        """The number of rows."""
+        return self._start().count()
+
+    def lazy(self) -> polars.LazyFrame:
+        """A lazy frame of polars, which reads the scan when it is collected. The columns, limits
+        and many conditions of the query narrow what is read."""
+        from ostrakon.pushdown import lazy_frame
+
+        return lazy_frame(self)
+
+    def dataset(self) -> pyarrow.dataset.Dataset:
+        """A dataset of Arrow, which DuckDB queries like a table (`SELECT … FROM name`, where `name`
+        is a variable with the dataset). Columns and many conditions narrow what is read."""
+        from ostrakon.pushdown import dataset
+
+        return dataset(self)
+
+    def explain(self) -> str:
+        """Describes what the scan will do, without reading anything."""
+        name, schema = self._table.table.name, self._table.schema
+        ranges = self._ranges()
+        first = next(iter(schema.keys))
+        lines = [
+            f"typed scan of {name!r}",
+            f"  rows: {counted(len(ranges), 'range') if ranges else 'all'}",
+            f"  columns: {', '.join(self._names)}",
+        ]
+        for column, (low, high) in self._bounds.items():
+            ends = [word for word, end in (("from", low), ("to", high)) if end is not None]
+            narrowed = column == first and self._range is None
+            how = "narrows what is read" if narrowed else "compared while reading"
+            lines.append(f"  where {column} has bounds ({' and '.join(ends) or 'none'}): {how}")
+        lines.append(f"  limit: {'none' if self._limit is None else counted(self._limit, 'row')}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        parts = ["all rows" if self._range is None else "some rows"]
+        parts += [f"where {name}" for name in self._bounds]
+        if self._limit is not None:
+            parts.append(f"at most {counted(self._limit, 'row')}")
+        return f"<ostrakon.TypedScan of {self._table.table.name!r}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            rows = self.head(_SHOWN + 1)
+        except Error as error:
+            return table_html(self._names, [], f"{self!r}: {error}")
+        more = ", and more" if len(rows) > _SHOWN else ""
+        note = f"{self!r}: {counted(min(len(rows), _SHOWN), 'row')} shown{more}"
+        return table_html(self._names, [list(row.values()) for row in rows[:_SHOWN]], note)
+
+
+def _escaped(part: bytes) -> bytes:
+    """A part of a row of several parts."""
+    return part.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01")
+
+
+def _columns(frame: Any) -> dict[str, Any]:
+    if isinstance(frame, Mapping):
+        return {str(name): column for name, column in frame.items()}
+    names: Iterable[Any] | None = getattr(frame, "column_names", None)
+    if names is None:
+        names = getattr(frame, "columns", None)
+    if names is None:
+        if not hasattr(frame, "__arrow_c_stream__"):
+            raise InvalidArgumentError(
+                "`frame` is a data frame, an Arrow table or a dictionary of columns, not "
+                f"{type(frame).__name__}",
+                {"argument": "frame"},
+            )
+        return _columns(load("pyarrow", "arrow").table(frame))
+    return {str(name): frame[name] for name in names}
+
+
+def _kept(column: Any, keep: Any) -> Any:
+    """The entries at positions; all without positions."""
+    if keep is None:
+        return column
+    if isinstance(column, list):
+        return [column[at] for at in keep.tolist()]
+    if isinstance(column, np.ndarray):
+        return column[keep]
+    return column.take(np.asarray(keep, np.uint32))
