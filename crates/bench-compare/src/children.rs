@@ -45,6 +45,10 @@ pub(crate) enum Step {
     Replay,
     /// Ingest with a small memory budget.
     Memory,
+    /// A load of YCSB; keeps the files.
+    YcsbLoad,
+    /// Workload C on the files of `YcsbLoad`.
+    YcsbRead,
     /// Touches memory; it is free again when the process ends. Measures nothing.
     Touch,
 }

@@ -36,6 +36,10 @@ pub(crate) enum Work {
     MemoryOfBudget,
     BytesPerEntry,
     Syncs,
+    YcsbLoad,
+    YcsbLoadSettled,
+    YcsbRead,
+    YcsbReadP99,
 }
 
 /// The unit of a number.
@@ -43,6 +47,8 @@ pub(crate) enum Work {
 pub(crate) enum Unit {
     /// A rate in millions per second; higher is better.
     MillionPerSecond,
+    /// A rate in thousands per second; higher is better.
+    ThousandPerSecond,
     /// Milliseconds.
     Milliseconds,
     /// Mebibytes.
@@ -57,12 +63,14 @@ pub(crate) enum Unit {
 
 impl Unit {
     pub(crate) fn higher_is_better(self) -> bool {
-        self == Self::MillionPerSecond
+        matches!(self, Self::MillionPerSecond | Self::ThousandPerSecond)
     }
 
     pub(crate) fn show(self, value: f64) -> String {
         match self {
             Self::MillionPerSecond => format!("{:.2} M/s", value / 1e6),
+            Self::ThousandPerSecond => format!("{:.1} k/s", value / 1e3),
+            Self::Milliseconds if value < 1.0 => format!("{value:.3} ms"),
             Self::Milliseconds => format!("{value:.1} ms"),
             Self::Mebibytes => format!("{value:.0} MiB"),
             Self::Bytes => format!("{value:.1} B"),
@@ -257,5 +265,29 @@ pub(crate) const WORKS: &[Description] = &[
         "bytes per entry on disk, compacted",
         Unit::Bytes,
         bound(60.0),
+    ),
+    line(
+        Work::YcsbLoad,
+        "YCSB load, records until acknowledged",
+        Unit::ThousandPerSecond,
+        NONE,
+    ),
+    line(
+        Work::YcsbLoadSettled,
+        "YCSB load, records until flushed and compacted",
+        Unit::ThousandPerSecond,
+        NONE,
+    ),
+    line(
+        Work::YcsbRead,
+        "YCSB workload C, reads of all fields",
+        Unit::ThousandPerSecond,
+        NONE,
+    ),
+    line(
+        Work::YcsbReadP99,
+        "YCSB workload C, 99 of 100 reads",
+        Unit::Milliseconds,
+        NONE,
     ),
 ];

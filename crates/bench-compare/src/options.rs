@@ -13,13 +13,16 @@ const FULL_ENTRIES: u64 = 100_000_000;
 #[derive(Debug, Parser)]
 #[command(name = "bench-compare", version)]
 pub(crate) struct Options {
-    /// Entries each ingest writes: a number, or one with k or M (500k, 2M)
-    #[arg(long, default_value = "2M", value_parser = parse_count)]
-    pub(crate) scale: u64,
+    /// Entries each ingest writes: a number, or one with k or M (500k, 2M) [default: 2M]
+    #[arg(long, value_parser = parse_count)]
+    scale: Option<u64>,
     /// Only Ostrakon, 100 M entries, once: what the promises about sustained speed and memory are
     /// about. Takes some minutes and 20 GB of disk
     #[arg(long)]
     pub(crate) full: bool,
+    /// The workloads of YCSB instead: a load of --scale records of ten fields [default: 1M], and workload C
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) ycsb: bool,
     /// Repetitions; medians are over these [default: 3, with --full 1]
     #[arg(long)]
     repeat: Option<usize>,
@@ -43,7 +46,12 @@ pub(crate) struct Options {
 impl Options {
     /// Entries each ingest writes.
     pub(crate) fn entries(&self) -> u64 {
-        if self.full { FULL_ENTRIES } else { self.scale }
+        match self.scale {
+            _ if self.full => FULL_ENTRIES,
+            Some(scale) => scale,
+            None if self.ycsb => 1_000_000,
+            None => 2_000_000,
+        }
     }
 
     /// How often everything is done.
@@ -58,7 +66,8 @@ impl Options {
                 || !self.full && (self.engines.is_empty() || self.engines.contains(&kind))
         };
         let all = EngineKind::compiled().iter().copied();
-        all.filter(|kind| wanted(*kind)).collect()
+        all.filter(|kind| wanted(*kind) && kind.takes_part(self.ycsb))
+            .collect()
     }
 }
 
@@ -105,5 +114,8 @@ mod tests {
         let full = run(&["--full"]);
         assert_eq!(full.engines(), [EngineKind::Ostrakon]);
         assert_eq!((full.entries(), full.repetitions()), (100_000_000, 1));
+        let ycsb = run(&["--ycsb"]);
+        assert_eq!(ycsb.entries(), 1_000_000);
+        assert!(!ycsb.engines().contains(&EngineKind::RocksdbVector));
     }
 }

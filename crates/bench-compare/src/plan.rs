@@ -33,7 +33,12 @@ pub(crate) fn run(options: &Options) -> Outcome<Figures> {
         let mut turn = engines.clone();
         turn.rotate_left(repetition % engines.len());
         let folder = |kind: EngineKind| scratch.path().join(kind.title().replace(' ', "-"));
-        for step in [Step::Ingest, Step::FirstReads, Step::Read] {
+        let steps: &[Step] = if options.ycsb {
+            &[Step::YcsbLoad, Step::YcsbRead]
+        } else {
+            &[Step::Ingest, Step::FirstReads, Step::Read]
+        };
+        for &step in steps {
             for &engine in &turn {
                 run.step(repetition, step, engine, &folder(engine))?;
             }
@@ -41,7 +46,7 @@ pub(crate) fn run(options: &Options) -> Outcome<Figures> {
         for &engine in &turn {
             remove(&folder(engine))?;
         }
-        for step in Step::OSTRAKON {
+        for step in Step::OSTRAKON.into_iter().filter(|_| !options.ycsb) {
             let with_full = matches!(step, Step::IngestUnsplit);
             if with_full || !options.full {
                 let dir = folder(EngineKind::Ostrakon);

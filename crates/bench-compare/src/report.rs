@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::figures::{Description, Unit, WORKS, Work};
 use crate::options::Options;
 use crate::plan::Figures;
-use crate::rivals::{BATCH_ENTRIES, EngineKind};
+use crate::rivals::{BATCH_ENTRIES, BATCH_RECORDS, EngineKind};
 use crate::workload::{KEY_BYTES, VALUE_BYTES};
-use crate::works::{SPLITS, median, touched_bytes};
+use crate::works::{READS, SPLITS, median, store_options, touched_bytes};
 
 /// A whole run.
 #[derive(Debug, Serialize)]
@@ -204,8 +204,36 @@ fn spread(values: &[f64]) -> Spread {
     }
 }
 
+fn ycsb_conditions(options: &Options) -> [String; 3] {
+    [
+        format!(
+            "Data: {} records of 10 fields of 100 bytes, with YCSB's keys and values, the same on all engines. \
+             Ostrakon keeps each field as an entry of its own, with timestamp and label; the others \
+             one value for each record. The data fits into the caches.",
+            options.entries(),
+        ),
+        format!(
+            "Load: {} clients that batch; durability sync: {BATCH_RECORDS} records for one sync on rivals, batches of \
+             {} KiB on Ostrakon.",
+            options.writers.max(1),
+            BatchWriterConfig::default().batch_bytes >> 10,
+        ),
+        format!(
+            "Workload C: {READS} zipfian reads of all fields by {} clients, after as many that fill the caches; every \
+             field is copied, and every record must be found. The client draws keys and measures each read inside \
+             the timer of the rate, on all engines alike.",
+            options.writers.max(1),
+        ),
+    ]
+}
+
 fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
-    let (host, store) = (Host::here(), StoreOptions::default());
+    let host = Host::here();
+    let store = if options.ycsb {
+        store_options()
+    } else {
+        StoreOptions::default()
+    };
     let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
     let raw = options.entries() * (KEY_BYTES + VALUE_BYTES);
     let place = options.dir.as_ref().map_or_else(
@@ -259,10 +287,19 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
             mib(touched_bytes(options.entries()))
         ),
     ];
+    if options.ycsb {
+        // Data, writing and reading of YCSB instead of the others.
+        conditions.splice(1..3, ycsb_conditions(options));
+        conditions.retain(|condition| !condition.starts_with("Reading: "));
+    }
     for engine in engines {
         conditions.push(format!("{}: {}.", engine.title(), engine.configuration()));
     }
-    if !engines.contains(&EngineKind::Rocksdb) && !options.full && options.engines.is_empty() {
+    if !engines.contains(&EngineKind::Rocksdb)
+        && !options.full
+        && !options.ycsb
+        && options.engines.is_empty()
+    {
         conditions.push(
             "RocksDB is not in this build. `make bench-compare` puts it in; it needs a C++ compiler \
              and libclang."

@@ -39,6 +39,11 @@ impl EngineKind {
         }
     }
 
+    /// Whether the engine does the workloads of YCSB, or else the others.
+    pub(crate) fn takes_part(self, ycsb: bool) -> bool {
+        !ycsb || matches!(self, Self::Ostrakon | Self::Fjall)
+    }
+
     /// The name in tables.
     pub(crate) fn title(self) -> &'static str {
         match self {

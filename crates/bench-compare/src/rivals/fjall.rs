@@ -11,8 +11,8 @@ use crate::workload::{KeyParts, join_key};
 
 /// A database with one keyspace.
 pub(super) struct Fjall {
-    database: Database,
-    entries: Keyspace,
+    pub(super) database: Database,
+    pub(super) entries: Keyspace,
 }
 
 impl Fjall {

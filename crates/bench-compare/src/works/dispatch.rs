@@ -1,6 +1,6 @@
 //! Runs the workload of a job.
 
-use super::{first_reads, ingest, machine, memory, read, replay, unmerged, visibility};
+use super::{first_reads, ingest, machine, memory, read, replay, unmerged, visibility, ycsb};
 use crate::Outcome;
 use crate::children::{Job, Step};
 use crate::figures::Figure;
@@ -29,6 +29,8 @@ pub(crate) fn run(job: &Job) -> Outcome<Vec<Figure>> {
         Step::Crash => replay::crash(job),
         Step::Replay => replay::replay(job),
         Step::Memory => memory::run(job),
+        Step::YcsbLoad => ycsb::load(job),
+        Step::YcsbRead => ycsb::read(job),
         Step::Touch => {
             machine::touch_memory(job.entries);
             Ok(Vec::new())
