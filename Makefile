@@ -3,12 +3,14 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help install deb demo test conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 CARGO ?= cargo
+# Where `make install` puts the program.
+PREFIX ?= /usr/local
 # For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--json. RocksDB is C++ and takes long to build;
 # `make bench-compare RIVALS=` leaves it out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
 # the librocksdb.so 11.x of that folder instead (rocksdbjni's shared library has the C interface too).
@@ -26,7 +28,7 @@ help: ## list the targets
 setup: ## check the tools; install what is missing, or say how
 	@scripts/setup
 
-demo: ## build, ingest millions of entries, walk, verify, kill -9, write a report
+demo: ## build, then in four minutes: labels, ingest, kill -9, verify, and a report with plots
 	@scripts/setup demo
 	@scripts/demo
 
@@ -85,6 +87,18 @@ deny: ## licences, advisories and sources of all dependencies (needs cargo-deny,
 book: ## the guide as a book, in target/book/ (needs mdbook)
 	@command -v mdbook >/dev/null || { echo "cargo install --locked mdbook"; exit 1; }
 	@scripts/book
+
+install: ## the program, without debug information, in PREFIX/bin (PREFIX=/usr/local), with manual pages and completions
+	@scripts/setup
+	$(CARGO) build --locked --release --bin ostrakon
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/bash-completion/completions"
+	strip -o "$(DESTDIR)$(PREFIX)/bin/ostrakon" target/release/ostrakon
+	target/release/ostrakon man "$(DESTDIR)$(PREFIX)/share/man/man1"
+	target/release/ostrakon completions bash >"$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ostrakon"
+
+deb: ## a Debian package of the program in target/dist/ (needs dpkg-deb)
+	@scripts/setup
+	@scripts/deb
 
 dist: ## what a release has, in target/dist/: the program without debug information, and the wheel
 	@scripts/setup python
