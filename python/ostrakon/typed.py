@@ -141,8 +141,8 @@ class TypedScan:
     table. Its methods return a changed scan, which runs each time it is read.
 
     It has Arrow's stream interface, with the types of the schema. If a reader sees several entries
-    of one column, with several labels, the newest counts. Rows without any column of the schema
-    that the reader sees are left out.
+    of one column, with several labels, the newest counts, and of equally old ones the first by key.
+    Rows without any column of the schema that the reader sees are left out.
     """
 
     __slots__ = ("_auths", "_bounds", "_limit", "_names", "_range", "_table")

@@ -149,7 +149,7 @@ def test_rows_and_conditions(store: ostrakon.Store) -> None:
 def test_labels_hide_cells_of_typed_rows() -> None:
     with ostrakon.open() as store:
         typed = store.create_table("t", schema=Schema("text", {"v": "int"})).typed()
-        # The clock may give two puts the same millisecond, and the newest counts: so with timestamps.
+        # With timestamps: the clock may give two puts the same millisecond.
         typed.put({"row": ["a", "b"], "v": [1, 2]}, visibility=["", "hr"], timestamp=1)
         assert typed.count() == 1
         assert [row["v"] for row in typed.scan().auths("hr").head()] == [1, 2]
