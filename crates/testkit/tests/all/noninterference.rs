@@ -35,9 +35,16 @@ fn difference(seed: u64, wrap: &dyn Fn(Arc<dyn Source>) -> Arc<dyn Source>) -> O
         })
 }
 
+/// Seeds that failed once: the number of batches before a delete marker told whether older versions were compacted away,
+/// and so whether there are hidden cells.
+const FAILED_ONCE: [u64; 2] = [9_966_207_607, 554_946_911_647];
+
 #[test]
 fn a_reader_gets_the_same_with_and_without_hidden_cells() {
-    for seed in Runs::from_environment(25).seeds() {
+    for seed in FAILED_ONCE
+        .into_iter()
+        .chain(Runs::from_environment(25).seeds())
+    {
         let found = difference(seed, &|source| source);
         assert_eq!(found, None, "OSTRAKON_MODEL_SEED={seed}");
     }
