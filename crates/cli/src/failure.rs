@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use ostrakon_cell::{Error, ErrorKind};
 use serde_json::json;
 
+use crate::output::visible;
+
 /// Result of every command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -58,6 +60,11 @@ impl Failure {
     /// The work was done, and its outcome is one a script must notice.
     pub(crate) fn outcome(message: impl Into<String>) -> Self {
         Self::new(Kind::Outcome, message)
+    }
+
+    /// The program failed where it cannot fail.
+    pub(crate) fn bug(message: impl Into<String>) -> Self {
+        Self::outcome(message).next("this is a bug in ostrakon: please report it with this message")
     }
 
     /// The user stopped the work; `message` says what is kept.
@@ -110,6 +117,16 @@ impl Failure {
         self.kind == Kind::Store(kind)
     }
 
+    /// Whether the command line is wrong.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
+    }
+
+    /// Whether the user ended the command.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        self.kind == Kind::Interrupted
+    }
+
     /// Whether its context has this name with a value that `fits`.
     pub(crate) fn names(&self, name: &str, fits: impl Fn(&str) -> bool) -> bool {
         self.context
@@ -151,7 +168,11 @@ impl Failure {
     fn exit_code(&self) -> u8 {
         match self.kind {
             Kind::ReaderGone => 0,
-            Kind::Store(ErrorKind::InvalidArgument) if self.named("data").is_some() => 1,
+            Kind::Store(ErrorKind::InvalidArgument | ErrorKind::Unsupported)
+                if self.is_of_state() =>
+            {
+                1
+            }
             Kind::Usage
             | Kind::Store(
                 ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound,
@@ -161,6 +182,15 @@ impl Failure {
             // `main` has the number of the signal.
             Kind::Interrupted => 130,
         }
+    }
+
+    /// Whether a store or a directory is not in the state that the command needs, so that the same
+    /// command could succeed on another one.
+    fn is_of_state(&self) -> bool {
+        ["data", "directory"]
+            .iter()
+            .any(|name| self.named(name).is_some())
+            || (self.is_kind(ErrorKind::Unsupported) && self.named("table").is_some())
     }
 
     fn kind_name(&self) -> &'static str {
@@ -174,7 +204,8 @@ impl Failure {
         }
     }
 
-    /// The text for people, several lines.
+    /// The text for people, several lines. What it quotes may come from a file, so characters that a
+    /// terminal would obey are escaped.
     fn to_text(&self) -> String {
         let mut text = format!("error: {}", self.message);
         for (name, value) in &self.context {
@@ -186,8 +217,8 @@ impl Failure {
         if let Some(next) = &self.next {
             let _ = write!(text, "\n  next: {next}");
         }
-        text.push('\n');
-        text
+        let lines: Vec<_> = text.split('\n').map(visible).collect();
+        lines.join("\n") + "\n"
     }
 
     fn to_json(&self) -> String {
@@ -323,10 +354,26 @@ impl From<Error> for Failure {
             failure.causes.push(inner.to_string());
             cause = inner.source();
         }
-        let by_kind = next_step(error.kind(), &failure).map(str::to_owned);
-        failure.next = similar.or(by_kind);
+        let by_system = match error.kind() {
+            ErrorKind::Io => system_error(&error).and_then(io_step),
+            _ => None,
+        };
+        let by_kind = by_system.or_else(|| next_step(error.kind(), &failure));
+        failure.next = similar.or(by_kind.map(str::to_owned));
         failure
     }
+}
+
+/// The kind of the system's error among the causes, if there is one.
+fn system_error(error: &Error) -> Option<io::ErrorKind> {
+    let mut cause = StdError::source(error);
+    while let Some(inner) = cause {
+        if let Some(error) = inner.downcast_ref::<io::Error>() {
+            return Some(error.kind());
+        }
+        cause = inner.source();
+    }
+    None
 }
 
 /// An I/O error without a message comes from our own output; all others name their file.
@@ -360,6 +407,12 @@ mod tests {
         assert_eq!(Failure::from(unknown).exit_code(), 2);
         let data = Error::invalid("x").with("data", "a value");
         assert_eq!(Failure::from(data).exit_code(), 1);
+        for name in ["data", "directory"] {
+            let state = Error::invalid("x").with(name, "y");
+            assert_eq!(Failure::from(state).exit_code(), 1, "{name}");
+        }
+        let scan = Error::new(ErrorKind::Unsupported, "x").with("table", "y");
+        assert_eq!(Failure::from(scan).exit_code(), 1);
         let file = Error::not_found("x").with("file", "y");
         assert_eq!(Failure::from(file).exit_code(), 1);
         assert_eq!(Failure::usage("x").exit_code(), 2);
@@ -392,6 +445,12 @@ mod tests {
             (
                 Error::new(ErrorKind::Io, "x").with("file", "/s/a"),
                 "system log",
+            ),
+            (
+                Error::new(ErrorKind::Io, "x")
+                    .with("file", "/home/me/records")
+                    .with_source(io::Error::from(io::ErrorKind::NotFound)),
+                "check the name",
             ),
             (
                 Error::new(ErrorKind::Io, "x").with("thread", "scan-1"),
@@ -446,6 +505,11 @@ mod tests {
             failure.to_text(),
             "error: a block does not match its checksum\n  file: wal/1\n  caused by: inner\n  \
              next: run `ostrakon check` to list every damaged file; everything else is still readable\n"
+        );
+        let quoting = Failure::usage("no field `\u{1b}[31m\u{9b}`\nsecond line").to_text();
+        assert_eq!(
+            quoting,
+            "error: no field `\\x1b[31m\\xc2\\x9b`\nsecond line\n"
         );
         let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");

@@ -105,8 +105,9 @@ impl BatchWriter {
     /// Adds a mutation.
     ///
     /// # Errors
-    /// A malformed label or an oversized key (nothing is added); the failure of an earlier batch,
-    /// which every later call repeats (nothing is added); or
+    /// A malformed label, an oversized key, or a mutation that is larger than the source takes at a
+    /// time (nothing is added, and the writer continues); the failure of an earlier batch, which
+    /// every later call repeats (nothing is added); or
     /// [`ConstraintViolation`](crate::ErrorKind::ConstraintViolation) for mutations of earlier
     /// batches. The last is reported once: this mutation is added, and the writer continues.
     pub fn add(&mut self, mutation: &Mutation) -> Result<()> {

@@ -58,6 +58,7 @@ impl Collector {
         for update in mutation.updates() {
             self.check_label(update.visibility)?;
         }
+        self.before_add(mutation.byte_len())?;
         self.batch.push(mutation)?;
         self.after_add()
     }
@@ -66,6 +67,7 @@ impl Collector {
     pub(super) fn put(&mut self, row: &[u8], update: ColumnUpdate<'_>) -> Result<()> {
         self.check_failed()?;
         self.check_label(update.visibility)?;
+        self.before_add(row.len() + update.value.map_or(0, <[u8]>::len))?;
         self.batch.put(row, update)?;
         self.after_add()
     }
@@ -112,17 +114,48 @@ impl Collector {
         )
     }
 
+    /// A mutation as large as a batch gets a batch of its own, so that no other is lost if the
+    /// table refuses it.
     #[inline]
-    fn after_add(&mut self) -> Result<()> {
-        if self.batch.byte_len() >= self.config.batch_bytes {
-            self.submit()?;
-            self.tell()
+    fn before_add(&mut self, bytes: usize) -> Result<()> {
+        if bytes >= self.config.batch_bytes {
+            self.submit()
         } else {
             Ok(())
         }
     }
 
+    #[inline]
+    fn after_add(&mut self) -> Result<()> {
+        if self.batch.byte_len() >= self.config.batch_bytes {
+            self.submit_full()
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Submits a full batch. If it has one mutation, which the table refuses as invalid, nothing of
+    /// it is written, no other mutation is affected, and the writer continues.
+    fn submit_full(&mut self) -> Result<()> {
+        let is_alone = self.batch.mutations() == 1;
+        if let Err(error) = self.hand_over() {
+            if is_alone && error.kind() == ErrorKind::InvalidArgument {
+                self.broken = false;
+                self.failed = None;
+            }
+            return Err(error);
+        }
+        self.settle_some()?;
+        self.tell()
+    }
+
     fn submit(&mut self) -> Result<()> {
+        self.hand_over()?;
+        self.settle_some()
+    }
+
+    /// Submits the batch.
+    fn hand_over(&mut self) -> Result<()> {
         self.check_failed()?;
         self.age = 0;
         if self.batch.is_empty() {
@@ -143,6 +176,12 @@ impl Collector {
         self.broken = false;
         self.pending.push_back((bytes, pending));
         self.pending_bytes += bytes;
+        Ok(())
+    }
+
+    /// Takes the outcomes of finished batches, and waits for others while too many bytes are under
+    /// way.
+    fn settle_some(&mut self) -> Result<()> {
         while self.pending_bytes + self.config.batch_bytes > self.config.max_memory
             || self
                 .pending

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::values::Property;
+use super::values::{Property, new_namespace};
 
 /// `namespace …`
 #[derive(Debug, Subcommand)]
@@ -10,6 +10,7 @@ pub(crate) enum NamespaceCommand {
     /// Create a namespace, so that tables NAMESPACE.NAME can be created
     Create {
         /// The namespace
+        #[arg(value_parser = new_namespace)]
         name: String,
     },
     /// Delete an empty namespace
@@ -22,6 +23,7 @@ pub(crate) enum NamespaceCommand {
         /// The old name
         from: String,
         /// The new name
+        #[arg(value_parser = new_namespace)]
         to: String,
     },
     /// List the namespaces; tables without a namespace belong to (default)

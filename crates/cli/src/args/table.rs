@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ostrakon_cell::{IteratorSetting, TimeType};
 
-use super::values::{Bytes, Property, Timeout, iterator, table_names, time_type};
+use super::values::{Bytes, Property, Timeout, iterator, new_table, table_names, time_type};
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -13,7 +13,7 @@ pub(crate) enum TableCommand {
     /// Create a table
     Create(CreateArgs),
     /// Delete tables and everything in them
-    #[command(aliases = ["drop", "rm"])]
+    #[command(visible_aliases = ["drop", "rm"])]
     Delete {
         /// The tables
         #[arg(required = true, value_name = "TABLE", add = table_names())]
@@ -28,10 +28,11 @@ pub(crate) enum TableCommand {
         #[arg(add = table_names())]
         from: String,
         /// The new name
+        #[arg(value_parser = new_table)]
         to: String,
     },
     /// List the tables
-    #[command(alias = "ls")]
+    #[command(visible_alias = "ls")]
     List {
         /// Also show id, state, time type, tablets, files, entries and bytes in files, and entries in
         /// memory
@@ -161,6 +162,7 @@ number.")]
   ostrakon table create events --splits-file splits.txt --time-type logical")]
 pub(crate) struct CreateArgs {
     /// The table: NAME, or NAMESPACE.NAME
+    #[arg(value_parser = new_table)]
     pub(crate) table: String,
     /// Comma-separated rows to split at; write \x2c for a comma inside a row
     #[arg(long, value_name = "ROWS", value_delimiter = ',')]
@@ -269,6 +271,7 @@ pub(crate) struct CloneArgs {
     #[arg(add = table_names())]
     pub(crate) from: String,
     /// The name of the copy
+    #[arg(value_parser = new_table)]
     pub(crate) to: String,
     /// Do not flush first; the copy lacks what is still in memory
     #[arg(long)]

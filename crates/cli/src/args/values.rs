@@ -31,6 +31,29 @@ impl FromStr for Bytes {
     }
 }
 
+/// The most bytes of a table's name.
+const MAX_TABLE_NAME_BYTES: usize = 1024;
+
+/// The name of a new table; the store checks its characters.
+pub(crate) fn new_table(text: &str) -> Result<String, Refusal> {
+    short_name(text, MAX_TABLE_NAME_BYTES)
+}
+
+/// The name of a new namespace; the store checks its characters.
+pub(crate) fn new_namespace(text: &str) -> Result<String, Refusal> {
+    short_name(text, MAX_TABLE_NAME_BYTES / 2)
+}
+
+fn short_name(text: &str, most: usize) -> Result<String, Refusal> {
+    match text.len() <= most {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "the name has {} bytes, and at most {most} are allowed",
+            text.len()
+        )),
+    }
+}
+
 /// One byte: itself, `\xNN`, or `\t` for a tab. A single backslash is a backslash.
 pub(crate) fn byte(text: &str) -> Result<u8, Refusal> {
     match text {

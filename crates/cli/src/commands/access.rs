@@ -130,10 +130,11 @@ impl Access {
         created.map_err(suggest_class)
     }
 
-    /// Does work that calls for a store only when it has something to write into it. A store that is
-    /// not there yet is created by that call.
+    /// Does work that calls for a store only when it has something to write into it. With `Create`, a
+    /// store that is not there yet is created by that call.
     pub(super) fn with_store_on_demand<T>(
         &self,
+        absent: Absent,
         work: impl FnOnce(&mut dyn FnMut() -> Result<Arc<dyn Source>>) -> Result<T>,
     ) -> Result<T> {
         let mut opened: Option<(Arc<Store>, Activity)> = None;
@@ -141,7 +142,7 @@ impl Access {
             let store = match &opened {
                 Some((store, _)) => Arc::clone(store),
                 None => {
-                    let store = self.open(Absent::Create)?;
+                    let store = self.open(absent)?;
                     let activity = self.activity(&store);
                     Arc::clone(&opened.insert((store, activity)).0)
                 }

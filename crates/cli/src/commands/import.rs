@@ -10,42 +10,55 @@ use crate::failure::Result;
 use crate::import;
 use crate::output::Output;
 
-/// Imports into the store of `access`. With `--create`, a store or table that is not there is created
-/// for the first record: an import that has nothing to write leaves nothing behind.
+/// Imports into the store of `access`, which is opened for the first record. An import that has nothing
+/// to write leaves nothing behind, and one that waits for a pipe does not keep the store from the program
+/// that writes to the pipe.
 pub(super) fn run_in(access: &Access, args: &ImportArgs, out: &mut Output) -> Result<()> {
     import::look(args)?;
     if args.dry_run && access.directory().is_err() {
         return import::run(args, None, out);
     }
-    if !args.create || access.is_read_only() || access.has_store()? {
+    let has_store = access.has_store()?;
+    if access.is_read_only() || !(args.create || has_store) {
         return access.with_store(Absent::Refuse, |source| run(&*source, args, out));
     }
     access.rehearse(|source| Ok(source.create_table(&args.table, &TableOptions::default())?))?;
     if args.dry_run {
+        if has_store {
+            let reading = access.for_reading();
+            reading.with_store(Absent::Refuse, |source| find(&*source, args).map(drop))?;
+        }
         return import::run(args, None, out);
     }
-    access.with_store_on_demand(|open| {
-        let mut table = || create(&*open()?, &args.table);
+    let absent = match args.create {
+        true => Absent::Create,
+        false => Absent::Refuse,
+    };
+    let imported = access.with_store_on_demand(absent, |open| {
+        let mut table = || {
+            let source = open()?;
+            match find(&*source, args)? {
+                Some(table) => Ok(table),
+                None => create(&*source, &args.table),
+            }
+        };
         import::run(args, Some(&mut table), out)
+    });
+    imported.map_err(|failure| {
+        if failure.is_kind(ErrorKind::Locked) && import::reads_pipe(args) {
+            failure.next(
+                "if the command that writes to the pipe uses the same store, let it write to a file and \
+                 import the file; otherwise wait longer with --wait SECONDS",
+            )
+        } else {
+            failure
+        }
     })
 }
 
-/// Imports into a table, which is created first if requested.
+/// Imports into a table, which is created for the first record if requested.
 pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> Result<()> {
-    let found = match find_table(source, &args.table) {
-        Err(failure) if args.create && failure.is_kind(ErrorKind::TableNotFound) => None,
-        Err(failure) if failure.is_kind(ErrorKind::TableNotFound) => {
-            let next = match failure.suggestion() {
-                Some(similar) => format!("{similar} Or create the table with --create"),
-                None => {
-                    "create the table with --create, or run `ostrakon table list` to see the tables"
-                        .into()
-                }
-            };
-            return Err(failure.next(next));
-        }
-        found => Some(found?),
-    };
+    let found = find(source, args)?;
     if args.dry_run {
         return import::run(args, None, out);
     }
@@ -54,6 +67,24 @@ pub(super) fn run(source: &dyn Source, args: &ImportArgs, out: &mut Output) -> R
         None => create(source, &args.table),
     };
     import::run(args, Some(&mut table), out)
+}
+
+/// The table; `None` if it does not exist and may be created.
+fn find(source: &dyn Source, args: &ImportArgs) -> Result<Option<Arc<dyn Table>>> {
+    match find_table(source, &args.table) {
+        Err(failure) if args.create && failure.is_kind(ErrorKind::TableNotFound) => Ok(None),
+        Err(failure) if failure.is_kind(ErrorKind::TableNotFound) => {
+            let next = match failure.suggestion() {
+                Some(similar) => format!("{similar} Or create the table with --create"),
+                None => {
+                    "create the table with --create, or run `ostrakon table list` to see the tables"
+                        .into()
+                }
+            };
+            Err(failure.next(next))
+        }
+        found => found.map(Some),
+    }
 }
 
 /// The table, which is created unless another process was faster.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::args::FieldType;
 use crate::failure::{Failure, nearest};
+use crate::output::visible;
 
 /// Maximum number of distinct names in a file; JSON objects used as maps could have a new one per line.
 pub(super) const MAX_NAMES: usize = 65_536;
@@ -105,7 +106,7 @@ impl Fields {
         let mut failure = Failure::usage(format!("the file has no field `{wanted}`"))
             .with("fields", self.shown());
         if let Some(near) = nearest(wanted, self.names.iter().map(String::as_str)) {
-            failure = failure.next(format!("did you mean `{near}`?"));
+            failure = failure.next(format!("did you mean `{}`?", visible(near)));
         } else {
             failure = failure.next("use one of the fields, or its number from 1");
         }
@@ -119,7 +120,7 @@ impl Fields {
             .names
             .iter()
             .take(SHOWN)
-            .map(String::as_str)
+            .map(|name| visible(name))
             .collect::<Vec<_>>()
             .join(", ");
         if self.names.len() > SHOWN {

@@ -22,4 +22,4 @@ mod timestamp;
 mod types;
 mod zeek;
 
-pub(crate) use run::{look, run, same_file};
+pub(crate) use run::{look, reads_pipe, run, same_file};

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
-use crate::output::escape;
+use crate::output::{escape, visible};
 
 /// Number of rejected lines shown in the summary.
 const SHOWN: usize = 5;
@@ -47,7 +47,8 @@ impl Rejects {
     pub(super) fn add(&mut self, name: &str, line: u64, reason: &str, text: &[u8]) -> Result<()> {
         self.count += 1;
         if self.first.len() < SHOWN {
-            self.first.push(format!("{name}:{line}: {reason}"));
+            self.first
+                .push(visible(&format!("{name}:{line}: {reason}")).into_owned());
         }
         if let Some((path, file)) = &mut self.file {
             let text = text.get(..MAX_TEXT_BYTES).unwrap_or(text);

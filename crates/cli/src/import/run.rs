@@ -7,7 +7,7 @@ use std::time::Instant;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Table};
 use serde::Serialize;
 
-use super::input::shown_name;
+use super::input::{is_stdin, shown_name};
 use super::open::{Opened, open};
 use super::plan::Plan;
 use super::record::{Record, Step};
@@ -48,6 +48,14 @@ pub(crate) fn look(args: &ImportArgs) -> Result<()> {
     Ok(())
 }
 
+/// Whether reading any of the files may wait for another process.
+pub(crate) fn reads_pipe(args: &ImportArgs) -> bool {
+    args.files.iter().any(|path| {
+        is_stdin(path)
+            || std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+    })
+}
+
 /// Finds or creates the table, when there is something to write.
 pub(crate) type OpenTable<'a> = &'a mut (dyn FnMut() -> Result<Arc<dyn Table>> + 'a);
 
@@ -78,6 +86,7 @@ pub(crate) fn run<'a>(
             ..Summary::default()
         },
         refused_by_constraints: None,
+        batch_failed: false,
     };
     let read = args
         .files
@@ -86,12 +95,16 @@ pub(crate) fn run<'a>(
     // The good lines are kept even if reading failed.
     let flushed = job.flush();
     job.rejects.flush()?;
-    read.and(flushed)?;
-    if job.rejects.count() == 0 || args.accept_rejects {
-        // Files without records make an empty table.
+    job.summary.rejected = job.rejects.count();
+    if let Err(failure) = read {
+        return Err(job.with_stored(failure));
+    }
+    flushed?;
+    let is_unwritten = job.table.is_some() && job.writer.is_none();
+    if is_unwritten && !args.create {
+        // The table must exist, although there is nothing to write.
         job.writer()?;
     }
-    job.summary.rejected = job.rejects.count();
     job.summary.seconds = started.elapsed().as_secs_f64();
     job.summary.entries_per_second = job.summary.entries as f64 / job.summary.seconds.max(1e-9);
     let Job {
@@ -100,7 +113,13 @@ pub(crate) fn run<'a>(
         refused_by_constraints,
         ..
     } = job;
-    out.object(&summary, || describe(&summary))?;
+    out.object(&summary, || {
+        let done = describe(&summary);
+        match is_unwritten && args.create {
+            true => done + "; no table was created, because there is nothing to store",
+            false => done,
+        }
+    })?;
     if let Some(failure) = refused_by_constraints {
         return Err(failure);
     }
@@ -158,6 +177,8 @@ struct Job<'a> {
     summary: Summary,
     /// The first rejection by a constraint of the table; the writer does not know the lines.
     refused_by_constraints: Option<Failure>,
+    /// A batch failed, so some of the records before are not stored.
+    batch_failed: bool,
 }
 
 impl Job<'_> {
@@ -216,32 +237,72 @@ impl Job<'_> {
                     self.rejects
                         .add(&name, record.line(), &reason, record.text())?;
                 }
-                Step::Record => match plan.apply(&record, reader.fields()).map_err(of_file)? {
-                    Ok(()) => self.write(&plan, &name, record.line())?,
-                    Err(reason) => {
+                Step::Record => {
+                    let made = plan.apply(&record, reader.fields()).map_err(of_file)?;
+                    let written = match made {
+                        Ok(()) => self.write(&plan, &name, record.line())?,
+                        Err(reason) => Err(reason),
+                    };
+                    if let Err(reason) = written {
                         self.rejects
                             .add(&name, record.line(), &reason, record.text())?;
                     }
-                },
+                }
             }
         }
     }
 
-    fn write(&mut self, plan: &Plan<'_>, name: &str, line: u64) -> Result<()> {
-        self.summary.records += 1;
+    /// Writes a record. The inner error says why the table does not take it.
+    fn write(&mut self, plan: &Plan<'_>, name: &str, line: u64) -> Result<Result<(), String>> {
+        let mut entries = 0;
         for mutation in [Some(&plan.mutation), plan.mirror.as_ref()]
             .into_iter()
             .flatten()
         {
-            self.summary.entries += mutation.len() as u64;
+            entries += mutation.len() as u64;
             let Some(writer) = self.writer()? else {
                 continue;
             };
-            if let Err(error) = writer.add(mutation) {
-                self.settle(error.into(), Some((name, line)))?;
-            }
+            let Err(error) = writer.add(mutation) else {
+                continue;
+            };
+            let failure = match writer.take_failure() {
+                // Not of a batch before: the table does not take this mutation.
+                None if error.kind() == ErrorKind::InvalidArgument => {
+                    return Ok(Err(format!("{} (--memory)", error.message())));
+                }
+                None => error,
+                Some(failure) => failure,
+            };
+            self.settle(failure.into(), Some((name, line)))?;
         }
-        Ok(())
+        self.summary.records += 1;
+        self.summary.entries += entries;
+        Ok(Ok(()))
+    }
+
+    /// Adds what an import that failed has stored.
+    fn with_stored(&self, failure: Failure) -> Failure {
+        let Summary {
+            records, rejected, ..
+        } = self.summary;
+        // Wrong options have nothing to do with the lines; an interrupt says itself what is kept.
+        if self.args.dry_run || failure.is_interrupt() || failure.is_usage() && records == 0 {
+            return failure;
+        }
+        let stored = match (self.batch_failed, records) {
+            (true, _) => "only a part of the records that were read before".to_owned(),
+            (false, 0) => "nothing".to_owned(),
+            (false, _) => format!(
+                "{}; importing them again writes the same entries",
+                counted(records, "record", "records")
+            ),
+        };
+        let failure = failure.with("stored", stored);
+        match rejected {
+            0 => failure,
+            rejected => failure.with("rejected", counted(rejected, "line", "lines")),
+        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -262,6 +323,7 @@ impl Job<'_> {
             self.refused_by_constraints.get_or_insert(failure);
             return Ok(());
         }
+        self.batch_failed = true;
         Err(failure)
     }
 }

@@ -49,6 +49,24 @@ pub(crate) fn escape_part<'b>(bytes: &'b [u8], separators: &str) -> Cow<'b, str>
     Cow::Owned(text)
 }
 
+/// Text with the bytes of hidden characters as `\xNN`; everything else stays, backslashes too.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if is_hidden(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                push_hex(&mut shown, byte);
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Whether a terminal may hide the character, obey it, or let it change the order of others.
 pub(super) fn is_hidden(character: char) -> bool {
     character.is_control()

@@ -200,6 +200,125 @@ fn an_oversized_row_is_rejected_and_the_next_line_imported() {
     assert_eq!(folder.ok(&["scan", "t"]), "short :v []\t2\n");
 }
 
+/// Regression: the value ended the import, and the lines in the same batch were lost.
+#[test]
+fn a_value_above_the_memory_is_rejected_and_no_other_line() {
+    let folder = Folder::with_table();
+    let large = "x".repeat(17 << 20);
+    let file = folder.write("in.csv", format!("id,v\na,1\nb,{large}\nc,3\n"));
+    let import = [
+        "--memory",
+        "16M",
+        "import",
+        "t",
+        &file,
+        "--row",
+        "id",
+        "--rejects",
+        "rejects.tsv",
+    ];
+    let err = folder.fails(1, &import);
+    assert!(err.contains("1 line was rejected"), "{err}");
+    assert!(
+        err.contains("in.csv:3:") && err.contains("--memory"),
+        "{err}"
+    );
+    assert!(folder.read("rejects.tsv").contains("\t3\tthe batch has"));
+    assert_eq!(folder.ok(&["scan", "t"]), "a :v []\t1\nc :v []\t3\n");
+}
+
+#[test]
+fn an_import_that_cannot_read_on_says_what_is_stored() {
+    use std::io::Write as _;
+
+    let folder = Folder::with_table();
+    let lines: String = (0..200_000).map(|n| format!("r{n:06},{n}\n")).collect();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(lines.as_bytes()).unwrap();
+    let packed = packed.finish().unwrap();
+    let file = folder.write("cut.csv.gz", &packed[..packed.len() / 2]);
+    let import = ["import", "t", &file, "--no-header", "--row", "1"];
+    let ran = folder.run(&[&["--json"], &import[..]].concat());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let error: serde_json::Value = serde_json::from_str(&ran.err).unwrap();
+    let stored = error["error"]["context"]["stored"].as_str().unwrap();
+    let kept = folder.run(&["scan", "t", "--count", "--json"]).json()[0]["entries"]
+        .as_u64()
+        .unwrap();
+    assert!(kept > 0);
+    let number: String = stored.chars().filter(char::is_ascii_digit).collect();
+    assert_eq!(number, kept.to_string(), "{stored}");
+    let next = error["error"]["next"].as_str().unwrap();
+    assert!(next.contains("gzip -t"), "{next}");
+}
+
+/// Regression: the import opened the store first, the scan failed, and its output was empty.
+#[test]
+fn a_pipe_from_a_store_into_itself_works_or_fails_with_a_next_step() {
+    use std::process::Stdio;
+
+    let folder = Folder::with_table();
+    let lines: String = (0..50_000)
+        .map(|n| format!("{n:08},{}\n", "v".repeat(40)))
+        .collect();
+    let file = folder.write("many.csv", lines);
+    folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+    let pipe = |limit: &[&str]| {
+        let mut scan = folder.command(&[&["scan", "t", "--json"], limit].concat());
+        let mut scan = scan.stdout(Stdio::piped()).spawn().unwrap();
+        // A scan without a limit cannot end before its output is read.
+        let wait = if limit.is_empty() { "0.2" } else { "60" };
+        let mut command = folder.command(&[
+            "--wait",
+            wait,
+            "import",
+            "u",
+            "-",
+            "--entries",
+            "--format",
+            "jsonl",
+            "--create",
+        ]);
+        let import = command.stdin(scan.stdout.take().unwrap()).output().unwrap();
+        // It still holds the pipe, without whose end the scan would wait.
+        drop(command);
+        scan.wait().unwrap();
+        let err = String::from_utf8(import.stderr).unwrap();
+        (import.status.code(), err)
+    };
+    let (code, err) = pipe(&[]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("in use"), "{err}");
+    assert!(
+        err.contains("next: if the command that writes to the pipe"),
+        "{err}"
+    );
+    assert_eq!(folder.ok(&["table", "list"]), "t\n");
+    // What fits into the pipe is there when the scan has ended.
+    let (code, err) = pipe(&["--limit", "3"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    assert!(
+        folder
+            .ok(&["scan", "u", "--count"])
+            .starts_with("3 entries")
+    );
+}
+
+#[test]
+fn control_characters_of_a_file_do_not_reach_the_terminal() {
+    let folder = Folder::with_table();
+    let file = folder.write("in.csv", "id,\u{1b}]0;title\u{7},n\u{9b}31m\n1,2\n");
+    let err = folder.fails(2, &["import", "t", &file, "--row", "idd"]);
+    assert!(err.contains("\\x1b]0;title\\x07"), "{err}");
+    let control = |text: &str| text.chars().any(|one| one.is_control() && one != '\n');
+    assert!(!control(&err), "{err:?}");
+    let typed = "\u{1b}]0;title\u{7}=int";
+    let file = folder.write("in.csv", "id,\u{1b}]0;title\u{7}\n1,\u{1b}[31m\n");
+    let err = folder.fails(1, &["import", "t", &file, "--row", "id", "--type", typed]);
+    assert!(err.contains("\\x1b]0;title"), "{err}");
+    assert!(!control(&err), "{err:?}");
+}
+
 #[test]
 fn a_missing_file_or_table_is_named() {
     let folder = Folder::with_table();

@@ -50,9 +50,26 @@ fn a_failed_import_leaves_no_empty_table() {
         ],
     );
     assert_eq!(folder.ok(&["scan", "u"]), "x :v []\ty\n");
-    // A file without records is no failure.
-    folder.ok(&["import", "v", "empty.csv", "--row", "n", "--create"]);
-    assert_eq!(folder.ok(&["scan", "v"]), "");
+    // A file without records is not a failure, and makes no table.
+    let told = folder.ok(&["import", "v", "empty.csv", "--row", "n", "--create"]);
+    assert!(told.contains("no table was created"), "{told}");
+    assert_eq!(folder.ok(&["table", "list"]), "t\nu\n");
+    let err = folder.fails(1, &["import", "v", "empty.csv", "--row", "n"]);
+    assert!(err.contains("no such table"), "{err}");
+}
+
+#[test]
+fn an_import_without_records_makes_no_store() {
+    let folder = Folder::new();
+    folder.write("empty.csv", "n,v\n");
+    let create = ["import", "t", "empty.csv", "--row", "n", "--create"];
+    let told = folder.ok(&create);
+    assert!(told.contains("no table was created"), "{told}");
+    let from_pipe = [
+        "import", "t", "-", "--format", "csv", "--row", "n", "--create",
+    ];
+    folder.ok(&from_pipe);
+    assert!(!folder.path("store").exists());
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn a_directory_of_sorted_files_is_taken_over_whole() {
     assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 0);
     // Importing the same entries again gives the same cells.
     assert_eq!(folder.ok(&["scan", "t"]).lines().count(), 12);
-    folder.fails(2, &["table", "import-directory", "t", directory]);
+    folder.fails(1, &["table", "import-directory", "t", directory]);
     folder.ok(&["table", "import-directory", "t", directory, "--allow-empty"]);
 }
 
@@ -491,4 +491,21 @@ fn properties_come_from_levels_and_namespaces_have_tables() {
     assert_eq!(folder.ok(&["table", "list"]), "authors.a\n");
     folder.ok(&["table", "delete", "authors.a", "--yes"]);
     folder.ok(&["namespace", "delete", "authors"]);
+}
+
+#[test]
+fn a_name_that_is_too_long_is_told_the_limit() {
+    let folder = Folder::with_table();
+    let long = "n".repeat(1025);
+    for arguments in [
+        &["table", "create", &long][..],
+        &["table", "rename", "t", &long],
+        &["table", "clone", "t", &long],
+    ] {
+        let err = folder.fails(2, arguments);
+        assert!(err.contains("at most 1024"), "{err}");
+    }
+    let err = folder.fails(2, &["namespace", "create", &long[..513]]);
+    assert!(err.contains("at most 512"), "{err}");
+    folder.ok(&["table", "create", &long[..1024]]);
 }
