@@ -40,6 +40,8 @@ mod memory;
 mod noninterference;
 #[path = "cli/packages.rs"]
 mod packages;
+#[path = "cli/pages.rs"]
+mod pages;
 #[path = "cli/resident.rs"]
 mod resident;
 #[path = "cli/run.rs"]

@@ -196,15 +196,16 @@ pub(crate) enum StoreCommand {
     /// Read one row, or some columns of it
     Get(GetArgs),
     /// List the tables; the same as `table list`
-    #[command(hide = true, alias = "ls")]
+    #[command(visible_alias = "ls")]
     Tables {
         /// Also show their size
         #[arg(short, long)]
         long: bool,
     },
-    /// Import files into a table: CSV, TSV, JSON lines, Zeek and web logs, edge lists
+    /// Import files into a table: CSV, TSV, JSON lines, Parquet, Zeek and web logs, edge
+    /// lists
     Import(Box<ImportArgs>),
-    /// Export entries to a file: CSV, TSV or JSON lines
+    /// Export entries to a file: CSV, TSV, JSON lines or Parquet
     Export(Box<ExportArgs>),
     /// Copy the whole store to a new directory
     Checkpoint(CheckpointArgs),

@@ -260,9 +260,10 @@ pub(crate) struct ScanArgs {
 #[command(after_help = "Examples:
   ostrakon get people alice
   ostrakon get people alice contact:mail contact:phone --auths hr
-  ostrakon get people alice photo:jpeg --raw > alice.jpg   has a line feed after the bytes
+  ostrakon get people alice contact:mail --raw
 
-The same as `scan --row ROW --column COLUMN`, which has more options. A row without entries that the
+--raw adds a line feed to the value (with -0, a zero byte), so a file written by it is one byte longer
+than the value. The same as `scan --row ROW --column COLUMN`, which has more options. A row without entries that the
 authorizations let you read prints nothing; the exit code is 0.")]
 pub(crate) struct GetArgs {
     /// The table

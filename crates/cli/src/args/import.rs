@@ -196,7 +196,7 @@ pub(crate) struct ImportArgs {
     /// Treat quotes as ordinary bytes (as in TSV)
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_quotes: bool,
-    /// The byte that escapes a quote inside quotes, such as '\'
+    /// The byte that escapes a quote inside quotes, such as '\'; doubled quotes then end the field
     /// [default: a quote is doubled]
     #[arg(
         long,
@@ -215,7 +215,8 @@ pub(crate) struct ImportArgs {
     /// A text that stands for a missing field (repeatable) [default: empty and \N]
     #[arg(long = "missing", value_name = "TEXT", help_heading = "Reading")]
     pub(crate) missing: Vec<String>,
-    /// The type of a field (repeatable); lines with a different type are rejected
+    /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. Lines whose
+    /// field is something else are rejected
     #[arg(long = "type", value_name = "FIELD=TYPE", help_heading = "Reading")]
     pub(crate) types: Vec<FieldTyping>,
 

@@ -29,5 +29,5 @@ pub(super) fn confirm(yes: bool, question: &str) -> Result<()> {
     if matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
         return Ok(());
     }
-    Err(Failure::outcome("nothing was deleted"))
+    Err(Failure::outcome("nothing was deleted").next("answer y, or use --yes"))
 }

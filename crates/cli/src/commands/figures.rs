@@ -12,7 +12,7 @@ use crate::output::{Output, grouped};
 /// Shows any figures.
 pub(super) fn show(out: &mut Output, figures: &impl Serialize) -> Result<()> {
     let refuse = |error: serde_json::Error| {
-        Failure::outcome("cannot show the figures").with("reason", error.to_string())
+        Failure::bug("cannot show the figures").with("reason", error.to_string())
     };
     let text = serde_json::to_string(figures).map_err(refuse)?;
     let fields: Fields = serde_json::from_str(&text).map_err(refuse)?;

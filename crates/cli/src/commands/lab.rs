@@ -1,6 +1,6 @@
 //! `lab …`: passes sources to the lab, and shows its figures.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,9 +89,10 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
         }
     }
     if !(args.scale.is_finite() && args.scale > 0.0) || args.repeat == 0 {
-        return Err(Failure::usage(
-            "--scale must be greater than 0, and --repeat at least 1",
-        ));
+        return Err(
+            Failure::usage("--scale must be greater than 0, and --repeat at least 1")
+                .next("leave them out for a scale of 1 and three repetitions"),
+        );
     }
     let options = ExperimentOptions {
         scale: args.scale,
@@ -99,6 +100,7 @@ fn run_experiments(access: &Access, args: RunArgs, out: &mut Output) -> Result<(
         out: args.out.clone(),
         durability: args.durability,
     };
+    let _new = NewDirectories::of([&args.out, args.work.as_ref().unwrap_or(&args.out)]);
     let rig = StoreRig::new(args.work.as_deref().unwrap_or(&args.out), access.memory)?;
     let progress = LabProgress::start(Lines::Terminal);
     for name in names {
@@ -145,6 +147,25 @@ fn run_continuous(access: &Access, command: ContinuousCommand, out: &mut Output)
     }
 }
 
+/// Directories that were not there when a command began. They are removed at its end if they are empty.
+struct NewDirectories(Vec<PathBuf>);
+
+impl NewDirectories {
+    fn of<const N: usize>(paths: [&PathBuf; N]) -> Self {
+        let absent = paths.into_iter().filter(|path| !path.exists());
+        Self(absent.cloned().collect())
+    }
+}
+
+impl Drop for NewDirectories {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // A directory that holds something stays.
+            let _ = std::fs::remove_dir(path);
+        }
+    }
+}
+
 /// Writes a record of a run, if one is wanted.
 fn keep(
     access: &Access,
@@ -181,8 +202,10 @@ fn range(place: &Place) -> RowRange {
 
 /// Seconds as the user gives them.
 fn span(seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("`{seconds}` is not a valid number of seconds")))
+    Duration::try_from_secs_f64(seconds).map_err(|_| {
+        Failure::usage(format!("`{seconds}` is not a valid number of seconds"))
+            .next("give a number of seconds, such as 10 or 0.5")
+    })
 }
 
 fn ingest_options(place: &Place, writer: &WriterArgs) -> Result<IngestOptions> {
@@ -452,7 +475,9 @@ fn agitate(access: &Access, args: AgitateArgs, out: &mut Output) -> Result<()> {
         (span(args.life_min)?, span(args.life_max)?, span(args.down)?)
     };
     if life_min > life_max {
-        return Err(Failure::usage("--life-min is greater than --life-max"));
+        return Err(
+            Failure::usage("--life-min is greater than --life-max").next("swap the two values")
+        );
     }
     let options = AgitateOptions {
         kills: args.kills,

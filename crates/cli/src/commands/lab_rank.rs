@@ -64,7 +64,7 @@ pub(super) fn run(args: RankArgs, out: &mut Output) -> Result<()> {
         Ok(Box::new(file) as Box<dyn BulkWriter>)
     })?;
     let line = serde_json::to_string(&figures).map_err(|error| {
-        Failure::outcome("cannot write the figures as JSON").with("reason", error.to_string())
+        Failure::bug("cannot write the figures as JSON").with("reason", error.to_string())
     })?;
     out.object(&figures, || line)
 }

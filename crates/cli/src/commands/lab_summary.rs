@@ -11,7 +11,7 @@ use crate::output::{Columns, Output};
 /// Shows the record as JSON, or a summary as text.
 pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()> {
     let refuse = |error: serde_json::Error| {
-        Failure::outcome("cannot show the record").with("reason", error.to_string())
+        Failure::bug("cannot show the record").with("reason", error.to_string())
     };
     if out.is_json() {
         let mut object = serde_json::to_value(record).map_err(refuse)?;
@@ -27,7 +27,7 @@ pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()>
     };
     writeln!(
         stream,
-        "{}: {} (scale {}, {times}, durability {})\n",
+        "{}: {}\n\nThis machine (scale {}, {times}, durability {})",
         record.experiment, record.title, record.conditions.scale, record.conditions.durability,
     )?;
     ours(record).write(stream)?;
@@ -35,7 +35,7 @@ pub(super) fn show(record: &Record, file: &Path, out: &mut Output) -> Result<()>
     for verdict in verdicts(record, &[]) {
         writeln!(stream, "{verdict}")?;
     }
-    writeln!(stream, "\nThe paper, {}", record.paper.label)?;
+    writeln!(stream, "\nThe paper ({})", record.paper.label)?;
     let mut theirs = Columns::new(&record.paper.columns);
     for row in &record.paper.rows {
         theirs.row(row.clone());
@@ -65,7 +65,9 @@ fn ours(record: &Record) -> Columns {
         record.rows.iter().any(has)
     });
     let heads = shown.iter().map(|column| format!(">{}", column.label));
-    let heads: Vec<String> = std::iter::once("here".to_owned()).chain(heads).collect();
+    let heads: Vec<String> = std::iter::once("measured".to_owned())
+        .chain(heads)
+        .collect();
     let mut columns = Columns::new(&heads);
     for row in &record.rows {
         let cells = shown.iter().map(|column| cell(row, column));

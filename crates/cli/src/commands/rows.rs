@@ -86,7 +86,8 @@ fn row_range(begin: Option<(Vec<u8>, bool)>, end: Option<(Vec<u8>, bool)>) -> Re
         };
         return Err(Failure::usage(what)
             .with("begin", escape(begin))
-            .with("end", escape(end)));
+            .with("end", escape(end))
+            .next("the first row of a range must not lie after its last row"));
     }
     let bound = |side: &Option<(Vec<u8>, bool)>| match side {
         None => Bound::Unbounded,
@@ -101,7 +102,7 @@ fn batch_range(line: &[u8]) -> Result<Range> {
     let bytes = |text: &[u8]| {
         unescape(text)
             .map(std::borrow::Cow::into_owned)
-            .map_err(|error| Failure::usage(error.to_string()))
+            .map_err(|error| not_escaped(&error))
     };
     match memchr::memchr(b'\t', line) {
         None => Ok(Range::row(bytes(line)?)),
@@ -120,12 +121,17 @@ pub(super) fn rows(given: Vec<Bytes>, file: Option<&Path>) -> Result<Vec<Vec<u8>
     let mut rows: Vec<Vec<u8>> = given.into_iter().map(|row| row.0).collect();
     if let Some(file) = file {
         for (number, line) in lines(file)? {
-            let row = unescape(&line)
-                .map_err(|error| at_line(Failure::usage(error.to_string()), file, number))?;
+            let row =
+                unescape(&line).map_err(|error| at_line(not_escaped(&error), file, number))?;
             rows.push(row.into_owned());
         }
     }
     Ok(rows)
+}
+
+/// A line with a backslash that begins no escape.
+fn not_escaped(error: &impl std::fmt::Display) -> Failure {
+    Failure::usage(error.to_string()).next("write \\xNN for a byte, and \\\\ for a backslash")
 }
 
 fn at_line(failure: Failure, file: &Path, number: usize) -> Failure {

@@ -35,6 +35,10 @@ fn errors_say_what_to_do() {
         ),
         ("table create u --splits-file absent", "check the name"),
         ("--data absent scan t", "--data"),
+        ("lab report nowhere", "check the name"),
+        ("lab continuous walk --auths-file absent", "check the name"),
+        ("lab run sen2013-table-1 --repeat 0", "leave them out"),
+        ("delete-rows t --all", "--yes"),
     ] {
         let found = next(&folder, line);
         assert!(found.contains(step), "{line}: {found}");

@@ -39,6 +39,9 @@ fn exit_codes_tell_a_wrong_command_from_one_that_failed() {
         (1, "--read-only put t a f q v"),
         (1, "--data nowhere scan t"),
         (1, "lab report nowhere"),
+        // The directory has other files.
+        (1, "--data . scan t"),
+        (1, "--data . table create u"),
         // The command line is wrong.
         (2, ""),
         (2, "scna t"),

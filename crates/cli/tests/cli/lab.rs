@@ -230,12 +230,13 @@ fn an_experiment_shows_its_rates_and_the_papers_to_people() {
     let ran = folder.run(&run);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     for expected in [
-        "sen2013-table-1: Ingest into a pre-split table (scale 0.001, mean ± standard deviation of 2,",
-        "Entries / time Entries / that time",
+        "sen2013-table-1: Ingest into a pre-split table",
+        "\nThis machine (scale 0.001, mean ± standard deviation of 2,",
+        "measured Entries / time Entries / that time",
         // A verdict.
         "From 1 client to 2 clients: ",
         "\n2 clients, longer  ",
-        "\nThe paper, Table I\n",
+        "\nThe paper (Table I)\n",
         "\n1000, sustained  26.0 ",
         "\nrecord: records/sen2013-table-1-",
         "sen2013-table-12: Verification",
