@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install deb demo test conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help install deb demo test quick conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -47,6 +47,13 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
 	@$(MAKE) --no-print-directory packages
 	@$(MAKE) --no-print-directory test-python
+
+quick: ## for daily work, in two minutes after a change: format, lints, unit tests of the libraries, the repository's rules
+	@scripts/setup
+	$(CARGO) fmt --check
+	$(CARGO) clippy --all-targets -- -D warnings
+	$(CARGO) test --lib --bins
+	$(CARGO) test -p ostrakon-tidy
 
 conformance: ## random scripts on a real Accumulo and here, answers compared (ARGS="--runs 1000"; ARGS=--help)
 	@scripts/setup java
