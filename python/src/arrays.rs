@@ -1,13 +1,13 @@
 //! Memory of NumPy arrays.
 //!
-//! Any thread may write to an array at any time: Python code between two steps of ours, NumPy even
-//! while this thread holds the interpreter's lock. So no slice is made of memory that is not ours:
-//! items are copied by pointer while the lock is held, and work without the lock is done on the copy.
-//! The one exception are arrays that came from here: their memory is Rust's, and they are closed for
-//! writing before Python sees them, which NumPy then allows nobody to undo ([`Close`]).
+//! Any thread may write to an array at any time: Python code between two calls, and NumPy even while this
+//! thread holds the interpreter's lock. A slice of memory that Python owns would therefore be unsound.
+//! Items are copied by pointer while the lock is held, and work without the lock uses the copy. The only
+//! exception is an array that was made here: Rust owns its memory, and it is made read-only before Python
+//! gets it, which NumPy does not allow Python code to undo ([`Close`]).
 //!
 //! Address, length, strides and type are read from NumPy's own struct, which NumPy checked when it made
-//! the array. What an object says of itself (`__array_interface__`) is never believed.
+//! the array. The attribute `__array_interface__` of an object is never used, because it may be wrong.
 
 use numpy::npyffi::flags::NPY_ARRAY_WRITEABLE;
 use numpy::{
@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyType};
 
-/// The object as an array of NumPy's, or `None`. NumPy is not loaded for an object that is none.
+/// The object as a NumPy array, or `None`. NumPy is not loaded for other objects.
 pub(crate) fn untyped<'py>(
     object: &Bound<'py, PyAny>,
 ) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
@@ -46,8 +46,8 @@ pub(crate) fn append_bytes(
     let count = to - from;
     out.reserve(count * item_bytes);
     #[expect(unsafe_code, reason = "items of an array are reached by pointer")]
-    // SAFETY: The struct belongs to an array that is held, and the lock is held, so that nobody moves its
-    // memory. Items below its length lie in that memory at its strides, and `out` has the space. Bytes
+    // SAFETY: The struct belongs to an array that is held, and the lock is held, so its memory is not
+    // moved. Items below its length lie in that memory at its strides, and `out` has the space. Bytes
     // that another thread changes meanwhile are copied in some state; any state is a byte.
     unsafe {
         let first = (*array.as_array_ptr())
@@ -117,8 +117,8 @@ impl Item for bool {
     }
 }
 
-/// The items of an array, readable without the lock and on any thread: a copy, or memory that nobody can
-/// write to.
+/// The items of an array, readable without the lock and on any thread: a copy, or memory that cannot be
+/// written to.
 pub(crate) struct Items<T> {
     memory: Memory<T>,
     /// Items in a row of a table of cells; 1 in a list.
@@ -136,7 +136,7 @@ enum Memory<T> {
 }
 
 #[expect(unsafe_code, reason = "a pointer into memory that is held")]
-// SAFETY: The memory is not written to, and the owner may be let go of by any thread.
+// SAFETY: The memory is not written to, and any thread may drop the owner.
 unsafe impl<T: Item + Send> Send for Items<T> {}
 
 #[expect(unsafe_code, reason = "a pointer into memory that is held")]
@@ -173,8 +173,8 @@ impl<T: Item> Items<T> {
             }
         } else {
             #[expect(unsafe_code, reason = "items of an array are reached by pointer")]
-            // SAFETY: the type was checked by the caller, the layout above; the lock is held, so that
-            // nobody moves the memory.
+            // SAFETY: the type was checked by the caller, the layout above; the lock is held, so the
+            // memory is not moved.
             Memory::Copy(unsafe { T::copied(items, len) })
         };
         Ok(Self { memory, width })
@@ -185,7 +185,7 @@ impl<T: Item> Items<T> {
         match &self.memory {
             Memory::Copy(items) => items,
             #[expect(unsafe_code, reason = "items of an array are reached by pointer")]
-            // SAFETY: the owner is held and nobody can write to its memory.
+            // SAFETY: the owner is held, and its memory cannot be written to.
             Memory::Closed { items, len, .. } => unsafe {
                 std::slice::from_raw_parts(*items, *len)
             },
@@ -202,8 +202,8 @@ impl<'py, T: Item> FromPyObject<'_, 'py> for Items<T> {
     }
 }
 
-/// Whether nobody can write to the memory of an array: it and all it is a view of are closed, and the
-/// memory itself is Rust's, or an immutable `bytes`.
+/// Whether the memory of an array cannot be written to: the array and everything it is a view of are
+/// read-only, and the memory belongs to Rust or to an immutable `bytes`.
 fn is_closed(array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {
     let mut array = array.clone();
     loop {
@@ -240,10 +240,10 @@ fn rust_owner(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(class.bind(py))
 }
 
-/// A list as an array that is closed for writing.
+/// A list as a read-only array.
 pub(crate) trait Close<T> {
-    /// The array, without a copy. It is the only one that ever had this memory, and as the memory has no
-    /// owner of Python's, NumPy refuses to open it again.
+    /// The array, without a copy. No other array has this memory, and because Python does not own the
+    /// memory, NumPy refuses to make it writable again.
     fn into_closed(self, py: Python<'_>) -> Bound<'_, PyArray1<T>>;
 }
 

@@ -122,7 +122,7 @@ fn refused(error: ArrowError) -> PyErr {
     }
 }
 
-/// A capsule that hands the batches of `reader` over.
+/// A capsule through which another library reads the batches of `reader`.
 pub(crate) fn export_stream<'py>(
     py: Python<'py>,
     reader: Box<dyn RecordBatchReader + Send>,

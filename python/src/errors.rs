@@ -98,7 +98,7 @@ fn next_step(error: &Error) -> Option<&'static str> {
         ErrorKind::NotFound | ErrorKind::Corruption if of_table_file => {
             "`Store.restore_file` puts the file back from a checkpoint, `Store.check` names all of them"
         }
-        ErrorKind::OutOfSpace => "make room and open the store again",
+        ErrorKind::OutOfSpace => "free disk space and open the store again",
         ErrorKind::TooManyOpenFiles => "raise the limit (`ulimit -n`) and try again",
         ErrorKind::Offline => "`Store.set_online` brings it back",
         ErrorKind::NamespaceNotFound => "`Store.create_namespace` makes one",

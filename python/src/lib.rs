@@ -1,10 +1,10 @@
 //! `ostrakon._native`: what the Python package does in Rust.
 //!
-//! The border is thin: a module a topic, each with a `register` that adds its functions and classes.
-//! Logic stays below (in the crates) or above (in `python/ostrakon`); errors are mapped in `errors.rs`
-//! alone, and every call into a store releases the interpreter lock.
+//! Each topic is a module with a `register` function, which adds its functions and classes. Logic belongs
+//! in the crates or in `python/ostrakon`, not here. Only `errors.rs` maps errors to exceptions, and every
+//! call into a store releases the interpreter lock.
 //!
-//! To add a topic, declare its module and name its `register` below.
+//! To add a topic, declare its module and call its `register` below.
 
 mod arrays;
 mod assoc;
@@ -24,6 +24,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     assoc::register(module)?;
     graph::register(module)?;
     tables::register(module)?;
-    // The stub lists the names, and a test compares them; a second list would only drift.
+    // The stub lists the names, and a test compares them, so the module does not list them again.
     module.delattr("__all__")
 }

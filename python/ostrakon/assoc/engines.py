@@ -1,7 +1,8 @@
-"""The engines that multiply matrices, behind a small protocol; the native kernel is the default.
+"""The engines that multiply matrices. The native kernel is the default.
 
-An engine gets matrices whose inner keys already face each other through `inner` and gives back what
-the kernels give: starts, columns, values, and which rows and columns are left.
+An engine gets two matrices, and `inner`, which maps the columns of the left to the rows of the
+right. It returns what the kernels return: starts, columns, values, and which rows and columns are
+left.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class NativeEngine:
 
 
 class ScipyEngine:
-    """`scipy.sparse`: the ordinary product alone."""
+    """`scipy.sparse`: only the ordinary product."""
 
     def multiply(
         self, left: Matrix, inner: Array | None, right: Matrix, add: str, multiply: str

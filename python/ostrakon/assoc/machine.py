@@ -30,7 +30,7 @@ def threads() -> int:
 
 
 def frozen(array: Array) -> Array:
-    """The same array, closed for writing: associative arrays share their parts."""
+    """The same array, read-only, because associative arrays share their parts."""
     array.flags.writeable = False
     return array
 

@@ -41,7 +41,7 @@ class Matrix(NamedTuple):
 
 
 def matrix_of(starts: Array, columns: Array, values: Array, width: int) -> Matrix:
-    """A matrix of arrays that nobody else writes to."""
+    """A matrix of arrays that nothing else writes to."""
     return Matrix(frozen(starts), frozen(columns), frozen(values), width)
 
 

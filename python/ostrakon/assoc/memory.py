@@ -11,7 +11,7 @@ from ostrakon.errors import InvalidArgumentError, TooLargeError
 # Results below this are built without asking the machine.
 UNASKED_BYTES = 64 << 20
 
-# An array counts entries and keys in 32 bits; the last number stands for none.
+# An array counts entries and keys in 32 bits; the last number means "no position".
 MOST_ENTRIES = 2**32 - 2
 
 

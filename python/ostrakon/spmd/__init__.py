@@ -96,7 +96,7 @@ Pid: int
 
 
 def __getattr__(name: str) -> Any:
-    # MPI is started when somebody first asks, not when this module is imported.
+    # MPI is started at the first use, not when this module is imported.
     if name == "Np":
         return world().size
     if name == "Pid":

@@ -69,7 +69,7 @@ def _launch(processes: int, script: Path, arguments: list[str], mpiexec: str | N
             "        (or load the MPI of this cluster: module load mpi)"
         )
         return 1
-    # What an outer launcher told this process is not meant for its children.
+    # The variables that an outer launcher set do not apply to the children.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PMI_")}
     return subprocess.call([launcher, "-n", str(processes), *child], env=kept)
 
@@ -92,7 +92,7 @@ def _run(script: Path, arguments: list[str]) -> int:
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
     try:
-        # Before the script: a process that cannot reach the others should not begin to work.
+        # Before the script, so that a process that cannot reach the others does not start to work.
         here = world()
     except Error as error:
         _say(f"error: {error}")
@@ -107,7 +107,7 @@ def _run(script: Path, arguments: list[str]) -> int:
             here.abort(code)
         return code
     except BaseException:
-        # At once: line by line the launcher may end in between.
+        # In one write: the launcher may end between two lines.
         told = traceback.format_exc()
         if here.size > 1:
             told += f"process {here.rank} of {here.size} failed; all are ended\n"

@@ -31,7 +31,7 @@ Array = npt.NDArray[Any]
 
 
 class DistributedArray:
-    """An array dealt out to processes by a `Map`. Indices begin at 0.
+    """An array whose parts a `Map` assigns to processes. Indices begin at 0.
 
     >>> from ostrakon import spmd
     >>> squares = spmd.zeros(5)
@@ -142,7 +142,7 @@ def global_ind(array: DistributedArray, dim: int = 0) -> npt.NDArray[np.int64]:
 
 
 def global_block_range(array: DistributedArray, dim: int = 0) -> tuple[int, int]:
-    """The first index that this process owns along a dimension and the one behind its last."""
+    """The first index that this process owns along a dimension and the one after its last."""
     _check(array, dim)
     return array.map.block_range(array.shape[dim], dim)
 
@@ -162,7 +162,7 @@ def owner(array: DistributedArray, *index: int) -> int:
 
 
 def agg(value: Any) -> Any:
-    """Brings a distributed array together at the leader; `None` elsewhere.
+    """Collects a distributed array at the leader; `None` elsewhere.
 
     Anything else that can be added (an `Assoc`, a number) is summed up at the leader.
     """

@@ -1,4 +1,4 @@
-"""Who owns what: block, cyclic and block-cyclic maps."""
+"""Which process owns which indices: block, cyclic and block-cyclic maps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Map:
-    """How an array is dealt out to processes.
+    """How the parts of an array are assigned to processes.
 
     `grid` has the number of processes along each dimension. `dist` has a word for each dimension,
     or one for all: `b` for blocks, `c` for cyclic (one index to each process in turn), `bc` for
@@ -88,7 +88,7 @@ class Map:
         return owned
 
     def block_range(self, length: int, dim: int = 0, pid: int | None = None) -> tuple[int, int]:
-        """The first index that a process (this one) owns and the one behind its last.
+        """The first index that a process (this one) owns and the one after its last.
 
         `InvalidArgumentError` where the indices have gaps, as those of cyclic maps do.
         """

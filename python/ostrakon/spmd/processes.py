@@ -16,7 +16,7 @@ __all__ = ["World", "world"]
 
 Combine = Callable[[Any, Any], Any]
 
-# What launchers tell their children about the number of processes: MPICH and Intel MPI, Open MPI,
+# Variables in which launchers pass the number of processes: MPICH and Intel MPI, Open MPI,
 # SLURM's srun.
 _SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "MPI_LOCALNRANKS")
 
@@ -24,7 +24,7 @@ INSTALL = "pip install mpi4py mpich"
 
 
 class World:
-    """The processes of a program and what they say to each other.
+    """The processes of a program, and the messages between them.
 
     This one is a process alone: it talks to itself, so that a script needs no special case. Values
     that travel are pickled.
@@ -59,7 +59,7 @@ class World:
         return self.rank == 0
 
     def barrier(self) -> None:
-        """Waits until every process is here."""
+        """Waits until every process has called it."""
 
     def bcast(self, value: Any, root: int = 0) -> Any:
         """The value that process `root` has, in every process."""
@@ -147,7 +147,7 @@ class MpiWorld(World):
         return int(self._node.rank)
 
     def barrier(self) -> None:
-        """Waits until every process is here."""
+        """Waits until every process has called it."""
         self._comm.Barrier()
 
     def bcast(self, value: Any, root: int = 0) -> Any:
@@ -172,7 +172,7 @@ class MpiWorld(World):
         Neighbours are combined, the lower process on the left, so that `combine` need not commute.
         """
         self._check(root)
-        # The tree is built here and ends at process 0: that of MPI may turn the order round when
+        # The tree is built here and ends at process 0: MPI's own may reverse the order when
         # another process is to have the result.
         step = 1
         while step < self.size:
@@ -195,7 +195,7 @@ class MpiWorld(World):
         """Sends a value to a process. Returns when the value may be changed again."""
         self._check(to)
         if to == self.rank:
-            # A blocking send to oneself may wait for ever.
+            # A blocking send to the own process may never return.
             super().send(value, to, tag)
         else:
             self._comm.send(value, dest=to, tag=_tag(tag))
@@ -218,15 +218,15 @@ class MpiWorld(World):
         """Ends every process of the program at once, for one that cannot go on."""
         sys.stdout.flush()
         sys.stderr.flush()
-        # What the launcher has not read from its pipes yet would be lost with it.
+        # Output that the launcher has not read from its pipes yet would be lost.
         time.sleep(_LAST_WORDS_SECONDS)
         self._mpi.COMM_WORLD.Abort(code)
 
 
-# Time for the launcher to pass on what a process said before it ended all.
+# Time for the launcher to forward the output of a process that ends all.
 _LAST_WORDS_SECONDS = 0.2
 
-# Tags of the script begin behind ours.
+# Tags of the script begin after the internal ones.
 _REDUCE_TAG = 0
 # The largest that every MPI library takes.
 _TAG_MAX = 32766
@@ -275,7 +275,7 @@ def _size_told() -> int | None:
 
 
 def _mpi(told: int) -> Any:
-    """`mpi4py.MPI`, or `None` where a process alone can do without."""
+    """`mpi4py.MPI`, or `None` if it cannot be loaded and there is only one process."""
     try:
         from mpi4py import MPI
     # mpi4py raises RuntimeError when it finds no MPI library.

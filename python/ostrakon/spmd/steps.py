@@ -1,4 +1,4 @@
-"""What all processes do together: wait, sum up, share, leave a step to the leader."""
+"""Steps that all processes take together: wait, sum, share, let the leader do something."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Arguments = ParamSpec("Arguments")
 
 
 def barrier() -> None:
-    """Waits until every process is here."""
+    """Waits until every process has called it."""
     world().barrier()
 
 
@@ -67,7 +67,7 @@ def allgather(value: Value) -> list[Value]:
 
 
 def gagg(value: Value) -> Value:
-    """The sum (`+`) of the values of all processes, in every process: for `Assoc`s above all.
+    """The sum (`+`) of the values of all processes, in every process: mainly of `Assoc`s.
 
     Values are added along a tree, neighbours first and the lower process on the left.
     """
@@ -99,9 +99,9 @@ def probe(source: int, tag: int = 0) -> bool:
 def on_leader(
     function: Callable[Arguments, Value], *args: Arguments.args, **kwargs: Arguments.kwargs
 ) -> Value:
-    """Calls `function` in process 0 alone; every process waits and gets its result.
+    """Calls `function` in process 0 only; every process waits and gets its result.
 
-    If it raises, every process raises the same, and none waits for ever.
+    If it raises, every process raises the same, and none waits without end.
 
     >>> on_leader(max, 3, 4)
     4
@@ -110,7 +110,7 @@ def on_leader(
     if world().is_leader:
         try:
             outcome = (True, function(*args, **kwargs))
-        # Handed on to all processes, this one included.
+        # Passed to all processes, including this one.
         except Exception as error:
             outcome = (False, error)
     done, result = world().bcast(outcome)

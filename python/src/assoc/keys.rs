@@ -237,7 +237,7 @@ fn text<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, PyString>> {
 /// Below this many items a thread costs more than it saves.
 const THREAD_ITEMS: usize = 1 << 13;
 
-/// Builds a dictionary of each source: `(keys or numbers, positions)` for each, side by side.
+/// Builds a dictionary of each source, in parallel: `(keys or numbers, positions)` for each.
 #[pyfunction]
 pub(super) fn assoc_keys<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Building, meeting and cutting matrices.
+//! Builds, combines and selects from matrices.
 
 use ostrakon_assoc::csr::{
     Aligned, Collision, Csr, Elementwise, Triples, filter, group, intersection,
@@ -137,7 +137,7 @@ pub(super) fn assoc_match<'py>(
     shape: (usize, usize),
     over_union: bool,
 ) -> PyResult<FourPositions<'py>> {
-    // Places alone matter, so that any two kinds of values may meet.
+    // Only places are compared, so the types of the values may differ.
     let matched = with_values!(&left.0.2, one => with_values!(&right.0.2, two => {
         let (one, two) = (left.align(one)?, right.align(two)?);
         py.detach(|| {

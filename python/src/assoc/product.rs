@@ -110,7 +110,7 @@ pub(super) fn assoc_expand<'py>(
     Ok(four(py, lists))
 }
 
-/// Products that tell what met: `(starts, columns, dictionary, positions)`. With one dictionary the inner
+/// Products that list the matching keys or values: `(starts, columns, dictionary, positions)`. With one dictionary the inner
 /// keys are written, with two the pairs of values.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "extracted from Python")]

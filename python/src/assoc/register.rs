@@ -1,4 +1,4 @@
-//! The names that `ostrakon._native` gets from here.
+//! Adds the classes and functions of this module to `ostrakon._native`.
 
 use pyo3::prelude::*;
 

@@ -1,14 +1,14 @@
-//! Kernels at work.
+//! Runs kernels so that Ctrl-C is noticed.
 
 use pyo3::prelude::*;
 
 use crate::signals;
 
-/// Items from which on a kernel may take longer than somebody who presses Ctrl-C likes to wait.
+/// Number of items above which a kernel may take noticeably long.
 const LONG: usize = 1 << 20;
 
 /// Runs a kernel without the interpreter's lock. One that has many items runs on a thread of its own, so that
-/// Ctrl-C is heard at once; the kernel then goes on to its end, and what it makes is dropped.
+/// Ctrl-C takes effect at once. The kernel then still runs to its end, and its result is dropped.
 pub(super) fn run<T: Send + 'static>(
     py: Python<'_>,
     items: usize,

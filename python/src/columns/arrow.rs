@@ -106,7 +106,7 @@ fn chunk(name: &str, array: &ArrayRef, before: usize) -> Result<Chunk> {
     })
 }
 
-/// The values of a dictionary: nulls that no key names are no harm, so they become empty.
+/// The values of a dictionary. Nulls that no key refers to become empty.
 fn values(name: &str, array: &ArrayRef, before: usize) -> Result<Chunk> {
     if array.null_count() == 0 {
         return chunk(name, array, before);

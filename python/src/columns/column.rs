@@ -96,7 +96,7 @@ impl Collector {
 pub(crate) enum Column {
     /// The same for every entry.
     Constant(Vec<u8>),
-    /// An entry each.
+    /// One for each entry.
     Chunks(Chunks),
 }
 
@@ -159,7 +159,7 @@ impl Column {
         match self {
             Self::Constant(bytes) => (Segment::Constant(bytes), usize::MAX),
             Self::Chunks(chunks) => {
-                // The last chunk that starts at or before `at`; empty ones are passed over.
+                // The last chunk that starts at or before `at`; empty ones are skipped.
                 let index = chunks.starts.partition_point(|start| *start <= at) - 1;
                 let offset = at - chunks.starts[index];
                 let chunk = &chunks.chunks[index];

@@ -1,4 +1,4 @@
-//! Columns side by side: the entries of one call, checked as a whole before any is written.
+//! The entries of one call, as columns of one length, checked as a whole before any is written.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub(crate) struct Entries {
 }
 
 impl Entries {
-    /// Puts the columns side by side.
+    /// Combines the columns.
     ///
     /// # Errors
     /// Columns of different lengths, malformed labels, keys or values that are too long: each named.

@@ -1,5 +1,5 @@
 //! NumPy arrays of one dimension, in blocks: a block is copied while the interpreter's lock is held and
-//! turned into bytes without it, so that nobody writes to what is read.
+//! turned into bytes without it, so what is read cannot change.
 
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use ostrakon_cell::Error;
@@ -28,7 +28,7 @@ struct Form {
 }
 
 impl<'py> Array<'py> {
-    /// The array, or `None` when the object is none; `Err` when its form is not one we read.
+    /// The array; `None` if the object is not an array, `Err` if its form is not supported.
     fn of(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         let Some(array) = untyped(object)? else {
             return Ok(None);
@@ -113,7 +113,7 @@ pub(super) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<C
         return Ok(None);
     }
     let (form, len) = (array.form, array.len);
-    // Text has four bytes a character.
+    // Text has four bytes per character.
     let item_bytes = match form.kind {
         'U' => form.item_bytes / 4,
         'b' => 5,
@@ -170,7 +170,7 @@ fn push(
     Ok(())
 }
 
-/// Fixed-width text, four bytes a character, filled with zeros at the end.
+/// Fixed-width text, four bytes per character, filled with zeros at the end.
 fn push_text(
     name: &str,
     (from, block): (usize, &[u8]),

@@ -1,4 +1,4 @@
-//! Any argument as a column: which form it has is found out here, once a column and not once an entry.
+//! Any argument as a column. Its form is determined once per column, not once per entry.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::{arrow, numpy};
 use crate::capsule;
 use crate::errors::IntoPython;
 
-/// Items that are read between two looks for signals.
+/// Number of items after which signals are checked.
 const LOOK_ITEMS: usize = 1 << 16;
 
-/// Reads the argument `name`: one value for all entries, or a column of an entry each (Arrow, NumPy,
-/// a list).
+/// Reads the argument `name`: one value for all entries, or a column with one per entry (Arrow,
+/// NumPy, a list).
 pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> {
     let mut one = Collector::with_capacity(1, 0);
     if append(name, object, 0, &mut one)? {
@@ -80,8 +80,8 @@ fn import(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<capsule::Imp
     })
 }
 
-/// Why an object that can be iterated is no column: its items have no order, or are not all there is of
-/// it, or can be counted by using them up alone.
+/// Why an object that can be iterated is not a column: its items have no order (a set), are only a part of it
+/// (a dict), or can be read only once (a generator).
 fn no_column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Error>> {
     let advice = if object.cast::<PyMapping>().is_ok() {
         "write its keys as one column and its values as another, or use put_dict"
@@ -122,12 +122,12 @@ fn wrong(name: &str, object: &Bound<'_, PyAny>) -> Error {
     .with("argument", name)
 }
 
-/// Appends a single value; `false` when it is none.
+/// Appends a single value; `false` if the object is not one.
 fn append(name: &str, item: &Bound<'_, PyAny>, at: usize, out: &mut Collector) -> PyResult<bool> {
     if append_python(name, item, at, out)? {
         return Ok(true);
     }
-    // A NumPy scalar is none of Python's numbers; an array of one dimension is no scalar.
+    // A NumPy scalar is not a Python number, and a one-dimensional array is not a scalar.
     if item.hasattr("dtype")? && item.hasattr("item")? && item.hasattr("ndim")? {
         if item.getattr("ndim")?.extract::<usize>()? > 0 {
             return Ok(false);
@@ -137,7 +137,7 @@ fn append(name: &str, item: &Bound<'_, PyAny>, at: usize, out: &mut Collector) -
     Ok(false)
 }
 
-/// Appends a value of Python's own types; `false` when it is none.
+/// Appends a value of Python's own types; `false` if the object is not one.
 fn append_python(
     name: &str,
     item: &Bound<'_, PyAny>,

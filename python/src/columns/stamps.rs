@@ -20,7 +20,7 @@ pub(crate) enum Stamps {
     Table,
     /// The same for every entry.
     Constant(i64),
-    /// An entry each.
+    /// One for each entry.
     Each(Vec<i64>),
 }
 

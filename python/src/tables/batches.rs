@@ -1,8 +1,8 @@
 //! Engine batches as Arrow record batches.
 //!
-//! The engine's batch is one arena with a slot an entry; its rows, qualifiers and values lie between
-//! each other, so that Arrow's columns need one gather each: a copy of the bytes in a loop without
-//! branches on the data. From there on nothing is copied: the columns go out by pointer.
+//! The engine's batch is one buffer with a slot per entry. Rows, qualifiers and values alternate in it, so
+//! each Arrow column is gathered by a copy of the bytes, in a loop without branches on the data. After
+//! that nothing is copied: Arrow gets pointers to the columns.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use pyo3::PyErr;
 use super::gate::Gate;
 use crate::signals::Signals;
 
-/// The columns a scan can hand out, in their order.
+/// The columns that a scan can return, in their order.
 pub(super) const FIELDS: [&str; 6] = [
     "row",
     "family",
@@ -30,7 +30,7 @@ pub(super) const FIELDS: [&str; 6] = [
     "value",
 ];
 
-/// Bytes of one column after which a batch goes out, whatever the number of entries asked for.
+/// Bytes of one column at which a batch is returned, even if it has fewer entries than requested.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// How entries become record batches.
@@ -40,7 +40,7 @@ pub(super) struct Shape {
     pub(super) fields: Vec<usize>,
     /// Whether bytes are text.
     pub(super) text: bool,
-    /// Entries a batch.
+    /// Entries per batch.
     pub(super) batch_entries: usize,
     /// Entries in all.
     pub(super) limit: Option<u64>,
@@ -70,7 +70,7 @@ impl Shape {
     }
 }
 
-/// A running scan that hands out record batches.
+/// A running scan that returns record batches.
 pub(super) struct Reader {
     scan: Box<dyn Scan>,
     shape: Shape,
@@ -78,12 +78,12 @@ pub(super) struct Reader {
     batch: Batch,
     /// Bytes of each column of bytes in the batch before: the next one will take about as many.
     expected: Vec<usize>,
-    /// The first entry of `batch` that was not handed out yet.
+    /// The first entry of `batch` that was not returned yet.
     at: usize,
     left: u64,
     over: bool,
     gate: Gate,
-    /// `None` for a reader that was handed to others as a stream: they have threads of their own.
+    /// `None` for a reader that was exported as a stream: its user may read on any thread.
     signals: Option<Signals>,
 }
 
@@ -103,13 +103,13 @@ impl Reader {
         }
     }
 
-    /// The reader without a look at signals.
+    /// The reader, which then does not check for signals.
     pub(super) fn without_signals(mut self) -> Self {
         self.signals = None;
         self
     }
 
-    /// What a handler of a signal raised while the scan was read.
+    /// The exception that a signal handler raised while the scan was read.
     pub(super) fn take_raised(&mut self) -> Option<PyErr> {
         self.signals.as_mut()?.take_raised()
     }
@@ -127,12 +127,12 @@ impl Reader {
         }
     }
 
-    /// How entries are handed out.
+    /// How entries are returned.
     pub(super) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The batch at hand and the first entry of it that was not taken yet; `None` at the end.
+    /// The current batch and its first entry that was not returned yet; `None` at the end.
     pub(super) fn rest(&mut self) -> Result<Option<(&Batch, usize)>> {
         self.gate.check()?;
         while self.at >= self.batch.len() {
@@ -148,7 +148,7 @@ impl Reader {
         Ok(Some((&self.batch, self.at)))
     }
 
-    /// Takes the entries of the batch at hand before `at`.
+    /// Marks the entries of the current batch before `at` as returned.
     pub(super) fn advance_to(&mut self, at: usize) {
         self.at = at;
     }
@@ -158,7 +158,7 @@ impl Reader {
         if self.over || self.left == 0 {
             return Ok(None);
         }
-        // What is in memory could be read on; that some scans end and others go on helps nobody.
+        // A scan in memory could continue after the store is closed. It ends, as a scan of files does.
         self.gate.check()?;
         let mut gather = Gather::new(&self.shape, &self.expected);
         while gather.entries < self.shape.batch_entries && gather.bytes() < BATCH_BYTES {
@@ -229,8 +229,8 @@ impl Lane {
         for slot in batch.slots() {
             let span = (self.of)(slot);
             let (start, len) = (span.start, span.len as usize);
-            // Most parts are short. A copy of constant size is a move of two registers where one
-            // of unknown size is a call, which costs more than all the rest of this loop.
+            // Most parts are short. A copy of constant size is two moves between registers; one of unknown
+            // size is a call, which costs more than the rest of this loop.
             if len <= SHORT as usize && start as usize + SHORT as usize <= arena_bytes {
                 let end = self.data.len() + len;
                 let wide = batch.bytes(Span { start, len: SHORT });
@@ -252,12 +252,12 @@ struct Labels {
     ids: HashMap<Vec<u8>, i32>,
     names: Vec<Vec<u8>>,
     keys: Vec<i32>,
-    /// Ids of the batch at hand translated; -1 where no entry had the label yet.
+    /// For each label id of the current batch the position in `seen`; -1 before an entry has the label.
     map: Vec<i32>,
 }
 
 impl Labels {
-    /// Takes the labels of the batch's entries: one that no entry has never goes out.
+    /// Adds the labels of the batch's entries; a label without an entry is never returned.
     fn append(&mut self, batch: &Batch) {
         self.map.clear();
         self.map.resize(batch.visibility_count(), -1);

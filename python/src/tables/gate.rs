@@ -9,7 +9,7 @@ use ostrakon_store::Store;
 use parking_lot::RwLock;
 use pyo3::prelude::*;
 
-/// Open until the store is closed, or nobody has it any more.
+/// Open until the store is closed, or nothing refers to it.
 #[derive(Clone)]
 pub(super) struct Gate(Arc<Shared>);
 
@@ -46,7 +46,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Before any lock is taken: in a child that was forked another thread may have it for ever.
+    /// Called before any lock is taken: in a forked child, a lock may be held by a thread that does not exist
+    /// there.
     ///
     /// # Errors
     /// [`Unsupported`](ErrorKind::Unsupported) in a child of the process that opened the store.
@@ -75,7 +76,7 @@ impl Gate {
         self.0.shut.load(Ordering::Acquire)
     }
 
-    /// Shuts the store for everybody; what is there is to be closed.
+    /// Marks the store as closed for all users, and returns it, so that the caller closes it.
     pub(super) fn shut(&self) -> Option<Open> {
         self.0.shut.store(true, Ordering::Release);
         self.0.open.write().take()
@@ -86,7 +87,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let mut open = self.open.get_mut().take();
         if open.is_some() {
-            // Closing may flush: others go on meanwhile. At the interpreter's end there is nobody.
+            // Closing may flush, so other threads run meanwhile, except while the interpreter ends.
             let _ = Python::try_attach(|py| py.detach(|| drop(open.take())));
         }
     }

@@ -212,7 +212,7 @@ pub(super) type PythonColumn<'py> = (
     Option<Bound<'py, PyBytes>>,
 );
 
-/// Eight bytes a number, in the machine's order.
+/// Eight bytes per number, in the machine's order.
 fn words<'py, W: Copy>(
     py: Python<'py>,
     numbers: &[W],

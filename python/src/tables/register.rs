@@ -1,4 +1,4 @@
-//! What of this room Python sees.
+//! Adds the classes and functions of this module to `ostrakon._native`.
 
 use pyo3::prelude::*;
 

@@ -17,7 +17,7 @@ use super::plain::PythonColumn;
 use crate::capsule;
 use crate::errors::IntoPython;
 
-/// A running scan; `ostrakon.Scan` is what people use.
+/// A running scan, used by `ostrakon.Scan`.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeScan {
     /// `None` once it was handed over.

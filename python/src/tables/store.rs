@@ -41,10 +41,10 @@ fn owner(namespace: Option<&str>) -> PropertyOwner<'_> {
 /// What a check says: files, bytes, entries, and problems as file, table and message.
 type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
 
-/// A store; `ostrakon.Store` is what people use.
+/// A store, used by `ostrakon.Store`.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeStore {
-    /// What its user may see; `None` for everything a scan asks for.
+    /// The authorizations of its user; `None` allows those that a scan requests.
     held: Option<Authorizations>,
     gate: Gate,
 }
@@ -55,7 +55,7 @@ impl NativeStore {
         self.gate.open(|open| open.source.clone())
     }
 
-    /// What a reader may see who asks for these, or for all that are held.
+    /// The authorizations of a reader that requests these, or, with `None`, all that are held.
     pub(crate) fn authorizations(&self, asked: Option<Vec<Text>>) -> PyResult<Authorizations> {
         authorizations(asked, self.held.as_ref())
     }

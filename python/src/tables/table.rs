@@ -27,7 +27,7 @@ use crate::columns::column;
 use crate::errors::IntoPython;
 use crate::signals::{LOOK, Signals, run};
 
-/// A table; `ostrakon.Table` is what people use.
+/// A table, used by `ostrakon.Table`.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeTable {
     table: Arc<dyn Table>,

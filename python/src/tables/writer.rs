@@ -82,7 +82,7 @@ impl Columns<'_> {
     }
 }
 
-/// A writer; `ostrakon.Writer` is what people use.
+/// A writer, used by `ostrakon.Writer`.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeWriter {
     /// `None` once it is closed.

@@ -5,7 +5,7 @@ use super::product::Inner;
 use crate::error::{Error, Result, checked_count};
 use crate::keys::{Keys, Text};
 
-/// Which texts a product with text writes for each meeting.
+/// Which texts a product with text writes for each pair of matching entries.
 #[derive(Clone, Copy, Debug)]
 pub enum CatText<'a> {
     /// The inner key and the delimiter.
@@ -28,7 +28,7 @@ pub enum CatText<'a> {
     },
 }
 
-/// Starts, columns and texts of a product. Meetings are in order of the inner keys.
+/// Starts, columns and texts of a product. Pairs are in order of the inner keys.
 ///
 /// # Errors
 /// As [`super::product()`]; [`Error::OutOfBounds`] for values that are not positions in their

@@ -1,5 +1,5 @@
 //! Compressed sparse matrices between two dictionaries. Rows and columns without an entry are never
-//! kept: every kernel that may empty some says which ones are left.
+//! kept: every kernel that may empty some reports which ones are left.
 
 mod cat;
 mod condense;

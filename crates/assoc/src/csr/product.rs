@@ -1,5 +1,5 @@
 //! The matrix product over any of the named semirings: row by row (Gustavson), with a dense row of sums
-//! and a three-storey bitmap that gives the columns back in order without sorting them.
+//! and a bitmap of three levels that gives the columns back in order without sorting them.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use super::semiring::{Add, Multiply, Number};
 use crate::error::{Error, Result, checked_count};
 use crate::keys::MISSING;
 
-/// Wider results are summed by sorting: a dense row of this width is 32 MiB a thread.
+/// Wider results are summed by sorting: a dense row of this width is 32 MiB per thread.
 const DENSE_WIDTH: usize = 1 << 22;
 
 /// Below this many products a thread costs more than it saves.
@@ -351,8 +351,8 @@ fn sorted_rows<T: Number>(
     part
 }
 
-/// A set of columns that empties itself in ascending order. Each bit of a storey says whether the 64 bits
-/// below it hold any.
+/// A set of columns that empties itself in ascending order. Each bit of a level says whether any of the 64
+/// bits below it is set.
 pub(super) struct Marks {
     ground: Vec<u64>,
     first: Vec<u64>,

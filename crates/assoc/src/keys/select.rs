@@ -74,7 +74,7 @@ impl Keys {
 }
 
 /// Whether `text` contains the pieces in order and without overlap. Taking the leftmost place
-/// for each leaves most room for the next, so nothing has to be tried twice.
+/// for each piece leaves the most text for the next, so no choice has to be revised.
 fn in_order(mut text: &[u8], pieces: &[&[u8]]) -> bool {
     for piece in pieces {
         let Some(at) = memmem::find(text, piece) else {

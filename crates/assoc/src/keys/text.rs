@@ -11,7 +11,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// An empty list with room for `count` texts of `size` bytes in all.
+    /// An empty list with capacity for `count` texts of `size` bytes in all.
     #[must_use]
     pub fn with_capacity(count: usize, size: usize) -> Self {
         let mut offsets = Vec::with_capacity(count + 1);

@@ -19,7 +19,7 @@ use crate::tables::gate::Gate;
 use crate::tables::table::NativeTable;
 
 /// The tables, in the order in which they are published: a search that finds no degree ends, and a
-/// degree that is too high does no harm.
+/// degree that is too high does not change what a search finds.
 #[derive(Clone)]
 struct Tables {
     degrees: Arc<dyn Table>,
@@ -32,8 +32,8 @@ struct Tables {
 /// Files that wait to be published; `None` after the end.
 type Waiting = Arc<Mutex<Option<Vec<Written>>>>;
 
-/// An import; `ostrakon.d4m.Records.ingest` is what people use. What was not published when it is
-/// dropped is deleted.
+/// An import, used by `ostrakon.d4m.Records.ingest`. What was not published when it is dropped is
+/// deleted.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeRecordImport {
     tables: Tables,

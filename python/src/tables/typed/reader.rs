@@ -217,7 +217,7 @@ impl RecordBatchReader for TypedReader {
     }
 }
 
-/// A running typed scan; `ostrakon.TypedScan` is what people use.
+/// A running typed scan, used by `ostrakon.TypedScan`.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeTypedScan {
     reader: Mutex<Option<TypedReader>>,
