@@ -1,189 +1,226 @@
 """D4M's own names, of Matlab and of Python, for what has another name here."""
-# ruff: noqa: N802, D102
+# ruff: noqa: N802, D103
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
-
-from ostrakon.assoc.base import Parts
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
 
 
-class D4MNames(Parts):
-    """Each method is the one it names; see there."""
+def sqIn(array: Assoc, **options: Any) -> Assoc:
+    return array.sqin(**options)
 
-    __slots__ = ()
 
-    @property
-    def _self(self) -> Assoc:
-        return cast("Assoc", self)
+def sqOut(array: Assoc, **options: Any) -> Assoc:
+    return array.sqout(**options)
 
-    def sqIn(self, **options: Any) -> Assoc:
-        return self._self.sqin(**options)
 
-    def sqOut(self, **options: Any) -> Assoc:
-        return self._self.sqout(**options)
+def CatKeyMul(array: Assoc, other: Assoc, delimiter: str = ";", **options: Any) -> Assoc:
+    return array.catkeymul(other, delimiter, **options)
 
-    def CatKeyMul(self, other: Assoc, delimiter: str = ";", **options: Any) -> Assoc:
-        return self._self.catkeymul(other, delimiter, **options)
 
-    def CatValMul(
-        self, other: Assoc, pair_delimiter: str = ",", delimiter: str = ";", **options: Any
-    ) -> Assoc:
-        return self._self.catvalmul(other, pair_delimiter, delimiter, **options)
+def CatValMul(
+    array: Assoc, other: Assoc, pair_delimiter: str = ",", delimiter: str = ";", **options: Any
+) -> Assoc:
+    return array.catvalmul(other, pair_delimiter, delimiter, **options)
 
-    def CatKeySqInNoDiag(self, delimiter: str = ";", **options: Any) -> Assoc:
-        return self._self.catkeysqinnodiag(delimiter, **options)
 
-    def NoDiag(self) -> Assoc:
-        return self._self.nodiag()
+def CatKeySqInNoDiag(array: Assoc, delimiter: str = ";", **options: Any) -> Assoc:
+    return array.catkeysqinnodiag(delimiter, **options)
 
-    def Abs0(self) -> Assoc:
-        return self._self.logical()
 
-    def dblLogi(self) -> Assoc:
-        return self._self.logical()
+def NoDiag(array: Assoc) -> Assoc:
+    return array.nodiag()
 
-    def noRow(self) -> Assoc:
-        return self._self.norow()
 
-    def noCol(self) -> Assoc:
-        return self._self.nocol()
+def Abs0(array: Assoc) -> Assoc:
+    return array.logical()
 
-    def noVal(self) -> Assoc:
-        return self._self.logical()
 
-    def OutDegree(self) -> Assoc:
-        return self._self.degree_distribution(1)
+def dblLogi(array: Assoc) -> Assoc:
+    return array.logical()
 
-    def InDegree(self) -> Assoc:
-        return self._self.degree_distribution(0)
 
-    def BinDegree(self, base: float = 2.0) -> Assoc:
-        return self._self.binned_degrees(base)
+def noRow(array: Assoc) -> Assoc:
+    return array.norow()
 
-    def str2num(self) -> Assoc:
-        return self._self.to_numbers()
 
-    def num2str(self, format: str | None = None) -> Assoc:  # noqa: A002
-        return self._self.to_text(format)
+def noCol(array: Assoc) -> Assoc:
+    return array.nocol()
 
-    def putRow(self, row: Any) -> Assoc:
-        return self._self.put_row(row)
 
-    def putCol(self, col: Any) -> Assoc:
-        return self._self.put_col(col)
+def noVal(array: Assoc) -> Assoc:
+    return array.logical()
 
-    def putVal(self, val: Any) -> Assoc:
-        return self._self.put_val(val)
 
-    def putAdj(self, adj: Any) -> Assoc:
-        return self._self.put_adj(adj)
+def OutDegree(array: Assoc) -> Assoc:
+    return array.degree_distribution(1)
 
-    def reAssoc(self) -> Assoc:
-        return self._self
 
-    def NewSep(self, separator: str) -> Assoc:
-        """The array itself, which has no separators; an error where a text holds this one."""
-        for text in (self._self.row_text, self._self.col_text, self._self.val_text):
-            text(separator)
-        return self._self
+def InDegree(array: Assoc) -> Assoc:
+    return array.degree_distribution(0)
 
-    def TopColPerRow(self, count: int) -> Assoc:
-        return self._self.top_col_per_row(count)
 
-    def TopRowPerCol(self, count: int) -> Assoc:
-        return self._self.top_row_per_col(count)
+def BinDegree(array: Assoc, base: float = 2.0) -> Assoc:
+    return array.binned_degrees(base)
 
-    def randRow(self, count: int = 1, seed: int | None = None) -> Assoc:
-        return self._self.rand_row(count, seed)
 
-    def randCol(self, count: int = 1, seed: int | None = None) -> Assoc:
-        return self._self.rand_col(count, seed)
+def str2num(array: Assoc) -> Assoc:
+    return array.to_numbers()
 
-    def xor(self, other: Assoc) -> Assoc:
-        return self._self ^ other
 
-    def mtimesCustom(self, other: Assoc, plus: Any, times: Any) -> Assoc:
-        return self._self.semiring_prod(other, plus, times)
+def num2str(array: Assoc, format: str | None = None) -> Assoc:  # noqa: A002
+    return array.to_text(format)
 
-    def Text2word(self, separator: str | None = None) -> Assoc:
-        return self._self.words(separator)
 
-    def col2val(self, separator: str = "|") -> Assoc:
-        return self._self.col2type(separator, convert=False)
+def putRow(array: Assoc, row: Any) -> Assoc:
+    return array.put_row(row)
 
-    def col_to_type(self, separator: str = "|", convert: bool = True) -> Assoc:
-        return self._self.col2type(separator, convert)
 
-    def Row(self, separator: str = ",") -> str:
-        return self._self.row_text(separator)
+def putCol(array: Assoc, col: Any) -> Assoc:
+    return array.put_col(col)
 
-    def Col(self, separator: str = ",") -> str:
-        return self._self.col_text(separator)
 
-    def Val(self, separator: str = ",") -> str:
-        return self._self.val_text(separator)
+def putVal(array: Assoc, val: Any) -> Assoc:
+    return array.put_val(val)
 
-    def Adj(self) -> Any:
-        return self._self.adj
 
-    def get_row(self) -> Any:
-        return self._self.row
+def putAdj(array: Assoc, adj: Any) -> Assoc:
+    return array.put_adj(adj)
 
-    def get_col(self) -> Any:
-        return self._self.col
 
-    def get_val(self) -> Any:
-        return self._self.val
+def reAssoc(array: Assoc) -> Assoc:
+    return array
 
-    def get_adj(self) -> Any:
-        return self._self.adj
 
-    def isequal(self, other: Any) -> bool:
-        return self._self.equals(other)
+def NewSep(array: Assoc, separator: str) -> Assoc:
+    """The array itself, which has no separators; an error where a text holds this one."""
+    for text in (array.row_text, array.col_text, array.val_text):
+        text(separator)
+    return array
 
-    def isempty(self) -> bool:
-        return self._self.is_empty()
 
-    def displayFull(self) -> None:
-        self._self.printfull()
+def TopColPerRow(array: Assoc, count: int) -> Assoc:
+    return array.top_col_per_row(count)
 
-    @classmethod
-    def ReadCSV(cls, path: Any, **options: Any) -> Assoc:
-        return cast("Any", cls).read_csv(path, **options)  # type: ignore[no-any-return]
 
-    @classmethod
-    def readcsv(cls, path: Any, *, convert_values: bool = False, **options: Any) -> Assoc:
-        if convert_values:
-            options["convert"] = True
-        return cast("Any", cls).read_csv(path, **options)  # type: ignore[no-any-return]
+def TopRowPerCol(array: Assoc, count: int) -> Assoc:
+    return array.top_row_per_col(count)
 
-    def writecsv(self, path: Any, **options: Any) -> None:
-        self._self.write_csv(path, **options)
 
-    def Assoc2CSV(self, *arguments: Any, **options: Any) -> None:
-        """`A.Assoc2CSV(path)`, or Matlab's `A.Assoc2CSV(row_separator, col_separator, path)`."""
-        if len(arguments) == 3:
-            row_separator, delimiter, path = arguments
-            options = {"row_separator": row_separator, "delimiter": delimiter} | options
-        else:
-            (path,) = arguments
-        self._self.write_csv(path, **options)
+def randRow(array: Assoc, count: int = 1, seed: int | None = None) -> Assoc:
+    return array.rand_row(count, seed)
 
-    def Assoc2HTML(self, path: Any) -> None:
-        self._self.write_html(path)
 
-    def Assoc2KML(self, path: Any, **options: Any) -> None:
-        self._self.write_kml(path, **options)
+def randCol(array: Assoc, count: int = 1, seed: int | None = None) -> Assoc:
+    return array.rand_col(count, seed)
 
-    @classmethod
-    def load(cls, path: Any, name: str | None = None) -> Assoc:
-        """`.mat` files, as Matlab's `load`."""
-        return cast("Any", cls).read_mat(path, name)  # type: ignore[no-any-return]
 
-    def save(self, path: Any, name: str = "A") -> None:
-        """`.mat` files, as Matlab's `save`."""
-        self._self.save_mat(path, name)
+def xor(array: Assoc, other: Assoc) -> Assoc:
+    return array ^ other
+
+
+def mtimesCustom(array: Assoc, other: Assoc, plus: Any, times: Any) -> Assoc:
+    return array.semiring_prod(other, plus, times)
+
+
+def Text2word(array: Assoc, separator: str | None = None) -> Assoc:
+    return array.words(separator)
+
+
+def col2val(array: Assoc, separator: str = "|") -> Assoc:
+    return array.col2type(separator, convert=False)
+
+
+def col_to_type(array: Assoc, separator: str = "|", convert: bool = True) -> Assoc:
+    return array.col2type(separator, convert)
+
+
+def Row(array: Assoc, separator: str = ",") -> str:
+    return array.row_text(separator)
+
+
+def Col(array: Assoc, separator: str = ",") -> str:
+    return array.col_text(separator)
+
+
+def Val(array: Assoc, separator: str = ",") -> str:
+    return array.val_text(separator)
+
+
+def Adj(array: Assoc) -> Any:
+    return array.adj
+
+
+def get_row(array: Assoc) -> Any:
+    return array.row
+
+
+def get_col(array: Assoc) -> Any:
+    return array.col
+
+
+def get_val(array: Assoc) -> Any:
+    return array.val
+
+
+def get_adj(array: Assoc) -> Any:
+    return array.adj
+
+
+def isequal(array: Assoc, other: Any) -> bool:
+    return array.equals(other)
+
+
+def isempty(array: Assoc) -> bool:
+    return array.is_empty()
+
+
+def displayFull(array: Assoc) -> None:
+    array.printfull()
+
+
+def ReadCSV(cls: type[Assoc], /, path: Any, **options: Any) -> Assoc:
+    return cls.read_csv(path, **options)
+
+
+def readcsv(
+    cls: type[Assoc], /, path: Any, *, convert_values: bool = False, **options: Any
+) -> Assoc:
+    if convert_values:
+        options["convert"] = True
+    return cls.read_csv(path, **options)
+
+
+def writecsv(array: Assoc, path: Any, **options: Any) -> None:
+    array.write_csv(path, **options)
+
+
+def Assoc2CSV(array: Assoc, *arguments: Any, **options: Any) -> None:
+    """`A.Assoc2CSV(path)`, or Matlab's `A.Assoc2CSV(row_separator, col_separator, path)`."""
+    if len(arguments) == 3:
+        row_separator, delimiter, path = arguments
+        options = {"row_separator": row_separator, "delimiter": delimiter} | options
+    else:
+        (path,) = arguments
+    array.write_csv(path, **options)
+
+
+def Assoc2HTML(array: Assoc, path: Any) -> None:
+    array.write_html(path)
+
+
+def Assoc2KML(array: Assoc, path: Any, **options: Any) -> None:
+    array.write_kml(path, **options)
+
+
+def load(cls: type[Assoc], /, path: Any, name: str | None = None) -> Assoc:
+    """`.mat` files, as Matlab's `load`."""
+    return cls.read_mat(path, name)
+
+
+def save(array: Assoc, path: Any, name: str = "A") -> None:
+    """`.mat` files, as Matlab's `save`."""
+    array.save_mat(path, name)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ostrakon._native import assoc_elementwise, assoc_join, assoc_match
-from ostrakon.assoc.base import Parts, common_numbers, is_number
+from ostrakon.assoc.base import (
+    common_numbers,
+    filtered,
+    is_assoc,
+    is_number,
+    numbers,
+    ones,
+    with_numbers,
+)
 from ostrakon.assoc.exact import absolute, computed, largest, scaled
 from ostrakon.assoc.items import read_items, resolve
 from ostrakon.assoc.keys import Keys, TextKeys, meet, unite
@@ -72,271 +80,281 @@ class Aligned:
         )
 
 
-class Arithmetic(Parts):
-    """Operators with another array or a number."""
+def add(array: Assoc, other: Any) -> Assoc:
+    """Union. Numbers are added; texts at one place are put end to end; beside numbers, texts
+    count as ones (with a warning).
 
-    __slots__ = ()
+    >>> from ostrakon import Assoc
+    >>> Assoc("a,", "x,", 1) + Assoc("a,b,", "x,", [2, 3])
+    ('a', 'x')  3
+    ('b', 'x')  3
+    """
+    if not is_assoc(other):
+        return _not_ours(other, "+")
+    if not len(other) or not len(array._matrix.columns):
+        return array if not len(other) else other
+    if array._val is not None and other._val is not None:
+        return _joined(array, other)
+    return _numeric(array, other, "add", "+", over_union=True)
 
-    def __add__(self, other: Any) -> Assoc:
-        """Union. Numbers are added; texts at one place are put end to end; beside numbers, texts
-        count as ones (with a warning).
 
-        >>> from ostrakon import Assoc
-        >>> Assoc("a,", "x,", 1) + Assoc("a,b,", "x,", [2, 3])
-        ('a', 'x')  3
-        ('b', 'x')  3
-        """
-        if not _is_assoc(other):
-            return _not_ours(other, "+")
-        if not len(other) or not len(self._matrix.columns):
-            return cast("Assoc", self if not len(other) else other)
-        if self._val is not None and other._val is not None:
-            return self._joined(other)
-        return self._numeric(other, "add", "+", over_union=True)
+def subtract(array: Assoc, other: Any) -> Assoc:
+    """Numbers: difference over the union. With texts on either side: entries of the left array
+    where the right one has none."""
+    if not is_assoc(other):
+        return _not_ours(other, "-")
+    if array._val is not None or other._val is not None:
+        return array.without(other)
+    return _numeric(array, other, "subtract", "-", over_union=True)
 
-    def __sub__(self, other: Any) -> Assoc:
-        """Numbers: difference over the union. With texts on either side: entries of the left array
-        where the right one has none."""
-        if not _is_assoc(other):
-            return _not_ours(other, "-")
-        if self._val is not None or other._val is not None:
-            return self.without(other)
-        return self._numeric(other, "subtract", "-", over_union=True)
 
-    def __mul__(self, other: Any) -> Assoc:
-        """Place by place on the intersection. With texts on either side: the left values where the
-        right array has an entry. A number multiplies every entry.
+def multiply(array: Assoc, other: Any) -> Assoc:
+    """Place by place on the intersection. With texts on either side: the left values where the
+    right array has an entry. A number multiplies every entry.
 
-        >>> from ostrakon import Assoc
-        >>> 2 * Assoc("a,", "x,", 3) * Assoc("a,", "x,y,", 5)
-        ('a', 'x')  30
-        """
-        if is_number(other):
-            return self._scaled(other, np.multiply)
-        if not _is_assoc(other):
-            return _not_ours(other, "*")
-        if self._val is not None or other._val is not None:
-            return self[other]  # type: ignore[index, no-any-return]
-        return self._numeric(other, "multiply", "*", over_union=False)
-
-    def __rmul__(self, other: Any) -> Assoc:
-        if is_number(other):
-            return self._scaled(other, np.multiply)
+    >>> from ostrakon import Assoc
+    >>> 2 * Assoc("a,", "x,", 3) * Assoc("a,", "x,y,", 5)
+    ('a', 'x')  30
+    """
+    if is_number(other):
+        return _scaled(array, other, np.multiply)
+    if not is_assoc(other):
         return _not_ours(other, "*")
+    if array._val is not None or other._val is not None:
+        return array[other]
+    return _numeric(array, other, "multiply", "*", over_union=False)
 
-    def __truediv__(self, other: Any) -> Assoc:
-        """Place by place on the intersection, as floats; a number divides every entry."""
-        if is_number(other):
-            if other == 0:
-                raise ZeroDivisionError("an associative array divided by zero")
-            return self._scaled(other, np.true_divide)
-        if not _is_assoc(other):
-            return _not_ours(other, "/")
-        left, right = self._numbers("/"), other._numbers("/")
-        left = left.with_values(left.values.astype(np.float64))
-        right = right.with_values(right.values.astype(np.float64))
-        aligned = Aligned(cast("Assoc", self), other, False)
-        result = aligned.numbers(left, right, "divide", False)
-        return self._condensed(aligned.row, aligned.col, None, left.values, result)
 
-    def divide(self, other: Any) -> Assoc:
-        """Same as `/`."""
-        return self / other  # type: ignore[no-any-return]
+def rmul(array: Assoc, other: Any) -> Assoc:
+    """A number times every entry."""
+    if is_number(other):
+        return _scaled(array, other, np.multiply)
+    return _not_ours(other, "*")
 
-    def __neg__(self) -> Assoc:
-        return self._scaled(-1, np.multiply)
 
-    def __abs__(self) -> Assoc:
-        return self._with_numbers(absolute(self._numbers("abs()").values))
+def true_divide(array: Assoc, other: Any) -> Assoc:
+    """Place by place on the intersection, as floats; a number divides every entry."""
+    if is_number(other):
+        if other == 0:
+            raise ZeroDivisionError("an associative array divided by zero")
+        return _scaled(array, other, np.true_divide)
+    if not is_assoc(other):
+        return _not_ours(other, "/")
+    left, right = numbers(array, "/"), numbers(other, "/")
+    left = left.with_values(left.values.astype(np.float64))
+    right = right.with_values(right.values.astype(np.float64))
+    aligned = Aligned(array, other, False)
+    result = aligned.numbers(left, right, "divide", False)
+    return array._condensed(aligned.row, aligned.col, None, left.values, result)
 
-    def __and__(self, other: Any) -> Assoc:
-        """1 where both have an entry."""
-        if not _is_assoc(other):
-            return _not_ours(other, "&")
-        return self._pattern(other, over_union=False)
 
-    def __or__(self, other: Any) -> Assoc:
-        """1 where either has an entry."""
-        if not _is_assoc(other):
-            return _not_ours(other, "|")
-        return self._pattern(other, over_union=True)
+def divide(array: Assoc, other: Any) -> Assoc:
+    """Same as `/`."""
+    return array / other  # type: ignore[no-any-return]
 
-    def __xor__(self, other: Any) -> Assoc:
-        """1 where exactly one has an entry."""
-        if not _is_assoc(other):
-            return _not_ours(other, "^")
-        return self.without(other) | other.without(self)  # type: ignore[no-any-return]
 
-    def without(self, other: Assoc) -> Assoc:
-        """The entries at places where `other` has no entry."""
-        aligned = Aligned(cast("Assoc", self), other, True)
-        _, _, left, right = aligned.match(self._matrix, other._matrix, True)
-        # Maps ascend, so that entries of the left array come in their own order.
-        return self._filtered(right[left != MISSING] == MISSING)
+def negative(array: Assoc) -> Assoc:
+    """Every entry negated."""
+    return _scaled(array, -1, np.multiply)
 
-    def minimum(self, other: Assoc) -> Assoc:
-        """Union with the smaller of the values present. Texts compare by their bytes."""
-        return self._extreme(other, "min")
 
-    def maximum(self, other: Assoc) -> Assoc:
-        """Union with the larger of the values present."""
-        return self._extreme(other, "max")
+def magnitude(array: Assoc) -> Assoc:
+    """Every entry without its sign."""
+    return with_numbers(array, absolute(numbers(array, "abs()").values))
 
-    def combine(
-        self,
-        other: Assoc,
-        function: Callable[[Any, Any], Any],
-        left_default: Any = None,
-        right_default: Any = None,
-    ) -> Assoc:
-        """Union by a function of two values. Where one side has no entry its default goes in;
-        without a default the other value stays as it is. A `numpy.ufunc` runs on whole arrays.
 
-        >>> from ostrakon import Assoc
-        >>> Assoc("a,", "x,", 2).combine(Assoc("a,b,", "x,", [3, 4]), pow, left_default=10)
-        ('a', 'x')  8
-        ('b', 'x')  10000
-        """
-        aligned = Aligned(cast("Assoc", self), other, True)
-        starts, columns, left, right = aligned.match(self._matrix, other._matrix, True)
-        if isinstance(function, np.ufunc) and self._val is None and other._val is None:
-            values: Any = _combined_arrays(
-                function, (self._matrix.values, left, left_default),
-                (other._matrix.values, right, right_default),
-            )  # fmt: skip
-        else:
-            mine, theirs = _listed(cast("Assoc", self), left), _listed(other, right)
-            values = [
-                _combined(function, one, two, left_default, right_default)
-                for one, two in zip(mine, theirs, strict=True)
-            ]
-        items = read_items("function", values)
-        dictionary: TextKeys | None = None
-        if items.valid is not None:
-            raise ValueError("function: it gave None or NaN")
-        if items.is_text:
-            keys, places = resolve([items])[0]
-            dictionary, array = cast("TextKeys", keys), places
-        else:
-            array = cast("Array", items.array)
-        matrix = matrix_of(starts, columns, array, len(aligned.col))
-        made = self._make(aligned.row, aligned.col, dictionary, matrix)
-        if dictionary is not None:
-            empty = dictionary.find("")
-            return made._filtered(array != empty) if empty is not None else made
-        if array.dtype.kind in "mM":
-            return made
-        return made._filtered(array != 0)
+def and_(array: Assoc, other: Any) -> Assoc:
+    """1 where both have an entry."""
+    if not is_assoc(other):
+        return _not_ours(other, "&")
+    return _pattern(array, other, over_union=False)
 
-    def apply(self, function: Callable[[Any], Any]) -> Assoc:
-        """Each value through a function; nulls go. A `numpy.ufunc` runs on the whole array.
 
-        >>> from ostrakon import Assoc
-        >>> Assoc("a,b,", "x,", "u,vw,").apply(len)
-        ('a', 'x')  1
-        ('b', 'x')  2
-        """
-        from ostrakon.assoc.construction import _settled
+def or_(array: Assoc, other: Any) -> Assoc:
+    """1 where either has an entry."""
+    if not is_assoc(other):
+        return _not_ours(other, "|")
+    return _pattern(array, other, over_union=True)
 
-        values: Any
-        if self._val is not None:
-            # Once for each distinct text.
-            items = read_items("function", [function(text) for text in self._val.to_list()])
-        elif isinstance(function, np.ufunc):
-            items = read_items("function", function(self._matrix.values))
-        else:
-            items = read_items("function", [function(value) for value in _python(self._matrix)])
-        if items.valid is not None:
-            raise ValueError("function: it gave None or NaN")
-        dictionary: TextKeys | None = None
-        if items.is_text:
-            keys, values = resolve([items])[0]
-            dictionary = cast("TextKeys", keys)
-        else:
-            values = cast("Array", items.array)
-        if self._val is not None:
-            values = values[self._matrix.values]
-        return self._make(
-            *_settled(self._row, self._col, dictionary, self._matrix.with_values(values))
-        )
 
-    def _joined(self, other: Assoc) -> Assoc:
-        """Texts put end to end."""
-        aligned = Aligned(cast("Assoc", self), other, True)
-        starts, columns, left, right = aligned.match(self._matrix, other._matrix, True)
-        mine, theirs = cast("TextKeys", self._val), cast("TextKeys", other._val)
-        keys, places = assoc_join(
-            mine.native, _entries(self._matrix.values, left),
-            "", theirs.native, _entries(other._matrix.values, right),
+def xor(array: Assoc, other: Any) -> Assoc:
+    """1 where exactly one has an entry."""
+    if not is_assoc(other):
+        return _not_ours(other, "^")
+    return array.without(other) | other.without(array)
+
+
+def without(array: Assoc, other: Assoc) -> Assoc:
+    """The entries at places where `other` has no entry."""
+    aligned = Aligned(array, other, True)
+    _, _, left, right = aligned.match(array._matrix, other._matrix, True)
+    # Maps ascend, so that entries of the left array come in their own order.
+    return filtered(array, right[left != MISSING] == MISSING)
+
+
+def minimum(array: Assoc, other: Assoc) -> Assoc:
+    """Union with the smaller of the values present. Texts compare by their bytes."""
+    return _extreme(array, other, "min")
+
+
+def maximum(array: Assoc, other: Assoc) -> Assoc:
+    """Union with the larger of the values present."""
+    return _extreme(array, other, "max")
+
+
+def combine(
+    own: Assoc,
+    other: Assoc,
+    function: Callable[[Any, Any], Any],
+    left_default: Any = None,
+    right_default: Any = None,
+) -> Assoc:
+    """Union by a function of two values. Where one side has no entry its default goes in;
+    without a default the other value stays as it is. A `numpy.ufunc` runs on whole arrays.
+
+    >>> from ostrakon import Assoc
+    >>> Assoc("a,", "x,", 2).combine(Assoc("a,b,", "x,", [3, 4]), pow, left_default=10)
+    ('a', 'x')  8
+    ('b', 'x')  10000
+    """
+    aligned = Aligned(own, other, True)
+    starts, columns, left, right = aligned.match(own._matrix, other._matrix, True)
+    if isinstance(function, np.ufunc) and own._val is None and other._val is None:
+        values: Any = _combined_arrays(
+            function, (own._matrix.values, left, left_default),
+            (other._matrix.values, right, right_default),
         )  # fmt: skip
-        matrix = matrix_of(starts, columns, places, len(aligned.col))
-        return self._make(aligned.row, aligned.col, TextKeys(keys), matrix)
+    else:
+        mine, theirs = _listed(own, left), _listed(other, right)
+        values = [
+            _combined(function, one, two, left_default, right_default)
+            for one, two in zip(mine, theirs, strict=True)
+        ]
+    items = read_items("function", values)
+    dictionary: TextKeys | None = None
+    if items.valid is not None:
+        raise ValueError("function: it gave None or NaN")
+    if items.is_text:
+        keys, places = resolve([items])[0]
+        dictionary, array = cast("TextKeys", keys), places
+    else:
+        array = cast("Array", items.array)
+    matrix = matrix_of(starts, columns, array, len(aligned.col))
+    made = own._make(aligned.row, aligned.col, dictionary, matrix)
+    if dictionary is not None:
+        empty = dictionary.find("")
+        return filtered(made, array != empty) if empty is not None else made
+    if array.dtype.kind in "mM":
+        return made
+    return filtered(made, array != 0)
 
-    def _numeric(self, other: Assoc, operation: str, sign: str, over_union: bool) -> Assoc:
-        if (self._val is None) != (other._val is None) and len(self._matrix.columns) and len(other):
-            warnings.warn(
-                f"{sign}: one side holds texts, which count as ones; logical() says so silently",
-                AssocWarning,
-                stacklevel=3,
-            )
-        left, right = common_numbers(self._numbers(sign), other._numbers(sign))
-        aligned = Aligned(cast("Assoc", self), other, over_union)
-        one, two = largest(left.values), largest(right.values)
-        result = computed(
-            lambda left, right, drop: aligned.numbers(left, right, operation, over_union, drop),
-            left,
-            right,
-            one * two if operation == "multiply" else one + two,
+
+def apply(array: Assoc, function: Callable[[Any], Any]) -> Assoc:
+    """Each value through a function; nulls go. A `numpy.ufunc` runs on the whole array.
+
+    >>> from ostrakon import Assoc
+    >>> Assoc("a,b,", "x,", "u,vw,").apply(len)
+    ('a', 'x')  1
+    ('b', 'x')  2
+    """
+    from ostrakon.assoc.construction import _settled
+
+    values: Any
+    if array._val is not None:
+        # Once for each distinct text.
+        items = read_items("function", [function(text) for text in array._val.to_list()])
+    elif isinstance(function, np.ufunc):
+        items = read_items("function", function(array._matrix.values))
+    else:
+        items = read_items("function", [function(value) for value in _python(array._matrix)])
+    if items.valid is not None:
+        raise ValueError("function: it gave None or NaN")
+    dictionary: TextKeys | None = None
+    if items.is_text:
+        keys, values = resolve([items])[0]
+        dictionary = cast("TextKeys", keys)
+    else:
+        values = cast("Array", items.array)
+    if array._val is not None:
+        values = values[array._matrix.values]
+    return array._make(
+        *_settled(array._row, array._col, dictionary, array._matrix.with_values(values))
+    )
+
+
+def _joined(array: Assoc, other: Assoc) -> Assoc:
+    """Texts put end to end."""
+    aligned = Aligned(array, other, True)
+    starts, columns, left, right = aligned.match(array._matrix, other._matrix, True)
+    mine, theirs = cast("TextKeys", array._val), cast("TextKeys", other._val)
+    keys, places = assoc_join(
+        mine.native, _entries(array._matrix.values, left),
+        "", theirs.native, _entries(other._matrix.values, right),
+    )  # fmt: skip
+    matrix = matrix_of(starts, columns, places, len(aligned.col))
+    return array._make(aligned.row, aligned.col, TextKeys(keys), matrix)
+
+
+def _numeric(array: Assoc, other: Assoc, operation: str, sign: str, over_union: bool) -> Assoc:
+    if (array._val is None) != (other._val is None) and len(array._matrix.columns) and len(other):
+        warnings.warn(
+            f"{sign}: one side holds texts, which count as ones; logical() says so silently",
+            AssocWarning,
+            stacklevel=3,
         )
-        return self._condensed(aligned.row, aligned.col, None, left.values, result)
-
-    def _pattern(self, other: Assoc, over_union: bool) -> Assoc:
-        aligned = Aligned(cast("Assoc", self), other, over_union)
-        ones, theirs = self._ones(), other._ones()
-        result = aligned.numbers(ones, theirs, "pair", over_union)
-        return self._condensed(aligned.row, aligned.col, None, ones.values, result)
-
-    def _extreme(self, other: Assoc, operation: str) -> Assoc:
-        if not _is_assoc(other):
-            raise TypeError(f"{operation}imum takes another Assoc, not {type(other).__name__}")
-        aligned = Aligned(cast("Assoc", self), other, True)
-        if self._val is not None and other._val is not None:
-            # Positions in a common dictionary compare as the texts do.
-            texts, one, two = unite(self._val, other._val, "value")
-            left = self._matrix.with_values(_mapped(self._matrix.values, one).astype(np.int64))
-            right = other._matrix.with_values(_mapped(other._matrix.values, two).astype(np.int64))
-            starts, columns, values, rows, cols = aligned.numbers(
-                left, right, operation, True, False
-            )
-            result = (starts, columns, values.astype(np.uint32), rows, cols)
-            return self._condensed(
-                aligned.row, aligned.col, cast("TextKeys", texts), values, result
-            )
-        if not len(other) or not len(self._matrix.columns):
-            return cast("Assoc", self if not len(other) else other)
-        mine, theirs = self._matrix.values, other._matrix.values
-        if mine.dtype.kind in "mM" and mine.dtype == theirs.dtype:
-            result = aligned.numbers(
-                self._matrix.kernel(), other._matrix.kernel(), operation, True, False
-            )
-            return self._condensed(aligned.row, aligned.col, None, mine, result)
-        left, right = common_numbers(self._numbers(operation), other._numbers(operation))
-        result = aligned.numbers(left, right, operation, True)
-        if mine.dtype.kind == theirs.dtype.kind == "b":
-            starts, columns, values, rows, cols = result
-            result = (starts, columns, values.astype(bool), rows, cols)
-        return self._condensed(aligned.row, aligned.col, None, left.values, result)
-
-    def _scaled(self, number: Any, function: np.ufunc) -> Assoc:
-        if number != number:  # noqa: PLR0124 - NaN, of any type and size
-            raise ValueError("a number that is NaN")
-        values = scaled(self._numbers("a product with a number").values, number, function)
-        kind = np.int64 if values.dtype.kind in "iub" else np.float64
-        return self._with_numbers(values.astype(kind))
+    left, right = common_numbers(numbers(array, sign), numbers(other, sign))
+    aligned = Aligned(array, other, over_union)
+    one, two = largest(left.values), largest(right.values)
+    result = computed(
+        lambda left, right, drop: aligned.numbers(left, right, operation, over_union, drop),
+        left,
+        right,
+        one * two if operation == "multiply" else one + two,
+    )
+    return array._condensed(aligned.row, aligned.col, None, left.values, result)
 
 
-def _is_assoc(other: Any) -> bool:
-    return isinstance(other, Arithmetic)
+def _pattern(array: Assoc, other: Assoc, over_union: bool) -> Assoc:
+    aligned = Aligned(array, other, over_union)
+    mine, theirs = ones(array), ones(other)
+    result = aligned.numbers(mine, theirs, "pair", over_union)
+    return array._condensed(aligned.row, aligned.col, None, mine.values, result)
+
+
+def _extreme(array: Assoc, other: Assoc, operation: str) -> Assoc:
+    if not is_assoc(other):
+        raise TypeError(f"{operation}imum takes another Assoc, not {type(other).__name__}")
+    aligned = Aligned(array, other, True)
+    if array._val is not None and other._val is not None:
+        # Positions in a common dictionary compare as the texts do.
+        texts, one, two = unite(array._val, other._val, "value")
+        left = array._matrix.with_values(_mapped(array._matrix.values, one).astype(np.int64))
+        right = other._matrix.with_values(_mapped(other._matrix.values, two).astype(np.int64))
+        starts, columns, values, rows, cols = aligned.numbers(left, right, operation, True, False)
+        result = (starts, columns, values.astype(np.uint32), rows, cols)
+        return array._condensed(aligned.row, aligned.col, cast("TextKeys", texts), values, result)
+    if not len(other) or not len(array._matrix.columns):
+        return array if not len(other) else other
+    mine, theirs = array._matrix.values, other._matrix.values
+    if mine.dtype.kind in "mM" and mine.dtype == theirs.dtype:
+        result = aligned.numbers(
+            array._matrix.kernel(), other._matrix.kernel(), operation, True, False
+        )
+        return array._condensed(aligned.row, aligned.col, None, mine, result)
+    left, right = common_numbers(numbers(array, operation), numbers(other, operation))
+    result = aligned.numbers(left, right, operation, True)
+    if mine.dtype.kind == theirs.dtype.kind == "b":
+        starts, columns, values, rows, cols = result
+        result = (starts, columns, values.astype(bool), rows, cols)
+    return array._condensed(aligned.row, aligned.col, None, left.values, result)
+
+
+def _scaled(array: Assoc, number: Any, function: np.ufunc) -> Assoc:
+    if number != number:  # noqa: PLR0124 - NaN, of any type and size
+        raise ValueError("a number that is NaN")
+    values = scaled(numbers(array, "a product with a number").values, number, function)
+    kind = np.int64 if values.dtype.kind in "iub" else np.float64
+    return with_numbers(array, values.astype(kind))
 
 
 def _not_ours(other: Any, sign: str) -> Assoc:

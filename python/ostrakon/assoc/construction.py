@@ -258,7 +258,7 @@ def _fold_by_function(
 ) -> tuple[TextKeys | None, Array]:
     if dictionary is None and isinstance(function, np.ufunc) and function.nin == 2:
         return None, _plain_numbers(function.reduceat(values, groups[:-1].astype(np.int64)))
-    # Python sees only places where values meet, and those as its own numbers and strings.
+    # The function gets Python numbers and strings, and only where several values are at one place.
     firsts = groups[:-1]
     listed = dictionary.to_list() if dictionary is not None else None
     result: list[Any] = values[firsts].tolist()

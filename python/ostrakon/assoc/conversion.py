@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ostrakon.assoc.base import Parts
 from ostrakon.assoc.engines import to_scipy
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.assoc.machine import Array
@@ -18,181 +17,196 @@ if TYPE_CHECKING:
     from ostrakon.assoc.core import Assoc
 
 
-class Conversion(Parts):
-    """Entries in the shapes of other libraries. Text never goes through Python objects to Arrow."""
+def to_dict(array: Assoc) -> dict[Any, dict[Any, Any]]:
+    """Row key → column key → value."""
+    nested: dict[Any, dict[Any, Any]] = {}
+    for row, col, value in array:
+        nested.setdefault(row, {})[col] = value
+    return nested
 
-    __slots__ = ()
 
-    def to_dict(self) -> dict[Any, dict[Any, Any]]:
-        """Row key → column key → value."""
-        nested: dict[Any, dict[Any, Any]] = {}
-        for row, col, value in cast("Assoc", self):
-            nested.setdefault(row, {})[col] = value
-        return nested
+def to_dict2(array: Assoc) -> dict[tuple[Any, Any], Any]:
+    """(Row key, column key) → value."""
+    return {(row, col): value for row, col, value in array}
 
-    def to_dict2(self) -> dict[tuple[Any, Any], Any]:
-        """(Row key, column key) → value."""
-        return {(row, col): value for row, col, value in cast("Assoc", self)}
 
-    @classmethod
-    def from_dict(cls, entries: Mapping[Any, Any]) -> Assoc:
-        """From either form of `to_dict`.
+def from_dict(cls: type[Assoc], /, entries: Mapping[Any, Any]) -> Assoc:
+    """From either form of `to_dict`.
 
-        >>> from ostrakon import Assoc
-        >>> Assoc.from_dict({"a": {"x": 1}, "b": {"y": 2}})
-        ('a', 'x')  1
-        ('b', 'y')  2
-        """
-        triples: list[tuple[Any, Any, Any]] = []
-        for key, value in entries.items():
-            if isinstance(value, Mapping):
-                triples.extend((key, col, inner) for col, inner in value.items())
-            elif isinstance(key, tuple) and len(key) == 2:
-                triples.append((*key, value))
-            else:
-                raise InvalidArgumentError(
-                    f"entries: {key!r} is no (row, column), and its value no mapping of columns"
-                )
-        return cls._of(*([triple[at] for triple in triples] for at in range(3)))
+    >>> from ostrakon import Assoc
+    >>> Assoc.from_dict({"a": {"x": 1}, "b": {"y": 2}})
+    ('a', 'x')  1
+    ('b', 'y')  2
+    """
+    triples: list[tuple[Any, Any, Any]] = []
+    for key, value in entries.items():
+        if isinstance(value, Mapping):
+            triples.extend((key, col, inner) for col, inner in value.items())
+        elif isinstance(key, tuple) and len(key) == 2:
+            triples.append((*key, value))
+        else:
+            raise InvalidArgumentError(
+                f"entries: {key!r} is no (row, column), and its value no mapping of columns"
+            )
+    return _of(cls, *([triple[at] for triple in triples] for at in range(3)))
 
-    @classmethod
-    def _of(cls, row: Any, col: Any, val: Any, **options: Any) -> Assoc:
-        return cast("Assoc", cast("Any", cls)(row, col, val, **options))
 
-    def to_arrow(self) -> Any:
-        """A `pyarrow.Table` of the columns row, col, val; texts are dictionary-encoded."""
-        pa = load("pyarrow", "arrow")
-        matrix = self._matrix
-        values = matrix.values
-        val = pa.array(values) if self._val is None else _arrow_keys(self._val, values)
-        return pa.table(
-            {
-                "row": _arrow_keys(self._row, matrix.rows()),
-                "col": _arrow_keys(self._col, matrix.columns),
-                "val": val,
-            }
-        )
+def _of(cls: type[Assoc], /, row: Any, col: Any, val: Any, **options: Any) -> Assoc:
+    return cls(row, col, val, **options)
 
-    @classmethod
-    def from_arrow(
-        cls, table: Any, row: str = "row", col: str = "col", val: str = "val", **options: Any
-    ) -> Assoc:
-        """From an Arrow table (or anything with the Arrow stream interface) of triples, by the
-        names of three columns. Options are those of `Assoc`."""
-        pa = load("pyarrow", "arrow")
-        if not isinstance(table, pa.Table):
-            table = pa.table(table)
-        return cls._of(*_columns(table, table.column_names, row, col, val), **options)
 
-    def to_pandas(self, wide: bool = False) -> Any:
-        """A data frame of the columns row, col, val; or `wide`, rows by columns with gaps."""
-        pd = load("pandas", "pandas")
-        rows, cols, values = cast("Assoc", self).find()
-        frame = pd.DataFrame(
-            {"row": _objects(rows), "col": _objects(cols), "val": _objects(values)}
-        )
-        if not wide:
-            return frame
-        return frame.pivot(index="row", columns="col", values="val")
+def to_arrow(array: Assoc) -> Any:
+    """A `pyarrow.Table` of the columns row, col, val; texts are dictionary-encoded."""
+    pa = load("pyarrow", "arrow")
+    matrix = array._matrix
+    values = matrix.values
+    val = pa.array(values) if array._val is None else _arrow_keys(array._val, values)
+    return pa.table(
+        {
+            "row": _arrow_keys(array._row, matrix.rows()),
+            "col": _arrow_keys(array._col, matrix.columns),
+            "val": val,
+        }
+    )
 
-    @classmethod
-    def from_pandas(
-        cls,
-        frame: Any,
-        row: str | None = "row",
-        col: str = "col",
-        val: str = "val",
-        **options: Any,
-    ) -> Assoc:
-        """From a data frame of triples; with `row=None` from a wide one, whose index has the row
-        keys and whose gaps are no entries."""
-        if row is not None:
-            return cls._of(*_columns(frame, list(frame.columns), row, col, val), **options)
-        rows: list[Any] = []
-        cols: list[Any] = []
-        values: list[Any] = []
-        index = np.asarray(frame.index)
-        for name in frame.columns:
-            column = frame[name]
-            there = np.flatnonzero(column.notna().to_numpy())
-            rows.extend(index[there].tolist())
-            cols.extend([name] * len(there))
-            values.extend(column.iloc[there].tolist())
-        if len({isinstance(value, str) for value in values}) > 1:
-            values = [value if isinstance(value, str) else str(value) for value in values]
-        return cls._of(rows, cols, values, **options)
 
-    def to_polars(self) -> Any:
-        """A polars data frame of the columns row, col, val."""
-        pl, pa = load("polars", "polars"), load("pyarrow", "polars")
-        table = self.to_arrow()
-        plain = [
-            column.cast(pa.large_string()) if pa.types.is_dictionary(column.type) else column
-            for column in table.columns
-        ]
-        return pl.from_arrow(pa.table(dict(zip(table.column_names, plain, strict=True))))
+def from_arrow(
+    cls: type[Assoc],
+    /,
+    table: Any,
+    row: str = "row",
+    col: str = "col",
+    val: str = "val",
+    **options: Any,
+) -> Assoc:
+    """From an Arrow table (or anything with the Arrow stream interface) of triples, by the
+    names of three columns. Options are those of `Assoc`."""
+    pa = load("pyarrow", "arrow")
+    if not isinstance(table, pa.Table):
+        table = pa.table(table)
+    return _of(cls, *_columns(table, table.column_names, row, col, val), **options)
 
-    @classmethod
-    def from_polars(
-        cls, frame: Any, row: str = "row", col: str = "col", val: str = "val", **options: Any
-    ) -> Assoc:
-        """From a polars data frame of triples."""
-        load("pyarrow", "polars")
-        return cls.from_arrow(frame.to_arrow(), row, col, val, **options)
 
-    def to_scipy(self) -> Any:
-        """A `scipy.sparse.csr_array` of the values; texts by their 1-based positions in `val`."""
-        values = self._matrix.values
-        if self._val is not None:
-            values = values.astype(np.int64) + 1
-        elif values.dtype.kind in "mM":
-            values = values.view(np.int64)
-        return to_scipy(self._matrix, values)
+def to_pandas(array: Assoc, wide: bool = False) -> Any:
+    """A data frame of the columns row, col, val; or `wide`, rows by columns with gaps."""
+    pd = load("pandas", "pandas")
+    rows, cols, values = array.find()
+    frame = pd.DataFrame({"row": _objects(rows), "col": _objects(cols), "val": _objects(values)})
+    if not wide:
+        return frame
+    return frame.pivot(index="row", columns="col", values="val")
 
-    @classmethod
-    def from_scipy(cls, matrix: Any, row: Any = None, col: Any = None) -> Assoc:
-        """From a sparse matrix and its keys in order of its rows and columns (not necessarily
-        sorted); without keys, from positions."""
-        import scipy.sparse
 
-        matrix = scipy.sparse.coo_array(matrix)
-        axes = []
-        for name, keys, size, places in (
-            ("row", row, matrix.shape[0], matrix.row),
-            ("col", col, matrix.shape[1], matrix.col),
-        ):
-            if keys is None:
-                axes.append(places.astype(np.int64))
-                continue
-            axes.append(_key_array(name, keys, size)[places])
-        return cls._of(axes[0], axes[1], matrix.data, aggregate="sum")
+def from_pandas(
+    cls: type[Assoc],
+    /,
+    frame: Any,
+    row: str | None = "row",
+    col: str = "col",
+    val: str = "val",
+    **options: Any,
+) -> Assoc:
+    """From a data frame of triples; with `row=None` from a wide one, whose index has the row
+    keys and whose gaps are no entries."""
+    if row is not None:
+        return _of(cls, *_columns(frame, list(frame.columns), row, col, val), **options)
+    rows: list[Any] = []
+    cols: list[Any] = []
+    values: list[Any] = []
+    index = np.asarray(frame.index)
+    for name in frame.columns:
+        column = frame[name]
+        there = np.flatnonzero(column.notna().to_numpy())
+        rows.extend(index[there].tolist())
+        cols.extend([name] * len(there))
+        values.extend(column.iloc[there].tolist())
+    if len({isinstance(value, str) for value in values}) > 1:
+        values = [value if isinstance(value, str) else str(value) for value in values]
+    return _of(cls, rows, cols, values, **options)
 
-    def to_networkx(self, directed: bool = True) -> Any:
-        """A NetworkX graph: an edge from row key to column key for each entry, its value as
-        `weight`."""
-        nx = load("networkx", "networkx")
-        graph = nx.DiGraph() if directed else nx.Graph()
-        graph.add_weighted_edges_from(cast("Assoc", self))
-        return graph
 
-    @classmethod
-    def from_networkx(cls, graph: Any, weight: str = "weight", default: Any = 1) -> Assoc:
-        """From a NetworkX graph; an undirected edge is stored both ways. Parallel edges add up."""
-        edges = [(one, two, data.get(weight, default)) for one, two, data in graph.edges(data=True)]
-        if not graph.is_directed():
-            edges += [(two, one, value) for one, two, value in edges if one != two]
-        return cls._of(*([edge[at] for edge in edges] for at in range(3)), aggregate="sum")
+def to_polars(array: Assoc) -> Any:
+    """A polars data frame of the columns row, col, val."""
+    pl, pa = load("polars", "polars"), load("pyarrow", "polars")
+    table = array.to_arrow()
+    plain = [
+        column.cast(pa.large_string()) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    return pl.from_arrow(pa.table(dict(zip(table.column_names, plain, strict=True))))
 
-    def to_graphblas(self) -> Any:
-        """A `graphblas.Matrix` of the values; keys are left behind in `row` and `col`."""
-        gb = load("graphblas", "graphblas")
-        return gb.io.from_scipy_sparse(self.to_scipy())
 
-    @classmethod
-    def from_graphblas(cls, matrix: Any, row: Any = None, col: Any = None) -> Assoc:
-        """From a `graphblas.Matrix` and its keys, as `from_scipy`."""
-        gb = load("graphblas", "graphblas")
-        return cls.from_scipy(gb.io.to_scipy_sparse(matrix, "coo"), row, col)
+def from_polars(
+    cls: type[Assoc],
+    /,
+    frame: Any,
+    row: str = "row",
+    col: str = "col",
+    val: str = "val",
+    **options: Any,
+) -> Assoc:
+    """From a polars data frame of triples."""
+    load("pyarrow", "polars")
+    return cls.from_arrow(frame.to_arrow(), row, col, val, **options)
+
+
+def to_scipy_(array: Assoc) -> Any:
+    """A `scipy.sparse.csr_array` of the values; texts by their 1-based positions in `val`."""
+    values = array._matrix.values
+    if array._val is not None:
+        values = values.astype(np.int64) + 1
+    elif values.dtype.kind in "mM":
+        values = values.view(np.int64)
+    return to_scipy(array._matrix, values)
+
+
+def from_scipy(cls: type[Assoc], /, matrix: Any, row: Any = None, col: Any = None) -> Assoc:
+    """From a sparse matrix and its keys in order of its rows and columns (not necessarily
+    sorted); without keys, from positions."""
+    import scipy.sparse
+
+    matrix = scipy.sparse.coo_array(matrix)
+    axes = []
+    for name, keys, size, places in (
+        ("row", row, matrix.shape[0], matrix.row),
+        ("col", col, matrix.shape[1], matrix.col),
+    ):
+        if keys is None:
+            axes.append(places.astype(np.int64))
+            continue
+        axes.append(_key_array(name, keys, size)[places])
+    return _of(cls, axes[0], axes[1], matrix.data, aggregate="sum")
+
+
+def to_networkx(array: Assoc, directed: bool = True) -> Any:
+    """A NetworkX graph: an edge from row key to column key for each entry, its value as
+    `weight`."""
+    nx = load("networkx", "networkx")
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_weighted_edges_from(array)
+    return graph
+
+
+def from_networkx(
+    cls: type[Assoc], /, graph: Any, weight: str = "weight", default: Any = 1
+) -> Assoc:
+    """From a NetworkX graph; an undirected edge is stored both ways. Parallel edges add up."""
+    edges = [(one, two, data.get(weight, default)) for one, two, data in graph.edges(data=True)]
+    if not graph.is_directed():
+        edges += [(two, one, value) for one, two, value in edges if one != two]
+    return _of(cls, *([edge[at] for edge in edges] for at in range(3)), aggregate="sum")
+
+
+def to_graphblas(array: Assoc) -> Any:
+    """A `graphblas.Matrix` of the values; keys are left behind in `row` and `col`."""
+    gb = load("graphblas", "graphblas")
+    return gb.io.from_scipy_sparse(array.to_scipy())
+
+
+def from_graphblas(cls: type[Assoc], /, matrix: Any, row: Any = None, col: Any = None) -> Assoc:
+    """From a `graphblas.Matrix` and its keys, as `from_scipy`."""
+    gb = load("graphblas", "graphblas")
+    return cls.from_scipy(gb.io.to_scipy_sparse(matrix, "coo"), row, col)
 
 
 def _key_array(name: str, keys: Any, size: int) -> Array:

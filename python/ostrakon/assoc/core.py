@@ -1,52 +1,40 @@
-"""The class: what an associative array is, and how its parts are reached."""
+"""The class: what an associative array is. Its operations are functions in modules, by topic."""
+# D4M's own names, which the class has too, are not those of PEP 8.
+# ruff: noqa: N802, N815
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from ostrakon.assoc.aliases import D4MNames
-from ostrakon.assoc.arithmetic import Arithmetic
-from ostrakon.assoc.choosing import Choosing
-from ostrakon.assoc.comparison import Comparison
+from ostrakon.assoc import (
+    aliases,
+    arithmetic,
+    choosing,
+    comparison,
+    conversion,
+    display,
+    entries,
+    files,
+    indexing,
+    markup,
+    mat,
+    plots,
+    products,
+    reductions,
+    schema,
+)
 from ostrakon.assoc.construction import build, build_from_matrix
-from ostrakon.assoc.conversion import Conversion
-from ostrakon.assoc.display import Display
-from ostrakon.assoc.files import Files
-from ostrakon.assoc.indexing import Indexing
-from ostrakon.assoc.keys import Keys, TextKeys, python_value
+from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.assoc.machine import Array
-from ostrakon.assoc.markup import Markup
-from ostrakon.assoc.mat import MatFiles
-from ostrakon.assoc.matrix import Condensed, Matrix, matrix_of, python_list, restored
-from ostrakon.assoc.plots import Plots
-from ostrakon.assoc.products import Products
-from ostrakon.assoc.reductions import Reductions
-from ostrakon.assoc.schema import Schema
+from ostrakon.assoc.matrix import Condensed, Matrix, matrix_of, restored
 from ostrakon.assoc.warning import AssocWarning
 
 __all__ = ["Assoc", "AssocWarning"]
 
 
-class Assoc(
-    Indexing,
-    Arithmetic,
-    Comparison,
-    Products,
-    Reductions,
-    Schema,
-    Choosing,
-    Files,
-    MatFiles,
-    Markup,
-    Conversion,
-    Display,
-    Plots,
-    D4MNames,
-):
+class Assoc:
     """An associative array: a sparse matrix whose rows and columns have sorted, unique keys.
 
     Keys are texts, or numbers, or timestamps; values are texts, integers, floats, booleans or
@@ -219,117 +207,220 @@ class Assoc(
             "`(2 <= A) and (A <= 9)`: write `(2 <= A) <= 9`. For emptiness use len(A)"
         )
 
-    def __contains__(self, item: object) -> bool:
-        """Whether there is a row of this key; for `(row, col)` or `(row, col, value)`, such an
-        entry.
+    # Entries.
+    __contains__ = entries.contains
+    find = entries.find
+    triples = entries.triples
+    __iter__ = entries.iterate
+    get = entries.get
+    get_value = entries.get_value
+    equals = entries.equals
+    check_canonical = entries.check_canonical
 
-        >>> from ostrakon import Assoc
-        >>> A = Assoc("a,", "x,", 7)
-        >>> "a" in A, "x" in A, ("a", "x") in A, ("a", "x", 8) in A
-        (True, False, True, False)
-        """
-        if not isinstance(item, tuple):
-            return self._row.find(item) is not None
-        if len(item) not in (2, 3):
-            raise TypeError(f"a row key, (row, col) or (row, col, value), not {item!r}")
-        there = self.get(*item[:2])
-        return there is not None and (len(item) == 2 or bool(there == item[2]))
+    # Selection.
+    __getitem__ = indexing.select
 
-    def find(self, order: str = "row") -> tuple[Array, Array, Array]:
-        """Rows, columns and values of all entries, as arrays of one length.
+    @property
+    def loc(self) -> Assoc:
+        """The array itself: brackets take keys."""
+        return indexing.loc(self)
 
-        `order` is `"row"` (by row, then column) or `"col"`, which is how Matlab's `find` sorts.
+    @property
+    def iloc(self) -> indexing.Positions:
+        """By positions: `A.iloc[0]`, `A.iloc[:10, [0, -1]]`."""
+        return indexing.iloc(self)
 
-        >>> from ostrakon import Assoc
-        >>> r, c, v = Assoc("a,b,", "y,x,", [1, 2]).find("col")
-        >>> r.tolist(), c.tolist(), v.tolist()
-        (['b', 'a'], ['x', 'y'], [2, 1])
-        """
-        if order not in ("row", "col", 0, 1):
-            raise ValueError(f"order is 'row' or 'col', not {order!r}")
-        rows = self._row.spread(self._matrix.rows())
-        cols = self._col.spread(self._matrix.columns)
-        if order in ("row", 0):
-            return rows, cols, self.values
-        by_column = np.argsort(self._matrix.columns, kind="stable")
-        return rows[by_column], cols[by_column], self.values[by_column]
+    # Arithmetic.
+    __add__ = arithmetic.add
+    __sub__ = arithmetic.subtract
+    __mul__ = arithmetic.multiply
+    __rmul__ = arithmetic.rmul
+    __truediv__ = arithmetic.true_divide
+    divide = arithmetic.divide
+    __neg__ = arithmetic.negative
+    __abs__ = arithmetic.magnitude
+    __and__ = arithmetic.and_
+    __or__ = arithmetic.or_
+    __xor__ = arithmetic.xor
+    without = arithmetic.without
+    minimum = arithmetic.minimum
+    maximum = arithmetic.maximum
+    combine = arithmetic.combine
+    apply = arithmetic.apply
 
-    def triples(self) -> list[tuple[Any, Any, Any]]:
-        """All entries as Python tuples, by row, then column."""
-        return list(self)
+    # Comparisons. Those that `object` has too need a declaration for type checkers.
+    def __eq__(self, other: object) -> Assoc:  # type: ignore[override]
+        return comparison.equal(self, other)
 
-    def __iter__(self) -> Iterator[tuple[Any, Any, Any]]:
-        rows, cols = self._row.to_list(), self._col.to_list()
-        values = python_list(self._matrix.values)
-        if self._val is not None:
-            texts = self._val.to_list()
-            values = [texts[value] for value in values]
-        places = zip(self._matrix.rows().tolist(), self._matrix.columns.tolist(), strict=True)
-        for (row, col), value in zip(places, values, strict=True):
-            yield rows[row], cols[col], value
+    def __ne__(self, other: object) -> Assoc:  # type: ignore[override]
+        return comparison.not_equal(self, other)
 
-    def get(self, row: Any, col: Any, default: Any = None) -> Any:
-        """The value at one place, or `default`.
+    __lt__ = comparison.less
+    __le__ = comparison.less_equal
+    __gt__ = comparison.greater
+    __ge__ = comparison.greater_equal
 
-        >>> from ostrakon import Assoc
-        >>> A = Assoc("a,", "x,", 7)
-        >>> A.get("a", "x"), A.get("a", "y", 0)
-        (7, 0)
-        """
-        at, place = self._row.find(row), self._col.find(col)
-        if at is None or place is None:
-            return default
-        start, stop = self._matrix.starts[at], self._matrix.starts[at + 1]
-        entry = start + np.searchsorted(self._matrix.columns[start:stop], place)
-        if entry >= stop or self._matrix.columns[entry] != place:
-            return default
-        value = self._matrix.values[entry]
-        return python_value(value) if self._val is None else self._val[int(value)]
+    # Products over inner keys.
+    __matmul__ = products.matmul_operator
+    __rmatmul__ = products.rmatmul_operator
+    matmul = products.matmul
+    semiring_prod = products.semiring_prod
+    sqin = products.sqin
+    sqout = products.sqout
+    catkeymul = products.catkeymul
+    catvalmul = products.catvalmul
+    catkeysqinnodiag = products.catkeysqinnodiag
 
-    def get_value(self, row: Any, col: Any) -> Any:
-        """The value at one place, or null: 0, or the empty text."""
-        return self.get(row, col, "" if self.is_text else 0)
+    # Reductions over rows (axis 0) or columns (axis 1).
+    transpose = reductions.transpose
 
-    def equals(self, other: Any) -> bool:
-        """Whether both have the same keys at the same places with equal values.
+    @property
+    def T(self) -> Assoc:
+        """The transpose."""
+        return reductions.T(self)
 
-        >>> from ostrakon import Assoc
-        >>> Assoc("a,", "x,", 1).equals(Assoc("a,", "x,", 1.0))
-        True
-        """
-        if not isinstance(other, Assoc):
-            return False
-        mine, theirs = self._matrix, other._matrix
-        if not len(mine.columns) and not len(theirs.columns):
-            return True
-        if (self._val is None) != (other._val is None):
-            return False
-        if self._val is not None and other._val is not None and not self._val.equals(other._val):
-            return False
-        same = self._row.equals(other._row) and self._col.equals(other._col)
-        return same and all(
-            np.array_equal(one, two) for one, two in zip(mine[:3], theirs[:3], strict=True)
-        )
+    sum = reductions.sum_
+    count = reductions.count
+    min = reductions.min_
+    max = reductions.max_
+    mean = reductions.mean
+    reduce = reductions.reduce
+    degree = reductions.degree
+    degree_distribution = reductions.degree_distribution
+    binned_degrees = reductions.binned_degrees
+    logical = reductions.logical
+    diag = reductions.diag
+    nodiag = reductions.nodiag
+    triu = reductions.triu
+    tril = reductions.tril
+    norow = reductions.norow
+    nocol = reductions.nocol
 
-    def check_canonical(self) -> None:
-        """Raises `AssertionError` where the parts contradict each other; for tests."""
-        starts, columns, values, width = self._matrix
-        rows = self._matrix.rows()
-        for keys in (self._row, self._col, *([] if self._val is None else [self._val])):
-            listed = keys.to_list()
-            _hold(all(a < b for a, b in itertools.pairwise(listed)), "keys ascend")
-        _hold(len(starts) == len(self._row) + 1, "a start for each row key")
-        _hold(width == len(self._col), "as wide as there are column keys")
-        _hold(bool((np.diff(starts.astype(np.int64)) > 0).all()), "no empty row")
-        _hold(np.array_equal(np.unique(columns), np.arange(width)), "no empty column")
-        inside = np.diff(columns.astype(np.int64))[np.diff(rows) == 0]
-        _hold(bool((inside > 0).all()), "columns ascend in each row")
-        _hold(len(values) == len(columns), "a value for each entry")
-        if self._val is not None:
-            _hold(np.array_equal(np.unique(values), np.arange(len(self._val))), "no unused text")
-            _hold(self._val.find("") is None, "no empty text")
-        elif values.dtype.kind not in "mM":
-            _hold(bool(np.asarray(values != 0).all()), "no zero")
+    # Keys and values rewritten.
+    val2col = schema.val2col
+    col2type = schema.col2type
+    to_numbers = schema.to_numbers
+    to_text = schema.to_text
+    val_text = schema.val_text
+    astype = schema.astype
+    put_row = schema.put_row
+    put_col = schema.put_col
+    put_val = schema.put_val
+    row_text = schema.row_text
+    col_text = schema.col_text
+
+    # Choosing entries, and words.
+    top_col_per_row = choosing.top_col_per_row
+    top_row_per_col = choosing.top_row_per_col
+    rand_row = choosing.rand_row
+    rand_col = choosing.rand_col
+    conv = choosing.conv
+    put_adj = choosing.put_adj
+    words = choosing.words
+
+    # Files.
+    read_csv = classmethod(files.read_csv)
+    from_csv = classmethod(files.from_csv)
+    to_csv = files.to_csv
+    read_tsv = classmethod(files.read_tsv)
+    write_csv = files.write_csv
+    write_tsv = files.write_tsv
+    to_json = files.to_json
+    from_json = classmethod(files.from_json)
+    write_json = files.write_json
+    read_json = classmethod(files.read_json)
+    write_matrix_market = files.write_matrix_market
+    read_matrix_market = classmethod(files.read_matrix_market)
+    write_parquet = files.write_parquet
+    read_parquet = classmethod(files.read_parquet)
+
+    # Files of Matlab.
+    save_mat = mat.save_mat
+    read_mat = classmethod(mat.read_mat)
+
+    # HTML and KML.
+    to_html = markup.to_html
+    write_html = markup.write_html
+    write_kml = markup.write_kml
+
+    # Other libraries.
+    to_dict = conversion.to_dict
+    to_dict2 = conversion.to_dict2
+    from_dict = classmethod(conversion.from_dict)
+    to_arrow = conversion.to_arrow
+    from_arrow = classmethod(conversion.from_arrow)
+    to_pandas = conversion.to_pandas
+    from_pandas = classmethod(conversion.from_pandas)
+    to_polars = conversion.to_polars
+    from_polars = classmethod(conversion.from_polars)
+    to_scipy = conversion.to_scipy_
+    from_scipy = classmethod(conversion.from_scipy)
+    to_networkx = conversion.to_networkx
+    from_networkx = classmethod(conversion.from_networkx)
+    to_graphblas = conversion.to_graphblas
+    from_graphblas = classmethod(conversion.from_graphblas)
+
+    # Text, and HTML for notebooks.
+    __repr__ = display.text_of
+    table = display.table
+    printfull = display.printfull
+    _repr_html_ = display.notebook_html
+
+    # Pictures of an array.
+    spy = plots.spy
+    plot_degrees = plots.plot_degrees
+
+    # D4M's own names.
+    sqIn = aliases.sqIn
+    sqOut = aliases.sqOut
+    CatKeyMul = aliases.CatKeyMul
+    CatValMul = aliases.CatValMul
+    CatKeySqInNoDiag = aliases.CatKeySqInNoDiag
+    NoDiag = aliases.NoDiag
+    Abs0 = aliases.Abs0
+    dblLogi = aliases.dblLogi
+    noRow = aliases.noRow
+    noCol = aliases.noCol
+    noVal = aliases.noVal
+    OutDegree = aliases.OutDegree
+    InDegree = aliases.InDegree
+    BinDegree = aliases.BinDegree
+    str2num = aliases.str2num
+    num2str = aliases.num2str
+    putRow = aliases.putRow
+    putCol = aliases.putCol
+    putVal = aliases.putVal
+    putAdj = aliases.putAdj
+    reAssoc = aliases.reAssoc
+    NewSep = aliases.NewSep
+    TopColPerRow = aliases.TopColPerRow
+    TopRowPerCol = aliases.TopRowPerCol
+    randRow = aliases.randRow
+    randCol = aliases.randCol
+    xor = aliases.xor
+    mtimesCustom = aliases.mtimesCustom
+    Text2word = aliases.Text2word
+    col2val = aliases.col2val
+    col_to_type = aliases.col_to_type
+    Row = aliases.Row
+    Col = aliases.Col
+    Val = aliases.Val
+    Adj = aliases.Adj
+    get_row = aliases.get_row
+    get_col = aliases.get_col
+    get_val = aliases.get_val
+    get_adj = aliases.get_adj
+    isequal = aliases.isequal
+    isempty = aliases.isempty
+    displayFull = aliases.displayFull
+    ReadCSV = classmethod(aliases.ReadCSV)
+    readcsv = classmethod(aliases.readcsv)
+    writecsv = aliases.writecsv
+    Assoc2CSV = aliases.Assoc2CSV
+    Assoc2HTML = aliases.Assoc2HTML
+    Assoc2KML = aliases.Assoc2KML
+    load = classmethod(aliases.load)
+    save = aliases.save
 
 
 class EntryCount(int):
@@ -338,11 +429,6 @@ class EntryCount(int):
     def __call__(self) -> int:
         """The number."""
         return int(self)
-
-
-def _hold(fact: bool, what: str) -> None:
-    if not fact:
-        raise AssertionError(f"broken associative array: {what}")
 
 
 def _used_values(val: TextKeys, positions: Array) -> tuple[TextKeys, Array]:

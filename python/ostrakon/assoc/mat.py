@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ostrakon.assoc.base import Parts
 from ostrakon.assoc.items import Items, read_items, resolve
 from ostrakon.assoc.keys import Keys, TextKeys
 from ostrakon.assoc.machine import Array
@@ -29,80 +28,75 @@ _MOST_BYTES = (1 << 31) - (1 << 20)
 _EXACT = 1 << 53
 
 
-class MatFiles(Parts):
-    """Arrays to Matlab and back."""
+def save_mat(array: Assoc, path: StrPath, name: str = "A") -> None:
+    """Writes a struct `name` of D4M's fields: `row` and `col` (texts behind each other, the
+    last character separates; or numbers), `val` (the distinct texts; empty for numbers) and
+    `adj` (sparse: values, or positions from 1 in `val`). A fifth field, `kind`, has the type
+    of the values, which Matlab keeps as doubles.
+    """
+    import scipy.io
 
-    __slots__ = ()
+    if not (name.isascii() and name.isidentifier() and name[0] != "_" and len(name) <= 31):
+        raise InvalidArgumentError(
+            f"name: {name!r} is no variable of Matlab: up to 31 letters, digits and _, a "
+            "letter first"
+        )
+    values = array._matrix.values
+    if values.dtype.kind in "mM":
+        raise TypeError("save_mat: the values are timestamps; to_text() turns them into texts")
+    if values.dtype.kind == "i" and len(values) and np.abs(values).max() > _EXACT:
+        raise InvalidArgumentError(
+            "save_mat: an integer above 2^53 has no exact form in a .mat file; use to_text()"
+        )
+    matrix = array.to_scipy()
+    kind = "text" if array._val is not None else values.dtype.name
+    if kind != "bool":
+        matrix = matrix.astype(np.float64)
+    struct = {
+        "row": _written("row", array._row),
+        "col": _written("col", array._col),
+        "val": "" if array._val is None else _written("val", array._val),
+        "adj": matrix.tocsc(),
+        "kind": kind,
+    }
+    size = 12 * len(values) + array._row.nbytes + array._col.nbytes
+    if size + (0 if array._val is None else array._val.nbytes) > _MOST_BYTES:
+        raise TooLargeError(
+            f"save_mat: {len(values):,} entries are more than a .mat file holds (2 GiB); write "
+            "parts, or Parquet"
+        )
+    with Whole(path) as part:
+        scipy.io.savemat(
+            str(part), {name: struct}, appendmat=False, do_compression=True, oned_as="column"
+        )
 
-    def save_mat(self, path: StrPath, name: str = "A") -> None:
-        """Writes a struct `name` of D4M's fields: `row` and `col` (texts behind each other, the
-        last character separates; or numbers), `val` (the distinct texts; empty for numbers) and
-        `adj` (sparse: values, or positions from 1 in `val`). A fifth field, `kind`, has the type
-        of the values, which Matlab keeps as doubles.
-        """
-        import scipy.io
 
-        if not (name.isascii() and name.isidentifier() and name[0] != "_" and len(name) <= 31):
+def read_mat(cls: type[Assoc], /, path: StrPath, name: str | None = None) -> Assoc:
+    """Reads what `save_mat` writes, and structs and objects of D4M with the fields row, col,
+    val and adj (or A). `name` is needed where a file has several. Empty rows or columns mean
+    positions from 1, as in Matlab.
+    """
+    variables = _loaded(path)
+    found = {key: value for key, value in variables.items() if _is_assoc(value)}
+    if name is not None:
+        if name not in variables:
+            there = ", ".join(sorted(variables)) or "nothing"
+            raise InvalidArgumentError(f"name: {path} has no variable {name!r}, it has {there}")
+        if name not in found:
             raise InvalidArgumentError(
-                f"name: {name!r} is no variable of Matlab: up to 31 letters, digits and _, a "
-                "letter first"
+                f"name: the variable {name!r} of {path} is no associative array: a struct of "
+                "row, col, val and adj"
             )
-        values = self._matrix.values
-        if values.dtype.kind in "mM":
-            raise TypeError("save_mat: the values are timestamps; to_text() turns them into texts")
-        if values.dtype.kind == "i" and len(values) and np.abs(values).max() > _EXACT:
-            raise InvalidArgumentError(
-                "save_mat: an integer above 2^53 has no exact form in a .mat file; use to_text()"
-            )
-        matrix = cast("Assoc", self).to_scipy()
-        kind = "text" if self._val is not None else values.dtype.name
-        if kind != "bool":
-            matrix = matrix.astype(np.float64)
-        struct = {
-            "row": _written("row", self._row),
-            "col": _written("col", self._col),
-            "val": "" if self._val is None else _written("val", self._val),
-            "adj": matrix.tocsc(),
-            "kind": kind,
-        }
-        size = 12 * len(values) + self._row.nbytes + self._col.nbytes
-        if size + (0 if self._val is None else self._val.nbytes) > _MOST_BYTES:
-            raise TooLargeError(
-                f"save_mat: {len(values):,} entries are more than a .mat file holds (2 GiB); write "
-                "parts, or Parquet"
-            )
-        with Whole(path) as part:
-            scipy.io.savemat(
-                str(part), {name: struct}, appendmat=False, do_compression=True, oned_as="column"
-            )
-
-    @classmethod
-    def read_mat(cls, path: StrPath, name: str | None = None) -> Assoc:
-        """Reads what `save_mat` writes, and structs and objects of D4M with the fields row, col,
-        val and adj (or A). `name` is needed where a file has several. Empty rows or columns mean
-        positions from 1, as in Matlab.
-        """
-        variables = _loaded(path)
-        found = {key: value for key, value in variables.items() if _is_assoc(value)}
-        if name is not None:
-            if name not in variables:
-                there = ", ".join(sorted(variables)) or "nothing"
-                raise InvalidArgumentError(f"name: {path} has no variable {name!r}, it has {there}")
-            if name not in found:
-                raise InvalidArgumentError(
-                    f"name: the variable {name!r} of {path} is no associative array: a struct of "
-                    "row, col, val and adj"
-                )
-        elif len(found) != 1:
-            there = ", ".join(sorted(found or variables)) or "nothing"
-            raise InvalidArgumentError(
-                f"name: {path} has several associative arrays: {there}; say which"
-                if found
-                else f"path: {path} holds no associative array (a struct of row, col, val and "
-                f"adj), but {there}"
-            )
-        chosen = name if name is not None else next(iter(found))
-        return _assembled(cls, f"{path}, {chosen}", _fields(found[chosen]))
+    elif len(found) != 1:
+        there = ", ".join(sorted(found or variables)) or "nothing"
+        raise InvalidArgumentError(
+            f"name: {path} has several associative arrays: {there}; say which"
+            if found
+            else f"path: {path} holds no associative array (a struct of row, col, val and "
+            f"adj), but {there}"
+        )
+    chosen = name if name is not None else next(iter(found))
+    return _assembled(cls, f"{path}, {chosen}", _fields(found[chosen]))
 
 
 def _written(name: str, keys: Keys) -> Any:
@@ -244,7 +238,7 @@ def _split(name: str, text: str, size: int | None) -> Items:
                 break
     if not len(ends):
         return Items(name, 1, source=(name, "list", [text]))
-    # Each key without the separator behind it; the buffer loses them all.
+    # Each key without the separator after it; none is left in the buffer.
     keep = np.ones(len(content), bool)
     keep[ends] = False
     keep[ends[-1] :] = False

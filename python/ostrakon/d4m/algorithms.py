@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ostrakon.assoc import Assoc, startswith
+from ostrakon.assoc.base import numbers, with_numbers
 from ostrakon.assoc.memory import is_small, limit_of, too_large
 from ostrakon.d4m.forms import single_to_adj
 from ostrakon.d4m.selection import keys_of
@@ -123,7 +124,7 @@ def jaccard(array: Assoc, *, limit_bytes: int | None = None) -> Assoc:
     mine = counts[_places(common._row, graph._row)][common._matrix.rows()]
     theirs = counts[_places(common._col, graph._row)][common._matrix.columns]
     shared = common._matrix.values
-    return common._with_numbers(shared / (mine + theirs - shared))
+    return with_numbers(common, shared / (mine + theirs - shared))
 
 
 def k_truss_adj(array: Assoc, k: int, *, limit_bytes: int | None = None) -> Assoc:
@@ -196,7 +197,7 @@ def nmf(
     if not is_small(need, limit_bytes) and need > (limit := limit_of(limit_bytes)):
         what = f"{topics:,} topics for {height:,} rows and {width:,} columns are dense"
         raise too_large("topics", what, need, limit, "ask for fewer topics")
-    matrix = array._numbers("nmf").values
+    matrix = numbers(array, "nmf").values
     if len(matrix) and matrix.min() < 0:
         raise InvalidArgumentError("array: nmf takes no negative values", {"argument": "array"})
     sparse = array.logical().to_scipy() if array.is_text else array.to_scipy()
