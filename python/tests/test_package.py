@@ -6,6 +6,7 @@ import pickle
 import re
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def test_importing_is_quick_and_loads_nothing_heavy() -> None:
         assert loaded == "[]"
         seconds.append(float(took))
     assert min(seconds) < 0.2
+
+
+def test_the_program_is_installed_with_the_package(tmp_path: Path) -> None:
+    program = Path(sysconfig.get_path("scripts")) / "ostrakon"
+    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    assert told.stdout.split()[1].startswith(ostrakon.__version__)
+    # It reads what the package wrote.
+    with ostrakon.open(tmp_path / "store") as db:
+        db.create_table("t").put("row", "q", "value", family="f")
+    scan = [program, "--data", tmp_path / "store", "scan", "t"]
+    told = subprocess.run(scan, check=True, capture_output=True, text=True)
+    assert told.stdout == "row f:q []\tvalue\n"
 
 
 def test_every_kind_of_error_has_its_exception() -> None:
