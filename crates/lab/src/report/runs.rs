@@ -38,12 +38,13 @@ pub(super) fn section(runs: &[RunRecord]) -> Result<String> {
          <p>Ingest writes linked lists: each entry names the row of one that was acknowledged before it. A link to a row \
          that is not there is lost data. Walkers follow links, verify checks all of them, and agitate kills the writer \
          with <code>kill -9</code> again and again.</p>\
-         <div class=\"verdict{}\"><ul>{headlines}</ul></div>{}\
+         <div class=\"verdict{}\"><ul>{headlines}</ul></div>{}{}\
          <div class=\"charts\">{}</div>\
          <details open><summary>Conditions</summary><dl><dt>Memory budget</dt><dd>{}</dd>\
          <dt>Storage</dt><dd>{}</dd><dt>Reached</dt><dd>{}</dd></dl></details></section>\n",
         if lost { " lost" } else { "" },
         table("ours", heads.iter().map(|head| (*head).to_owned()), rows),
+        walker_lines(runs),
         charts(runs)?,
         Unit::Bytes.show(last.source.memory_budget_bytes as f64),
         escape(&last.source.storage),
@@ -143,6 +144,68 @@ fn found(run: &RunRecord) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
+/// What walkers counted, under the codes that the suite's walkers write to their logs.
+fn walker_lines(runs: &[RunRecord]) -> String {
+    let mut rows = Vec::new();
+    for run in runs {
+        let number = |name: &str| run.number(name);
+        let lines = match run.continuous.as_str() {
+            "walk" => [
+                (
+                    "SRQ",
+                    "rows found by a link",
+                    number("queries") - number("missing"),
+                    "latency",
+                ),
+                (
+                    "FSR",
+                    "searches for a start row",
+                    number("starts"),
+                    "start_latency",
+                ),
+                ("MIS", "rows missing", number("missing"), ""),
+            ],
+            "batch-walk" => [
+                ("BRQ", "batches of rows", number("batches"), "latency"),
+                ("FSB", "searches for start rows", number("starts"), ""),
+                ("DIF", "rows requested and not found", number("missing"), ""),
+            ],
+            _ => continue,
+        };
+        for (code, what, count, latency) in lines {
+            let time = |name: &str| match run.figures[latency][name].as_f64() {
+                Some(time) if count > 0.0 => Unit::Micros.show(time),
+                _ => "–".to_owned(),
+            };
+            let cells = [
+                format!("{} of {}", run.continuous, run.table),
+                code.to_owned(),
+                what.to_owned(),
+                Unit::Exact.show(count),
+                time("p50_us"),
+                time("p99_us"),
+            ];
+            rows.push(cells.iter().map(|cell| escape(cell)).collect::<Vec<_>>());
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        "Walker",
+        "Suite's code",
+        "What it counts",
+        "Count",
+        "Median time",
+        "99 % below",
+    ];
+    table(
+        "ours",
+        heads.iter().map(|head| (*head).to_owned()),
+        rows.into_iter(),
+    )
+}
+
 fn charts(runs: &[RunRecord]) -> Result<String> {
     let mut all = String::new();
     for (programs, title, unit) in [
@@ -211,6 +274,39 @@ mod tests {
         );
         assert!(page.contains("Ingest against time") && !page.contains("verdict lost"));
         assert_eq!(section(&[]).unwrap(), "");
+    }
+
+    #[test]
+    fn walkers_have_lines_under_the_codes_of_the_suite() {
+        let times = json!({"p50_us": 12.0, "p99_us": 80.0});
+        let runs = [
+            run(
+                "walk",
+                json!({"queries": 1000, "missing": 1, "starts": 40, "latency": times}),
+            ),
+            run(
+                "batch-walk",
+                json!({"queries": 5000, "missing": 0, "batches": 7, "starts": 2, "latency": times}),
+            ),
+        ];
+        let page = section(&runs).unwrap();
+        let text = page.replace("</td>", " ").replace("</tr>", "\n");
+        let text: String = text
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |(_, after)| after))
+            .collect();
+        let line = |code: &str| {
+            let found = text.lines().find(|line| line.contains(code));
+            found.unwrap_or_default().to_owned()
+        };
+        assert!(line("SRQ").contains("999 "), "{}", line("SRQ"));
+        assert!(line("FSR").contains("40 – –"), "{}", line("FSR"));
+        assert!(line("MIS").contains("1 – –"), "{}", line("MIS"));
+        assert!(line("BRQ").contains("7 "), "{}", line("BRQ"));
+        assert!(line("DIF").contains("0 – –"), "{}", line("DIF"));
+        // Other programs have none.
+        let runs = [run("ingest", json!({"entries": 1}))];
+        assert!(!section(&runs).unwrap().contains("Suite's code"));
     }
 
     #[test]
