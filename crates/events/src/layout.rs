@@ -38,6 +38,22 @@ fn unreversed(bytes: &[u8]) -> i64 {
     bytes.try_into().map(i64::from_be_bytes).unwrap_or_default() ^ i64::MAX
 }
 
+/// The shard of an event among `count`, by its hash.
+pub(crate) fn shard_of(hash: &[u8; 16], count: u16) -> u16 {
+    let number = u64::from_be_bytes(hash.first_chunk().copied().unwrap_or_default());
+    (number % u64::from(count.max(1))) as u16
+}
+
+/// The row of the same event in a type with `count` shards.
+pub(crate) fn row_among(row: &EventRow, count: u16) -> EventRow {
+    let hash: [u8; 16] = row.last_chunk().copied().unwrap_or_default();
+    let mut other = *row;
+    for (to, from) in other.iter_mut().zip(shard_of(&hash, count).to_be_bytes()) {
+        *to = from;
+    }
+    other
+}
+
 pub(crate) fn event_row(shard: u16, time: i64, hash: &[u8; 16]) -> EventRow {
     let mut row = [0; EVENT_ROW];
     let parts = shard.to_be_bytes().into_iter().chain(reversed(time));
@@ -105,6 +121,32 @@ pub(crate) struct ValueRow {
 pub(crate) fn value_time(row: &[u8]) -> Option<i64> {
     let start = row.len().checked_sub(8)?;
     (start >= 3).then(|| unreversed(row.get(start..).unwrap_or_default()))
+}
+
+/// If the row of a value is not from time `from` to before `to`, puts the first row after it that may be into `target`:
+/// of the same value, or of the next.
+pub(crate) fn skip_times(row: &[u8], from: i64, to: i64, target: &mut Vec<u8>) -> bool {
+    let (Some(time), Some(value)) = (value_time(row), value_part(row)) else {
+        // Not a row of this crate: the first row that is longer.
+        target.clear();
+        target.extend_from_slice(row);
+        target.push(0);
+        return true;
+    };
+    if time >= from && time < to {
+        return false;
+    }
+    target.clear();
+    target.extend_from_slice(value);
+    match to.checked_sub(1) {
+        Some(last) if time >= to && last >= from => {
+            target.push(0);
+            target.extend_from_slice(&reversed(last));
+        }
+        // Older ones follow until the next value.
+        _ => target.push(1),
+    }
+    true
 }
 
 /// The bytes of the value in an index or aggregate row, with the field's id.
@@ -215,6 +257,23 @@ mod tests {
             prop_assert_eq!(value_range(1, &a, s.min(t), s.max(t)).contains_row(&one), s < t);
             let event = event_row(9, s, &[3; 16]);
             prop_assert_eq!(index_target(&one, &index_qualifier(&event)), Some(event));
+        }
+
+        #[test]
+        fn skipping_moves_forward_and_passes_over_nothing_in_time(
+            a in prop::collection::vec(0_u8..3, 0..4), b in prop::collection::vec(0_u8..3, 0..4),
+            s in -4_i64..4, t in -4_i64..4, from in -4_i64..4, to in -4_i64..4,
+        ) {
+            let (mut row, mut other, mut target) = (Vec::new(), Vec::new(), Vec::new());
+            value_row(&mut row, 1, &a, s);
+            value_row(&mut other, 1, &b, t);
+            let skipped = skip_times(&row, from, to, &mut target);
+            prop_assert_eq!(skipped, s < from || s >= to);
+            if skipped {
+                prop_assert!(target > row);
+                let wanted = t >= from && t < to;
+                prop_assert!(!(wanted && other > row && other < target));
+            }
         }
 
         #[test]

@@ -4,17 +4,27 @@
 //! and the cell says which batches count: `committed=7 begun=8 aborted=3-3 since=…`. A reader reads the cell first and
 //! ignores all other batches; a writer changes it by compare and set. A writer that finds a batch begun and not
 //! committed marks it as aborted: its writer is dead, or will fail when it commits.
+//!
+//! A second cell says up to which batch and time the tables were rewritten by `Settle`, which sums counts and drops
+//! deleted events. It is written before the tables are. A reader whose snapshot is older looks at it once it has read:
+//! its answer counts only if nothing newer than its snapshot was settled.
 
 use ostrakon_cell::{
-    Authorizations, Condition, ConditionalMutation, ConditionalStatus, Error, ErrorKind, Mutation,
-    Range, Result, Scanner, Table,
+    Authorizations, Column, Condition, ConditionalMutation, ConditionalStatus, Error, ErrorKind,
+    Mutation, Range, Result, Scanner, Table,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::iterators::Snapshot;
 
 pub(crate) const FAMILY: &[u8] = b"type";
 pub(crate) const STATE: &[u8] = b"state";
+pub(crate) const SETTLED: &[u8] = b"settled";
+/// The family of notes.
+pub(crate) const NOTE_FAMILY: &[u8] = b"note";
+/// Settlements that a reader may meet one after another before it gives up.
+const READ_TRIES: usize = 8;
 
 /// The state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,19 +129,144 @@ pub(crate) fn read(registry: &Arc<dyn Table>, name: &str) -> Result<State> {
     })
 }
 
-/// Replaces the state if it is still `before`; `false` if it is not.
+/// Notes that writers keep with a type, by key.
+pub(crate) type Notes = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The notes of a type.
+pub(crate) fn notes(registry: &Arc<dyn Table>, name: &str) -> Result<Notes> {
+    let entries = Scanner::new(registry.clone())
+        .range(Range::row(name))
+        .column(Column::family(NOTE_FAMILY))
+        .entries()?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| (entry.key.qualifier, entry.value))
+        .collect())
+}
+
+/// Replaces the state if it is still `before`, and writes notes in the same step; `false` if it is not.
 pub(crate) fn replace(
     registry: &Arc<dyn Table>,
     name: &str,
-    before: &State,
-    after: &State,
+    (before, after): (&State, &State),
+    notes: &Notes,
 ) -> Result<bool> {
     let mut mutation = Mutation::new(name);
     mutation.put(FAMILY, STATE, after.to_text())?;
+    for (key, value) in notes {
+        mutation.put(NOTE_FAMILY, key, value)?;
+    }
+    write_if_same(
+        registry,
+        mutation,
+        STATE,
+        Some(before.to_text().into_bytes()),
+    )
+}
+
+/// Up to which batch and time the tables of a type were settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Settled {
+    committed: i64,
+    since: i64,
+}
+
+impl Settled {
+    fn to_text(self) -> String {
+        format!("committed={} since={}", self.committed, self.since)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (committed, since) = text.strip_prefix("committed=")?.split_once(" since=")?;
+        Some(Self {
+            committed: committed.parse().ok()?,
+            since: since.parse().ok()?,
+        })
+    }
+}
+
+/// The cell as it is, and what it says.
+fn settled(registry: &Arc<dyn Table>, name: &str) -> Result<Option<(Vec<u8>, Settled)>> {
+    let mut entries = Scanner::new(registry.clone())
+        .range(Range::row_column(name, FAMILY, SETTLED))
+        .entries()?;
+    let Some(entry) = entries.pop() else {
+        return Ok(None);
+    };
+    let known = Settled::read(&String::from_utf8_lossy(&entry.value)).ok_or_else(|| {
+        Error::corruption("the registry does not say up to where the event type is settled")
+            .with("type", name)
+    })?;
+    Ok(Some((entry.value, known)))
+}
+
+/// Announces that the tables are about to be settled as of `snapshot`.
+pub(crate) fn announce_settling(
+    registry: &Arc<dyn Table>,
+    name: &str,
+    snapshot: &Snapshot,
+) -> Result<()> {
+    loop {
+        let before = settled(registry, name)?;
+        let known = before.as_ref().map(|(_, known)| *known);
+        let after = Settled {
+            committed: known.map_or(snapshot.committed, |known| {
+                known.committed.max(snapshot.committed)
+            }),
+            since: known.map_or(snapshot.since, |known| known.since.max(snapshot.since)),
+        };
+        if known == Some(after) {
+            return Ok(());
+        }
+        let mut mutation = Mutation::new(name);
+        mutation.put(FAMILY, SETTLED, after.to_text())?;
+        if write_if_same(registry, mutation, SETTLED, before.map(|(text, _)| text))? {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether the tables were settled as of a newer state than `snapshot`, so that what was read of them may be incomplete.
+fn is_settled_beyond(registry: &Arc<dyn Table>, name: &str, snapshot: &Snapshot) -> Result<bool> {
+    Ok(settled(registry, name)?.is_some_and(|(_, known)| {
+        known.committed > snapshot.committed || known.since > snapshot.since
+    }))
+}
+
+/// Runs `read`, which gives an answer and the snapshot that it stands for, until the tables were not settled beyond that
+/// snapshot meanwhile.
+///
+/// # Errors
+/// Those of `read`; [`Unavailable`](ErrorKind::Unavailable) if the tables are settled again and again.
+pub(crate) fn read_unsettled<T>(
+    name: &str,
+    mut read: impl FnMut() -> Result<(T, Arc<dyn Table>, Snapshot)>,
+) -> Result<T> {
+    for _ in 0..READ_TRIES {
+        let (answer, registry, snapshot) = read()?;
+        if !is_settled_beyond(&registry, name, &snapshot)? {
+            return Ok(answer);
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Unavailable,
+        "the tables of the event type were rewritten again and again while they were read: repeat this later",
+    )
+    .with("type", name))
+}
+
+/// Writes if the column of the type's row has this value, or does not exist.
+fn write_if_same(
+    registry: &Arc<dyn Table>,
+    mutation: Mutation,
+    qualifier: &[u8],
+    value: Option<Vec<u8>>,
+) -> Result<bool> {
+    let name = String::from_utf8_lossy(mutation.row()).into_owned();
     let condition = Condition {
         family: FAMILY.to_vec(),
-        qualifier: STATE.to_vec(),
-        value: Some(before.to_text().into_bytes()),
+        qualifier: qualifier.to_vec(),
+        value,
         ..Condition::default()
     };
     let conditional = ConditionalMutation {
@@ -165,6 +300,16 @@ pub(crate) fn overtaken(name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settlements_make_the_round_trip() {
+        let known = Settled {
+            committed: 7,
+            since: -5,
+        };
+        assert_eq!(Settled::read(&known.to_text()), Some(known));
+        assert_eq!(Settled::read("committed=7"), None);
+    }
 
     #[test]
     fn states_make_the_round_trip() {

@@ -2,8 +2,9 @@
 //!
 //! * **Types**: [`EventType`], inferred from records or written as TOML; [`EventStore`] keeps them in a table.
 //! * **Ingest**: [`EventStore::ingest`] writes three tables per type, exactly once.
-//! * **Reading logs**: [`detect`], [`unpack`], [`open_log`].
-//! * **Queries**: [`parse_condition`], [`EventStore::query`], [`explain`](EventStore::explain),
+//! * **Reading logs**: [`detect`], [`unpack`], [`open_log`], [`rename_fields`], [`enrich`].
+//! * **Queries**: [`parse_condition`], [`EventStore::query`], [`query_then`](EventStore::query_then),
+//!   [`explain`](EventStore::explain),
 //!   [`histogram`](EventStore::histogram), [`top`](EventStore::top), [`calibrate`](EventStore::calibrate).
 //! * **Upkeep**: [`delete`](EventStore::delete), [`age_off`](EventStore::age_off), [`check`](EventStore::check),
 //!   [`repair`](EventStore::repair).
@@ -28,10 +29,13 @@ pub use condition::{Condition, Operator, parse_condition};
 pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
 pub use ingest::{Ingest, IngestOptions, IngestReport};
 pub use iterators::register_event_iterators;
-pub use parse::{Lines, LogFormat, RecordSource, Step, detect, open_log, unpack};
+pub use parse::{
+    Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log, rename_fields,
+    unpack,
+};
 pub use query::{
-    Calibration, CountPath, Event, Explanation, Outcome, Path, PlannerSettings, Query, TestDensity,
-    TopValues,
+    Calibration, CountPath, Event, Explanation, FollowUp, Outcome, Path, PlannerSettings, Query,
+    TestDensity, TopValues,
 };
 pub use record::Record;
 pub use store::EventStore;

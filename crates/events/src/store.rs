@@ -1,5 +1,6 @@
 //! The registry of event types, and the tables of a type.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_cell::{
@@ -10,7 +11,7 @@ use ostrakon_cell::{
 
 use crate::event_type::{EventType, check_type_name};
 use crate::iterators::{EventTable, Snapshot, settle};
-use crate::ledger::{self, FAMILY, STATE, State, overtaken};
+use crate::ledger::{self, FAMILY, NOTE_FAMILY, Notes, SETTLED, STATE, State, overtaken};
 
 const NAMESPACE: &str = "events";
 const REGISTRY: &str = "events.types";
@@ -52,6 +53,7 @@ impl EventStore {
     pub fn create(&self, definition: &EventType) -> Result<EventType> {
         let mut definition = definition.clone();
         definition.check()?;
+        definition.check_time_name()?;
         definition.assign_ids(None);
         let registry = self.make_registry()?;
         match self.read_definition(&registry, &definition.name) {
@@ -133,8 +135,11 @@ impl EventStore {
             return Err(no_type(name));
         }
         let mut mutation = Mutation::new(name);
-        for qualifier in [DEFINITION, STATE, THRESHOLD] {
+        for qualifier in [DEFINITION, STATE, SETTLED, THRESHOLD] {
             mutation.delete(FAMILY, qualifier)?;
+        }
+        for note in ledger::notes(&registry, name)?.keys() {
+            mutation.delete(NOTE_FAMILY, note)?;
         }
         write_if(&registry, mutation, &[]).map(drop)
     }
@@ -163,6 +168,16 @@ impl EventStore {
     pub fn get(&self, name: &str) -> Result<EventType> {
         let registry = self.registry(name)?;
         Ok(self.read_definition(&registry, name)?.0)
+    }
+
+    /// The notes that were committed with events of a type: see [`Ingest::note`](crate::Ingest::note).
+    ///
+    /// # Errors
+    /// No such type.
+    pub fn notes(&self, name: &str) -> Result<BTreeMap<Vec<u8>, Vec<u8>>> {
+        let registry = self.registry(name)?;
+        self.read_definition(&registry, name)?;
+        ledger::notes(&registry, name)
     }
 
     /// The share of events below which the index is used.
@@ -296,8 +311,18 @@ impl Tables {
 
     /// Replaces the state, if no other writer has.
     pub(crate) fn replace(&self, before: &State, after: &State) -> Result<()> {
+        self.replace_and_note(before, after, &Notes::new())
+    }
+
+    /// [`replace`](Self::replace), and writes notes in the same step.
+    pub(crate) fn replace_and_note(
+        &self,
+        before: &State,
+        after: &State,
+        notes: &Notes,
+    ) -> Result<()> {
         let name = &self.definition.name;
-        match ledger::replace(&self.registry, name, before, after)? {
+        match ledger::replace(&self.registry, name, (before, after), notes)? {
             true => Ok(()),
             false => Err(overtaken(name)),
         }
@@ -331,6 +356,8 @@ impl Tables {
 
     /// Rewrites the tables without what no reader sees.
     pub(crate) fn settle(&self, snapshot: &Snapshot) -> Result<()> {
+        // Before the first table changes: readers with an older snapshot learn that they have to start again.
+        ledger::announce_settling(&self.registry, &self.definition.name, snapshot)?;
         for which in [EventTable::Event, EventTable::Index, EventTable::Aggregate] {
             self.table(which).compact(&CompactOptions {
                 iterators: vec![settle(snapshot, which)],

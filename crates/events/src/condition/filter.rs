@@ -5,6 +5,7 @@ use std::ops::Bound;
 use ostrakon_cell::{Error, Result};
 use regex::bytes::Regex;
 
+use super::limits::compile_regex;
 use super::{Condition, Operator};
 use crate::value::{FieldType, address, typed};
 
@@ -91,9 +92,7 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         }
         Operator::Regex(pattern) => {
             only_text("only text is matched by a regular expression")?;
-            return Regex::new(pattern).map(Test::Regex).map_err(|error| {
-                Error::invalid("not a valid regular expression").with_source(error)
-            });
+            return compile_regex(pattern).map(Test::Regex);
         }
         Operator::Network(network) => {
             if kind != FieldType::Ip {

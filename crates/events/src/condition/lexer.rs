@@ -32,21 +32,19 @@ pub(super) fn wrong(
     at: usize,
     message: impl Into<std::borrow::Cow<'static, str>>,
 ) -> Error {
-    let rest: String = text
-        .get(at..)
-        .unwrap_or_default()
-        .chars()
-        .take(24)
-        .collect();
-    let place = if rest.is_empty() {
-        "the end".to_owned()
-    } else {
-        format!("`{rest}`")
-    };
-    Error::invalid(message).with("at", place).with(
+    Error::invalid(message).with("at", place(text, at)).with(
         "position",
         text.get(..at).map_or(at, |before| before.chars().count()) + 1,
     )
+}
+
+/// The text from a position on, shortened.
+pub(super) fn place(text: &str, at: usize) -> String {
+    let rest = text.get(at..).unwrap_or_default();
+    match rest.chars().take(24).collect::<String>() {
+        rest if rest.is_empty() => "the end".to_owned(),
+        rest => format!("`{rest}`"),
+    }
 }
 
 pub(super) fn words(text: &str) -> Result<Vec<Token>> {

@@ -2,6 +2,7 @@
 
 mod filter;
 mod lexer;
+mod limits;
 mod parse;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::fmt;
 pub use parse::parse_condition;
 
 pub(crate) use filter::{Filter, Forms, Test, compile};
+pub(crate) use limits::{check_length, check_limits};
 
 /// A condition on an event. A test of a field that an event does not have is false; [`Not`](Self::Not) makes it true.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -2,13 +2,10 @@
 
 use ostrakon_cell::{Error, Result};
 
-use super::lexer::{Kind, Token, words, wrong};
+use super::lexer::{Kind, Token, place, words, wrong};
+use super::limits::{BYTES_MAX, DEPTH_MAX, compile_regex};
 use super::{Condition, Operator};
 use crate::time::{parse_span, show_time};
-
-const BYTES_MAX: usize = 256 << 10;
-/// Deeper expressions would need much stack.
-const DEPTH_MAX: usize = 64;
 
 /// Reads an expression such as `domain_name == 'example.org' and time > ago('1h')`. `now` is the present moment in
 /// microseconds since 1970, for `now()` and `ago()`.
@@ -94,7 +91,7 @@ impl Parser<'_> {
     fn any(&mut self) -> Result<Condition> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
-            return Err(self.wrong("the expression is nested too deeply"));
+            return Err(self.wrong("the expression is nested too deeply: at most 64 levels of parentheses are possible"));
         }
         let mut parts = vec![self.every()?];
         while self.takes_word("or") {
@@ -249,9 +246,7 @@ impl Parser<'_> {
         let pattern = String::from_utf8(pattern).map_err(|_| {
             self.wrong("a regular expression is text; write a byte as \\\\xNN in it")
         })?;
-        regex::bytes::Regex::new(&pattern).map_err(|error| {
-            wrong(self.text, at, "not a valid regular expression").with_source(error)
-        })?;
+        compile_regex(&pattern).map_err(|error| error.with("at", place(self.text, at)))?;
         self.at += 1;
         Ok(Operator::Regex(pattern))
     }

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use ostrakon_cell::{Error, Result};
 
-use super::{Epoch, EventType, Field, check_type_name, default_bin, default_resolution};
+use super::{
+    Epoch, EventType, Field, check_type_name, default_bin, default_resolution, field_name,
+    same_name,
+};
 use crate::record::Record;
 use crate::value::{FieldType, typed};
 
@@ -40,10 +44,12 @@ struct Seen {
 }
 
 /// Infers a type from its first records. Addresses and short text fields are indexed, at most twelve; all can be
-/// changed in the TOML before the type is created. `known` are types that the file itself declares.
+/// changed in the TOML before the type is created. `names` are those of the source, which are made to
+/// [fit](field_name); `known` are types that the file itself declares.
 ///
 /// # Errors
-/// There are no records, or no field holds times.
+/// There are no records, or no field holds times; two names would become one; a field that is called `time` is not the
+/// time of the event.
 pub fn infer(
     name: &str,
     names: &[String],
@@ -51,6 +57,12 @@ pub fn infer(
     records: &[Record],
 ) -> Result<EventType> {
     check_type_name(name)?;
+    let mut taken: HashMap<String, &String> = HashMap::new();
+    for one in names {
+        if let Some(other) = taken.insert(field_name(one), one) {
+            return Err(Error::invalid(same_name(other, one, &field_name(one))).with("type", name));
+        }
+    }
     if records.is_empty() {
         return Err(Error::invalid(
             "there is no record from which to infer the type: write it as TOML",
@@ -79,7 +91,7 @@ pub fn infer(
             let declared = known.get(at).copied().flatten();
             let found = seen.get(&(at as u32));
             Field {
-                name: name.clone(),
+                name: field_name(name),
                 kind: declared.unwrap_or_else(|| found.map_or(FieldType::Text, kind_of)),
                 indexed: false,
                 id: None,
@@ -119,6 +131,7 @@ pub fn infer(
         fields,
     };
     inferred.check()?;
+    inferred.check_time_name()?;
     Ok(inferred)
 }
 

@@ -219,6 +219,19 @@ impl EventType {
         }
     }
 
+    /// Checks that conditions can reach the time of events: `time` is always that.
+    pub(crate) fn check_time_name(&self) -> Result<()> {
+        if self.time == "time" || self.field("time").is_none() {
+            return Ok(());
+        }
+        Err(Error::invalid(
+            "a field named `time` would hide the time of the event, which is another field: give it another name, with \
+             --map time=NAME for `events create` and `events ingest`, or make it the time field",
+        )
+        .with("type", &self.name)
+        .with("time field", &self.time))
+    }
+
     /// Microseconds of the resolution.
     pub(crate) fn resolution_micros(&self) -> Result<i64> {
         match self.resolution.as_str() {
@@ -335,6 +348,9 @@ impl EventType {
                 );
             }
         }
+        if before.field("time").is_none() {
+            self.check_time_name()?;
+        }
         if has_events {
             let added = |field: &&Field| field.indexed && before.field(&field.name).is_none();
             if let Some(field) = self.fields.iter().find(added) {
@@ -386,6 +402,14 @@ pub fn field_name(name: &str) -> String {
         fit.insert(0, '_');
     }
     fit
+}
+
+/// Why two names of a source cannot be fields of one event.
+pub(crate) fn same_name(one: &str, other: &str, field: &str) -> String {
+    format!(
+        "`{one}` and `{other}` would both be the field `{field}`: give one of them another name, with --map {other}=NAME on \
+         the command line"
+    )
 }
 
 #[cfg(test)]

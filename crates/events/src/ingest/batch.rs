@@ -5,7 +5,7 @@ use ostrakon_cell::{Result, VisibilityExpression};
 
 use super::columns::Columns;
 use super::write::{Change, ChangeWriter, Counts, write_counts};
-use crate::layout::{EventRow, event_row};
+use crate::layout::{EventRow, event_row, shard_of};
 use crate::record::Record;
 use crate::store::Tables;
 use crate::time::show_time;
@@ -83,14 +83,9 @@ impl EventBatch {
         let first = self.fields.len();
         let (mut time, mut label) = (None, None);
         for (name, value) in record.fields() {
-            let Some((id, known)) = columns
-                .of_source(name)
-                .and_then(|id| Some((id, columns.get(id)?)))
-            else {
-                return Err(format!(
-                    "the record has a field without a name, at position {}",
-                    name + 1
-                ));
+            let id = columns.of_source(name)?;
+            let Some(known) = columns.get(id) else {
+                return Err("the record has a field that is not known".into());
             };
             let shown = || {
                 let short: Vec<u8> = value.iter().take(40).copied().collect();
@@ -208,8 +203,7 @@ impl EventBatch {
         for (to, from) in hash.iter_mut().zip(hasher.finalize().as_bytes()) {
             *to = *from;
         }
-        let number = u64::from_be_bytes(hash.first_chunk().copied().unwrap_or_default());
-        let shard = (number % u64::from(columns.shards(time))) as u16;
+        let shard = shard_of(&hash, columns.shards(time));
         Ok(event_row(shard, time, &hash))
     }
 

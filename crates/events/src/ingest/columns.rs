@@ -1,9 +1,9 @@
 //! What is known of the fields of records.
 
 use hashbrown::HashMap;
-use ostrakon_cell::Result;
+use ostrakon_cell::Result as CellResult;
 
-use crate::event_type::{EventType, field_name};
+use crate::event_type::{EventType, field_name, same_name};
 use crate::value::FieldType;
 
 /// A field as it is written.
@@ -21,9 +21,11 @@ pub(super) struct Known {
 pub(super) struct Columns {
     known: Vec<Known>,
     by_name: HashMap<String, u32>,
-    /// The known field of each name of the source.
-    of_source: Vec<u32>,
-    pub(super) epochs: Vec<(i64, u16)>,
+    /// The known field of each name of the source, or the other name of the source that has it already.
+    of_source: Vec<Result<u32, String>>,
+    /// The names of the source whose fields were taken up.
+    taken: HashMap<u32, String>,
+    epochs: Vec<(i64, u16)>,
     pub(super) resolution: i64,
     pub(super) bin: i64,
     pub(super) label: Option<Vec<u8>>,
@@ -33,11 +35,12 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn new(definition: &EventType) -> Result<Self> {
+    pub(super) fn new(definition: &EventType) -> CellResult<Self> {
         let mut columns = Self {
             known: Vec::new(),
             by_name: HashMap::new(),
             of_source: Vec::new(),
+            taken: HashMap::new(),
             epochs: definition.epochs(),
             resolution: definition.resolution_micros()?,
             bin: definition.bin_micros()?,
@@ -71,26 +74,49 @@ impl Columns {
 
     pub(super) fn forget_names(&mut self) {
         self.of_source.clear();
+        self.taken.clear();
     }
 
     /// Takes up names that the source has added.
     #[inline]
     pub(super) fn learn(&mut self, names: &[String]) {
         while let Some(name) = names.get(self.of_source.len()) {
-            let name = field_name(name);
-            let known = self.by_name.get(&name).copied();
-            let id = known.unwrap_or_else(|| self.add(&name, FieldType::Text, None));
-            self.of_source.push(id);
+            let field = field_name(name);
+            let known = self.by_name.get(&field).copied();
+            let id = known.unwrap_or_else(|| self.add(&field, FieldType::Text, None));
+            // Two names of one source would become one field.
+            let found = match self.taken.get(&id) {
+                Some(other) if other != name => Err(same_name(other, name, &field)),
+                _ => Ok(id),
+            };
+            self.taken.entry(id).or_insert_with(|| name.clone());
+            self.of_source.push(found);
         }
     }
 
-    pub(super) fn of_source(&self, name: u32) -> Option<u32> {
-        self.of_source.get(name as usize).copied()
+    /// The known field of a name of the source, or why it has none.
+    pub(super) fn of_source(&self, name: u32) -> Result<u32, String> {
+        match self.of_source.get(name as usize) {
+            Some(Ok(id)) => Ok(*id),
+            Some(Err(reason)) => Err(reason.clone()),
+            None => Err(format!(
+                "the record has a field without a name, at position {}",
+                u64::from(name) + 1
+            )),
+        }
     }
 
     #[inline]
     pub(super) fn get(&self, id: u32) -> Option<&Known> {
         self.known.get(id as usize)
+    }
+
+    /// The different numbers of shards that events of any time may have been stored with.
+    pub(super) fn shard_counts(&self) -> Vec<u16> {
+        let mut counts: Vec<u16> = self.epochs.iter().map(|(_, count)| *count).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
     }
 
     /// The number of shards for events of this time.

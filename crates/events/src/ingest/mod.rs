@@ -8,8 +8,8 @@ use ostrakon_cell::{Authorizations, Column, ColumnSelection, Range, Result, Visi
 
 use crate::condition::Condition;
 use crate::iterators::{EventScan, EventTable, Snapshot, event_scan};
-use crate::layout::EventRow;
-use crate::ledger::{self, State};
+use crate::layout::{EventRow, row_among};
+use crate::ledger::{self, Notes, State};
 use crate::record::Record;
 use crate::store::{EventStore, Reading, Tables};
 
@@ -63,6 +63,8 @@ pub struct Ingest {
     batch: EventBatch,
     options: IngestOptions,
     report: IngestReport,
+    /// What is noted with the next commit.
+    notes: Notes,
 }
 
 impl EventStore {
@@ -81,6 +83,7 @@ impl EventStore {
             batch: EventBatch::default(),
             options,
             report: IngestReport::default(),
+            notes: Notes::new(),
         })
     }
 }
@@ -110,6 +113,13 @@ impl Ingest {
         Ok(None)
     }
 
+    /// Notes something about the records added so far, such as how far a file was read. It is written in the step that
+    /// makes them visible, so that the two cannot disagree after a crash: [`EventStore::notes`] reads it. A later value of
+    /// a key replaces an earlier one. Every reader of the registry can read notes, whatever the labels of the events.
+    pub fn note(&mut self, key: &[u8], value: &[u8]) {
+        self.notes.insert(key.to_vec(), value.to_vec());
+    }
+
     /// What was committed so far.
     #[must_use]
     pub fn report(&self) -> &IngestReport {
@@ -123,7 +133,7 @@ impl Ingest {
     /// then. Another call tries again, with a new batch.
     pub fn commit(&mut self) -> Result<()> {
         if self.batch.is_empty() {
-            return Ok(());
+            return self.commit_notes();
         }
         if !self.open {
             self.state = self.tables.begin()?;
@@ -138,8 +148,7 @@ impl Ingest {
     fn write_batch(&mut self) -> Result<()> {
         let (new, twice) = self.batch.distinct();
         let rows: Vec<EventRow> = new.iter().map(|&at| self.batch.row(at)).collect();
-        let snapshot = &self.state.snapshot;
-        let stored = self.tables.stored(snapshot, &rows, self.batch.labels())?;
+        let stored = self.stored(&rows)?;
         let new: Vec<usize> = new
             .into_iter()
             .zip(&stored)
@@ -155,7 +164,9 @@ impl Ingest {
             self.threads(),
         )?;
         let after = self.state.with_batch_committed().with_batch_begun();
-        self.tables.replace(&self.state, &after)?;
+        self.tables
+            .replace_and_note(&self.state, &after, &self.notes)?;
+        self.notes.clear();
         self.state = after;
         self.report.events += new.len() as u64;
         self.report.duplicates += duplicates as u64;
@@ -163,6 +174,47 @@ impl Ingest {
         self.report.batches += 1;
         self.batch.clear();
         Ok(())
+    }
+
+    /// Commits notes without events.
+    fn commit_notes(&mut self) -> Result<()> {
+        if self.notes.is_empty() {
+            return Ok(());
+        }
+        if !self.open {
+            self.state = self.tables.state()?;
+        }
+        self.tables
+            .replace_and_note(&self.state, &self.state, &self.notes)?;
+        self.notes.clear();
+        Ok(())
+    }
+
+    /// Which of these events, sorted by row, are stored: with the number of shards of their time, or with that of another
+    /// epoch. An epoch may have been added after they were ingested, also one that begins before them.
+    fn stored(&self, rows: &[EventRow]) -> Result<Vec<bool>> {
+        let snapshot = &self.state.snapshot;
+        let counts = self.columns.shard_counts();
+        if counts.len() < 2 {
+            return self.tables.stored(snapshot, rows, self.batch.labels());
+        }
+        let mut places: Vec<(EventRow, usize)> = Vec::with_capacity(rows.len() * counts.len());
+        for (at, row) in rows.iter().enumerate() {
+            places.extend(counts.iter().map(|&count| (row_among(row, count), at)));
+        }
+        places.sort_unstable();
+        places.dedup();
+        let candidates: Vec<EventRow> = places.iter().map(|(row, _)| *row).collect();
+        let found = self
+            .tables
+            .stored(snapshot, &candidates, self.batch.labels())?;
+        let mut stored = vec![false; rows.len()];
+        for ((_, at), found) in places.into_iter().zip(found) {
+            if let (true, Some(stored)) = (found, stored.get_mut(at)) {
+                *stored = true;
+            }
+        }
+        Ok(stored)
     }
 
     /// Commits the rest.
@@ -181,8 +233,8 @@ impl Ingest {
             ledger::replace(
                 &self.tables.registry,
                 &self.tables.definition.name,
-                &self.state,
-                &after,
+                (&self.state, &after),
+                &Notes::new(),
             )?;
         }
         Ok(self.report)

@@ -8,7 +8,7 @@ use ostrakon_cell::{
 use super::options::{self, only};
 use super::rows::{RowHandler, RowIterator};
 use super::snapshot::Snapshot;
-use crate::layout::value_time;
+use crate::layout::skip_times;
 
 const CLASS: &[&str] = &["ostrakon.events.AggregateScan"];
 
@@ -81,6 +81,10 @@ pub(super) fn add(sum: i64, value: &[u8]) -> Result<i64> {
 }
 
 impl RowHandler for Plan {
+    fn skip(&self, row: &[u8], target: &mut Vec<u8>) -> bool {
+        skip_times(row, self.from, self.to, target)
+    }
+
     fn handle(
         &self,
         batch: &Batch,
@@ -89,11 +93,6 @@ impl RowHandler for Plan {
         out: &mut Batch,
     ) -> Result<()> {
         let (plan, start, end) = (self, positions.start, positions.end);
-        let in_time =
-            value_time(batch.row(start)).is_some_and(|time| time >= plan.from && time < plan.to);
-        if !in_time {
-            return Ok(());
-        }
         let mut at = start;
         while at < end {
             let label = batch.key(at).visibility;

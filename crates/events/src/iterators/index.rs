@@ -8,7 +8,7 @@ use ostrakon_cell::{
 use super::options::{self, only};
 use super::rows::{RowHandler, RowIterator};
 use super::snapshot::Snapshot;
-use crate::layout::{DELETED, value_time};
+use crate::layout::{DELETED, skip_times};
 
 const CLASS: &[&str] = &["ostrakon.events.IndexScan"];
 
@@ -70,6 +70,10 @@ impl IteratorClass for IndexScanClass {
 }
 
 impl RowHandler for Plan {
+    fn skip(&self, row: &[u8], target: &mut Vec<u8>) -> bool {
+        skip_times(row, self.from, self.to, target)
+    }
+
     fn handle(
         &self,
         batch: &Batch,
@@ -78,11 +82,6 @@ impl RowHandler for Plan {
         out: &mut Batch,
     ) -> Result<()> {
         let (plan, start, end) = (self, positions.start, positions.end);
-        let in_time =
-            value_time(batch.row(start)).is_some_and(|time| time >= plan.from && time < plan.to);
-        if !in_time {
-            return Ok(());
-        }
         let mut at = start;
         while at < end {
             // The versions of one entry: the newest that is visible decides.
@@ -109,5 +108,106 @@ impl RowHandler for Plan {
             at = next;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use ostrakon_cell::{BatchLimit, ColumnSelection, Entry, Key, SortedKeyValueIterator};
+
+    use super::*;
+    use crate::layout::{index_qualifier, value_row};
+
+    /// Entries in memory; counts those that were read.
+    #[derive(Clone)]
+    struct Source {
+        entries: Arc<Vec<Entry>>,
+        read: Arc<AtomicUsize>,
+        at: usize,
+        range: Range,
+    }
+
+    impl SortedKeyValueIterator for Source {
+        fn seek(&mut self, range: &Range, _: &ColumnSelection) -> Result<()> {
+            self.range.clone_from(range);
+            let before = |entry: &Entry| range.before_start(entry.key.as_ref());
+            self.at = self.entries.partition_point(before);
+            Ok(())
+        }
+
+        fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+            while let Some(entry) = self.entries.get(self.at)
+                && self.range.contains(entry.key.as_ref())
+            {
+                if out.is_full(limit) {
+                    return Ok(true);
+                }
+                out.push(entry.key.as_ref(), &entry.value)?;
+                self.read.fetch_add(1, Ordering::Relaxed);
+                self.at += 1;
+            }
+            Ok(false)
+        }
+
+        fn deep_copy(&self) -> BoxedIterator {
+            Box::new(self.clone())
+        }
+    }
+
+    /// Ten values, each at so many times.
+    fn source(times: i64) -> Source {
+        let mut entries = Vec::new();
+        let mut row = Vec::new();
+        for value in b'a'..b'k' {
+            for time in 0..times {
+                value_row(&mut row, 1, &[value], time);
+                let key = Key {
+                    timestamp: 1,
+                    ..Key::new(row.clone(), "", index_qualifier(&[0; 26]))
+                };
+                entries.push(Entry {
+                    key,
+                    value: Vec::new(),
+                });
+            }
+        }
+        entries.sort_by(|a, b| a.key.cmp(&b.key));
+        Source {
+            entries: Arc::new(entries),
+            read: Arc::default(),
+            at: 0,
+            range: Range::all(),
+        }
+    }
+
+    #[test]
+    fn a_window_does_not_read_the_index_of_all_times() {
+        let source = source(20_000);
+        let read = source.read.clone();
+        let plan = Plan {
+            snapshot: Snapshot {
+                committed: 1,
+                aborted: Vec::new(),
+                since: i64::MIN,
+            },
+            from: 9_000,
+            to: 9_003,
+        };
+        let mut scan = RowIterator::boxed(Box::new(source), plan);
+        scan.seek(&Range::row_prefix(&[0, 1]), &ColumnSelection::all())
+            .expect("memory");
+        let mut out = Batch::new();
+        let limit = BatchLimit {
+            entries: usize::MAX,
+            bytes: usize::MAX,
+        };
+        while scan.next_batch(&mut out, limit).expect("memory") {}
+        assert_eq!(out.len(), 30);
+        // The first batch is read before the first row outside of the times is known.
+        let read = read.load(Ordering::Relaxed);
+        assert!(read < 4096 + 10 * 200, "{read}");
     }
 }

@@ -9,6 +9,8 @@ const AHEAD: BatchLimit = BatchLimit {
     entries: 4096,
     bytes: 1 << 20,
 };
+/// Entries that are read ahead after a seek to a later row: more seeks may follow.
+const AHEAD_OF_SEEK: usize = 32;
 
 /// A source, and the entries that were read from it and not yet used. A row is always complete in [`batch`](Self::batch).
 pub(super) struct Rows {
@@ -16,6 +18,11 @@ pub(super) struct Rows {
     pub(super) batch: Batch,
     at: usize,
     exhausted: bool,
+    /// Entries that are read ahead next time.
+    ahead: usize,
+    /// What was sought: the end of the rows, and the columns.
+    end: std::ops::Bound<Vec<u8>>,
+    columns: ColumnSelection,
 }
 
 /// What [`Rows::next`] found.
@@ -35,6 +42,9 @@ impl Rows {
             batch: Batch::new(),
             at: 0,
             exhausted: true,
+            ahead: AHEAD.entries,
+            end: std::ops::Bound::Unbounded,
+            columns: ColumnSelection::all(),
         }
     }
 
@@ -44,19 +54,46 @@ impl Rows {
         self.batch.clear();
         self.at = 0;
         self.exhausted = true;
-        let rows = Range::rows::<&[u8]>((
-            range
-                .start()
-                .map_or(Unbounded, |key| Included(key.row.as_slice())),
-            match range.end() {
-                None => Unbounded,
-                // The end may be the very first key of its row: then the row is outside.
-                Some(key) if !range.contains_row(&key.row) => Excluded(key.row.as_slice()),
-                Some(key) => Included(key.row.as_slice()),
-            },
-        ));
+        self.ahead = AHEAD.entries;
+        self.columns.clone_from(columns);
+        self.end = match range.end() {
+            None => Unbounded,
+            // The end may be the very first key of its row: then the row is outside.
+            Some(key) if !range.contains_row(&key.row) => Excluded(key.row.clone()),
+            Some(key) => Included(key.row.clone()),
+        };
+        let start = range
+            .start()
+            .map_or(Unbounded, |key| Included(key.row.as_slice()));
+        let rows = Range::rows::<&[u8]>((start, self.end.as_ref().map(Vec::as_slice)));
         self.source.seek(&rows, columns)?;
         self.exhausted = false;
+        Ok(())
+    }
+
+    /// Passes over the rows before `target`, which comes after the row that was found last.
+    pub(super) fn skip_to(&mut self, target: &[u8]) -> Result<()> {
+        use std::ops::Bound::{Excluded, Included, Unbounded};
+        let rest = self.batch.slots().get(self.at..).unwrap_or_default();
+        self.at += rest.partition_point(|slot| self.batch.bytes(slot.row) < target);
+        if self.at < self.batch.len() || self.exhausted {
+            return Ok(());
+        }
+        self.batch.clear();
+        self.at = 0;
+        self.exhausted = true;
+        let is_outside = match &self.end {
+            Unbounded => false,
+            Included(end) => target > end.as_slice(),
+            Excluded(end) => target >= end.as_slice(),
+        };
+        if is_outside {
+            return Ok(());
+        }
+        let rows = Range::rows::<&[u8]>((Included(target), self.end.as_ref().map(Vec::as_slice)));
+        self.source.seek(&rows, &self.columns)?;
+        self.exhausted = false;
+        self.ahead = AHEAD_OF_SEEK;
         Ok(())
     }
 
@@ -88,9 +125,10 @@ impl Rows {
         self.batch.drain_front(self.at);
         self.at = 0;
         let limit = BatchLimit {
-            entries: self.batch.len() + AHEAD.entries,
+            entries: self.batch.len() + self.ahead,
             bytes: self.batch.content_len() + AHEAD.bytes,
         };
+        self.ahead = (self.ahead * 2).min(AHEAD.entries);
         self.exhausted = !self.source.next_batch(&mut self.batch, limit)?;
         Ok(Found::Later)
     }
@@ -102,6 +140,12 @@ impl Rows {
 
 /// Makes entries of a row.
 pub(super) trait RowHandler: Clone + Send + 'static {
+    /// If neither this row nor the next ones are wanted, puts the first row after it that may be into `target`.
+    fn skip(&self, row: &[u8], target: &mut Vec<u8>) -> bool {
+        let _ = (row, target);
+        false
+    }
+
     /// Appends entries of the row at these positions of `batch` to `out`: those that are `wanted`.
     fn handle(
         &self,
@@ -119,6 +163,8 @@ pub(super) struct RowIterator<H> {
     wanted: Range,
     /// Entries of a row that did not fit any more.
     ready: Batch,
+    /// Where rows are passed over to.
+    target: Vec<u8>,
     done: bool,
 }
 
@@ -129,6 +175,7 @@ impl<H: RowHandler> RowIterator<H> {
             handler,
             wanted: Range::all(),
             ready: Batch::new(),
+            target: Vec::new(),
             done: true,
         })
     }
@@ -154,6 +201,13 @@ impl<H: RowHandler> SortedKeyValueIterator for RowIterator<H> {
                 return Ok(false);
             }
             match self.rows.next()? {
+                Found::Row(start, _)
+                    if self
+                        .handler
+                        .skip(self.rows.batch.row(start), &mut self.target) =>
+                {
+                    self.rows.skip_to(&self.target)?;
+                }
                 Found::Row(start, end) => {
                     self.handler.handle(
                         &self.rows.batch,

@@ -14,11 +14,13 @@ pub(super) struct Csv {
 }
 
 impl Csv {
+    /// A reader of fields between `delimiter`. Tab-separated values have no quotes: a quote in them is data.
     pub(super) fn new(delimiter: u8) -> Self {
         Self {
             // Lines come without their ends; any other carriage return is data.
             reader: ReaderBuilder::new()
                 .delimiter(delimiter)
+                .quoting(delimiter != b'\t')
                 .terminator(Terminator::Any(b'\n'))
                 .build(),
             delimiter,
@@ -98,6 +100,9 @@ impl LineParser for Csv {
     }
 
     fn quotes(&self, line: &[u8], open: bool) -> Quotes {
+        if self.delimiter == b'\t' {
+            return Quotes::Closed;
+        }
         if memchr::memchr(b'"', line).is_none() {
             return if open { Quotes::Open } else { Quotes::Closed };
         }

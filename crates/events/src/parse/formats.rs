@@ -129,44 +129,16 @@ pub fn open_log(
 ) -> Result<Box<dyn RecordSource>> {
     let lines = Lines::new(input);
     Ok(match format {
-        LogFormat::Zeek => Box::new(LineSource {
-            lines,
-            parser: Zeek::default(),
-            names: Names::default(),
-        }),
-        LogFormat::Web => Box::new(LineSource {
-            lines,
-            parser: Web,
-            names: Names::of(&web::NAMES),
-        }),
-        LogFormat::Squid => Box::new(LineSource {
-            lines,
-            parser: Squid,
-            names: Names::of(&squid::NAMES),
-        }),
+        LogFormat::Zeek => Box::new(LineSource::new(lines, Zeek::default(), Names::default())),
+        LogFormat::Web => Box::new(LineSource::new(lines, Web, Names::of(&web::NAMES))),
+        LogFormat::Squid => Box::new(LineSource::new(lines, Squid, Names::of(&squid::NAMES))),
         LogFormat::Syslog => {
             let parser = Syslog { reference };
-            Box::new(LineSource {
-                lines,
-                parser,
-                names: Names::of(&syslog::NAMES),
-            })
+            Box::new(LineSource::new(lines, parser, Names::of(&syslog::NAMES)))
         }
-        LogFormat::Dpkg => Box::new(LineSource {
-            lines,
-            parser: Dpkg,
-            names: Names::of(&dpkg::NAMES),
-        }),
-        LogFormat::Csv => Box::new(LineSource {
-            lines,
-            parser: Csv::new(b','),
-            names: Names::default(),
-        }),
-        LogFormat::Tsv => Box::new(LineSource {
-            lines,
-            parser: Csv::new(b'\t'),
-            names: Names::default(),
-        }),
+        LogFormat::Dpkg => Box::new(LineSource::new(lines, Dpkg, Names::of(&dpkg::NAMES))),
+        LogFormat::Csv => Box::new(LineSource::new(lines, Csv::new(b','), Names::default())),
+        LogFormat::Tsv => Box::new(LineSource::new(lines, Csv::new(b'\t'), Names::default())),
         LogFormat::Json => {
             return Err(Error::new(
                 ErrorKind::Unsupported,

@@ -13,9 +13,13 @@ pub struct Lines {
     line: Vec<u8>,
     /// Where the appended lines begin.
     starts: Vec<usize>,
-    /// Lines that are read again, and whether they are too long.
-    held: VecDeque<(Vec<u8>, bool)>,
+    /// Where each appended line ended in the input, the first line before them.
+    ends: Vec<u64>,
+    /// Lines that are read again, whether they are too long, and where they end in the input.
+    held: VecDeque<(Vec<u8>, bool, u64)>,
     number: u64,
+    /// Bytes of the input up to the end of the line.
+    position: u64,
     too_long: bool,
 }
 
@@ -27,8 +31,10 @@ impl Lines {
             input,
             line: Vec::new(),
             starts: Vec::new(),
+            ends: Vec::new(),
             held: VecDeque::new(),
             number: 0,
+            position: 0,
             too_long: false,
         }
     }
@@ -40,6 +46,7 @@ impl Lines {
     pub fn advance(&mut self) -> Result<bool> {
         self.line.clear();
         self.starts.clear();
+        self.ends.clear();
         self.too_long = false;
         let more = self.read()?;
         if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
@@ -53,11 +60,12 @@ impl Lines {
     /// # Errors
     /// The input cannot be read.
     pub fn append(&mut self) -> Result<bool> {
-        let length = self.line.len();
+        let (length, before) = (self.line.len(), self.position);
         self.line.push(b'\n');
         let more = self.read()?;
         if more {
             self.starts.push(length + 1);
+            self.ends.push(before);
         } else {
             self.line.truncate(length);
         }
@@ -80,7 +88,8 @@ impl Lines {
         let mut too_long = self.too_long;
         while let Some(start) = self.starts.pop() {
             let line = self.line.get(start..).unwrap_or_default().to_vec();
-            self.held.push_front((line, too_long));
+            self.held.push_front((line, too_long, self.position));
+            self.position = self.ends.pop().unwrap_or_default();
             // Only the line that was read last can be too long.
             too_long = false;
             self.line.truncate(start.saturating_sub(1));
@@ -101,6 +110,12 @@ impl Lines {
         self.too_long
     }
 
+    /// The bytes of the input up to the end of the line, with the byte that ends it.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The number of the line.
     #[must_use]
     pub fn number(&self) -> u64 {
@@ -108,9 +123,10 @@ impl Lines {
     }
 
     fn read(&mut self) -> Result<bool> {
-        if let Some((line, too_long)) = self.held.pop_front() {
+        if let Some((line, too_long, end)) = self.held.pop_front() {
             self.line.extend_from_slice(&line);
             self.too_long |= too_long;
+            self.position = end;
             self.number += 1;
             return Ok(true);
         }
@@ -136,6 +152,7 @@ impl Lines {
                 .extend_from_slice(part.get(..room).unwrap_or(part));
             let used = part.len() + usize::from(end.is_some());
             self.input.consume(used);
+            self.position += used as u64;
             if end.is_some() {
                 break;
             }

@@ -8,6 +8,8 @@ mod csv;
 mod dpkg;
 mod formats;
 mod lines;
+mod lookup;
+mod renamed;
 mod squid;
 mod syslog;
 #[cfg(test)]
@@ -23,6 +25,8 @@ use crate::value::FieldType;
 
 pub use formats::{LogFormat, detect, open_log, unpack};
 pub use lines::Lines;
+pub use lookup::{LookupTable, enrich};
+pub use renamed::rename_fields;
 
 /// Reads records one after another.
 pub trait RecordSource: Send {
@@ -45,6 +49,16 @@ pub trait RecordSource: Send {
 
     /// The bytes of the line read last, for a file of rejects.
     fn text(&self) -> &[u8];
+
+    /// The bytes of the input up to the end of what was read last; 0 if the source does not know.
+    fn position(&self) -> u64 {
+        0
+    }
+
+    /// Whether the line that was rejected last may be the beginning of a record that goes on after the end of the input.
+    fn is_unfinished(&self) -> bool {
+        false
+    }
 }
 
 /// What was read.
@@ -127,16 +141,31 @@ struct LineSource<P> {
     lines: Lines,
     parser: P,
     names: Names,
+    /// The input has ended within quotes.
+    unfinished: bool,
 }
 
 impl<P: LineParser> LineSource<P> {
+    fn new(lines: Lines, parser: P, names: Names) -> Self {
+        Self {
+            lines,
+            parser,
+            names,
+            unfinished: false,
+        }
+    }
+
     /// Appends lines until all quotes are closed, or says why they make no record.
     fn complete(&mut self) -> Result<Option<&'static str>> {
         let mut quotes = self.parser.quotes(self.lines.text(), false);
         while quotes == Quotes::Open {
             let is_full =
                 self.lines.appended() >= RECORD_LINES || self.lines.text().len() > RECORD_BYTES;
-            if is_full || !self.lines.append()? || self.lines.is_too_long() {
+            if is_full {
+                return Ok(Some(UNCLOSED));
+            }
+            self.unfinished = !self.lines.append()?;
+            if self.unfinished || self.lines.is_too_long() {
                 return Ok(Some(UNCLOSED));
             }
             quotes = self.parser.quotes(self.lines.last(), true);
@@ -147,6 +176,7 @@ impl<P: LineParser> LineSource<P> {
 
 impl<P: LineParser> RecordSource for LineSource<P> {
     fn next(&mut self, record: &mut Record) -> Result<Step> {
+        self.unfinished = false;
         loop {
             record.clear();
             if !self.lines.advance()? {
@@ -192,5 +222,13 @@ impl<P: LineParser> RecordSource for LineSource<P> {
 
     fn text(&self) -> &[u8] {
         self.lines.text()
+    }
+
+    fn position(&self) -> u64 {
+        self.lines.position()
+    }
+
+    fn is_unfinished(&self) -> bool {
+        self.unfinished
     }
 }

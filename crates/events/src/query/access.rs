@@ -25,7 +25,8 @@ pub(super) fn is_exact(forms: &Forms) -> bool {
     }
 }
 
-/// The rows of values of a field from time `from` to before `to`; for more than single values also of other times.
+/// The rows of values of a field from time `from` to before `to`; for more than single values also of other times, which
+/// the iterators pass over by a seek for each value.
 pub(super) fn form_ranges(field: u16, forms: &Forms, from: i64, to: i64) -> Vec<Range> {
     let part = |form: &[u8], end: bool| {
         let mut part = Vec::new();
@@ -101,16 +102,17 @@ impl Prepared<'_> {
         Ok(())
     }
 
-    /// Reads the events of an index range from time `from` to before `to`.
+    /// Reads the events of an index range from time `from` to before `to`, until `visit` returns `false`; returns
+    /// whether all were read.
     pub(super) fn index(
         &self,
         ranges: &[Range],
         from: i64,
         to: i64,
-        mut visit: impl FnMut(EventRow),
-    ) -> Result<()> {
+        mut visit: impl FnMut(EventRow) -> bool,
+    ) -> Result<bool> {
         if ranges.is_empty() || from >= to {
-            return Ok(());
+            return Ok(true);
         }
         let reading = Reading {
             authorizations: &self.query.authorizations,
@@ -123,11 +125,13 @@ impl Prepared<'_> {
         let mut batch = Batch::new();
         while scan.next_batch(&mut batch)? {
             for entry in batch.iter() {
-                if let Some(row) = index_target(entry.key.row, entry.key.qualifier) {
-                    visit(row);
+                if let Some(row) = index_target(entry.key.row, entry.key.qualifier)
+                    && !visit(row)
+                {
+                    return Ok(false);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }

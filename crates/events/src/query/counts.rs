@@ -51,59 +51,12 @@ impl EventStore {
                 "the bins of a histogram are longer than nothing",
             ));
         }
-        let prepared = self.prepare(query)?;
-        let source = prepared.counted()?;
-        let whole = span % prepared.bin == 0;
-        let mut bins = BTreeMap::new();
-        match (path, source) {
-            (CountPath::Auto | CountPath::Aggregates, Some(source)) if whole => {
-                prepared.by_aggregates(self, &source, span, &mut bins)?;
-            }
-            (CountPath::Aggregates, _) => {
-                return Err(Error::invalid(
-                    "the kept counts cannot answer: the condition must test one indexed field or nothing, and the span \
-                     must be a multiple of the type's bin",
-                )
-                .with("bin", &prepared.tables.definition.bin));
-            }
-            (CountPath::Index, Some(Counted::Values(field, forms))) => {
-                prepared.by_index(field, &forms, span, &mut bins)?;
-            }
-            (CountPath::Index, _) => {
-                return Err(Error::invalid(
-                    "the index cannot answer: the condition must test one indexed field",
-                ));
-            }
-            (CountPath::Auto, Some(Counted::Values(field, forms))) => {
-                prepared.by_index(field, &forms, span, &mut bins)?;
-            }
-            (CountPath::Auto, _) => self.by_events(query, Path::Auto, span, &mut bins)?,
-            (CountPath::Scan, _) => self.by_events(query, Path::Scan, span, &mut bins)?,
-        }
-        bins.retain(|_, count| *count > 0);
-        Ok(bins)
-    }
-
-    /// Counts events.
-    fn by_events(
-        &self,
-        query: &Query,
-        path: Path,
-        span: i64,
-        bins: &mut BTreeMap<i64, u64>,
-    ) -> Result<()> {
         let query = Query {
-            path,
-            fields: Some(Vec::new()),
             limit: None,
             resume: None,
             ..query.clone()
         };
-        self.query(&query, |event| {
-            *bins.entry(start_of(event.time, span)).or_default() += 1;
-            Ok(true)
-        })?;
-        Ok(())
+        self.answer(&query, |prepared| prepared.histogram(span, path))
     }
 }
 
@@ -120,6 +73,50 @@ pub(super) fn start_of(moment: i64, span: i64) -> i64 {
 }
 
 impl Prepared<'_> {
+    fn histogram(&self, span: i64, path: CountPath) -> Result<BTreeMap<i64, u64>> {
+        let source = self.counted()?;
+        let whole = span % self.bin == 0;
+        let mut bins = BTreeMap::new();
+        match (path, source) {
+            (CountPath::Auto | CountPath::Aggregates, Some(source)) if whole => {
+                self.by_aggregates(&source, span, &mut bins)?;
+            }
+            (CountPath::Aggregates, _) => {
+                return Err(Error::invalid(
+                    "the kept counts cannot answer: the condition must test one indexed field or nothing, and the span \
+                     must be a multiple of the type's bin",
+                )
+                .with("bin", &self.tables.definition.bin));
+            }
+            (CountPath::Index | CountPath::Auto, Some(Counted::Values(field, forms))) => {
+                self.by_index(field, &forms, span, &mut bins)?;
+            }
+            (CountPath::Index, _) => {
+                return Err(Error::invalid(
+                    "the index cannot answer: the condition must test one indexed field",
+                ));
+            }
+            (CountPath::Auto, _) => self.by_events(Path::Auto, span, &mut bins)?,
+            (CountPath::Scan, _) => self.by_events(Path::Scan, span, &mut bins)?,
+        }
+        bins.retain(|_, count| *count > 0);
+        Ok(bins)
+    }
+
+    /// Counts events.
+    fn by_events(&self, path: Path, span: i64, bins: &mut BTreeMap<i64, u64>) -> Result<()> {
+        let query = Query {
+            path,
+            fields: Some(Vec::new()),
+            ..self.query.clone()
+        };
+        self.part(&query, self.from, self.to).run(|event| {
+            *bins.entry(start_of(event.time, span)).or_default() += 1;
+            Ok(true)
+        })?;
+        Ok(())
+    }
+
     /// What is to be counted, if it needs no event.
     pub(super) fn counted(&self) -> Result<Option<Counted>> {
         match &self.condition {
@@ -154,7 +151,6 @@ impl Prepared<'_> {
 
     fn by_aggregates(
         &self,
-        store: &EventStore,
         counted: &Counted,
         span: i64,
         bins: &mut BTreeMap<i64, u64>,
@@ -183,16 +179,11 @@ impl Prepared<'_> {
             if from >= to {
                 continue;
             }
-            let edge = Query {
-                from: Some(from),
-                to: Some(to),
-                ..self.query.clone()
-            };
+            // Of the same snapshot as the counts between the edges.
+            let edge = self.part(self.query, from, to);
             match counted {
-                Counted::Values(field, forms) => {
-                    store.prepare(&edge)?.by_index(*field, forms, span, bins)?;
-                }
-                Counted::Everything => store.by_events(&edge, Path::Scan, span, bins)?,
+                Counted::Values(field, forms) => edge.by_index(*field, forms, span, bins)?,
+                Counted::Everything => edge.by_events(Path::Scan, span, bins)?,
             }
             if first == last {
                 // There is no whole bin: the first part was all of it.
@@ -214,6 +205,8 @@ impl Prepared<'_> {
             if let Some(time) = event_time(&row) {
                 *bins.entry(start_of(time, span)).or_default() += 1;
             }
-        })
+            true
+        })?;
+        Ok(())
     }
 }

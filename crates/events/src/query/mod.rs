@@ -4,6 +4,7 @@ mod access;
 mod calibrate;
 mod counts;
 mod densities;
+mod follow_up;
 mod plan;
 mod prepare;
 mod run;
@@ -19,6 +20,7 @@ use crate::layout::EventRow;
 
 pub use calibrate::Calibration;
 pub use counts::CountPath;
+pub use follow_up::FollowUp;
 pub use plan::{Explanation, TestDensity};
 pub use run::Outcome;
 pub use top::TopValues;

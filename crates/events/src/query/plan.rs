@@ -174,6 +174,8 @@ impl Prepared<'_> {
                     return Ok(None);
                 };
                 let most = least as f64 * self.query.settings.factor;
+                // The events of the first are held in memory, the others are compared with them.
+                found.sort_by_key(|(_, events, _)| *events);
                 let mut used = Vec::new();
                 for (lookup, events, range) in found {
                     let is_used = events == least || events as f64 <= most;

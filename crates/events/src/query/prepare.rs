@@ -5,9 +5,10 @@ use ostrakon_cell::{Column, ColumnSelection, Error, Result};
 use std::ops::Bound;
 
 use super::Query;
-use crate::condition::{Condition, Filter, Forms, Test, compile};
+use crate::condition::{Condition, Filter, Forms, Test, check_limits, compile};
 use crate::iterators::Snapshot;
 use crate::layout::{EVENT_ROW, EventRow, event_time};
+use crate::ledger;
 use crate::store::{EventStore, Tables};
 use crate::value::FieldType;
 
@@ -45,6 +46,7 @@ impl EventStore {
             threshold,
             after: None,
         };
+        check_limits(&query.condition)?;
         // Reports unknown fields and values of another type.
         Filter::new(&query.condition, &|name| prepared.is_time(name), &|name| {
             prepared.kind_of(name)
@@ -64,7 +66,37 @@ impl EventStore {
     }
 }
 
+impl EventStore {
+    /// Answers a query as a whole, of one state of its type: all that `answer` reads is of the prepared snapshot.
+    pub(super) fn answer<T>(
+        &self,
+        query: &Query,
+        mut answer: impl FnMut(&Prepared<'_>) -> Result<T>,
+    ) -> Result<T> {
+        ledger::read_unsettled(&query.event_type, || {
+            let prepared = self.prepare(query)?;
+            let found = answer(&prepared)?;
+            Ok((found, prepared.tables.registry, prepared.snapshot))
+        })
+    }
+}
+
 impl Prepared<'_> {
+    /// The same moment and condition for another part of the time, with the other settings of `query`.
+    pub(super) fn part<'b>(&self, query: &'b Query, from: i64, to: i64) -> Prepared<'b> {
+        Prepared {
+            query,
+            tables: self.tables.clone(),
+            snapshot: self.snapshot.clone(),
+            condition: self.condition.clone(),
+            from,
+            to,
+            bin: self.bin,
+            threshold: self.threshold,
+            after: None,
+        }
+    }
+
     /// Whether the name is that of the event's time.
     pub(super) fn is_time(&self, name: &str) -> bool {
         let definition = &self.tables.definition;

@@ -10,12 +10,15 @@ use super::plan::{Explanation, Lookup};
 use super::prepare::{Prepared, token};
 use super::windows::Windows;
 use super::{Event, Query, order};
+use crate::condition::check_length;
 use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
 use crate::layout::{EventRow, event_range, event_time};
 use crate::store::{EventStore, Reading};
 
 /// Rows that are fetched at once.
 const FETCHED: usize = 4096;
+/// Memory for a row that the index has named: itself twice, and its place in a set.
+const HELD_ROW_BYTES: usize = 128;
 
 /// How a query ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,11 +62,32 @@ impl EventStore {
     pub fn query(
         &self,
         query: &Query,
-        mut visit: impl FnMut(&Event) -> Result<bool>,
+        visit: impl FnMut(&Event) -> Result<bool>,
     ) -> Result<Outcome> {
+        self.prepare(query)?.run(visit)
+    }
+
+    /// All events of a query; for results that fit in memory.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn events(&self, query: &Query) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        self.query(query, |event| {
+            events.push(event.clone());
+            Ok(true)
+        })?;
+        Ok(events)
+    }
+}
+
+impl Prepared<'_> {
+    /// Runs the query as of its snapshot.
+    pub(super) fn run(&self, mut visit: impl FnMut(&Event) -> Result<bool>) -> Result<Outcome> {
         let started = Instant::now();
-        let prepared = self.prepare(query)?;
-        let plan = prepared.plan()?;
+        check_length(&self.condition)?;
+        let query = self.query;
+        let plan = self.plan()?;
         let mut outcome = Outcome {
             explanation: plan.explanation,
             token: None,
@@ -91,8 +115,8 @@ impl EventStore {
                 (query.settings.first_events as f64 * share.max(1.0)) as u64
             }
         };
-        let bounds = (prepared.from, prepared.to);
-        let mut windows = Windows::new(&plan.totals, prepared.bin, bounds, first, query.settings);
+        let bounds = (self.from, self.to);
+        let mut windows = Windows::new(&plan.totals, self.bin, bounds, first, query.settings);
         let limit = query.limit.map_or(u64::MAX, |limit| limit as u64);
         while outcome.events < limit
             && let Some(window) = windows.next()
@@ -102,7 +126,7 @@ impl EventStore {
             }
             let window_started = Instant::now();
             let left = usize::try_from(limit - outcome.events).unwrap_or(usize::MAX);
-            let found = prepared.window(plan.lookup.as_ref(), window, left, &mut outcome)?;
+            let found = self.window(plan.lookup.as_ref(), window, left, &mut outcome)?;
             if found.too_many && windows.shorten(window) {
                 continue;
             }
@@ -125,21 +149,6 @@ impl EventStore {
         Ok(outcome)
     }
 
-    /// All events of a query; for results that fit in memory.
-    ///
-    /// # Errors
-    /// As [`query`](Self::query).
-    pub fn events(&self, query: &Query) -> Result<Vec<Event>> {
-        let mut events = Vec::new();
-        self.query(query, |event| {
-            events.push(event.clone());
-            Ok(true)
-        })?;
-        Ok(events)
-    }
-}
-
-impl Prepared<'_> {
     /// The events of a window, newest first, at most `left`.
     fn window(
         &self,
@@ -159,14 +168,26 @@ impl Prepared<'_> {
             limit,
             too_many: false,
         };
-        match lookup {
+        let rows = match lookup {
+            None => None,
+            Some(lookup) => {
+                let most = self.query.settings.memory_bytes / HELD_ROW_BYTES;
+                let rows = self.rows(lookup, from, to, most.max(1))?;
+                if rows.is_none() && limit < usize::MAX {
+                    found.too_many = true;
+                    return Ok(found);
+                }
+                // The rows of one microsecond that the index cannot name in so little memory are scanned.
+                rows
+            }
+        };
+        match rows {
             None => {
                 let shards = 0..self.tables.definition.shard_count();
                 let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
                 self.read(&ranges, false, left, &mut found, outcome)?;
             }
-            Some(lookup) => {
-                let rows = self.rows(lookup, from, to)?;
+            Some(rows) => {
                 outcome.looked_up += rows.len() as u64;
                 let mut rows: Vec<EventRow> =
                     rows.into_iter().filter(|row| self.is_wanted(row)).collect();
@@ -253,35 +274,70 @@ impl Prepared<'_> {
         Ok(())
     }
 
-    /// The events that the index names.
-    fn rows(&self, lookup: &Lookup, from: i64, to: i64) -> Result<BTreeSet<EventRow>> {
+    /// The events that the index names; `None` if there are more than `most`.
+    fn rows(
+        &self,
+        lookup: &Lookup,
+        from: i64,
+        to: i64,
+        most: usize,
+    ) -> Result<Option<BTreeSet<EventRow>>> {
         let mut rows = BTreeSet::new();
+        let complete = self.each_row(lookup, (from, to), most, &mut |row| {
+            rows.insert(row);
+            rows.len() <= most
+        })?;
+        Ok(complete.then_some(rows))
+    }
+
+    /// Calls `visit` with the events that the index names, until it returns `false`; an event may come twice. Returns
+    /// whether all of them came. Of tests that must all hold, the events of the first are held, at most `most`.
+    fn each_row(
+        &self,
+        lookup: &Lookup,
+        times: (i64, i64),
+        most: usize,
+        visit: &mut dyn FnMut(EventRow) -> bool,
+    ) -> Result<bool> {
         match lookup {
             Lookup::Values(field, forms) => {
-                let ranges = form_ranges(*field, forms, from, to);
-                self.index(&ranges, from, to, |row| {
-                    rows.insert(row);
-                })?;
+                let ranges = form_ranges(*field, forms, times.0, times.1);
+                self.index(&ranges, times.0, times.1, visit)
             }
             Lookup::Any(parts) => {
                 for part in parts {
-                    rows.append(&mut self.rows(part, from, to)?);
+                    if !self.each_row(part, times, most, visit)? {
+                        return Ok(false);
+                    }
                 }
+                Ok(true)
             }
             Lookup::All(parts) => {
-                for (at, part) in parts.iter().enumerate() {
-                    let more = self.rows(part, from, to)?;
-                    rows = match at {
-                        0 => more,
-                        _ => rows.intersection(&more).copied().collect(),
-                    };
+                let Some((first, others)) = parts.split_first() else {
+                    return Ok(true);
+                };
+                let Some(mut rows) = self.rows(first, times.0, times.1, most)? else {
+                    return Ok(false);
+                };
+                for part in others {
                     if rows.is_empty() {
                         break;
                     }
+                    let mut both = BTreeSet::new();
+                    let complete = self.each_row(part, times, most, &mut |row| {
+                        if rows.contains(&row) {
+                            both.insert(row);
+                        }
+                        true
+                    })?;
+                    if !complete {
+                        return Ok(false);
+                    }
+                    rows = both;
                 }
+                Ok(rows.into_iter().all(visit))
             }
         }
-        Ok(rows)
     }
 }
 

@@ -35,15 +35,25 @@ impl EventStore {
         most: usize,
         path: CountPath,
     ) -> Result<TopValues> {
-        let prepared = self.prepare(query)?;
-        let kind = prepared.kind_of(field)?;
+        let query = Query {
+            limit: None,
+            resume: None,
+            ..query.clone()
+        };
+        self.answer(&query, |prepared| prepared.top(field, most, path))
+    }
+}
+
+impl Prepared<'_> {
+    fn top(&self, field: &str, most: usize, path: CountPath) -> Result<TopValues> {
+        let kind = self.kind_of(field)?;
         let mut values = Values {
             counts: HashMap::new(),
             bytes: 0,
-            limit: query.settings.memory_bytes,
+            limit: self.query.settings.memory_bytes,
         };
         let kept = match path {
-            CountPath::Auto | CountPath::Aggregates => prepared.kept_values(field, &mut values)?,
+            CountPath::Auto | CountPath::Aggregates => self.kept_values(field, &mut values)?,
             CountPath::Index | CountPath::Scan => false,
         };
         if !kept {
@@ -53,29 +63,21 @@ impl EventStore {
                      field must be indexed, and its values short",
                 )
                 .with("field", field)
-                .with("bin", &prepared.tables.definition.bin));
+                .with("bin", &self.tables.definition.bin));
             }
             values.counts.clear();
             values.bytes = 0;
-            let path = if path == CountPath::Index {
-                Path::Index
-            } else {
-                query.path
-            };
-            let path = if matches!(prepared.query.path, Path::Scan) {
-                Path::Scan
-            } else {
-                path
+            let path = match (path, self.query.path) {
+                (CountPath::Index, Path::Auto | Path::Index) => Path::Index,
+                (_, path) => path,
             };
             let query = Query {
                 path,
                 fields: Some(vec![field.to_owned()]),
-                limit: None,
-                resume: None,
-                ..query.clone()
+                ..self.query.clone()
             };
             let mut scratch = Vec::new();
-            self.query(&query, |event| {
+            self.part(&query, self.from, self.to).run(|event| {
                 if let Some(form) = event
                     .get(field)
                     .and_then(|value| typed(kind, value, &mut scratch))

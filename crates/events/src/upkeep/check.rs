@@ -9,10 +9,13 @@ use std::collections::BTreeMap;
 use ostrakon_cell::{Batch, Range, Result, Scan};
 
 use crate::condition::Condition;
-use crate::iterators::{EventScan, EventTable, aggregate_scan, event_scan, index_scan, runs};
+use crate::iterators::{
+    EventScan, EventTable, Snapshot, aggregate_scan, event_scan, index_scan, runs,
+};
 use crate::layout::{
     ALL_EVENTS, EventRow, event_time, index_qualifier, value_part, value_row, value_time,
 };
+use crate::ledger;
 use crate::query::Query;
 use crate::store::{EventStore, Reading, Tables};
 use crate::value::typed;
@@ -55,37 +58,54 @@ struct Sum {
 type Sums = BTreeMap<(bool, u16, i64), Sum>;
 
 impl EventStore {
-    /// Compares what the reader of `query` may see of the three tables; the rest of the query does not matter.
+    /// Compares what the reader of `query` may see of the three tables, all as of one moment; the rest of the query does
+    /// not matter.
     ///
     /// # Errors
     /// No such type; those of the tables.
     pub fn check(&self, query: &Query) -> Result<EventCheck> {
-        let tables = self.tables(&query.event_type)?;
+        ledger::read_unsettled(&query.event_type, || {
+            let tables = self.tables(&query.event_type)?;
+            let snapshot = tables.state()?.snapshot;
+            let check = tables.check(query, &snapshot)?;
+            Ok((check, tables.registry, snapshot))
+        })
+    }
+}
+
+impl Tables {
+    /// Compares the tables as of one snapshot, whatever is written meanwhile.
+    fn check(&self, query: &Query, snapshot: &Snapshot) -> Result<EventCheck> {
+        let tables = self;
         let bin = tables.definition.bin_micros()?;
         let mut check = EventCheck::default();
         let mut sums = Sums::new();
         let mut row = Vec::new();
-        tables.each_event(query, &[Range::all()], |event, label, fields| {
-            check.events += 1;
-            let time = event_time(event).unwrap_or_default();
-            let start = time - time.rem_euclid(bin);
-            let qualifier = index_qualifier(event);
-            each_entry(&tables, fields, |field, form| {
-                if field != ALL_EVENTS {
-                    value_row(&mut row, field, form, time);
-                    let sum = sums.entry((true, field, start)).or_default();
-                    sum.hashes = sum.hashes.wrapping_add(hash(&row, &qualifier, label));
+        tables.each_event(
+            (query, snapshot),
+            &[Range::all()],
+            |event, label, fields| {
+                check.events += 1;
+                let time = event_time(event).unwrap_or_default();
+                let start = time - time.rem_euclid(bin);
+                let qualifier = index_qualifier(event);
+                each_entry(tables, fields, |field, form| {
+                    if field != ALL_EVENTS {
+                        value_row(&mut row, field, form, time);
+                        let sum = sums.entry((true, field, start)).or_default();
+                        sum.hashes = sum.hashes.wrapping_add(hash(&row, &qualifier, label));
+                        sum.expected += 1;
+                    }
+                    value_row(&mut row, field, form, start);
+                    let sum = sums.entry((false, field, start)).or_default();
+                    sum.hashes = sum.hashes.wrapping_add(hash(&row, b"", label));
                     sum.expected += 1;
-                }
-                value_row(&mut row, field, form, start);
-                let sum = sums.entry((false, field, start)).or_default();
-                sum.hashes = sum.hashes.wrapping_add(hash(&row, b"", label));
-                sum.expected += 1;
-            });
-            Ok(())
-        })?;
+                });
+                Ok(())
+            },
+        )?;
         let mut batch = Batch::new();
-        let mut scan = tables.index_of_all(query)?;
+        let mut scan = tables.index_of_all(query, snapshot)?;
         while scan.next_batch(&mut batch)? {
             check.index_entries += batch.len() as u64;
             for entry in batch.iter() {
@@ -97,7 +117,7 @@ impl EventStore {
                 sum.found += 1;
             }
         }
-        let mut scan = tables.counts_of_all(query)?;
+        let mut scan = tables.counts_of_all(query, snapshot)?;
         while scan.next_batch(&mut batch)? {
             check.counts += batch.len() as u64;
             for entry in batch.iter() {
@@ -168,13 +188,12 @@ impl Tables {
     /// Calls `visit` with the row, the label and the fields of each event.
     pub(super) fn each_event(
         &self,
-        query: &Query,
+        (query, snapshot): (&Query, &Snapshot),
         ranges: &[Range],
         mut visit: impl FnMut(&EventRow, &[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let snapshot = self.state()?.snapshot;
         let iterator = event_scan(&EventScan {
-            snapshot: &snapshot,
+            snapshot,
             condition: &Condition::All,
             types: Vec::new(),
             fields: None,
@@ -194,15 +213,13 @@ impl Tables {
         Ok(())
     }
 
-    fn index_of_all(&self, query: &Query) -> Result<Box<dyn Scan>> {
-        let snapshot = self.state()?.snapshot;
-        let iterator = index_scan(&snapshot, i64::MIN, i64::MAX);
+    fn index_of_all(&self, query: &Query, snapshot: &Snapshot) -> Result<Box<dyn Scan>> {
+        let iterator = index_scan(snapshot, i64::MIN, i64::MAX);
         self.scan(EventTable::Index, &[Range::all()], reading(query, iterator))
     }
 
-    fn counts_of_all(&self, query: &Query) -> Result<Box<dyn Scan>> {
-        let snapshot = self.state()?.snapshot;
-        let iterator = aggregate_scan(&snapshot, i64::MIN, i64::MAX);
+    fn counts_of_all(&self, query: &Query, snapshot: &Snapshot) -> Result<Box<dyn Scan>> {
+        let iterator = aggregate_scan(snapshot, i64::MIN, i64::MAX);
         self.scan(
             EventTable::Aggregate,
             &[Range::all()],

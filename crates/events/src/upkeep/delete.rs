@@ -51,6 +51,26 @@ impl EventStore {
     /// # Errors
     /// No such type; neither the type nor the caller says what is old; those of the tables.
     pub fn age_off(&self, name: &str, now: i64, before: Option<i64>) -> Result<AgeOff> {
+        let cut = self.age_off_moment(name, now, before)?;
+        let tables = self.tables(name)?;
+        let mut state = tables.state()?;
+        if cut > state.snapshot.since {
+            let mut after = state.clone();
+            after.snapshot.since = cut;
+            tables.replace(&state, &after)?;
+            state = after;
+        }
+        tables.settle(&state.snapshot)?;
+        Ok(AgeOff {
+            since: state.snapshot.since,
+        })
+    }
+
+    /// The moment before which [`age_off`](Self::age_off) would remove events.
+    ///
+    /// # Errors
+    /// No such type; neither the type nor the caller says what is old.
+    pub fn age_off_moment(&self, name: &str, now: i64, before: Option<i64>) -> Result<i64> {
         let tables = self.tables(name)?;
         let keep = tables
             .definition
@@ -63,18 +83,7 @@ impl EventStore {
                 .with("type", name)
         })?;
         let bin = tables.definition.bin_micros()?;
-        let cut = cut.saturating_sub(cut.rem_euclid(bin));
-        let mut state = tables.state()?;
-        if cut > state.snapshot.since {
-            let mut after = state.clone();
-            after.snapshot.since = cut;
-            tables.replace(&state, &after)?;
-            state = after;
-        }
-        tables.settle(&state.snapshot)?;
-        Ok(AgeOff {
-            since: state.snapshot.since,
-        })
+        Ok(cut.saturating_sub(cut.rem_euclid(bin)))
     }
 
     /// Rewrites the tables of a type without what no reader sees: batches that were never committed, deleted events,

@@ -8,7 +8,7 @@ use super::EventCheck;
 use super::check::{each_entry, field_of, reading};
 use super::delete::in_batch;
 use crate::ingest::{Change, ChangeWriter, write_counts};
-use crate::iterators::{EventTable, aggregate_scan, index_scan};
+use crate::iterators::{EventTable, Snapshot, aggregate_scan, index_scan};
 use crate::layout::{ALL_EVENTS, event_range, event_time, index_qualifier, value_row};
 use crate::query::Query;
 use crate::store::{EventStore, Tables};
@@ -71,8 +71,10 @@ impl Tables {
         let span = self.definition.bin_micros()?;
         in_batch(self, |state| {
             // Read once the batch has begun: what another repair mends is not mended twice.
-            let expected = self.expected(query, (bin, bin.saturating_add(span)), fields)?;
-            let found = self.found(query, (bin, bin.saturating_add(span)), fields)?;
+            // Both are of the snapshot before the batch. If another program writes meanwhile, the batch is not committed.
+            let (read, times) = ((query, &state.snapshot), (bin, bin.saturating_add(span)));
+            let expected = self.expected(read, times, fields)?;
+            let found = self.found(read, times, fields)?;
             let batch = state.begun;
             let mut writer = ChangeWriter::new(self, span, batch);
             for (row, qualifier, label) in expected.index.difference(&found.index) {
@@ -100,7 +102,7 @@ impl Tables {
 
     fn expected(
         &self,
-        query: &Query,
+        read: (&Query, &Snapshot),
         (from, to): (i64, i64),
         wanted: &BTreeSet<u16>,
     ) -> Result<Contents> {
@@ -108,7 +110,7 @@ impl Tables {
         let shards = 0..self.definition.shard_count();
         let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
         let mut row = Vec::new();
-        self.each_event(query, &ranges, |event, label, fields| {
+        self.each_event(read, &ranges, |event, label, fields| {
             let qualifier = index_qualifier(event);
             each_entry(self, fields, |field, form| {
                 if !wanted.contains(&field) {
@@ -133,18 +135,17 @@ impl Tables {
 
     fn found(
         &self,
-        query: &Query,
+        (query, snapshot): (&Query, &Snapshot),
         (from, to): (i64, i64),
         wanted: &BTreeSet<u16>,
     ) -> Result<Contents> {
         let mut contents = Contents::default();
-        let snapshot = self.state()?.snapshot;
         let ranges: Vec<Range> = wanted
             .iter()
             .map(|field| Range::row_prefix(&field.to_be_bytes()))
             .collect();
         let mut batch = Batch::new();
-        let iterator = index_scan(&snapshot, from, to);
+        let iterator = index_scan(snapshot, from, to);
         let mut scan = self.scan(EventTable::Index, &ranges, reading(query, iterator))?;
         while scan.next_batch(&mut batch)? {
             for entry in batch
@@ -159,7 +160,7 @@ impl Tables {
                 ));
             }
         }
-        let iterator = aggregate_scan(&snapshot, from, to);
+        let iterator = aggregate_scan(snapshot, from, to);
         let mut scan = self.scan(EventTable::Aggregate, &ranges, reading(query, iterator))?;
         while scan.next_batch(&mut batch)? {
             for entry in batch.iter() {

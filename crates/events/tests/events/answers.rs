@@ -481,3 +481,21 @@ fn top_values_need_memory_once_if_the_kept_counts_cannot_answer() {
         ostrakon_cell::ErrorKind::OutOfSpace
     );
 }
+
+/// A value that is too long for an expression can be looked up, but not sent to the tablets.
+#[test]
+fn a_condition_that_is_too_long_fails_before_the_scan() {
+    let (_, store) = open_web();
+    ingest(&store, &make(9, 50), 1000);
+    let query = Query {
+        condition: Condition::equal("host", vec![0xff; 100_000]),
+        ..everything()
+    };
+    assert_eq!(store.count(&query, CountPath::Index).expect("counted"), 0);
+    let scan = Query {
+        path: Path::Scan,
+        ..query
+    };
+    let error = store.events(&scan).expect_err("too long").to_string();
+    assert!(error.contains("256 KiB"), "{error}");
+}

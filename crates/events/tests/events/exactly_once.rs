@@ -271,3 +271,74 @@ fn an_empty_label_field_leaves_the_visibility_to_the_type() {
     let reason = add(&text).expect("rejected");
     assert!(reason.contains("missing or empty"), "{reason}");
 }
+
+/// An epoch may begin before events that are stored: they are still recognised, wherever they are.
+#[test]
+fn more_shards_for_times_in_the_past_store_no_event_twice() {
+    let made = make(8, 200);
+    let (_, store) = open_web();
+    ingest(&store, &made, 70);
+    for (from, count) in [("1970-01-01T06:00:00Z", 7), ("1970-01-02", 5)] {
+        let mut web = store.get("web").expect("a type");
+        web.shards.push(ostrakon_events::Epoch {
+            from: Some(from.into()),
+            count,
+        });
+        store.change(&web).expect("allowed");
+        let more = [made.clone(), make(u64::from(count), 20)].concat();
+        let again = ingest(&store, &more, 90);
+        assert_eq!((again.events, again.duplicates), (20, 200), "{from}");
+        let agains = ingest(&store, &more, 1000);
+        assert_eq!((agains.events, agains.duplicates), (0, 220), "{from}");
+        assert_agrees(&store);
+    }
+    assert_eq!(read(&store, &everything()).len(), 240);
+    // Deleted in one shard, it may come back in another.
+    assert_eq!(store.delete(&everything()).expect("deleted"), 240);
+    assert_eq!(ingest(&store, &made, 1000).events, 200);
+    assert_eq!(ingest(&store, &made, 1000).duplicates, 200);
+    assert_agrees(&store);
+    store.settle("web").expect("compacted");
+    assert_eq!(sorted(read(&store, &everything())), sorted(made));
+}
+
+/// Two names of one source that would become one field.
+#[test]
+fn names_that_become_the_same_are_refused() {
+    let (_, store) = open_web();
+    let mut ingest = store
+        .ingest("web", IngestOptions::default())
+        .expect("a type");
+    let names = ["ts", "user name", "user_name", "user/name"].map(String::from);
+    let mut record = ostrakon_events::Record::default();
+    record.push(0, b"1");
+    record.push(1, b"x");
+    assert_eq!(ingest.add(&names, &record).expect("held"), None);
+    record.clear();
+    record.push(0, b"2");
+    record.push(2, b"y");
+    let reason = ingest
+        .add(&names, &record)
+        .expect("held")
+        .expect("rejected");
+    assert!(
+        reason.contains("`user name` and `user_name`") && reason.contains("--map user_name=NAME"),
+        "{reason}"
+    );
+    // In another source the name is alone.
+    ingest.start_source();
+    let names = ["ts", "user_name"].map(String::from);
+    record.clear();
+    record.push(0, b"2");
+    record.push(1, b"y");
+    assert_eq!(ingest.add(&names, &record).expect("held"), None);
+    assert_eq!(ingest.finish().expect("committed").events, 2);
+    let error = ostrakon_events::infer(
+        "other",
+        &["ts".into(), "a b".into(), "a_b".into()],
+        &[],
+        &[record],
+    )
+    .expect_err("the same name");
+    assert!(error.to_string().contains("`a b` and `a_b`"), "{error}");
+}

@@ -4,6 +4,8 @@ mod answers;
 mod exactly_once;
 mod hidden;
 mod logs;
+mod meanwhile;
+mod meddling;
 mod support;
 mod types;
 mod upkeep;

@@ -112,3 +112,35 @@ fn changes_of_a_type_without_events_leave_it_without_events() {
         web = store.change(&web).expect("nothing is stored");
     }
 }
+
+/// In conditions, `time` is the time of the event; a field of that name would hide it.
+#[test]
+fn a_field_called_time_is_the_time_field() {
+    let (_, store) = open_web();
+    let field = |name: &str, kind| ostrakon_events::Field {
+        name: name.into(),
+        kind,
+        indexed: false,
+        id: None,
+    };
+    let mut web = store.get("web").expect("a type");
+    web.fields
+        .push(field("time", ostrakon_events::FieldType::Text));
+    let error = store.change(&web).expect_err("refused").to_string();
+    assert!(error.contains("--map time=NAME"), "{error}");
+    web.name = "other".into();
+    let error = store.create(&web).expect_err("refused").to_string();
+    assert!(error.contains("--map time=NAME"), "{error}");
+    let records = {
+        let mut record = ostrakon_events::Record::default();
+        record.push(0, b"1.5");
+        record.push(1, b"noon");
+        [record]
+    };
+    let names = ["ts", "time"].map(String::from);
+    let error =
+        ostrakon_events::infer("other", &names, &[], &records).expect_err("two times to choose");
+    assert!(error.to_string().contains("--map time=NAME"), "{error}");
+    let named = ["ts", "when"].map(String::from);
+    ostrakon_events::infer("other", &named, &[], &records).expect("inferred");
+}
