@@ -18,6 +18,8 @@ mod entries;
 mod events;
 #[path = "cli/exact.rs"]
 mod exact;
+#[path = "cli/follow.rs"]
+mod follow;
 #[path = "cli/formats.rs"]
 mod formats;
 #[path = "cli/import.rs"]

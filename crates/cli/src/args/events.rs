@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::Authorizations;
-use ostrakon_events::{CountPath, LogFormat, Path};
+use ostrakon_events::{CountPath, FollowUp, LogFormat, Path, field_name};
 
 use super::values::authorizations;
 
@@ -52,6 +52,8 @@ Fields and shards can be added. The index of a field cannot be changed once ther
     #[command(after_help = "Examples:
   ostrakon events ingest conn logs/conn.*.log.gz
   ostrakon events ingest web access.log --rejects rejects.txt
+  ostrakon events ingest conn --follow /var/log/zeek
+  ostrakon events ingest conn conn.log --enrich id.orig_h=hosts.csv
   zcat syslog.gz | ostrakon events ingest messages - --format syslog")]
     Ingest(EventsIngestArgs),
     /// Print events, the newest first
@@ -59,6 +61,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
   ostrakon events query conn \"id.resp_h == '10.0.0.1' and time > ago('1h')\"
   ostrakon events query conn \"id.resp_h in '10.0.0.0/8' and not service == 'dns'\" --limit 20
   ostrakon events query web \"status >= 500 or path startswith '/admin'\" --fields client,path --json
+  ostrakon events query dns \"query == 'example.org'\" --then conn.id.orig_h=id.orig_h
 
 Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
 =~ and !~ (regular expressions), exists; combined by and, or, not and parentheses. `time` is the time of
@@ -130,13 +133,32 @@ the event, ago('1h') and now() are moments. A comparison with a field that an ev
         yes: bool,
     },
     /// Remove events that are older than the event type keeps them
+    #[command(after_help = "Examples:
+  ostrakon events age-off conn --yes
+  ostrakon events age-off conn --before 2015-05-17T10:05 --auths soc
+
+Whole bins of time are removed: with a bin of 1h, --before 10:05 removes the events before 10:00.")]
     AgeOff {
         /// The event type
         #[arg(value_name = "TYPE")]
         name: String,
-        /// Remove events before this time instead
+        /// Remove events before this time instead, rounded down to a whole bin
         #[arg(long, value_name = "TIME")]
         before: Option<String>,
+        /// Authorizations for the number of events that is shown [default: none]
+        #[arg(
+            short = 's',
+            long = "auths",
+            visible_alias = "authorizations",
+            value_name = "NAMES",
+            default_value = "",
+            hide_default_value = true,
+            value_parser = authorizations
+        )]
+        authorizations: Authorizations,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
     },
     /// Check that events, index and counts agree
     Check {
@@ -173,9 +195,8 @@ pub(crate) struct EventsCreateArgs {
     /// Read the definition from this TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The format of the log file [default: told from its content]
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<EventsFormat>,
+    #[command(flatten)]
+    pub(crate) source: EventsSource,
     /// The label of events
     #[arg(long, value_name = "LABEL")]
     pub(crate) visibility: Option<String>,
@@ -199,18 +220,66 @@ pub(crate) struct EventsIngestArgs {
     /// The event type
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
-    /// The log files, also packed by gzip or zstd; - for stdin
-    #[arg(required = true, value_name = "FILE")]
+    /// The log files, also packed by gzip or zstd, and Parquet; - for stdin
+    #[arg(required_unless_present = "follow", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The format of the files [default: told from their content]
-    #[arg(long, value_name = "FORMAT")]
-    pub(crate) format: Option<EventsFormat>,
+    /// Read the files of this directory, and go on reading what is added to them, until Ctrl-C
+    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    pub(crate) follow: Option<PathBuf>,
+    /// How often the directory is looked at
+    #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
+    pub(crate) interval: String,
+    /// End when nothing was added for so many seconds; 0 ends after one look
+    #[arg(long, value_name = "SECONDS", requires = "follow")]
+    pub(crate) until_idle: Option<u64>,
+    #[command(flatten)]
+    pub(crate) source: EventsSource,
     /// Write lines that are rejected to this file, each after its reason
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// The most events that become visible at once
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     pub(crate) batch_events: usize,
+}
+
+/// How log files are read.
+#[derive(Debug, Default, Args)]
+pub(crate) struct EventsSource {
+    /// The format of the log files [default: told from their content]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<EventsFormat>,
+    /// Give a field of the files another name; can be repeated
+    #[arg(long, value_name = "SOURCE=FIELD", value_parser = renamed)]
+    pub(crate) map: Vec<(String, String)>,
+    /// Add the columns of a table to events whose FIELD is a key in its first column; can be repeated
+    #[arg(long, value_name = "FIELD=FILE", value_parser = enriched)]
+    pub(crate) enrich: Vec<(String, PathBuf)>,
+}
+
+fn renamed(text: &str) -> Result<(String, String), String> {
+    // The name in the file may have a `=`; that of a field has none.
+    let (source, field) = text
+        .rsplit_once('=')
+        .filter(|(source, field)| !source.is_empty() && !field.is_empty())
+        .ok_or("write SOURCE=FIELD: the name in the file, and the name of the field")?;
+    if field_name(field) != field {
+        return Err(format!(
+            "`{field}` is not a name for a field; `{}` is",
+            field_name(field)
+        ));
+    }
+    Ok((source.to_owned(), field.to_owned()))
+}
+
+fn enriched(text: &str) -> Result<(String, PathBuf), String> {
+    text.split_once('=')
+        .filter(|(field, file)| !field.is_empty() && !file.is_empty())
+        .map(|(field, file)| (field.to_owned(), PathBuf::from(file)))
+        .ok_or_else(|| "write FIELD=FILE: the field of events, and the table".into())
+}
+
+fn follow_up(text: &str) -> Result<FollowUp, String> {
+    FollowUp::parse(text).map_err(|error| error.to_string())
 }
 
 /// `events query`
@@ -227,8 +296,11 @@ pub(crate) struct EventsQueryArgs {
     /// Go on where an earlier query ended: its `token`
     #[arg(long, value_name = "TOKEN")]
     pub(crate) resume: Option<String>,
+    /// Then look for events of another type that share a value with those found; can be repeated
+    #[arg(long, value_name = "TYPE.FIELD=FIELD", value_parser = follow_up)]
+    pub(crate) then: Vec<FollowUp>,
     /// Print only the number of events
-    #[arg(long, conflicts_with_all = ["limit", "resume", "fields"])]
+    #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then"])]
     pub(crate) count: bool,
 }
 

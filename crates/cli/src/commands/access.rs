@@ -121,11 +121,19 @@ impl Access {
 
     /// Tries `create` in memory if there is no store yet.
     pub(super) fn rehearse(&self, create: impl Fn(&dyn Source) -> Result<()>) -> Result<()> {
+        self.rehearse_shared(|source| create(&*source))
+    }
+
+    /// [`rehearse`](Self::rehearse) for work that shares the source.
+    pub(super) fn rehearse_shared(
+        &self,
+        create: impl Fn(Arc<dyn Source>) -> Result<()>,
+    ) -> Result<()> {
         if self.is_read_only() || self.has_store()? {
             return Ok(());
         }
         let memory = Store::in_memory_with(components(), self.options(true))?;
-        let created = create(&*memory);
+        let created = create(Arc::<Store>::clone(&memory));
         memory.close()?;
         created.map_err(suggest_class)
     }

@@ -11,7 +11,7 @@ pub(super) const MAX_NAMES: usize = 65_536;
 
 /// Names by number. A number stays with its name until [`reset`](Self::reset).
 #[derive(Debug, Default)]
-pub(super) struct Fields {
+pub(crate) struct Fields {
     names: Vec<String>,
     types: Vec<Option<FieldType>>,
     ids: HashMap<String, u32>,
@@ -72,7 +72,7 @@ impl Fields {
         self.complete
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 
@@ -81,7 +81,7 @@ impl Fields {
         self.generation
     }
 
-    pub(super) fn name(&self, id: u32) -> &str {
+    pub(crate) fn name(&self, id: u32) -> &str {
         self.names.get(id as usize).map_or("", String::as_str)
     }
 

@@ -20,10 +20,10 @@ const ZSTD_WINDOW_LOG: u32 = 31;
 
 /// How many bytes of the input were read, before they are unpacked.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Consumed(Arc<AtomicU64>);
+pub(crate) struct Consumed(Arc<AtomicU64>);
 
 impl Consumed {
-    pub(super) fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -38,20 +38,20 @@ impl Consumed {
 }
 
 /// An input and what its first bytes say.
-pub(super) enum Input {
+pub(crate) enum Input {
     /// Text, unpacked.
-    Text(Box<dyn BufRead>),
+    Text(Box<dyn BufRead + Send>),
     /// A Parquet file.
     Parquet,
 }
 
 /// Whether `path` stands for stdin.
-pub(super) fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 /// The name of an input in messages and as `@file`.
-pub(super) fn shown_name(path: &Path) -> String {
+pub(crate) fn shown_name(path: &Path) -> String {
     if is_stdin(path) {
         "stdin".into()
     } else {
@@ -60,7 +60,7 @@ pub(super) fn shown_name(path: &Path) -> String {
 }
 
 /// Opens an input. Its first bytes tell whether it is compressed, not its name.
-pub(super) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
+pub(crate) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
     let about = |failure: Failure| failure.with("file", shown_name(path));
     let (file, waits) = match is_stdin(path) {
         true => (stdin_file(), true),
@@ -91,7 +91,7 @@ pub(super) fn open(path: &Path, consumed: &Consumed) -> Result<Input> {
     beginning.truncate(found);
     let packing = packing(&beginning).map_err(about)?;
     let bytes = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(beginning).chain(raw));
-    let unpacked: Box<dyn Read> = match packing {
+    let unpacked: Box<dyn Read + Send> = match packing {
         Packing::Parquet => return Ok(Input::Parquet),
         Packing::None => return Ok(Input::Text(Box::new(bytes))),
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
@@ -120,10 +120,10 @@ enum Packing {
 fn packing(magic: &[u8]) -> Result<Packing> {
     let foreign = |name: &str, command: &str| {
         Err(Failure::usage(format!(
-            "the file is compressed with {name}; import reads gzip and zstd"
+            "the file is compressed with {name}, which is not unpacked; gzip and zstd are"
         ))
         .next(format!(
-            "unpack it: {command} FILE | ostrakon import TABLE - --format FORMAT"
+            "unpack it and read it from stdin: {command} FILE | ostrakon … - --format FORMAT"
         )))
     };
     Ok(match magic {

@@ -22,4 +22,9 @@ mod timestamp;
 mod types;
 mod zeek;
 
+pub(crate) use input::{Consumed, Input, open as open_input, shown_name};
+#[cfg(feature = "parquet")]
+pub(crate) use parquet::Parquet;
+#[cfg(feature = "parquet")]
+pub(crate) use record::{Presence, Record, RecordReader, Step};
 pub(crate) use run::{look, reads_pipe, run, same_file};

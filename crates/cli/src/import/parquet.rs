@@ -20,7 +20,7 @@ use super::record::{Presence, Record, RecordReader, Step};
 use crate::failure::{Failure, Result};
 
 /// Reads the rows of a Parquet file.
-pub(super) struct Parquet {
+pub(crate) struct Parquet {
     rows: RowIter<'static>,
     fields: Fields,
     name: String,
@@ -37,7 +37,7 @@ struct Progress {
 }
 
 impl Parquet {
-    pub(super) fn open(path: &Path, consumed: Consumed) -> Result<Self> {
+    pub(crate) fn open(path: &Path, consumed: Consumed) -> Result<Self> {
         let shown = shown_name(path);
         if is_stdin(path) {
             return Err(Failure::usage(

@@ -6,7 +6,7 @@ use super::fields::Fields;
 
 /// Whether a field is present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Presence {
+pub(crate) enum Presence {
     /// Present according to the format, even if empty.
     There,
     /// Missing according to the format.
@@ -16,17 +16,17 @@ pub(super) enum Presence {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// Number in [`Fields`].
-    pub(super) id: u32,
+    pub(crate) id: u32,
     start: usize,
     end: usize,
-    pub(super) presence: Presence,
+    pub(crate) presence: Presence,
 }
 
 /// A record; reused from line to line.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(crate) struct Record {
     line: u64,
     /// The text from the file, then the decoded fields.
     bytes: Vec<u8>,
@@ -54,7 +54,7 @@ impl Record {
     }
 
     /// Number of the first line, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
@@ -80,12 +80,12 @@ impl Record {
         self.add_slice(id, start, self.bytes.len(), presence);
     }
 
-    pub(super) fn fields(&self) -> &[Field] {
+    pub(crate) fn fields(&self) -> &[Field] {
         &self.fields
     }
 
     /// A field's bytes.
-    pub(super) fn bytes(&self, field: &Field) -> &[u8] {
+    pub(crate) fn bytes(&self, field: &Field) -> &[u8] {
         self.bytes.get(field.start..field.end).unwrap_or_default()
     }
 
@@ -101,7 +101,7 @@ impl Record {
 
 /// What a reader found.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// A record.
     Record,
     /// A line that is not a record, and why; the record holds its text.
@@ -111,7 +111,7 @@ pub(super) enum Step {
 }
 
 /// Splits a file into records.
-pub(super) trait RecordReader {
+pub(crate) trait RecordReader {
     /// The next record or rejected line, in place of what `record` holds.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ fn log(lines: &[&str]) -> String {
     CONN.to_owned() + &lines.concat()
 }
 
-/// The folder of logs that the guide describes.
+/// A folder of logs.
 fn logs(folder: &Folder) {
     std::fs::create_dir(folder.path("logs")).unwrap();
     folder.write(
@@ -47,7 +47,6 @@ fn logs(folder: &Folder) {
 #[test]
 fn the_guide_prints_what_it_says() {
     let folder = Folder::new();
-    logs(&folder);
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/events.md");
     let page = std::fs::read_to_string(page).unwrap();
     let mut commands = 0;
@@ -220,6 +219,184 @@ fn logs_of_json_and_of_labels() {
         "1 event\n"
     );
     folder.ok(&["events", "check", "web", "--auths", "soc,noc"]);
+}
+
+#[test]
+fn json_has_the_bytes_of_fields_and_labels() {
+    let folder = Folder::new();
+    let file = folder.write(
+        "web.csv",
+        b"ts,note,note_base64\n1,\xff\xfe,text\n2,a\\b\xc3\xbc,x\n",
+    );
+    folder.ok(&["events", "create", "web", "--from", &file]);
+    folder.ok(&["events", "ingest", "web", &file]);
+    let seen = json(&folder, &["events", "query", "web", "--json"]);
+    assert_eq!(
+        seen[0]["fields"],
+        serde_json::json!({"ts": "2", "note": "a\\bü", "note_base64": "x"})
+    );
+    // The name that would say base64 belongs to another field of this event.
+    assert_eq!(
+        seen[1]["fields"],
+        serde_json::json!({"ts": "1", "note_base64_base64": "//4=", "note_base64": "text"})
+    );
+    let only = ["events", "query", "web", "--fields", "note", "--json"];
+    assert_eq!(
+        json(&folder, &only)[1]["fields"],
+        serde_json::json!({"note_base64": "//4="})
+    );
+    let top = json(&folder, &["events", "top", "web", "note", "--json"]);
+    let values = top[0]["values"].as_array().unwrap();
+    assert!(values.contains(&serde_json::json!({"value": "a\\bü", "events": 1})));
+    assert!(values.contains(&serde_json::json!({"value_base64": "//4=", "events": 1})));
+}
+
+#[test]
+fn old_events_are_removed_in_whole_bins_and_only_if_that_is_confirmed() {
+    let folder = Folder::new();
+    let file = folder.write(
+        "web.csv",
+        "ts,label\n2020-01-01T09:59:00Z,\n2020-01-01T09:59:01Z,soc\n2020-01-01T10:04:00Z,\n",
+    );
+    let create = [
+        "events",
+        "create",
+        "web",
+        "--from",
+        &file,
+        "--visibility-field",
+        "label",
+        "--visibility",
+        "",
+    ];
+    folder.ok(&create);
+    folder.ok(&["events", "ingest", "web", &file]);
+    let off = ["events", "age-off", "web", "--before", "2020-01-01T10:05"];
+    let err = folder.fails(2, &off);
+    assert!(
+        err.contains("before 2020-01-01T10:00:00Z") && err.contains("--yes"),
+        "{err}"
+    );
+    let all = ["events", "query", "web", "--count", "--auths", "soc"];
+    assert_eq!(folder.ok(&all), "3 events\n");
+    let off = [&off[..], &["--yes", "--auths", "soc"]].concat();
+    assert_eq!(
+        folder.ok(&off),
+        "removed the events before 2020-01-01T10:00:00Z; --auths could see 2 events\n"
+    );
+    assert_eq!(folder.ok(&all), "1 event\n");
+}
+
+#[test]
+fn fields_get_other_names_and_more_columns() {
+    let folder = Folder::new();
+    let file = folder.write(
+        "web.csv",
+        "ts,time,client\n1,noon,10.0.0.1\n2,late,10.0.0.2\n",
+    );
+    let hosts = folder.write(
+        "hosts.csv",
+        "address,owner,site\n10.0.0.1,ann,\n10.0.0.9,bob,x\n",
+    );
+    let err = folder.fails(2, &["events", "create", "web", "--from", &file]);
+    assert!(err.contains("--map time=NAME"), "{err}");
+    let enrich = format!("address={hosts}");
+    let how = [
+        "--map",
+        "time=said",
+        "--map",
+        "client=address",
+        "--enrich",
+        &enrich,
+    ];
+    folder.ok(&[&["events", "create", "web", "--from", &file], &how[..]].concat());
+    folder.ok(&[&["events", "ingest", "web", &file], &how[..]].concat());
+    assert_eq!(
+        folder.ok(&["events", "query", "web"]),
+        "1970-01-01T00:00:02Z address=10.0.0.2 said=late ts=2\n\
+         1970-01-01T00:00:01Z address=10.0.0.1 owner=ann said=noon ts=1\n"
+    );
+    assert_eq!(
+        folder.ok(&["events", "query", "web", "owner == 'ann'", "--count"]),
+        "1 event\n"
+    );
+    for wrong in ["a", "=b", "a=", "a=b c"] {
+        folder.fails(2, &["events", "ingest", "web", &file, "--map", wrong]);
+    }
+    let twice = folder.write("hosts.csv", "address,owner\na,1\na,2\n");
+    let enrich = format!("address={twice}");
+    let err = folder.fails(2, &["events", "ingest", "web", &file, "--enrich", &enrich]);
+    assert!(
+        err.contains("occurs twice") && err.contains("line: 3"),
+        "{err}"
+    );
+}
+
+#[test]
+fn follow_ups_find_events_that_share_a_value() {
+    let folder = Folder::new();
+    let dns = folder.write(
+        "dns.csv",
+        "ts,host,query\n1,a,x.org\n2,b,y.org\n3,c,x.org\n",
+    );
+    let conn = folder.write("conn.csv", "ts,from,to\n4,a,k\n5,b,l\n6,c,m\n7,a,n\n");
+    let seen = folder.write("seen.csv", "ts,who\n8,k\n9,l\n10,q\n");
+    for (name, file) in [("dns", &dns), ("conn", &conn), ("seen", &seen)] {
+        folder.ok(&["events", "create", name, "--from", file]);
+        folder.ok(&["events", "ingest", name, file]);
+    }
+    let first = [
+        "events",
+        "query",
+        "dns",
+        "query == 'x.org'",
+        "--then",
+        "conn.from=host",
+    ];
+    assert_eq!(
+        folder.ok(&[&first[..], &["--fields", "from,to"]].concat()),
+        "1970-01-01T00:00:07Z from=a to=n\n1970-01-01T00:00:06Z from=c to=m\n1970-01-01T00:00:04Z from=a to=k\n"
+    );
+    let second = [&first[..], &["--then", "seen.who=to"]].concat();
+    assert_eq!(folder.ok(&second), "1970-01-01T00:00:08Z ts=8 who=k\n");
+    let none = [
+        "events",
+        "query",
+        "dns",
+        "query == 'z.org'",
+        "--then",
+        "conn.from=host",
+    ];
+    assert_eq!(folder.ok(&none), "");
+    let ran = folder.run(&["events", "query", "dns", "--then", "conn.nothing=host"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    folder.fails(2, &["events", "query", "dns", "--then", "conn"]);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn rows_of_parquet_are_events() {
+    let folder = Folder::with_table();
+    folder.import_csv("r1,v\nr2,w\n");
+    let file = folder.text("t.parquet");
+    folder.ok(&["export", "t", &file]);
+    let how = ["--map", "timestamp=ts"];
+    folder.ok(&[&["events", "create", "cells", "--from", &file], &how[..]].concat());
+    for expected in [(2, 0), (0, 2)] {
+        let ran = json(
+            &folder,
+            &[&["events", "ingest", "cells", &file, "--json"], &how[..]].concat(),
+        );
+        let counts = (ran[0]["events"].as_u64(), ran[0]["duplicates"].as_u64());
+        assert_eq!(counts, (Some(expected.0), Some(expected.1)));
+    }
+    assert_eq!(
+        folder.ok(&["events", "query", "cells", "row == 'r2'", "--count"]),
+        "1 event\n"
+    );
+    let cut = std::fs::read(&file).unwrap();
+    let cut = folder.write("cut.parquet", &cut[..cut.len() / 2]);
+    folder.fails(1, &["events", "ingest", "cells", &cut]);
 }
 
 /// Kills the program at several moments of an ingest; what is visible then agrees, and the rest can be added.

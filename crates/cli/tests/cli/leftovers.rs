@@ -17,8 +17,22 @@ fn a_table_that_cannot_be_created_makes_no_store() {
             "import", "t", "data.csv", "--row", "n", "--type", "n=int", "--create",
         ],
         &["import", "bad name", "data.csv", "--row", "n", "--create"],
+        &["events", "create", "e", "--from", "absent.csv"],
+        &["events", "create", "e", "--from", "data.csv"],
+        &["events", "create", "E", "--from", "times.csv"],
+        &[
+            "events",
+            "create",
+            "e",
+            "--from",
+            "times.csv",
+            "--keep",
+            "x",
+        ],
+        &["events", "ingest", "e", "times.csv"],
     ] {
         folder.write("data.csv", "n,v\nx,y\n");
+        folder.write("times.csv", "ts,time\n1,noon\n");
         let ran = folder.run(arguments);
         assert_ne!(ran.code, 0, "{arguments:?}");
         assert!(!folder.path("store").exists(), "{arguments:?}: {}", ran.err);

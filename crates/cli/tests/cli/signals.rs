@@ -69,6 +69,27 @@ fn an_import_that_waits_for_a_pipe_stops_and_keeps_what_was_read() {
 }
 
 #[test]
+fn an_ingest_of_events_that_waits_for_stdin_stops_and_keeps_what_was_read() {
+    let folder = Folder::new();
+    let sample = folder.write("web.csv", "ts,host,number\n1,a,0\n");
+    folder.ok(&["events", "create", "web", "--from", &sample]);
+    let mut lines = "ts,host,number\n".to_owned();
+    for n in 0..40_000 {
+        lines.push_str(&format!("{},a,{n}\n", 1_400_000_000 + n));
+    }
+    let ingest = ["events", "ingest", "web", "-", "--format", "csv"];
+    let mut child = start(&folder, &ingest);
+    let input = feed(&mut child, &lines);
+    signal(&child, "INT");
+    let (code, err) = ended(child, input);
+    assert_eq!(code, Some(130), "{err}");
+    assert!(err.contains("stopped by Ctrl-C"), "{err}");
+    let ran = folder.run(&["events", "query", "web", "--count", "--json"]);
+    let events = ran.json()[0]["events"].as_u64().unwrap();
+    assert!(events > 1000, "{events}");
+}
+
+#[test]
 fn an_import_stops_inside_a_line_without_end() {
     let folder = Folder::with_table();
     let mut child = start(&folder, IMPORT_CSV);

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ostrakon_events::{EventStore, Ingest, IngestOptions, Record, Step};
 use serde_json::json;
 
-use super::logs::{self, shown};
+use super::logs::{Log, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::failure::{Failure, Result};
 use crate::import::same_file;
@@ -22,18 +21,23 @@ const REASONS: u64 = 5;
 /// Records between two looks at Ctrl-C and at the progress.
 const STEP: u64 = 1024;
 
-struct Rejects {
+/// Lines that are not events.
+pub(super) struct Rejects {
     file: Option<BufWriter<File>>,
-    count: u64,
+    pub(super) count: u64,
+}
+
+/// What is told at the end.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Total {
+    pub(super) events: u64,
+    pub(super) duplicates: u64,
+    pub(super) entries: u64,
 }
 
 /// Reads log files.
 pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
     let started = Instant::now();
-    let options = IngestOptions {
-        batch_events: args.batch_events.max(1),
-        ..IngestOptions::default()
-    };
     if let Some(rejects) = &args.rejects
         && args.files.iter().any(|file| same_file(file, rejects))
     {
@@ -42,11 +46,9 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
                 .next("choose another name for the rejected lines"),
         );
     }
-    let mut ingest = store.ingest(&args.name, options)?;
-    let mut rejects = Rejects {
-        file: args.rejects.as_deref().map(create).transpose()?,
-        count: 0,
-    };
+    let reading = Reading::new(&args.source)?;
+    let mut ingest = store.ingest(&args.name, options(args))?;
+    let mut rejects = Rejects::new(args)?;
     let sizes = args
         .files
         .iter()
@@ -55,20 +57,45 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
     let watch = Watch::start();
     let mut before = 0;
     for file in &args.files {
-        before += read(
-            &mut ingest,
-            file,
-            args,
-            &mut rejects,
-            (&watch, &progress, before),
-        )?;
+        let seen = (&watch, &progress, before);
+        let read = reading
+            .open(file)
+            .and_then(|log| read(&mut ingest, file, log, &mut rejects, seen));
+        // A read that waits fails once the command is to stop.
+        if watch.stopped() {
+            ingest.commit()?;
+            rejects.flush()?;
+            let kept = counted(ingest.report().events, "event is", "events are");
+            watch.check(&format!("{kept} stored; run the command again to go on"))?;
+        }
+        before += read?;
     }
-    if let Some(file) = &mut rejects.file {
-        file.flush()
-            .map_err(|error| Failure::io("cannot write the file of rejects", &error))?;
-    }
+    rejects.flush()?;
     let report = ingest.finish()?;
-    let elapsed = started.elapsed().as_secs_f64();
+    let total = Total {
+        events: report.events,
+        duplicates: report.duplicates,
+        entries: report.entries,
+    };
+    tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+}
+
+/// How records are written.
+pub(super) fn options(args: &EventsIngestArgs) -> IngestOptions {
+    IngestOptions {
+        batch_events: args.batch_events.max(1),
+        ..IngestOptions::default()
+    }
+}
+
+/// Prints what was stored; an error if lines were rejected.
+pub(super) fn tell(
+    args: &EventsIngestArgs,
+    report: &Total,
+    rejects: &Rejects,
+    elapsed: f64,
+    out: &mut Output,
+) -> Result<()> {
     let object = json!({
         "type": args.name,
         "events": report.events,
@@ -107,11 +134,10 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
 fn read(
     ingest: &mut Ingest,
     file: &Path,
-    args: &EventsIngestArgs,
+    mut log: Log,
     rejects: &mut Rejects,
     (watch, progress, before): (&Watch, &Progress, u64),
 ) -> Result<u64> {
-    let mut log = logs::open(file, args.format.map(Into::into))?;
     ingest.start_source();
     let mut record = Record::default();
     for number in 1_u64.. {
@@ -125,19 +151,33 @@ fn read(
             rejects.add(file, log.source.line(), log.source.text(), &reason)?;
         }
         if number % STEP == 0 {
-            progress.set(before + log.read.load(Ordering::Relaxed));
+            progress.set(before + log.read.get());
             if watch.stopped() {
-                ingest.commit()?;
-                let kept = counted(ingest.report().events, "event is", "events are");
-                watch.check(&format!("{kept} stored; run the command again to go on"))?;
+                break;
             }
         }
     }
-    Ok(log.read.load(Ordering::Relaxed))
+    Ok(log.read.get())
 }
 
 impl Rejects {
-    fn add(&mut self, file: &Path, line: u64, text: &[u8], reason: &str) -> Result<()> {
+    pub(super) fn new(args: &EventsIngestArgs) -> Result<Self> {
+        Ok(Self {
+            file: args.rejects.as_deref().map(create).transpose()?,
+            count: 0,
+        })
+    }
+
+    pub(super) fn flush(&mut self) -> Result<()> {
+        match &mut self.file {
+            None => Ok(()),
+            Some(file) => file
+                .flush()
+                .map_err(|error| Failure::io("cannot write the file of rejects", &error)),
+        }
+    }
+
+    pub(super) fn add(&mut self, file: &Path, line: u64, text: &[u8], reason: &str) -> Result<()> {
         self.count += 1;
         if self.count <= REASONS {
             tracing::warn!(file = %shown(file), line, "rejected: {reason}");

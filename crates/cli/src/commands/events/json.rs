@@ -50,9 +50,17 @@ impl RecordSource for JsonLines {
             if text.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            // Strings of JSON are text; bytes that are not are replaced in the record alone.
-            let text = String::from_utf8_lossy(text);
-            return Ok(match flatten(&text, "", 1, &mut self.names, record) {
+            // JSON is UTF-8. Replacing other bytes would store what the file does not say.
+            let text = match std::str::from_utf8(text) {
+                Ok(text) => text,
+                Err(error) => {
+                    return Ok(Step::Rejected(format!(
+                        "the line is not UTF-8 from byte {} on, as JSON must be",
+                        error.valid_up_to() + 1
+                    )));
+                }
+            };
+            return Ok(match flatten(text, "", 1, &mut self.names, record) {
                 Ok(()) => Step::Record,
                 Err(reason) => Step::Rejected(reason),
             });
@@ -69,6 +77,10 @@ impl RecordSource for JsonLines {
 
     fn text(&self) -> &[u8] {
         self.lines.text()
+    }
+
+    fn position(&self) -> u64 {
+        self.lines.position()
     }
 }
 
@@ -180,6 +192,22 @@ mod tests {
             assert_eq!(source.line(), line);
         }
         assert_eq!(source.next(&mut record).expect("memory"), Step::End);
+    }
+
+    #[test]
+    fn a_line_that_is_not_utf8_is_rejected_as_it_is() {
+        let text = b"{\"a\":\"\xff\"}\n{\"a\":\"\xc3\xbc\"}\n";
+        let mut source = JsonLines::new(Box::new(&text[..]));
+        let mut record = Record::default();
+        let first = source.next(&mut record).expect("memory");
+        assert!(
+            matches!(&first, Step::Rejected(reason) if reason.contains("from byte 7 on")),
+            "{first:?}"
+        );
+        assert_eq!(source.text(), b"{\"a\":\"\xff\"}");
+        assert_eq!(source.next(&mut record).expect("memory"), Step::Record);
+        assert_eq!(record.get(0), Some("ü".as_bytes()));
+        assert_eq!(source.position(), text.len() as u64);
     }
 
     #[test]

@@ -1,40 +1,28 @@
-//! Opens log files.
+//! Opens log files, and gives their fields other names and more fields.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, Read};
-use std::path::Path;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use ostrakon_events::{LogFormat, RecordSource, detect, open_log, unpack};
+use ostrakon_events::{
+    LogFormat, LookupTable, RecordSource, detect, enrich, open_log, rename_fields,
+};
 
 use super::json::JsonLines;
+use crate::args::EventsSource;
 use crate::failure::{Failure, Result};
+use crate::import::{Consumed, Input, open_input, shown_name};
 
 /// An open log file.
 pub(super) struct Log {
     pub(super) source: Box<dyn RecordSource>,
     /// Bytes read of the file as it lies on the disk.
-    pub(super) read: Arc<AtomicU64>,
-}
-
-struct Counted<R>(R, Arc<AtomicU64>);
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(to)?;
-        self.1.fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
-    }
+    pub(super) read: Consumed,
 }
 
 /// The name of a file in messages.
 pub(super) fn shown(path: &Path) -> String {
-    if path == Path::new("-") {
-        "stdin".into()
-    } else {
-        path.display().to_string()
-    }
+    shown_name(path)
 }
 
 /// The present moment in microseconds.
@@ -42,31 +30,98 @@ pub(super) fn now() -> i64 {
     jiff::Timestamp::now().as_microsecond()
 }
 
-/// Opens a file, or stdin.
-pub(super) fn open(path: &Path, format: Option<LogFormat>) -> Result<Log> {
-    let read = Arc::new(AtomicU64::new(0));
-    let input: Box<dyn Read + Send> = if path == Path::new("-") {
-        Box::new(Counted(io::stdin(), read.clone()))
-    } else {
-        let file = File::open(path).map_err(|error| {
-            Failure::io("cannot open the log file", &error).with("file", shown(path))
-        })?;
-        Box::new(Counted(file, read.clone()))
+/// How log files are read: their format, names of fields, lookup tables.
+pub(super) struct Reading {
+    format: Option<LogFormat>,
+    renamed: Vec<(String, String)>,
+    tables: Vec<Arc<LookupTable>>,
+}
+
+impl Reading {
+    /// Reads the lookup tables.
+    pub(super) fn new(args: &EventsSource) -> Result<Self> {
+        let tables = args.enrich.iter().map(|(field, file)| lookup(field, file));
+        Ok(Self {
+            format: args.format.map(Into::into),
+            renamed: args.map.clone(),
+            tables: tables.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Opens a file, or stdin.
+    pub(super) fn open(&self, path: &Path) -> Result<Log> {
+        let log = open(path, self.format)?;
+        Ok(Log {
+            source: self.adapt(log.source),
+            read: log.read,
+        })
+    }
+
+    /// The format of a file that begins with `start`, if that is clear.
+    pub(super) fn format(&self, path: &Path, start: &[u8]) -> Result<LogFormat> {
+        format_of(path, self.format, start)
+    }
+
+    /// Reads the text of a file.
+    pub(super) fn text(
+        &self,
+        format: LogFormat,
+        input: Box<dyn BufRead + Send>,
+    ) -> Result<Box<dyn RecordSource>> {
+        Ok(self.adapt(source_of(format, input)?))
+    }
+
+    fn adapt(&self, source: Box<dyn RecordSource>) -> Box<dyn RecordSource> {
+        enrich(rename_fields(source, &self.renamed), &self.tables)
+    }
+}
+
+fn lookup(field: &str, file: &PathBuf) -> Result<Arc<LookupTable>> {
+    let mut log = open(file, None)?;
+    let table = LookupTable::read(field, &mut *log.source)
+        .map_err(|error| Failure::from(error).with("file", shown(file)))?;
+    Ok(Arc::new(table))
+}
+
+fn open(path: &Path, format: Option<LogFormat>) -> Result<Log> {
+    let read = Consumed::default();
+    let source = match open_input(path, &read)? {
+        Input::Parquet => open_parquet(path, &read)?,
+        Input::Text(mut input) => {
+            let start = input.fill_buf().map_err(|error| {
+                Failure::io("cannot read the log file", &error).with("file", shown(path))
+            })?;
+            source_of(format_of(path, format, start)?, input)?
+        }
     };
-    let mut input =
-        unpack(input).map_err(|error| Failure::from(error).with("file", shown(path)))?;
-    let start = input.fill_buf().map_err(|error| {
-        Failure::io("cannot read the log file", &error).with("file", shown(path))
-    })?;
+    Ok(Log { source, read })
+}
+
+fn source_of(format: LogFormat, input: Box<dyn BufRead + Send>) -> Result<Box<dyn RecordSource>> {
+    Ok(match format {
+        LogFormat::Json => Box::new(JsonLines::new(input)),
+        format => open_log(format, input, now())?,
+    })
+}
+
+fn format_of(path: &Path, format: Option<LogFormat>, start: &[u8]) -> Result<LogFormat> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let format = format.or_else(|| detect(&name, start)).ok_or_else(|| {
+    format.or_else(|| detect(&name, start)).ok_or_else(|| {
         Failure::usage("the format is not clear from the name or the first line of the log file")
             .with("file", shown(path))
             .next("use --format zeek, json, web, squid, syslog, dpkg, csv or tsv")
-    })?;
-    let source = match format {
-        LogFormat::Json => Box::new(JsonLines::new(input)),
-        format => open_log(format, input, now())?,
-    };
-    Ok(Log { source, read })
+    })
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(path: &Path, read: &Consumed) -> Result<Box<dyn RecordSource>> {
+    let rows = super::parquet::ParquetRows::open(path, read.clone())?;
+    Ok(Box::new(rows))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(path: &Path, _read: &Consumed) -> Result<Box<dyn RecordSource>> {
+    Err(Failure::usage("this program was built without Parquet")
+        .with("file", shown(path))
+        .next("build it with `cargo build -p ostrakon-cli --features parquet`"))
 }

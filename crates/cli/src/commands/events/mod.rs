@@ -1,13 +1,17 @@
 //! `events …`: typed log records with an index and counts.
 
+mod follow;
+mod followed;
 mod ingest;
 mod json;
 mod logs;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod query;
 mod show;
 mod types;
 
-use ostrakon_events::EventStore;
+use ostrakon_events::{EventStore, EventType};
 
 use super::access::{Absent, Access};
 use crate::args::EventsCommand;
@@ -16,21 +20,33 @@ use crate::output::Output;
 
 /// Runs one of the commands.
 pub(super) fn run(access: &Access, command: EventsCommand, out: &mut Output) -> Result<()> {
-    if let EventsCommand::Create(args) = &command
-        && args.print
-    {
-        return types::print(args, out);
+    match &command {
+        EventsCommand::Create(args) if args.print => return types::print(args, out),
+        EventsCommand::Create(args) => return create(access, &types::definition(args)?, out),
+        EventsCommand::Ingest(args) if args.follow.is_some() => {
+            return follow::run(access, args, out);
+        }
+        _ => {}
     }
-    let absent = match &command {
-        EventsCommand::Create(_) => Absent::Create,
-        _ => Absent::Refuse,
-    };
     let access = match reads_only(&command) {
         true => access.for_reading(),
         false => access.clone(),
     };
-    access.with_store(absent, |source| {
+    access.with_store(Absent::Refuse, |source| {
         on_store(&EventStore::new(source), command, out)
+    })
+}
+
+/// Creates a type; a failure leaves no new store behind.
+fn create(access: &Access, definition: &EventType, out: &mut Output) -> Result<()> {
+    access.rehearse_shared(|source| {
+        EventStore::new(source)
+            .create(definition)
+            .map(drop)
+            .map_err(Into::into)
+    })?;
+    access.with_store(Absent::Create, |source| {
+        types::create(&EventStore::new(source), definition, out)
     })
 }
 
@@ -50,7 +66,8 @@ fn reads_only(command: &EventsCommand) -> bool {
 
 fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Result<()> {
     match command {
-        EventsCommand::Create(args) => types::create(store, &args, out),
+        // `run` has taken it.
+        EventsCommand::Create(args) => types::print(&args, out),
         EventsCommand::Edit { name, schema } => types::edit(store, &name, &schema, out),
         EventsCommand::List => types::list(store, out),
         EventsCommand::Show { name } => types::show(store, &name, out),
@@ -82,9 +99,12 @@ fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Res
         }
         EventsCommand::Calibrate { name, when } => query::calibrate(store, &name, &when, out),
         EventsCommand::Delete { question, yes } => query::delete(store, &question, yes, out),
-        EventsCommand::AgeOff { name, before } => {
-            types::age_off(store, &name, before.as_deref(), out)
-        }
+        EventsCommand::AgeOff {
+            name,
+            before,
+            authorizations,
+            yes,
+        } => types::age_off(store, &name, before.as_deref(), (authorizations, yes), out),
         EventsCommand::Check { name, when } => query::check(store, &name, &when, out),
         EventsCommand::Repair { name, when } => query::repair(store, &name, &when, out),
     }

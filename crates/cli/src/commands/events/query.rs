@@ -14,7 +14,7 @@ use crate::args::{EventsQueryArgs, EventsQuestion, EventsWhen};
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
-use crate::output::{Columns, Output, counted, escape, grouped};
+use crate::output::{Columns, Output, counted, escape, grouped, with_bytes, write_json_line};
 
 /// Prints events.
 pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -> Result<()> {
@@ -29,12 +29,11 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     query.limit = args.limit;
     query.resume = args.resume;
     let _watch = interruptible(&mut query);
-    let outcome = store.query(&query, |event| {
-        let shown = match out.is_json() {
-            true => event_json(event).to_string(),
-            false => event_text(event),
+    let outcome = store.query_then(&query, &args.then, |event| {
+        let written = match out.is_json() {
+            true => write_json_line(out.stream(), &event_json(event)),
+            false => writeln!(out.stream(), "{}", event_text(event)),
         };
-        let written = writeln!(out.stream(), "{shown}");
         written.map(|()| true).map_err(|error| {
             ostrakon_cell::Error::new(ostrakon_cell::ErrorKind::Io, "cannot write to stdout")
                 .with_source(error)
@@ -93,7 +92,7 @@ pub(super) fn top(
         let values: Vec<Value> = top
             .values
             .iter()
-            .map(|(value, count)| json!({"value": escape(value), "events": count}))
+            .map(|(value, count)| with_bytes(json!({"events": count}), "value", Some(value)))
             .collect();
         let object = json!({"type": name, "field": field, "distinct": top.distinct, "events": top.events, "values": values});
         return out.object(&object, String::new);

@@ -1,11 +1,11 @@
 //! Events, plots and plans as text and as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ostrakon_events::{Event, Explanation, Outcome, show_time};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::output::{escape, grouped};
+use crate::output::{BASE64_SUFFIX, escape, grouped, with_bytes};
 
 /// The most bars of a plot, empty ones included.
 const BARS_MAX: i64 = 400;
@@ -25,12 +25,23 @@ pub(super) fn event_text(event: &Event) -> String {
 
 /// An event as an object.
 pub(super) fn event_json(event: &Event) -> Value {
-    let fields: Map<String, Value> = event
-        .fields
-        .iter()
-        .map(|(name, value)| (name.clone(), Value::String(escape(value).into_owned())))
-        .collect();
-    json!({"time": show_time(event.time), "label": escape(&event.label), "fields": fields})
+    let is_text = |value: &[u8]| std::str::from_utf8(value).is_ok();
+    let mut fields = json!({});
+    // A field may itself be called NAME_base64. Text is never encoded, so that its name is its own.
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for (name, value) in event.fields.iter().filter(|(_, value)| is_text(value)) {
+        names.insert(name);
+        fields = with_bytes(fields, name, Some(value));
+    }
+    for (name, value) in event.fields.iter().filter(|(_, value)| !is_text(value)) {
+        let mut free = name.clone();
+        while names.contains(format!("{free}{BASE64_SUFFIX}").as_str()) {
+            free.push_str(BASE64_SUFFIX);
+        }
+        fields = with_bytes(fields, &free, Some(value));
+    }
+    let object = json!({"time": show_time(event.time), "fields": fields});
+    with_bytes(object, "label", Some(&event.label))
 }
 
 /// A plot of counts by time: a bar per line. Spans without events between others are shown unless there are many.

@@ -2,19 +2,24 @@
 
 use std::path::Path;
 
+use ostrakon_cell::Authorizations;
 use ostrakon_events::{
-    Epoch, EventStore, EventType, Record, Step, field_name, infer, parse_time, show_time,
+    CountPath, Epoch, EventStore, EventType, Query, Record, RecordSource, Step, infer, parse_time,
+    show_time,
 };
 use serde_json::json;
 
-use super::logs::{self, now, shown};
+use super::logs::{Reading, now, shown};
 use crate::args::EventsCreateArgs;
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::output::{Columns, Output, counted};
 
-/// Records from which a type is inferred.
+/// Records from which a type is inferred; fewer if they are long.
 const SAMPLE: usize = 1000;
+const SAMPLE_BYTES: usize = 16 << 20;
+/// Lines that are read for them, rejected ones included.
+const SAMPLE_LINES: usize = 100_000;
 
 /// Prints the definition that `create` would use.
 pub(super) fn print(args: &EventsCreateArgs, out: &mut Output) -> Result<()> {
@@ -26,8 +31,8 @@ pub(super) fn print(args: &EventsCreateArgs, out: &mut Output) -> Result<()> {
 }
 
 /// Creates a type.
-pub(super) fn create(store: &EventStore, args: &EventsCreateArgs, out: &mut Output) -> Result<()> {
-    let created = store.create(&definition(args)?)?;
+pub(super) fn create(store: &EventStore, definition: &EventType, out: &mut Output) -> Result<()> {
+    let created = store.create(definition)?;
     let indexed: Vec<&str> = created
         .fields
         .iter()
@@ -119,14 +124,32 @@ pub(super) fn age_off(
     store: &EventStore,
     name: &str,
     before: Option<&str>,
+    (authorizations, yes): (Authorizations, bool),
     out: &mut Output,
 ) -> Result<()> {
-    let before = before.map(moment).transpose()?;
-    let off = store.age_off(name, now(), before)?;
+    let (now, before) = (now(), before.map(moment).transpose()?);
+    let cut = store.age_off_moment(name, now, before)?;
+    let old = Query {
+        event_type: name.to_owned(),
+        to: Some(cut),
+        authorizations,
+        ..Query::default()
+    };
+    let removed = store.count(&old, CountPath::Auto)?;
+    let events = counted(removed, "event", "events");
+    confirm(
+        yes,
+        &format!(
+            "remove the events before {}, whatever their label? --auths can see {events}.",
+            show_time(cut)
+        ),
+    )?;
+    let off = store.age_off(name, now, before)?;
     let since = show_time(off.since);
-    out.object(&json!({"type": name, "since": since}), || {
-        format!("events before {since} are removed")
-    })
+    out.object(
+        &json!({"type": name, "since": since, "removed": removed}),
+        || format!("removed the events before {since}; --auths could see {events}"),
+    )
 }
 
 /// Reads a time from the command line.
@@ -145,7 +168,8 @@ fn read_schema(path: &Path) -> Result<EventType> {
     EventType::from_toml(&text).map_err(|error| Failure::from(error).with("file", shown(path)))
 }
 
-fn definition(args: &EventsCreateArgs) -> Result<EventType> {
+/// The definition that `create` uses.
+pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
     let mut definition = match (&args.schema, &args.from) {
         (Some(schema), _) => {
             let mut definition = read_schema(schema)?;
@@ -174,16 +198,79 @@ fn definition(args: &EventsCreateArgs) -> Result<EventType> {
 }
 
 fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
-    let mut source = logs::open(from, args.format.map(Into::into))?.source;
+    let mut source = Reading::new(&args.source)?.open(from)?.source;
+    let about_file = |error| Failure::from(error).with("file", shown(from));
+    let records = sample(&mut *source).map_err(about_file)?;
+    infer(&args.name, source.names(), source.kinds(), &records).map_err(about_file)
+}
+
+/// The first records, so many that they fit in little memory; at least one.
+fn sample(source: &mut dyn RecordSource) -> ostrakon_cell::Result<Vec<Record>> {
     let (mut record, mut records) = (Record::default(), Vec::new());
-    while records.len() < SAMPLE {
+    let (mut bytes, mut lines) = (0, 0);
+    while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
+        lines += 1;
         match source.next(&mut record)? {
             Step::End => break,
-            Step::Record => records.push(record.clone()),
-            Step::Rejected(_) => {}
+            Step::Record => {
+                bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
+                records.push(record.clone());
+            }
+            Step::Rejected(_) => bytes += source.text().len(),
         }
     }
-    let names: Vec<String> = source.names().iter().map(|name| field_name(name)).collect();
-    infer(&args.name, &names, source.kinds(), &records)
-        .map_err(|error| Failure::from(error).with("file", shown(from)))
+    Ok(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Endless records of so many bytes, or endless rejected lines.
+    struct Endless {
+        bytes: usize,
+        rejected: bool,
+        read: usize,
+    }
+
+    impl RecordSource for Endless {
+        fn next(&mut self, record: &mut Record) -> ostrakon_cell::Result<Step> {
+            self.read += 1;
+            record.clear();
+            record.push(0, &vec![b'x'; self.bytes]);
+            Ok(match self.rejected {
+                true => Step::Rejected("no".into()),
+                false => Step::Record,
+            })
+        }
+
+        fn names(&self) -> &[String] {
+            &[]
+        }
+
+        fn line(&self) -> u64 {
+            0
+        }
+
+        fn text(&self) -> &[u8] {
+            b""
+        }
+    }
+
+    #[test]
+    fn a_sample_is_bounded_in_records_lines_and_bytes() {
+        for (bytes, rejected, most) in [
+            (1, false, SAMPLE),
+            (SAMPLE_BYTES / 2, false, 2),
+            (1, true, SAMPLE_LINES),
+        ] {
+            let mut source = Endless {
+                bytes,
+                rejected,
+                read: 0,
+            };
+            sample(&mut source).expect("memory");
+            assert_eq!(source.read, most);
+        }
+    }
 }

@@ -1,0 +1,357 @@
+//! `events ingest --follow`: the files of a directory, and what is added to them.
+//!
+//! The store is open only while something is written to it, so that other programs can use it in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ostrakon_cell::ErrorKind;
+use ostrakon_events::{EventStore, Ingest, LogFormat, Record, RecordSource, Step, parse_span};
+
+use super::followed::{Position, Positions, beginning, is_whole, new_lines, note_key};
+use super::ingest::{Rejects, Total, options, tell};
+use super::logs::{Reading, shown};
+use crate::args::EventsIngestArgs;
+use crate::commands::access::{Absent, Access};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::{Output, counted};
+
+/// Records after which the position is noted, so that a killed program need not read all of a long file again.
+const NOTED: u64 = 20_000;
+/// How long a look at Ctrl-C may be away.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Why a file was not read.
+enum Trouble {
+    /// The file itself. It is tried again when it has changed.
+    Input(Failure),
+    /// Everything else ends the command.
+    Other(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
+
+impl From<ostrakon_cell::Error> for Trouble {
+    fn from(error: ostrakon_cell::Error) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+struct Follower<'a> {
+    args: &'a EventsIngestArgs,
+    reading: Reading,
+    rejects: Rejects,
+    watch: Watch,
+    /// How far files were read, by the name of their note. Empty until the store was read.
+    positions: Option<Positions>,
+    /// Files that could not be read, with their size then; they are tried again when it has changed.
+    failed: BTreeMap<PathBuf, u64>,
+    total: Total,
+}
+
+/// Follows a directory until Ctrl-C, or until nothing was added for so long as asked for.
+pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
+    let started = Instant::now();
+    let interval = parse_span(&args.interval)?;
+    let interval = Duration::from_micros(u64::try_from(interval).unwrap_or_default());
+    let directory = args.follow.as_deref().unwrap_or(Path::new("."));
+    let mut follower = Follower {
+        args,
+        reading: Reading::new(&args.source)?,
+        rejects: Rejects::new(args)?,
+        watch: Watch::start(),
+        positions: None,
+        failed: BTreeMap::new(),
+        total: Total::default(),
+    };
+    let mut last_news = Instant::now();
+    loop {
+        if follower.look(access, directory)? {
+            last_news = Instant::now();
+        } else if args
+            .until_idle
+            .is_some_and(|idle| last_news.elapsed() >= Duration::from_secs(idle))
+        {
+            break;
+        }
+        if follower.wait(interval) {
+            break;
+        }
+    }
+    follower.rejects.flush()?;
+    let seconds = started.elapsed().as_secs_f64();
+    tell(args, &follower.total, &follower.rejects, seconds, out)
+}
+
+impl Follower<'_> {
+    /// Waits for the next look; whether the program is to stop.
+    fn wait(&self, interval: Duration) -> bool {
+        let begun = Instant::now();
+        while !self.watch.stopped() && begun.elapsed() < interval {
+            std::thread::sleep(TURN.min(interval));
+        }
+        self.watch.stopped()
+    }
+
+    /// Reads what is new; whether there was something.
+    fn look(&mut self, access: &Access, directory: &Path) -> Result<bool> {
+        let files = files_of(directory)?;
+        self.failed.retain(|path, _| files.contains(path));
+        if self.positions.is_some() && !self.has_news(&files)? {
+            return Ok(false);
+        }
+        let looked = access.with_store(Absent::Refuse, |source| {
+            let store = EventStore::new(source);
+            if self.positions.is_none() {
+                let notes = store.notes(&self.args.name)?;
+                self.positions = Some(known(&notes));
+            }
+            let mut ingest = store.ingest(&self.args.name, options(self.args))?;
+            let mut news = false;
+            for path in &files {
+                news |= self.read(&mut ingest, path)?;
+                if self.watch.stopped() {
+                    break;
+                }
+            }
+            let report = ingest.finish()?;
+            self.total.events += report.events;
+            self.total.duplicates += report.duplicates;
+            self.total.entries += report.entries;
+            if report.events > 0 {
+                tracing::info!("{} stored", counted(report.events, "event", "events"));
+            }
+            Ok(news)
+        });
+        match looked {
+            // Another program uses the store: its turn comes later.
+            Err(failure) if failure.is_kind(ErrorKind::Locked) => {
+                tracing::warn!("another program uses the store; trying again");
+                Ok(true)
+            }
+            looked => {
+                if looked.is_err() {
+                    // What is known may not be what was committed.
+                    self.positions = None;
+                }
+                looked
+            }
+        }
+    }
+
+    /// Whether some file has complete lines that were not read.
+    fn has_news(&self, files: &BTreeSet<PathBuf>) -> Result<bool> {
+        for path in files {
+            let Some(mut file) = open(path)? else {
+                continue;
+            };
+            let size = file.metadata().map_or(0, |data| data.len());
+            if self.failed.get(path) == Some(&size) {
+                continue;
+            }
+            let position = self.position(path, &mut file)?;
+            let is_new = match is_whole(&mut file).map_err(about(path))? {
+                true => position.bytes != size,
+                false => new_lines(path, &mut file, (position.bytes, false))?.is_some(),
+            };
+            if is_new {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// How far a file was read; its beginning if what is there is not what was read.
+    fn position(&self, path: &Path, file: &mut File) -> Result<Position> {
+        let key = note_key(path, file);
+        match self.positions.as_ref().and_then(|all| all.get(&key)) {
+            Some(known) if known.is_in(file).map_err(about(path))? => Ok(known.clone()),
+            _ => Ok(Position::start()),
+        }
+    }
+
+    /// Reads what is new in a file; whether there was something.
+    fn read(&mut self, ingest: &mut Ingest, path: &Path) -> Result<bool> {
+        let Some(mut file) = open(path)? else {
+            return Ok(false);
+        };
+        let size = file.metadata().map_or(0, |data| data.len());
+        if size == 0 || self.failed.get(path) == Some(&size) {
+            return Ok(false);
+        }
+        let position = self.position(path, &mut file)?;
+        let read = match is_whole(&mut file).map_err(about(path))? {
+            true if position.bytes == size => return Ok(false),
+            true => self.read_whole(ingest, path, (&mut file, size)),
+            false => self.read_lines(ingest, path, (&mut file, position.bytes)),
+        };
+        match read {
+            Err(Trouble::Input(failure)) => {
+                tracing::warn!(file = %shown(path), "not read: {}", failure.message());
+                self.failed.insert(path.to_owned(), size);
+                Ok(false)
+            }
+            Err(Trouble::Other(failure)) => Err(failure),
+            Ok(read) => {
+                self.failed.remove(path);
+                Ok(read)
+            }
+        }
+    }
+
+    /// A file that is packed, or Parquet: all of it, whenever its size has changed.
+    fn read_whole(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        (file, size): (&mut File, u64),
+    ) -> Result<bool, Trouble> {
+        let mut log = self.reading.open(path).map_err(Trouble::Input)?;
+        self.add_all(ingest, path, &mut *log.source, |_, _| Ok(()))?;
+        if !self.watch.stopped() {
+            self.note(ingest, path, file, size)?;
+        }
+        Ok(true)
+    }
+
+    /// The complete lines after a position.
+    fn read_lines(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        (file, position): (&mut File, u64),
+    ) -> Result<bool, Trouble> {
+        let start = beginning(file).map_err(about(path))?;
+        let format = self.reading.format(path, &start).map_err(Trouble::Input)?;
+        let has_head = matches!(format, LogFormat::Csv | LogFormat::Tsv | LogFormat::Zeek);
+        let Some(new) = new_lines(path, file, (position, has_head))? else {
+            return Ok(false);
+        };
+        let mut source = self
+            .reading
+            .text(format, new.input)
+            .map_err(Trouble::Input)?;
+        // The position in the file after what was read of the input.
+        let place = |read: u64| (position + read.saturating_sub(new.head)).min(new.end);
+        let read = self.add_all(ingest, path, &mut *source, |ingest, read| {
+            let at = Position::after(place(read), file).map_err(about(path))?;
+            ingest.note(&note_key(path, file), at.to_text().as_bytes());
+            Ok(())
+        })?;
+        let end = match read {
+            // A record that began before the end of the file waits for the rest.
+            Some(unfinished) => place(unfinished),
+            None => new.end,
+        };
+        if end == position {
+            return Ok(false);
+        }
+        self.note(ingest, path, file, end)?;
+        Ok(true)
+    }
+
+    fn note(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        file: &mut File,
+        bytes: u64,
+    ) -> Result<()> {
+        let key = note_key(path, file);
+        let position = Position::after(bytes, file).map_err(about(path))?;
+        ingest.note(&key, position.to_text().as_bytes());
+        if let Some(all) = &mut self.positions {
+            all.insert(key, position);
+        }
+        Ok(())
+    }
+
+    /// Adds all records; now and then tells how much was read. Returns how much was read if the input was not read to its
+    /// end: its last record is not complete, or the program is to stop.
+    fn add_all(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        source: &mut dyn RecordSource,
+        mut tell: impl FnMut(&mut Ingest, u64) -> Result<()>,
+    ) -> Result<Option<u64>, Trouble> {
+        ingest.start_source();
+        let (mut record, mut before) = (Record::default(), 0);
+        for number in 1_u64.. {
+            let step = source
+                .next(&mut record)
+                .map_err(|error| Trouble::Input(error.into()))?;
+            let rejected = match step {
+                Step::End => return Ok(None),
+                Step::Record => ingest.add(source.names(), &record)?,
+                Step::Rejected(_) if source.is_unfinished() => return Ok(Some(before)),
+                Step::Rejected(reason) => Some(reason),
+            };
+            if let Some(reason) = rejected {
+                self.rejects
+                    .add(path, source.line(), source.text(), &reason)?;
+            }
+            before = source.position();
+            if number % NOTED == 0 {
+                tell(ingest, before)?;
+            }
+            if number % 1024 == 0 && self.watch.stopped() {
+                return Ok(Some(before));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn known(notes: &BTreeMap<Vec<u8>, Vec<u8>>) -> Positions {
+    notes
+        .iter()
+        .filter_map(|(key, value)| Some((key.clone(), Position::read(value)?)))
+        .collect()
+}
+
+fn about(path: &Path) -> impl Fn(std::io::Error) -> Failure {
+    move |error| Failure::io("cannot read the log file", &error).with("file", shown(path))
+}
+
+/// Opens a file; `None` if it is gone.
+fn open(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(about(path)(error)),
+    }
+}
+
+/// The regular files of a directory. Hidden ones, and those that programs are still writing under another name, are left
+/// out.
+fn files_of(directory: &Path) -> Result<BTreeSet<PathBuf>> {
+    let about = |error: std::io::Error| {
+        Failure::io("cannot read the directory", &error)
+            .with("directory", directory.display().to_string())
+    };
+    let mut files = BTreeSet::new();
+    for entry in std::fs::read_dir(directory).map_err(about)? {
+        let entry = entry.map_err(about)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_other = name.starts_with('.')
+            || name.ends_with('~')
+            || [".partial", ".tmp", ".swp"]
+                .iter()
+                .any(|ending| name.ends_with(ending));
+        // Follows symbolic links, which often name the present log.
+        let is_file = std::fs::metadata(entry.path()).is_ok_and(|data| data.is_file());
+        if is_file && !is_other {
+            files.insert(entry.path());
+        }
+    }
+    Ok(files)
+}

@@ -1,0 +1,272 @@
+//! A file that is followed: which file it is, and how far it was read.
+//!
+//! A file is known by its number on the disk, so that it may be renamed. What stands before the position is checked by a
+//! hash of its beginning and its end: a file that was replaced or truncated is read from its beginning. Reading
+//! something twice does no harm, because events that are stored already are skipped.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::failure::{Failure, Result};
+
+use super::logs::shown;
+
+/// Bytes of the beginning and of the end of what was read that are compared.
+const CHECKED_BYTES: u64 = 1024;
+/// Steps in which the last line feed is looked for.
+const STEP_BYTES: u64 = 64 << 10;
+/// A longer line is rejected by its reader. It must get enough of it to tell.
+const LINE_BYTES: u64 = 17 << 20;
+/// Lines before the first record that a reader of the rest needs, too.
+const HEAD_BYTES: u64 = 1 << 20;
+
+/// How far a file was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Position {
+    pub(super) bytes: u64,
+    /// The hash of what is before.
+    check: String,
+}
+
+impl Position {
+    pub(super) fn start() -> Self {
+        Self {
+            bytes: 0,
+            check: String::new(),
+        }
+    }
+
+    /// The position in a file after so many bytes.
+    pub(super) fn after(bytes: u64, file: &mut File) -> std::io::Result<Self> {
+        Ok(Self {
+            bytes,
+            check: hash(file, bytes)?,
+        })
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        format!("{} {}", self.bytes, self.check)
+    }
+
+    pub(super) fn read(text: &[u8]) -> Option<Self> {
+        let (bytes, check) = std::str::from_utf8(text).ok()?.split_once(' ')?;
+        Some(Self {
+            bytes: bytes.parse().ok()?,
+            check: check.to_owned(),
+        })
+    }
+
+    /// Whether it is a position in this file as it is now.
+    pub(super) fn is_in(&self, file: &mut File) -> std::io::Result<bool> {
+        if self.bytes == 0 {
+            return Ok(true);
+        }
+        Ok(file.metadata()?.len() >= self.bytes && hash(file, self.bytes)? == self.check)
+    }
+}
+
+fn hash(file: &mut File, bytes: u64) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let first = bytes.min(CHECKED_BYTES);
+    for start in [0, bytes - first] {
+        let mut part = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        (&*file).take(first).read_to_end(&mut part)?;
+        hasher.update(&part);
+    }
+    Ok(hasher.finalize().to_hex().chars().take(32).collect())
+}
+
+/// The name under which the position of a file is noted. Readers of the registry see it, so that it says nothing about
+/// the file.
+pub(super) fn note_key(path: &Path, file: &File) -> Vec<u8> {
+    let identity = identity(path, file);
+    blake3::hash(identity.as_bytes())
+        .to_hex()
+        .as_bytes()
+        .to_vec()
+}
+
+#[cfg(unix)]
+fn identity(path: &Path, file: &File) -> String {
+    use std::os::unix::fs::MetadataExt as _;
+
+    file.metadata().map_or_else(
+        |_| path.display().to_string(),
+        |data| format!("{}:{}", data.dev(), data.ino()),
+    )
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path, _file: &File) -> String {
+    path.display().to_string()
+}
+
+/// Positions by the names under which they are noted.
+pub(super) type Positions = BTreeMap<Vec<u8>, Position>;
+
+/// Whether a file is packed or Parquet, and therefore read as a whole.
+pub(super) fn is_whole(file: &mut File) -> std::io::Result<bool> {
+    let mut start = [0; 4];
+    file.seek(SeekFrom::Start(0))?;
+    let read = file.read(&mut start)?;
+    let start = start.get(..read).unwrap_or_default();
+    Ok(start.starts_with(&[0x1f, 0x8b])
+        || start == [0x28, 0xb5, 0x2f, 0xfd]
+        || start == *b"PAR1"
+        || start.starts_with(b"BZh")
+        || start == [0xfd, b'7', b'z', b'X'])
+}
+
+/// The first bytes of a file, by which its format is told.
+pub(super) fn beginning(file: &mut File) -> std::io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    (&*file).take(STEP_BYTES).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Complete lines of a file from a position on, after the lines at its beginning that tell how to read it.
+pub(super) struct NewLines {
+    pub(super) input: Box<dyn BufRead + Send>,
+    /// Bytes of the input before those of the position.
+    pub(super) head: u64,
+    /// Where the lines end in the file.
+    pub(super) end: u64,
+}
+
+/// The complete lines after `position`; `None` if there is none yet. If `has_head`, the lines at the beginning tell how to
+/// read the others.
+pub(super) fn new_lines(
+    path: &Path,
+    file: &mut File,
+    (position, has_head): (u64, bool),
+) -> Result<Option<NewLines>> {
+    let about = |error: std::io::Error| {
+        Failure::io("cannot read the log file", &error).with("file", shown(path))
+    };
+    let size = file.metadata().map_err(about)?.len();
+    let Some(end) = last_line_end(file, position, size).map_err(about)? else {
+        return Ok(None);
+    };
+    let head = match has_head && position > 0 {
+        true => head(file, position).map_err(about)?,
+        false => Vec::new(),
+    };
+    let rest = Placed {
+        file: file.try_clone().map_err(about)?,
+        at: position,
+    };
+    let length = head.len() as u64;
+    let input = Cursor::new(head).chain(rest.take(end - position));
+    Ok(Some(NewLines {
+        input: Box::new(BufReader::with_capacity(256 << 10, input)),
+        head: length,
+        end,
+    }))
+}
+
+/// Reads a file from a place of its own. Copies of a file share one place, which the check of a position moves.
+struct Placed {
+    file: File,
+    at: u64,
+}
+
+impl Read for Placed {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.file.seek(SeekFrom::Start(self.at))?;
+        let read = self.file.read(bytes)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Where the last complete line ends, if one does after `position`.
+fn last_line_end(file: &mut File, position: u64, size: u64) -> std::io::Result<Option<u64>> {
+    let mut end = size;
+    while end > position {
+        let start = end.saturating_sub(STEP_BYTES).max(position);
+        let mut part = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        (&*file).take(end - start).read_to_end(&mut part)?;
+        if let Some(at) = memchr::memrchr(b'\n', &part) {
+            return Ok(Some(start + at as u64 + 1));
+        }
+        end = start;
+    }
+    Ok((size.saturating_sub(position) > LINE_BYTES).then_some(size))
+}
+
+/// The lines at the beginning of a file that its later lines depend on: its first line, which may be a header, or all
+/// that begin with `#`. Not more than what was read.
+fn head(file: &mut File, position: u64) -> std::io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut lines = BufReader::new((&*file).take(position.min(HEAD_BYTES)));
+    let (mut head, mut line) = (Vec::new(), Vec::new());
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        let comment = line.starts_with(b"#");
+        if head.is_empty() || comment {
+            head.extend_from_slice(&line);
+        }
+        if !comment {
+            break;
+        }
+        line.clear();
+    }
+    Ok(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn text(file: &mut File, position: u64) -> Option<(String, u64, u64)> {
+        let lines = new_lines(Path::new("x"), file, (position, true)).expect("read")?;
+        let mut all = String::new();
+        let mut input = lines.input;
+        input.read_to_string(&mut all).expect("text");
+        Some((all, lines.head, lines.end))
+    }
+
+    #[test]
+    fn only_complete_lines_are_new() {
+        let mut file = tempfile::tempfile().expect("a file");
+        assert_eq!(text(&mut file, 0), None);
+        file.write_all(b"a,b\n1,2").expect("written");
+        assert_eq!(text(&mut file, 0), Some(("a,b\n".into(), 0, 4)));
+        assert_eq!(text(&mut file, 4), None);
+        file.write_all(b"\n3,4\n5").expect("written");
+        assert_eq!(text(&mut file, 4), Some(("a,b\n1,2\n3,4\n".into(), 4, 12)));
+        assert_eq!(text(&mut file, 12), None);
+    }
+
+    #[test]
+    fn all_lines_of_a_header_are_read_again() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"#a\n#b\nx\ny\n").expect("written");
+        assert_eq!(text(&mut file, 8), Some(("#a\n#b\ny\n".into(), 6, 10)));
+    }
+
+    #[test]
+    fn a_position_belongs_to_what_was_read() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"one\ntwo\n").expect("written");
+        let position = Position::after(4, &mut file).expect("read");
+        assert_eq!(
+            Position::read(position.to_text().as_bytes()),
+            Some(position.clone())
+        );
+        file.seek(SeekFrom::End(0)).expect("sought");
+        file.write_all(b"three\n").expect("written");
+        assert!(position.is_in(&mut file).expect("read"));
+        file.set_len(2).expect("truncated");
+        assert!(!position.is_in(&mut file).expect("read"));
+        file.seek(SeekFrom::Start(0)).expect("sought");
+        file.write_all(b"uno\ndue\n").expect("written");
+        assert!(!position.is_in(&mut file).expect("read"));
+        assert!(Position::start().is_in(&mut file).expect("read"));
+    }
+}

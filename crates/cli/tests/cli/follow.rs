@@ -1,0 +1,240 @@
+//! `events ingest --follow`: a directory whose files grow and are renamed, restarts and kills.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use crate::run::Folder;
+
+const ONCE: &[&str] = &[
+    "events",
+    "ingest",
+    "web",
+    "--follow",
+    "logs",
+    "--until-idle",
+    "0",
+    "--interval",
+    "1ms",
+];
+
+/// A type for lines of three fields, and an empty directory.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("logs")).unwrap();
+    let sample = folder.write("sample.csv", "ts,host,number\n1,a,0\n");
+    folder.ok(&["events", "create", "web", "--from", &sample]);
+    folder
+}
+
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers
+        .map(|number| format!("{},h{},{number}\n", 1_400_000_000 + number, number % 7))
+        .collect()
+}
+
+fn append(folder: &Folder, name: &str, text: &str) {
+    let mut file = File::options()
+        .append(true)
+        .create(true)
+        .open(folder.path(name))
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+/// New events and duplicates of one look.
+fn look(folder: &Folder) -> (u64, u64) {
+    let ran = folder.run(&[ONCE, &["--json"]].concat());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let all = ran.json();
+    let of = |name: &str| all[0][name].as_u64().unwrap();
+    (of("events"), of("duplicates"))
+}
+
+fn count(folder: &Folder) -> u64 {
+    folder.ok(&["events", "check", "web"]);
+    let ran = folder.run(&["events", "query", "web", "--count", "--json"]);
+    ran.json()[0]["events"].as_u64().unwrap()
+}
+
+#[test]
+fn what_is_added_is_read_once_and_lines_only_when_they_are_complete() {
+    let folder = folder();
+    assert_eq!(look(&folder), (0, 0));
+    append(&folder, "logs/web.csv", "ts,host,number\n");
+    assert_eq!(look(&folder), (0, 0));
+    append(&folder, "logs/web.csv", &(lines(0..10) + "1400000010,h"));
+    assert_eq!(look(&folder), (10, 0));
+    append(&folder, "logs/web.csv", "3,10\n");
+    append(
+        &folder,
+        "logs/other.csv",
+        &format!("number,ts,host\n{}", "77,5,x\n"),
+    );
+    append(&folder, "logs/.hidden.csv", "ts,host,number\n1,x,1000\n");
+    append(
+        &folder,
+        "logs/part.csv.partial",
+        "ts,host,number\n1,x,1001\n",
+    );
+    assert_eq!(look(&folder), (2, 0));
+    assert_eq!(look(&folder), (0, 0));
+    // A record over two lines, of which one is there.
+    append(&folder, "logs/web.csv", "1500000000,\"a\n");
+    assert_eq!(look(&folder), (0, 0));
+    append(&folder, "logs/web.csv", "b\",2000\n");
+    assert_eq!(look(&folder), (1, 0));
+    assert_eq!(count(&folder), 13);
+}
+
+#[test]
+fn renamed_truncated_and_packed_files_are_read_once() {
+    let folder = folder();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..100)),
+    );
+    assert_eq!(look(&folder), (100, 0));
+    // Renamed after more was written; a new file takes its place.
+    append(&folder, "logs/web.csv", &lines(100..120));
+    std::fs::rename(folder.path("logs/web.csv"), folder.path("logs/web.1.csv")).unwrap();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(120..130)),
+    );
+    assert_eq!(look(&folder), (30, 0));
+    // Truncated and written again.
+    folder.write(
+        "logs/web.csv",
+        format!("ts,host,number\n{}", lines(130..150)),
+    );
+    assert_eq!(look(&folder), (20, 0));
+    // Replaced by other lines of the same length.
+    folder.write(
+        "logs/web.csv",
+        format!("ts,host,number\n{}", lines(150..170)),
+    );
+    assert_eq!(look(&folder), (20, 0));
+    // A copy: its events are stored already.
+    std::fs::copy(folder.path("logs/web.csv"), folder.path("logs/copy.csv")).unwrap();
+    assert_eq!(look(&folder), (0, 20));
+    // Packed: read as a whole.
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed
+        .write_all(format!("ts,host,number\n{}", lines(160..200)).as_bytes())
+        .unwrap();
+    folder.write("logs/old.csv.gz", packed.finish().unwrap());
+    assert_eq!(look(&folder), (30, 10));
+    assert_eq!(look(&folder), (0, 0));
+    assert_eq!(count(&folder), 200);
+}
+
+#[test]
+fn files_that_cannot_be_read_do_not_stop_the_others() {
+    let folder = folder();
+    append(&folder, "logs/a.bin", "what is this\n");
+    folder.write("logs/cut.csv.gz", b"\x1f\x8b\x08\x00cut");
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..5)),
+    );
+    let ran = folder.run(ONCE);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.err.matches("not read:").count(), 2, "{}", ran.err);
+    assert_eq!(count(&folder), 5);
+    // Rejected lines are told by the exit code.
+    append(&folder, "logs/web.csv", "noon,x,1\n");
+    let ran = folder.run(&[ONCE, &["--rejects", "rejects"]].concat());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(folder.read("rejects").ends_with("noon,x,1\n"));
+}
+
+/// Kills the program while the files grow. Whatever was committed, the next one goes on without loss and without
+/// duplicates.
+#[test]
+fn a_killed_follower_loses_nothing_and_stores_nothing_twice() {
+    let folder = folder();
+    append(&folder, "logs/web.csv", "ts,host,number\n");
+    let mut written = 0;
+    for wait in [5, 40, 90, 150] {
+        append(&folder, "logs/web.csv", &lines(written..written + 2500));
+        written += 2500;
+        let mut child = folder
+            .command(&[
+                "events",
+                "ingest",
+                "web",
+                "--follow",
+                "logs",
+                "--interval",
+                "1ms",
+                "--batch-events",
+                "100",
+            ])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Where it then is depends on the machine; any place is fine.
+        std::thread::sleep(std::time::Duration::from_millis(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(count(&folder) % 100, 0);
+    }
+    look(&folder);
+    assert_eq!(count(&folder), u64::from(written));
+    assert_eq!(look(&folder), (0, 0));
+}
+
+/// Ctrl-C ends a follower. Before that, what it reads can be queried.
+#[cfg(unix)]
+#[test]
+fn a_follower_ends_at_ctrl_c_and_leaves_the_store_to_others_meanwhile() {
+    let folder = folder();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..10)),
+    );
+    let mut child = folder
+        .command(&[
+            "events",
+            "ingest",
+            "web",
+            "--follow",
+            "logs",
+            "--interval",
+            "1ms",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = std::time::Instant::now();
+    for expected in [10, 30] {
+        append(&folder, "logs/web.csv", &lines(10..expected));
+        loop {
+            let ran = folder.run(&[
+                "--wait", "10", "events", "query", "web", "--count", "--json",
+            ]);
+            if ran.code == 0 && ran.json()[0]["events"] == expected {
+                break;
+            }
+            assert!(begun.elapsed().as_secs() < 120, "{}", ran.err);
+        }
+    }
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("sh")
+        .args(["-c", "kill -INT \"$1\"", "sh", &id])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert_eq!(count(&folder), 30);
+}
