@@ -1,7 +1,7 @@
 //! Opens log files, and gives their fields other names and more fields.
 
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_events::{
@@ -76,7 +76,7 @@ impl Reading {
     }
 }
 
-fn lookup(field: &str, file: &PathBuf) -> Result<Arc<LookupTable>> {
+fn lookup(field: &str, file: &Path) -> Result<Arc<LookupTable>> {
     let mut log = open(file, None)?;
     let table = LookupTable::read(field, &mut *log.source)
         .map_err(|error| Failure::from(error).with("file", shown(file)))?;
