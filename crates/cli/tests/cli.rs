@@ -50,6 +50,9 @@ mod resident;
 mod run;
 #[path = "cli/signals.rs"]
 mod signals;
+#[cfg(feature = "sql")]
+#[path = "cli/sql.rs"]
+mod sql;
 #[path = "cli/store.rs"]
 mod store;
 #[path = "cli/streams.rs"]

@@ -14,6 +14,8 @@ use super::events::EventsCommand;
 use super::import::ImportArgs;
 use super::lab::LabCommand;
 use super::levels::{LevelCommand, NamespaceCommand};
+#[cfg(feature = "sql")]
+use super::sql::SqlArgs;
 use super::store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
 use super::table::TableCommand;
 use super::values::{memory, wait};
@@ -149,6 +151,9 @@ pub(crate) enum Command {
   ostrakon events histogram conn --by 1h --last 1d"
     )]
     Events(EventsCommand),
+    /// Run SQL on tables, events and files
+    #[cfg(feature = "sql")]
+    Sql(SqlArgs),
     /// Rerun published experiments, and run the continuous test suite
     #[command(
         subcommand,

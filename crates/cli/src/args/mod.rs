@@ -11,6 +11,8 @@ mod import;
 mod lab;
 mod levels;
 mod refuse;
+#[cfg(feature = "sql")]
+mod sql;
 mod store;
 mod table;
 mod values;
@@ -33,6 +35,8 @@ pub(crate) use lab::{
 };
 pub(crate) use levels::{Level, LevelCommand, NamespaceCommand};
 pub(crate) use refuse::refuse;
+#[cfg(feature = "sql")]
+pub(crate) use sql::{SqlArgs, SqlFormat};
 pub(crate) use store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
 pub(crate) use table::{
     CloneArgs, CompactArgs, ConfigCommand, CreateArgs, ImportDirectoryArgs, RowBounds, TableCommand,

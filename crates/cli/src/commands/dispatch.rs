@@ -70,6 +70,8 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
             access.with_store(absent(&command), |source| on_source(&*source, command, out))
         }
         Command::Events(command) => events::run(access, command, out),
+        #[cfg(feature = "sql")]
+        Command::Sql(args) => super::sql::run(access, &args, out),
         Command::Lab(command) => lab::run(access, command, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),

@@ -23,6 +23,8 @@ mod levels;
 mod put;
 mod rows;
 mod scan;
+#[cfg(feature = "sql")]
+mod sql;
 mod store;
 mod table;
 mod table_config;

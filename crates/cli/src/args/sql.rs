@@ -1,0 +1,72 @@
+//! `sql`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use ostrakon_cell::Authorizations;
+
+use super::values::authorizations;
+
+/// Runs statements, or reads them from stdin.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A table with a schema is the relation of its records; any other table has the columns row, family,
+qualifier, visibility, timestamp and value, as has cells.TABLE for every table. An event type is
+events.TYPE. Files are named by their path, in quotes. EXPLAIN shows which rows and columns a query
+reads. Without -c and -f, statements are read from stdin. The exit code is that of the first
+statement that fails, and the ones after it are not run.
+
+Examples:
+  ostrakon sql -c 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
+  ostrakon sql -c 'CREATE TABLE city (name VARCHAR, people BIGINT, PRIMARY KEY (name))'
+  ostrakon sql -c \"INSERT INTO city SELECT * FROM 'city.csv'\"
+  ostrakon sql -f report.sql --format parquet --output report.parquet")]
+pub(crate) struct SqlArgs {
+    /// A statement, or several that end with `;`. May be repeated
+    #[arg(short, long = "command", value_name = "QUERY")]
+    pub(crate) command: Vec<String>,
+    /// A file of statements that end with `;`, after those of -c; `-` is stdin. May be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// How rows are printed [default: table; json with --json]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<SqlFormat>,
+    /// Write the rows of the only query to this file
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file of --output if there is one
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// The label of records that are written without one
+    #[arg(
+        long,
+        value_name = "EXPRESSION",
+        default_value = "",
+        hide_default_value = true
+    )]
+    pub(crate) label: String,
+    /// Comma-separated authorizations of the reader [default: none]
+    #[arg(
+        short = 's',
+        long = "auths",
+        visible_alias = "authorizations",
+        value_name = "NAMES",
+        default_value = "",
+        hide_default_value = true,
+        value_parser = authorizations
+    )]
+    pub(crate) authorizations: Authorizations,
+}
+
+/// How rows are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SqlFormat {
+    /// Aligned columns
+    Table,
+    /// Comma-separated values with a header; bytes have escapes
+    Csv,
+    /// One JSON object per row
+    Json,
+    /// A Parquet file (with --output)
+    Parquet,
+}

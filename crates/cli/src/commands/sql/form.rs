@@ -1,0 +1,145 @@
+//! Rows as aligned columns, CSV, JSON lines or Parquet.
+
+use std::io::Write;
+
+use arrow_array::RecordBatch;
+use arrow_cast::display::FormatOptions;
+use arrow_schema::SchemaRef;
+
+use super::parquet::ParquetRows;
+use super::value::{Shown, names};
+use crate::args::SqlFormat;
+use crate::failure::{Failure, Result};
+use crate::output::{Columns, escape_part, write_json_line};
+
+/// Rows that are aligned with one another.
+const ALIGNED: usize = 1000;
+
+/// Writes rows.
+pub(super) enum Form<'a> {
+    Table(TableRows<'a>),
+    /// The lines of an explanation.
+    Plan(&'a mut (dyn Write + Send)),
+    Csv(csv::Writer<&'a mut (dyn Write + Send)>),
+    Json(&'a mut (dyn Write + Send), Vec<String>),
+    Parquet(ParquetRows<'a>),
+}
+
+/// Aligned columns under construction.
+pub(super) struct TableRows<'a> {
+    out: &'a mut (dyn Write + Send),
+    head: Vec<String>,
+    columns: Columns,
+    waiting: usize,
+    written: bool,
+}
+
+impl TableRows<'_> {
+    fn flush(&mut self) -> Result<()> {
+        let columns = std::mem::replace(&mut self.columns, Columns::new(&self.head));
+        columns.write(self.out)?;
+        self.waiting = 0;
+        self.written = true;
+        Ok(())
+    }
+}
+
+impl<'a> Form<'a> {
+    pub(super) fn new(
+        format: SqlFormat,
+        schema: &SchemaRef,
+        out: &'a mut (dyn Write + Send),
+    ) -> Result<Self> {
+        let names = names(schema);
+        Ok(match format {
+            SqlFormat::Table if names == ["plan_type", "plan"] => Self::Plan(out),
+            SqlFormat::Table => {
+                let fields = schema.fields().iter().zip(&names);
+                let head = fields.map(|(field, name)| {
+                    let name = escape_part(name.as_bytes(), "").into_owned();
+                    match field.data_type().is_numeric() {
+                        true => format!(">{name}"),
+                        false => name,
+                    }
+                });
+                let head: Vec<String> = head.collect();
+                Self::Table(TableRows {
+                    out,
+                    columns: Columns::new(&head),
+                    head,
+                    waiting: 0,
+                    written: false,
+                })
+            }
+            SqlFormat::Csv => {
+                let mut writer = csv::Writer::from_writer(out);
+                if !names.is_empty() {
+                    writer.write_record(&names).map_err(of_csv)?;
+                }
+                Self::Csv(writer)
+            }
+            SqlFormat::Json => Self::Json(out, names),
+            SqlFormat::Parquet => Self::Parquet(ParquetRows::new(schema, &names, out)?),
+        })
+    }
+
+    /// Writes a batch.
+    pub(super) fn rows(&mut self, batch: &RecordBatch) -> Result<()> {
+        if let Self::Parquet(rows) = self {
+            return rows.rows(batch);
+        }
+        let options = FormatOptions::default().with_display_error(false);
+        let shown = Shown::new(batch, &options)?;
+        for row in 0..batch.num_rows() {
+            match self {
+                Self::Table(table) => {
+                    let cells = (0..batch.num_columns()).map(|at| match shown.text(at, row) {
+                        // Bytes have their escapes; other characters that a terminal obeys get them here.
+                        Some(text) => {
+                            text.replace(|character: char| character.is_control(), "\u{fffd}")
+                        }
+                        None => "NULL".to_owned(),
+                    });
+                    table.columns.row(cells.collect());
+                    table.waiting += 1;
+                    if table.waiting == ALIGNED {
+                        table.flush()?;
+                    }
+                }
+                Self::Plan(out) => {
+                    let text = shown.text(1, row).unwrap_or_default();
+                    writeln!(out, "{}", text.trim_end())?;
+                }
+                Self::Csv(writer) => {
+                    let cells =
+                        (0..batch.num_columns()).map(|at| shown.text(at, row).unwrap_or_default());
+                    writer.write_record(cells).map_err(of_csv)?;
+                }
+                Self::Json(out, names) => write_json_line(*out, &shown.object(names, row))?,
+                Self::Parquet(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(super) fn finish(self) -> Result<()> {
+        match self {
+            Self::Table(mut table) => {
+                let empty = table.head.is_empty() || (table.waiting == 0 && table.written);
+                if empty { Ok(()) } else { table.flush() }
+            }
+            Self::Csv(mut writer) => Ok(writer.flush()?),
+            Self::Plan(_) | Self::Json(..) => Ok(()),
+            Self::Parquet(rows) => rows.finish(),
+        }
+    }
+}
+
+fn of_csv(error: csv::Error) -> Failure {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error.into(),
+        other => Failure::outcome("the rows cannot be written as CSV")
+            .with("reason", format!("{other:?}")),
+    }
+}

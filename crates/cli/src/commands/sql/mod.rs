@@ -1,0 +1,146 @@
+//! `sql`: statements, and how their rows are shown.
+
+mod form;
+mod parquet;
+mod value;
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ostrakon_cell::{Source, VisibilityExpression};
+use ostrakon_sql::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
+
+use self::form::Form;
+use super::access::{Absent, Access};
+use crate::args::{SqlArgs, SqlFormat};
+use crate::export::{Packing, Target};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Watch;
+use crate::output::Output;
+
+/// How often waiting for rows checks for Ctrl-C.
+const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+
+/// Runs the statements.
+pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<()> {
+    let mut statements = Vec::new();
+    for text in texts(args)? {
+        statements.extend(parse_statements(&text)?);
+    }
+    let format = match args.format {
+        Some(format) => format,
+        None if out.is_json() => SqlFormat::Json,
+        None => SqlFormat::Table,
+    };
+    let queries = statements.iter().filter(|one| one.returns_rows()).count();
+    if args.output.is_some() && queries != 1 {
+        return Err(
+            Failure::usage("--output takes the rows of exactly one query")
+                .with("queries", queries.to_string()),
+        );
+    }
+    if format == SqlFormat::Parquet && args.output.is_none() {
+        return Err(Failure::usage("a Parquet file needs a name").next("add --output FILE"));
+    }
+    VisibilityExpression::parse(&args.label).map_err(ostrakon_cell::Error::from)?;
+    let mut access = Access {
+        reads: statements.iter().all(SqlStatement::is_read_only),
+        restricted: true,
+        ..access.clone()
+    };
+    let mut options = SqlOptions {
+        files: true,
+        label: args.label.clone().into_bytes(),
+        ..SqlOptions::default()
+    };
+    if let Some(memory) = access.memory {
+        // One half is the store's.
+        options.memory_bytes = usize::try_from(memory / 2).unwrap_or(usize::MAX);
+        access.memory = Some((memory / 2).max(16 << 20));
+    }
+    let creates = statements.iter().any(SqlStatement::creates_tables);
+    let absent = if creates {
+        Absent::Create
+    } else {
+        Absent::Refuse
+    };
+    access.with_store(absent, |source| {
+        on_source(source, statements, options, format, args, out)
+    })
+}
+
+/// Runs statements on any source.
+fn on_source(
+    source: Arc<dyn Source>,
+    statements: Vec<SqlStatement>,
+    options: SqlOptions,
+    format: SqlFormat,
+    args: &SqlArgs,
+    out: &mut Output,
+) -> Result<()> {
+    let session = SqlSession::new(source, args.authorizations.clone(), options)?;
+    let watch = Watch::start();
+    for statement in statements {
+        let wanted = statement.returns_rows();
+        let rows = session.execute_blocking(statement)?;
+        match &args.output {
+            Some(path) if wanted => {
+                let target = Target::create(path, Packing::None, args.force)?;
+                target.fill(|file| show(rows, format, file, &watch))?;
+            }
+            Some(_) => show(rows, SqlFormat::Table, out.stream(), &watch)?,
+            None => show(rows, format, out.stream(), &watch)?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes the rows of a statement.
+fn show(
+    mut rows: SqlRows,
+    format: SqlFormat,
+    out: &mut (dyn Write + Send),
+    watch: &Watch,
+) -> Result<()> {
+    let schema = rows.schema();
+    let mut form = Form::new(format, &schema, out)?;
+    let mut shown = 0_u64;
+    loop {
+        watch.check(&format!("{shown} rows were returned"))?;
+        match rows.next_within(ANSWER_WITHIN)? {
+            Step::Rows(batch) => {
+                shown += batch.num_rows() as u64;
+                form.rows(&batch)?;
+            }
+            Step::Waiting => {}
+            Step::End => return form.finish(),
+        }
+    }
+}
+
+/// The texts of the statements.
+fn texts(args: &SqlArgs) -> Result<Vec<String>> {
+    let mut texts = args.command.clone();
+    for path in &args.file {
+        texts.push(match path == Path::new("-") {
+            true => stdin()?,
+            false => std::fs::read_to_string(path).map_err(|error| {
+                Failure::io("cannot read the file", &error).with("file", path.display().to_string())
+            })?,
+        });
+    }
+    if texts.is_empty() {
+        texts.push(stdin()?);
+    }
+    Ok(texts)
+}
+
+fn stdin() -> Result<String> {
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::io("cannot read stdin", &error))?;
+    Ok(text)
+}

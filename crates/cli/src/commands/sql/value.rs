@@ -1,0 +1,150 @@
+//! Values of rows, as text and as JSON.
+
+use std::borrow::Cow;
+
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
+
+use crate::failure::{Failure, Result};
+use crate::output::{BASE64_SUFFIX, escape};
+
+/// The names of columns, each different.
+pub(super) fn names(schema: &SchemaRef) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for field in schema.fields() {
+        let mut name = field.name().clone();
+        let mut number = 0;
+        while names.contains(&name) {
+            number += 1;
+            name = format!("{}_{number}", field.name());
+        }
+        names.push(name);
+    }
+    names
+}
+
+/// The columns of a batch, ready to be shown.
+pub(super) struct Shown<'a> {
+    columns: Vec<(&'a dyn Array, ArrayFormatter<'a>)>,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(batch: &'a RecordBatch, options: &'a FormatOptions<'a>) -> Result<Self> {
+        let columns = batch.columns().iter().map(|column| {
+            let formatter = ArrayFormatter::try_new(column.as_ref(), options)?;
+            Ok((column.as_ref(), formatter))
+        });
+        let columns = columns
+            .collect::<Result<_, ArrowError>>()
+            .map_err(of_value)?;
+        Ok(Self { columns })
+    }
+
+    /// The text of a value: bytes with escapes, other values as they are.
+    pub(super) fn text(&self, column: usize, row: usize) -> Option<String> {
+        let (array, formatter) = self.columns.get(column)?;
+        if is_missing(*array, row) {
+            return None;
+        }
+        Some(match bytes(*array, row) {
+            Some(bytes) => escape(bytes).into_owned(),
+            None => formatter.value(row).to_string(),
+        })
+    }
+
+    /// A row as a JSON object.
+    pub(super) fn object<'b>(&'b self, names: &'b [String], row: usize) -> Object<'b> {
+        Object {
+            shown: self,
+            names,
+            row,
+        }
+    }
+}
+
+/// Whether a value is NULL. A column of the type NULL does not mark its values.
+fn is_missing(array: &dyn Array, row: usize) -> bool {
+    array.is_null(row) || *array.data_type() == DataType::Null
+}
+
+/// The bytes of a value of type bytes.
+fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
+    Some(match array.data_type() {
+        DataType::Binary => array.as_binary::<i32>().value(row),
+        DataType::LargeBinary => array.as_binary::<i64>().value(row),
+        DataType::BinaryView => array.as_binary_view().value(row),
+        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().value(row),
+        _ => return None,
+    })
+}
+
+/// A row as a JSON object.
+pub(super) struct Object<'a> {
+    shown: &'a Shown<'a>,
+    names: &'a [String],
+    row: usize,
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.names.len()))?;
+        for (name, (array, formatter)) in self.names.iter().zip(&self.shown.columns) {
+            if is_missing(*array, self.row) {
+                map.serialize_entry(name, &())?;
+                continue;
+            }
+            if let Some(bytes) = bytes(*array, self.row) {
+                match std::str::from_utf8(bytes) {
+                    Ok(text) => map.serialize_entry(name, text)?,
+                    Err(_) => map.serialize_entry(
+                        &format!("{name}{BASE64_SUFFIX}"),
+                        &STANDARD.encode(bytes),
+                    )?,
+                }
+                continue;
+            }
+            match array.data_type() {
+                DataType::Boolean => {
+                    map.serialize_entry(name, &array.as_boolean().value(self.row))?;
+                }
+                DataType::Float64 => {
+                    let value = array.as_primitive::<Float64Type>().value(self.row);
+                    match value.is_finite() {
+                        true => map.serialize_entry(name, &value)?,
+                        // JSON has no number for it.
+                        false => map.serialize_entry(name, &value.to_string())?,
+                    }
+                }
+                DataType::Float32 => {
+                    let value = array.as_primitive::<Float32Type>().value(self.row);
+                    match value.is_finite() {
+                        true => map.serialize_entry(name, &value)?,
+                        false => map.serialize_entry(name, &value.to_string())?,
+                    }
+                }
+                kind => {
+                    let text: Cow<'_, str> = Cow::Owned(formatter.value(self.row).to_string());
+                    let number = kind.is_integer()
+                        || matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
+                    match number.then(|| RawValue::from_string(text.clone().into_owned())) {
+                        Some(Ok(number)) => map.serialize_entry(name, &number)?,
+                        _ => map.serialize_entry(name, &text)?,
+                    }
+                }
+            }
+        }
+        map.end()
+    }
+}
+
+/// An error of a value that cannot be shown.
+pub(super) fn of_value(error: ArrowError) -> Failure {
+    Failure::outcome("a value cannot be shown").with("reason", error.to_string())
+}

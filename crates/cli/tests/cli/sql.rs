@@ -1,0 +1,201 @@
+//! `ostrakon sql`: the guide as printed, formats, files, errors, and what is read-only.
+
+use std::process::Command;
+
+use super::run::Folder;
+
+/// Runs the console blocks of the guide in a shell, and compares what they print.
+#[test]
+fn the_guide_prints_what_it_says() {
+    let folder = Folder::new();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/sql.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ostrakon"));
+    let path = std::env::join_paths(
+        std::iter::once(program.parent().unwrap().to_owned())
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    let mut commands = 0;
+    for block in page.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        for part in block.split("$ ").skip(1) {
+            let (command, expected) = part.split_once('\n').unwrap();
+            let ran = Command::new("sh")
+                .args(["-c", command])
+                .current_dir(folder.path(""))
+                .env("PATH", &path)
+                .env("OSTRAKON_DATA", folder.path("store"))
+                .output()
+                .unwrap();
+            let printed = String::from_utf8_lossy(&ran.stdout);
+            let errors = String::from_utf8_lossy(&ran.stderr);
+            assert_eq!(printed, expected, "{command}\n{errors}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 8);
+}
+
+#[test]
+fn rows_are_exact_in_every_format() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", r"a\xff", "f", "q", r"\x00,\xfe"]);
+    folder.ok(&["put", "t", "b", "f", "ü", "line\nfeed \"x\""]);
+    let query = "SELECT row, qualifier, value, NULL AS nothing, 1.5 AS n, 9007199254740993 AS i, true AS b, DATE '2024-02-29' AS d \
+                 FROM t ORDER BY row";
+    let rows = folder.run(&["sql", "-c", query, "--json"]).json();
+    assert_eq!(rows[0]["row_base64"], "Yf8=");
+    assert_eq!(rows[0]["value_base64"], "ACz+");
+    assert!(rows[0].get("row").is_none());
+    assert_eq!(rows[1]["value"], "line\nfeed \"x\"");
+    assert_eq!(rows[1]["qualifier"], "ü");
+    assert_eq!(rows[1]["nothing"], serde_json::Value::Null);
+    assert_eq!(rows[1]["i"].to_string(), "9007199254740993");
+    assert_eq!(
+        (rows[1]["n"].as_f64(), rows[1]["b"].as_bool()),
+        (Some(1.5), Some(true))
+    );
+    assert_eq!(rows[1]["d"], "2024-02-29");
+    assert_eq!(
+        folder.ok(&[
+            "sql",
+            "-c",
+            "SELECT row, value FROM t WHERE row < 'b'",
+            "--format",
+            "csv"
+        ]),
+        "row,value\na\\xff,\"\\x00,\\xfe\"\n"
+    );
+    assert_eq!(
+        folder.ok(&[
+            "sql",
+            "-c",
+            "SELECT row, 5 AS n, NULL AS x FROM t WHERE row > 'b' OR row = 'b'"
+        ]),
+        "row  n  x\nb    5  NULL\n"
+    );
+    folder.ok(&[
+        "sql",
+        "-c",
+        query,
+        "--format",
+        "parquet",
+        "-o",
+        &folder.text("x.parquet"),
+    ]);
+    let back = format!(
+        "SELECT row, value, i FROM '{}' ORDER BY row",
+        folder.text("x.parquet")
+    );
+    let back = folder.run(&["sql", "-c", &back, "--json"]).json();
+    assert_eq!(back[0]["row_base64"], "Yf8=");
+    assert_eq!(back[1]["i"].to_string(), "9007199254740993");
+    let err = folder.fails(
+        1,
+        &[
+            "sql",
+            "-c",
+            query,
+            "--format",
+            "csv",
+            "-o",
+            &folder.text("x.parquet"),
+        ],
+    );
+    assert!(err.contains("already exists"), "{err}");
+}
+
+#[test]
+fn files_stand_beside_tables_and_only_local_ones() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "1"]);
+    folder.write("x.csv", "code,n\na,7\nb,8\n");
+    folder.write(
+        "y.jsonl",
+        "{\"code\":\"a\",\"t\":\"one\"}\n{\"code\":\"b\",\"t\":null}\n",
+    );
+    let query = "SELECT n, y.t FROM t JOIN 'x.csv' x ON CAST(row AS VARCHAR) = x.code JOIN 'y.jsonl' y ON y.code = x.code";
+    assert_eq!(
+        folder.run(&["sql", "-c", query, "--json"]).json()[0].to_string(),
+        r#"{"n":7,"t":"one"}"#
+    );
+    for (name, said) in [
+        ("https://example.org/x.csv", "not a local file"),
+        ("s3://bucket/x.parquet", "not a local file"),
+        ("missing.csv", "cannot be read"),
+        ("x.txt", "ends in .parquet"),
+    ] {
+        let err = folder.fails(2, &["sql", "-c", &format!("SELECT * FROM '{name}'")]);
+        assert!(err.contains(said), "{name}: {err}");
+    }
+}
+
+#[test]
+fn errors_say_what_to_do_next() {
+    let folder = Folder::with_table();
+    folder.ok(&["table", "create", "people"]);
+    let err = folder.fails(1, &["sql", "-c", "SELECT * FROM poeple"]);
+    assert!(err.contains("did you mean `people`?"), "{err}");
+    let err = folder.fails(2, &["sql", "-c", "SELEC 1"]);
+    assert!(err.contains("not valid SQL"), "{err}");
+    let err = folder.fails(2, &["sql", "-c", "SELECT 1; SELECT 2", "-o", "x"]);
+    assert!(err.contains("exactly one query"), "{err}");
+    let err = folder.fails(2, &["sql", "-c", "SELECT 1", "--label", "a&"]);
+    assert!(!err.is_empty());
+    // Statements before the one that fails have run, those after it have not.
+    let ran = folder.run(&[
+        "sql",
+        "-c",
+        "SELECT 1 AS a; SELECT * FROM nothing; SELECT 2 AS b",
+        "--json",
+    ]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}\n"));
+}
+
+#[test]
+fn queries_open_the_store_read_only() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "1"]);
+    // Two readers at once, and no change on the disk.
+    let before = folder.read_all();
+    folder.ok(&[
+        "sql",
+        "-c",
+        "SELECT * FROM t",
+        "-c",
+        "EXPLAIN SELECT * FROM t",
+    ]);
+    assert_eq!(folder.read_all(), before);
+    let err = folder.fails(
+        1,
+        &[
+            "sql",
+            "--read-only",
+            "-c",
+            "CREATE TABLE x (a BIGINT, PRIMARY KEY (a))",
+        ],
+    );
+    assert!(err.contains("without --read-only"), "{err}");
+    let ran = folder.run_with(&["sql"], b"SELECT 1 AS a;");
+    assert_eq!((ran.code, ran.out.as_str()), (0, "a\n1\n"));
+}
+
+impl Folder {
+    /// Names and content of the files of the store.
+    fn read_all(&self) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.path("store")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                match path.is_dir() {
+                    true => folders.push(path),
+                    false => files.push((path.clone(), std::fs::read(path).unwrap())),
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}

@@ -1,0 +1,196 @@
+//! A table as the relation of its entries.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use ostrakon_cell::{Authorizations, Batch, BatchLimit, Range, ScanOptions, Table};
+
+use super::filter::{Filter, Part, understood};
+use super::reader::CellsReader;
+use crate::scan::{Asked, Reading, Relation, SourceExec, Start, partitions, with_rest};
+
+/// Entries and bytes of a batch.
+const BATCH: BatchLimit = BatchLimit {
+    entries: 8192,
+    bytes: 1 << 20,
+};
+
+static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
+    let field = |part: Part| {
+        let kind = match part {
+            Part::Timestamp => DataType::Int64,
+            _ => DataType::Binary,
+        };
+        Field::new(part.name(), kind, false)
+    };
+    Arc::new(Schema::new(Part::ALL.map(field).to_vec()))
+});
+
+/// A table as the relation of its entries.
+pub(crate) struct CellsTable {
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) authorizations: Arc<Authorizations>,
+}
+
+impl fmt::Debug for CellsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CellsTable({})", self.table.name())
+    }
+}
+
+#[async_trait]
+impl TableProvider for CellsTable {
+    fn schema(&self) -> SchemaRef {
+        SCHEMA.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let filter = Arc::new(Filter::of(filters));
+        let most = state.config_options().execution.target_partitions;
+        let ranges = match filter.is_empty() {
+            true => vec![Vec::new()],
+            false => partitions(&*self.table, &filter.rows(), most)
+                .map_err(|error| DataFusionError::External(Box::new(error)))?,
+        };
+        let schema = TableProvider::schema(self);
+        let asked = Asked {
+            schema: &schema,
+            projection,
+            filters,
+            limit,
+        };
+        let is_exact = |filter: &Expr| matches!(understood(filter), Some((_, _, true)));
+        with_rest(state, &asked, is_exact, |places, limit| {
+            let parts = places.iter().filter_map(|at| Part::ALL.get(*at)).copied();
+            let relation = Cells {
+                parts: parts.collect(),
+                schema: Arc::new(SCHEMA.project(&places)?),
+                table: self.table.clone(),
+                authorizations: self.authorizations.clone(),
+                filter,
+                ranges,
+            };
+            Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
+        })
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match understood(filter) {
+            Some((_, _, true)) => TableProviderFilterPushDown::Exact,
+            Some((_, _, false)) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+}
+
+/// The entries that a plan reads.
+struct Cells {
+    table: Arc<dyn Table>,
+    authorizations: Arc<Authorizations>,
+    filter: Arc<Filter>,
+    parts: Vec<Part>,
+    schema: SchemaRef,
+    /// By partition.
+    ranges: Vec<Vec<Range>>,
+}
+
+impl fmt::Debug for Cells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cells({}, {:?})", self.table.name(), self.parts)
+    }
+}
+
+impl Relation for Cells {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn partitions(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn order(&self) -> Vec<(usize, bool)> {
+        let sorted = Part::ALL.iter().take(5);
+        let places = sorted.map_while(|part| {
+            let at = self.parts.iter().position(|found| found == part)?;
+            Some((at, *part == Part::Timestamp))
+        });
+        places.collect()
+    }
+
+    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>> {
+        let ranges = self.ranges.get(partition).map_or(&[][..], Vec::as_slice);
+        let left = start.limit.unwrap_or(usize::MAX);
+        if ranges.is_empty() || left == 0 {
+            return Ok(Box::new(Nothing));
+        }
+        // Of filtered entries more are read than are wanted.
+        let least = if self.filter.describe().is_some() {
+            1024
+        } else {
+            1
+        };
+        let options = ScanOptions {
+            columns: self.filter.columns(),
+            authorizations: Authorizations::clone(&self.authorizations),
+            batch: BatchLimit {
+                entries: BATCH.entries.min(left.max(least)),
+                bytes: BATCH.bytes,
+            },
+            interrupt: Some(start.interrupt),
+            ..ScanOptions::default()
+        };
+        Ok(Box::new(CellsReader {
+            scan: self.table.scan(ranges, &options)?,
+            filter: self.filter.clone(),
+            parts: self.parts.clone(),
+            schema: self.schema.clone(),
+            batch: Batch::new(),
+            left,
+        }))
+    }
+
+    fn describe(&self) -> Vec<(&'static str, String)> {
+        let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
+        let mut pairs = vec![
+            ("table", self.table.name()),
+            ("columns", format!("[{}]", names.join(", "))),
+            ("rows", self.filter.rows().to_string()),
+        ];
+        pairs.extend(self.filter.describe().map(|shown| ("where", shown)));
+        if self.ranges.len() > 1 {
+            pairs.push(("partitions", self.ranges.len().to_string()));
+        }
+        pairs
+    }
+}
+
+/// A partition without rows.
+pub(crate) struct Nothing;
+
+impl Reading for Nothing {
+    fn next(&mut self) -> ostrakon_cell::Result<Option<datafusion::arrow::array::RecordBatch>> {
+        Ok(None)
+    }
+}

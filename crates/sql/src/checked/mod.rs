@@ -1,0 +1,15 @@
+//! Arithmetic on integers that fails instead of wrapping around.
+
+mod arithmetic;
+mod sum;
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::AggregateUDF;
+use datafusion::prelude::SessionContext;
+
+/// Makes the arithmetic of a session checked.
+pub(crate) fn register(context: &SessionContext) {
+    context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
+    context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
+}

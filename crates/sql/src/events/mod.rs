@@ -1,0 +1,7 @@
+//! Event types as relations of their events.
+
+mod conditions;
+mod provider;
+mod values;
+
+pub(crate) use provider::relation;

@@ -1,0 +1,267 @@
+//! An event type as a relation. The planner of the event store answers; its events come newest first.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use async_trait::async_trait;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result as QueryResult;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use ostrakon_cell::{Authorizations, Error, ErrorKind, Result};
+use ostrakon_events::{Condition, Event, EventStore, Query, show_time};
+
+use super::conditions::understood;
+use super::values::{Builder, Content, Fields};
+use crate::scan::{Asked, Reading, Relation, SourceExec, Start, with_rest};
+
+/// Events of a record batch.
+const BATCH_EVENTS: usize = 4096;
+/// Record batches that wait to be read.
+const WAITING: usize = 2;
+
+/// The relation of an event type.
+///
+/// # Errors
+/// Those of the event store.
+pub(crate) fn relation(
+    store: EventStore,
+    name: &str,
+    authorizations: Arc<Authorizations>,
+) -> Result<Arc<dyn TableProvider>> {
+    let definition = store.get(name)?;
+    let fields = Fields::of(&definition);
+    Ok(Arc::new(EventsTable {
+        store,
+        name: name.to_owned(),
+        schema: fields.schema(),
+        fields,
+        authorizations,
+    }))
+}
+
+struct EventsTable {
+    store: EventStore,
+    name: String,
+    fields: Fields,
+    schema: SchemaRef,
+    authorizations: Arc<Authorizations>,
+}
+
+impl fmt::Debug for EventsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventsTable({})", self.name)
+    }
+}
+
+#[async_trait]
+impl TableProvider for EventsTable {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> QueryResult<Arc<dyn ExecutionPlan>> {
+        let mut query = Query {
+            event_type: self.name.clone(),
+            authorizations: Authorizations::clone(&self.authorizations),
+            ..Query::default()
+        };
+        let mut parts = Vec::new();
+        for filter in filters {
+            let Some(found) = understood(&self.fields, filter) else {
+                continue;
+            };
+            parts.push(found.condition);
+            if let Some((from, to)) = found.times {
+                query.from = [query.from, from].into_iter().flatten().max();
+                query.to = [query.to, to].into_iter().flatten().min();
+            }
+        }
+        query.condition = Condition::all(parts);
+        let schema = TableProvider::schema(self);
+        let asked = Asked {
+            schema: &schema,
+            projection,
+            filters,
+            limit,
+        };
+        let is_exact =
+            |filter: &Expr| understood(&self.fields, filter).is_some_and(|found| found.exact);
+        with_rest(state, &asked, is_exact, |places, limit| {
+            let columns = self.fields.columns(&places);
+            let names = columns.iter().filter_map(|content| match content {
+                Content::Field(name, _) => Some(name.clone()),
+                _ => None,
+            });
+            query.fields = Some(names.collect());
+            let relation = Events {
+                store: self.store.clone(),
+                query,
+                columns,
+                schema: Arc::new(self.schema.project(&places)?),
+            };
+            Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
+        })
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> QueryResult<Vec<TableProviderFilterPushDown>> {
+        let support = |filter: &&Expr| match understood(&self.fields, filter) {
+            Some(found) if found.exact => TableProviderFilterPushDown::Exact,
+            Some(_) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+}
+
+/// The events that a plan reads.
+struct Events {
+    store: EventStore,
+    query: Query,
+    columns: Vec<Content>,
+    schema: SchemaRef,
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Events({})", self.query.event_type)
+    }
+}
+
+impl Relation for Events {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn partitions(&self) -> usize {
+        1
+    }
+
+    fn order(&self) -> Vec<(usize, bool)> {
+        let time = self
+            .columns
+            .iter()
+            .position(|content| *content == Content::Time);
+        time.map(|at| (at, true)).into_iter().collect()
+    }
+
+    fn open(&self, _: usize, start: Start) -> Result<Box<dyn Reading>> {
+        let mut query = self.query.clone();
+        query.interrupt = Some(start.interrupt);
+        query.limit = start.limit;
+        let (store, columns, schema) = (
+            self.store.clone(),
+            self.columns.clone(),
+            self.schema.clone(),
+        );
+        let (sender, receiver) = sync_channel(WAITING);
+        // The planner calls for each event, and a plan asks for rows: a thread stands between the two.
+        let work = move || {
+            let mut rows = Rows::new(columns, schema);
+            let outcome = store.query(&query, |event| {
+                rows.push(event);
+                match rows.count == BATCH_EVENTS {
+                    true => Ok(sender.send(rows.take()).is_ok()),
+                    false => Ok(true),
+                }
+            });
+            // If the plan has ended, nothing is read any more.
+            let _ = match outcome {
+                Ok(_) if rows.count > 0 => sender.send(rows.take()),
+                Ok(_) => Ok(()),
+                Err(error) => sender.send(Err(error)),
+            };
+        };
+        let thread = std::thread::Builder::new().name("sql-events".to_owned());
+        thread.spawn(work).map_err(|error| {
+            Error::new(ErrorKind::Io, "the thread of a query could not be started")
+                .with_source(error)
+        })?;
+        Ok(Box::new(Received(receiver)))
+    }
+
+    fn describe(&self) -> Vec<(&'static str, String)> {
+        let names: Vec<&str> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        let mut pairs = vec![
+            ("events", self.query.event_type.clone()),
+            ("columns", format!("[{}]", names.join(", "))),
+        ];
+        if self.query.condition != Condition::All {
+            pairs.push(("where", self.query.condition.to_string()));
+        }
+        pairs.extend(self.query.from.map(|time| ("from", show_time(time))));
+        pairs.extend(self.query.to.map(|time| ("to", show_time(time))));
+        pairs
+    }
+}
+
+/// The batches that another thread makes.
+struct Received(Receiver<Result<RecordBatch>>);
+
+impl Reading for Received {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.0.recv().ok().transpose()
+    }
+}
+
+/// A record batch under construction.
+struct Rows {
+    columns: Vec<Content>,
+    schema: SchemaRef,
+    builders: Vec<Builder>,
+    count: usize,
+}
+
+impl Rows {
+    fn new(columns: Vec<Content>, schema: SchemaRef) -> Self {
+        Self {
+            builders: columns.iter().map(Builder::new).collect(),
+            columns,
+            schema,
+            count: 0,
+        }
+    }
+
+    fn push(&mut self, event: &Event) {
+        for (builder, content) in self.builders.iter_mut().zip(&self.columns) {
+            match content {
+                Content::Time => builder.push_time(event.time),
+                Content::Label => builder.push(Some(&event.label)),
+                Content::Field(name, _) => builder.push(event.get(name)),
+            }
+        }
+        self.count += 1;
+    }
+
+    fn take(&mut self) -> Result<RecordBatch> {
+        let empty: Vec<Builder> = self.columns.iter().map(Builder::new).collect();
+        let builders = std::mem::replace(&mut self.builders, empty);
+        let options =
+            RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.count)));
+        let columns = builders.into_iter().map(Builder::finish).collect();
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(|error| {
+            Error::new(ErrorKind::Internal, "the columns do not fit the schema").with_source(error)
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, plan_err};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::json::JsonFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
+};
+use datafusion::error::DataFusionError;
+use datafusion::execution::SessionState;
+use datafusion::prelude::SessionContext;
+use parking_lot::RwLock;
+
+/// Opens files as relations.
+#[derive(Debug, Default)]
+pub(crate) struct FileTables(OnceLock<Weak<RwLock<SessionState>>>);
+
+impl FileTables {
+    /// Connects it with the session whose catalog it belongs to.
+    pub(crate) fn connect(&self, context: &SessionContext) {
+        // Connected once, right after the session was made.
+        let _ = self.0.set(context.state_weak_ref());
+    }
+
+    /// The relation of a file.
+    ///
+    /// # Errors
+    /// Another scheme than that of files, an ending without a format, or a file that cannot be read.
+    pub(crate) async fn table(&self, name: &str) -> Result<Arc<dyn TableProvider>> {
+        if name.contains("://") {
+            return plan_err!("{name} is not a local file: give a path, such as 'visits.parquet'");
+        }
+        let ending = Path::new(name)
+            .extension()
+            .and_then(|ending| ending.to_str());
+        let format: Arc<dyn FileFormat> = match ending.map(str::to_ascii_lowercase).as_deref() {
+            Some("parquet") => Arc::new(ParquetFormat::default()),
+            Some("csv") => Arc::new(CsvFormat::default().with_has_header(true)),
+            Some("tsv") => Arc::new(
+                CsvFormat::default()
+                    .with_has_header(true)
+                    .with_delimiter(b'\t'),
+            ),
+            Some("json" | "jsonl" | "ndjson") => Arc::new(JsonFormat::default()),
+            _ => {
+                return plan_err!(
+                    "{name} is neither a table nor a file of a known kind: a file's name ends in .parquet, .csv, \
+                     .tsv, .json, .jsonl or .ndjson"
+                );
+            }
+        };
+        let many = name.contains(['*', '?', '[']);
+        if !many && let Err(error) = std::fs::metadata(name) {
+            return plan_err!("the file {name} cannot be read: {error}");
+        }
+        let state = self.0.get().and_then(Weak::upgrade);
+        let state = state
+            .map(|state| state.read().clone())
+            .ok_or_else(|| DataFusionError::Plan("the session was closed".to_owned()))?;
+        let options = ListingOptions::new(format).with_file_extension(
+            ending
+                .map(|ending| format!(".{ending}"))
+                .unwrap_or_default(),
+        );
+        let config =
+            ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
+        let table = ListingTable::try_new(config.infer_schema(&state).await?)?;
+        Ok(Arc::new(table))
+    }
+}

@@ -1,0 +1,24 @@
+//! SQL over the tables of a source, by DataFusion.
+//!
+//! * **Sessions**: [`SqlSession`] runs statements for a reader with certain authorizations; [`SqlOptions`] has its
+//!   settings, [`SqlRows`] the rows of a statement.
+//! * **Relations**: a table with a schema is the relation of its records; any other table is the relation
+//!   (row, family, qualifier, visibility, timestamp, value) of its entries, as is `cells.TABLE` for every table. An event
+//!   type is the relation of its events.
+//!
+//! Conditions, columns and limits are pushed down to scans; `EXPLAIN` shows which. Rows stream, and dropping a stream ends
+//! its scans.
+//!
+//! Not here: authentication, a server, output formats.
+
+mod catalog;
+mod cells;
+mod checked;
+mod error;
+mod events;
+mod files;
+mod records;
+mod scan;
+mod session;
+
+pub use session::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};

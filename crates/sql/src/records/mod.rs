@@ -1,0 +1,14 @@
+//! Tables with a schema as relations of records: a row of the table is a row of the relation.
+
+mod filter;
+mod key;
+mod kind;
+mod provider;
+mod reader;
+mod schema;
+mod write;
+
+pub(crate) use kind::Kind;
+pub(crate) use provider::RecordsTable;
+pub(crate) use schema::{PROPERTY, RecordColumn, RecordSchema};
+pub(crate) use write::RecordWriter;

@@ -1,0 +1,215 @@
+//! A table with a schema as a relation.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Constraint, Constraints, Result};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+use ostrakon_cell::{
+    Authorizations, BatchLimit, Column, ColumnSelection, Range, ScanOptions, Table,
+};
+
+use super::filter::{columns, understood, wanted};
+use super::reader::{Layout, RecordsReader};
+use super::{RecordSchema, key};
+use crate::cells::Nothing;
+use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
+
+/// A table with a schema as a relation.
+pub(crate) struct RecordsTable {
+    pub(crate) table: Arc<dyn Table>,
+    pub(crate) schema: Arc<RecordSchema>,
+    relation: SchemaRef,
+    constraints: Constraints,
+    authorizations: Arc<Authorizations>,
+}
+
+impl RecordsTable {
+    pub(crate) fn new(
+        table: Arc<dyn Table>,
+        schema: RecordSchema,
+        authorizations: Arc<Authorizations>,
+    ) -> Self {
+        let keys = (0..schema.keys.len()).collect();
+        Self {
+            table,
+            relation: schema.relation(),
+            constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(keys)]),
+            schema: Arc::new(schema),
+            authorizations,
+        }
+    }
+}
+
+impl fmt::Debug for RecordsTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordsTable({})", self.table.name())
+    }
+}
+
+#[async_trait]
+impl TableProvider for RecordsTable {
+    fn schema(&self) -> SchemaRef {
+        self.relation.clone()
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let names = columns(&self.schema);
+        let rows = key::rows(&self.schema.keys, filters);
+        let most = state.config_options().execution.target_partitions;
+        let ranges = partitions(&*self.table, &rows, most)
+            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let schema = TableProvider::schema(self);
+        let asked = Asked {
+            schema: &schema,
+            projection,
+            filters,
+            limit,
+        };
+        let is_exact = |filter: &Expr| matches!(understood(&names, filter), Some((_, _, true)));
+        with_rest(state, &asked, is_exact, |places, limit| {
+            let projected = Arc::new(self.relation.project(&places)?);
+            let layout = Layout::new(&self.schema, wanted(&names, filters), places, projected);
+            let relation = Records {
+                table: self.table.clone(),
+                schema: self.schema.clone(),
+                authorizations: self.authorizations.clone(),
+                layout: Arc::new(layout),
+                rows,
+                ranges,
+            };
+            Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
+        })
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let columns = columns(&self.schema);
+        let support = |filter: &&Expr| match understood(&columns, filter) {
+            Some((_, _, true)) => TableProviderFilterPushDown::Exact,
+            Some((_, _, false)) => TableProviderFilterPushDown::Inexact,
+            None => TableProviderFilterPushDown::Unsupported,
+        };
+        Ok(filters.iter().map(support).collect())
+    }
+}
+
+/// The records that a plan reads.
+struct Records {
+    table: Arc<dyn Table>,
+    schema: Arc<RecordSchema>,
+    authorizations: Arc<Authorizations>,
+    layout: Arc<Layout>,
+    rows: ByteSet,
+    /// By partition.
+    ranges: Vec<Vec<Range>>,
+}
+
+impl Records {
+    /// The columns to read. A record exists if it has any cell, so all are read unless a condition needs a column.
+    fn selection(&self) -> ColumnSelection {
+        if !self.layout.needs_a_column() {
+            return ColumnSelection::all();
+        }
+        let keys = self.schema.keys.len();
+        let columns = self.schema.columns.iter().enumerate();
+        let needed = columns.filter(|(at, _)| self.layout.is_needed(keys + at));
+        ColumnSelection::new(
+            needed.map(|(_, column)| {
+                Column::new(column.family.as_slice(), column.qualifier.as_slice())
+            }),
+        )
+    }
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Records({})", self.table.name())
+    }
+}
+
+impl Relation for Records {
+    fn schema(&self) -> SchemaRef {
+        self.layout.schema.clone()
+    }
+
+    fn partitions(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn order(&self) -> Vec<(usize, bool)> {
+        let sorted = 0..self.schema.keys.len();
+        let returned = &self.layout.returned;
+        sorted
+            .map_while(|key| Some((returned.iter().position(|at| *at == key)?, false)))
+            .collect()
+    }
+
+    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>> {
+        let ranges = self.ranges.get(partition).map_or(&[][..], Vec::as_slice);
+        let left = start.limit.unwrap_or(usize::MAX);
+        if ranges.is_empty() || left == 0 {
+            return Ok(Box::new(Nothing));
+        }
+        let cells = left.saturating_mul(1 + self.schema.columns.len()).max(64);
+        let options = ScanOptions {
+            columns: self.selection(),
+            authorizations: Authorizations::clone(&self.authorizations),
+            batch: BatchLimit {
+                entries: cells.min(8192),
+                bytes: 1 << 20,
+            },
+            interrupt: Some(start.interrupt),
+            ..ScanOptions::default()
+        };
+        let scan = self.table.scan(ranges, &options)?;
+        Ok(Box::new(RecordsReader::new(
+            scan,
+            self.layout.clone(),
+            left,
+        )))
+    }
+
+    fn describe(&self) -> Vec<(&'static str, String)> {
+        let schema = self.layout.schema.fields().iter();
+        let names: Vec<&str> = schema.map(|field| field.name().as_str()).collect();
+        let mut pairs = vec![
+            ("table", self.table.name()),
+            ("columns", format!("[{}]", names.join(", "))),
+            ("rows", self.rows.to_string()),
+        ];
+        let tested = columns(&self.schema)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, (name, _))| self.layout.wanted(at).map(|_| name));
+        let tested: Vec<&str> = tested.collect();
+        if !tested.is_empty() {
+            pairs.push(("tested", format!("[{}]", tested.join(", "))));
+        }
+        if self.ranges.len() > 1 {
+            pairs.push(("partitions", self.ranges.len().to_string()));
+        }
+        pairs
+    }
+}

@@ -1,0 +1,266 @@
+//! Entries as records.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::datatypes::SchemaRef;
+use ostrakon_cell::{Batch, EntryRef, Error, ErrorKind, Escaped, Result, Scan};
+
+use super::kind::Builder;
+use super::{Kind, RecordSchema, key};
+use crate::scan::{ByteSet, Reading};
+
+/// Records and bytes of a batch. One record may be larger; none of its values is larger than 256 MiB.
+const BATCH_ROWS: usize = 8192;
+const BATCH_BYTES: usize = 16 << 20;
+
+/// What is read of each record.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// Types by place in the relation.
+    kinds: Vec<Kind>,
+    keys: usize,
+    /// The place of a column; see [`name_of`].
+    places: HashMap<Vec<u8>, usize>,
+    /// The place of the label.
+    label: Option<usize>,
+    wanted: Vec<Option<ByteSet>>,
+    /// By place: whether the value is returned or tested.
+    needed: Vec<bool>,
+    /// The places that are returned.
+    pub(super) returned: Vec<usize>,
+    pub(super) schema: SchemaRef,
+}
+
+impl Layout {
+    pub(super) fn new(
+        schema: &RecordSchema,
+        wanted: Vec<Option<ByteSet>>,
+        returned: Vec<usize>,
+        projected: SchemaRef,
+    ) -> Self {
+        let keys = schema.keys.len();
+        let kinds: Vec<Kind> = super::filter::columns(schema)
+            .into_iter()
+            .map(|(_, kind)| kind)
+            .collect();
+        let mut needed: Vec<bool> = wanted.iter().map(Option::is_some).collect();
+        for at in &returned {
+            if let Some(needed) = needed.get_mut(*at) {
+                *needed = true;
+            }
+        }
+        let mut places = HashMap::new();
+        for (at, column) in schema.columns.iter().enumerate() {
+            let mut name = Vec::new();
+            name_of(&column.family, &column.qualifier, &mut name);
+            places.insert(name, keys + at);
+        }
+        Self {
+            label: schema.label.as_ref().map(|_| kinds.len() - 1),
+            kinds,
+            keys,
+            places,
+            wanted,
+            needed,
+            returned,
+            schema: projected,
+        }
+    }
+
+    pub(super) fn is_needed(&self, place: usize) -> bool {
+        self.needed.get(place).copied().unwrap_or_default()
+    }
+
+    pub(super) fn wanted(&self, place: usize) -> Option<&ByteSet> {
+        self.wanted.get(place)?.as_ref()
+    }
+
+    /// Whether a record is returned only if it has a certain column. Then other columns need not be read.
+    pub(super) fn needs_a_column(&self) -> bool {
+        let label_is_needed = self.label.is_some_and(|label| self.is_needed(label));
+        let columns = self.keys..self.kinds.len();
+        !label_is_needed
+            && columns
+                .into_iter()
+                .any(|place| self.wanted(place).is_some())
+    }
+}
+
+/// Family and qualifier in one key.
+fn name_of(family: &[u8], qualifier: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(&(family.len() as u64).to_be_bytes());
+    out.extend_from_slice(family);
+    out.extend_from_slice(qualifier);
+}
+
+/// A cell of the record under construction.
+#[derive(Default)]
+struct Cell {
+    time: Option<i64>,
+    value: Vec<u8>,
+}
+
+impl Cell {
+    /// Takes a value if it is newer. Of equal times the first one counts, so that the answer does not depend on
+    /// where the entries come from.
+    fn take(&mut self, time: i64, value: &[u8]) {
+        if self.time.is_none_or(|before| time > before) {
+            self.time = Some(time);
+            self.value.clear();
+            self.value.extend_from_slice(value);
+        }
+    }
+}
+
+/// A scan whose entries become records.
+pub(super) struct RecordsReader {
+    scan: Box<dyn Scan>,
+    layout: Arc<Layout>,
+    batch: Batch,
+    at: usize,
+    over: bool,
+    /// Records that are still wanted.
+    left: usize,
+    row: Vec<u8>,
+    /// By place; those of keys are unused.
+    cells: Vec<Cell>,
+    name: Vec<u8>,
+}
+
+impl RecordsReader {
+    pub(super) fn new(scan: Box<dyn Scan>, layout: Arc<Layout>, left: usize) -> Self {
+        let mut cells = Vec::new();
+        cells.resize_with(layout.kinds.len(), Cell::default);
+        Self {
+            scan,
+            layout,
+            batch: Batch::new(),
+            at: 0,
+            over: false,
+            left,
+            row: Vec::new(),
+            cells,
+            name: Vec::new(),
+        }
+    }
+
+    /// Collects the next record.
+    fn next_record(&mut self) -> Result<bool> {
+        let mut any = false;
+        loop {
+            if self.at == self.batch.len() {
+                self.at = 0;
+                self.batch.clear();
+                if self.over || !self.scan.next_batch(&mut self.batch)? {
+                    self.over = true;
+                    return Ok(any);
+                }
+                continue;
+            }
+            let entry = self.batch.entry(self.at);
+            if any && entry.key.row != self.row {
+                return Ok(true);
+            }
+            if !any {
+                any = true;
+                self.row.clear();
+                self.row.extend_from_slice(entry.key.row);
+                for cell in &mut self.cells {
+                    cell.time = None;
+                }
+            }
+            take(&self.layout, &mut self.cells, &mut self.name, entry);
+            self.at += 1;
+        }
+    }
+
+    /// The next batch of records.
+    fn next_records(&mut self) -> Result<Option<RecordBatch>> {
+        let layout = self.layout.clone();
+        let kinds = layout
+            .returned
+            .iter()
+            .filter_map(|at| layout.kinds.get(*at));
+        let mut builders: Vec<Builder> = kinds.map(|kind| Builder::new(*kind)).collect();
+        let any_key = (0..layout.keys).any(|place| layout.is_needed(place));
+        let (mut rows, mut bytes) = (0, 0);
+        while rows < BATCH_ROWS && bytes < BATCH_BYTES && self.left > 0 && self.next_record()? {
+            let keys = match any_key {
+                true => {
+                    key::split(&self.row, layout.keys).map_err(|error| self.located(error, 0))?
+                }
+                false => Vec::new(),
+            };
+            let value = |place: usize| match keys.get(place) {
+                Some(key) => Some(&**key),
+                None => {
+                    let cell = self.cells.get(place)?;
+                    cell.time.is_some().then_some(cell.value.as_slice())
+                }
+            };
+            let accepted = layout.wanted.iter().enumerate().all(|(place, wanted)| {
+                wanted
+                    .as_ref()
+                    .is_none_or(|wanted| value(place).is_some_and(|value| wanted.contains(value)))
+            });
+            if !accepted {
+                continue;
+            }
+            for (builder, place) in builders.iter_mut().zip(&layout.returned) {
+                let value = value(*place);
+                bytes += value.map_or(0, <[u8]>::len);
+                builder
+                    .push(value)
+                    .map_err(|error| self.located(error, *place))?;
+            }
+            rows += 1;
+            self.left -= 1;
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        let columns: Vec<ArrayRef> = builders.into_iter().map(Builder::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(layout.schema.clone(), columns, &options);
+        batch.map(Some).map_err(|error| {
+            Error::new(ErrorKind::Internal, "the columns do not fit the schema").with_source(error)
+        })
+    }
+
+    /// An error of a value, with its place.
+    fn located(&self, error: Error, place: usize) -> Error {
+        let kind = self
+            .layout
+            .kinds
+            .get(place)
+            .map_or("", |kind| kind.as_str());
+        Error::invalid("a value is not of the type that the schema says: correct it, or read the entries with `cells`")
+            .with("row", Escaped(&self.row))
+            .with("type", kind)
+            .with_source(error)
+    }
+}
+
+/// Takes an entry of the record.
+fn take(layout: &Layout, cells: &mut [Cell], name: &mut Vec<u8>, entry: EntryRef<'_>) {
+    let key = entry.key;
+    name_of(key.family, key.qualifier, name);
+    if let Some(place) = layout.places.get(name)
+        && layout.is_needed(*place)
+        && let Some(cell) = cells.get_mut(*place)
+    {
+        cell.take(key.timestamp, entry.value);
+    }
+    if let Some(cell) = layout.label.and_then(|place| cells.get_mut(place)) {
+        cell.take(key.timestamp, key.visibility);
+    }
+}
+
+impl Reading for RecordsReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.next_records()
+    }
+}

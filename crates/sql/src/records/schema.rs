@@ -1,0 +1,253 @@
+//! The schema of a table: a property, in the form that the Python package writes too (docs/decisions/0034).
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use ostrakon_cell::{Error, Result, Table};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Kind;
+
+/// The property that holds the schema as JSON.
+pub(crate) const PROPERTY: &str = "table.custom.ostrakon.schema";
+
+/// The types of a table's rows and columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordSchema {
+    /// What the row consists of; at least one part.
+    pub(crate) keys: Vec<(String, Kind)>,
+    pub(crate) columns: Vec<RecordColumn>,
+    /// The column of the relation that has the labels of records.
+    pub(crate) label: Option<String>,
+}
+
+/// A column of a table with a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RecordColumn {
+    pub(crate) name: String,
+    pub(crate) family: Vec<u8>,
+    pub(crate) qualifier: Vec<u8>,
+    pub(crate) kind: Kind,
+}
+
+impl RecordColumn {
+    /// The column of that name: the qualifier, or `family:qualifier`.
+    pub(crate) fn new(name: &str, kind: Kind) -> Self {
+        let (family, qualifier) = name.rsplit_once(':').unwrap_or(("", name));
+        Self {
+            name: name.to_owned(),
+            family: family.into(),
+            qualifier: qualifier.into(),
+            kind,
+        }
+    }
+}
+
+impl RecordSchema {
+    /// The schema of a table, if it has one.
+    ///
+    /// # Errors
+    /// Those of the table; the property is not a schema.
+    pub(crate) fn of(table: &dyn Table) -> Result<Option<Self>> {
+        let properties = table.properties()?;
+        let Some(text) = properties.get(PROPERTY) else {
+            return Ok(None);
+        };
+        Self::from_json(text).map(Some).map_err(|error| {
+            Error::invalid("the schema of the table cannot be read: set it again, or read the entries with `cells`")
+                .with("table", table.name())
+                .with("property", PROPERTY)
+                .with_source(error)
+        })
+    }
+
+    /// Reads the property.
+    ///
+    /// # Errors
+    /// Not a schema.
+    pub(crate) fn from_json(text: &str) -> Result<Self> {
+        let stored: Stored = serde_json::from_str(text)
+            .map_err(|error| Error::invalid("not a schema").with_source(error))?;
+        let typed = |(name, kind): (String, String)| match Kind::named(&kind) {
+            Some(kind) => Ok((name, kind)),
+            None => Err(Error::invalid("not a type of columns").with("type", kind)),
+        };
+        let keys = stored
+            .row
+            .0
+            .into_iter()
+            .map(typed)
+            .collect::<Result<Vec<_>>>()?;
+        let columns = stored.columns.0.into_iter().map(typed);
+        let columns = columns.map(|typed| typed.map(|(name, kind)| RecordColumn::new(&name, kind)));
+        let schema = Self {
+            keys,
+            columns: columns.collect::<Result<_>>()?,
+            label: stored.label,
+        };
+        schema.check()?;
+        Ok(schema)
+    }
+
+    /// Checks what needs no table.
+    ///
+    /// # Errors
+    /// No key; a name that is empty, or occurs twice.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.keys.is_empty() {
+            return Err(Error::invalid("the schema has no key"));
+        }
+        let mut names: Vec<String> = self.names().map(str::to_owned).collect();
+        names.sort_unstable();
+        if names.first().is_some_and(String::is_empty) {
+            return Err(Error::invalid("a column has an empty name"));
+        }
+        match names.windows(2).find(|pair| pair.first() == pair.last()) {
+            Some(pair) => Err(Error::invalid("two columns have the same name")
+                .with("column", pair.first().cloned().unwrap_or_default())),
+            None => Ok(()),
+        }
+    }
+
+    /// The text of the property.
+    ///
+    /// # Errors
+    /// [`Internal`](ostrakon_cell::ErrorKind::Internal).
+    pub(crate) fn to_json(&self) -> Result<String> {
+        let pair = |name: &str, kind: Kind| (name.to_owned(), kind.as_str().to_owned());
+        let stored = Stored {
+            row: Pairs(
+                self.keys
+                    .iter()
+                    .map(|(name, kind)| pair(name, *kind))
+                    .collect(),
+            ),
+            columns: Pairs(
+                self.columns
+                    .iter()
+                    .map(|column| pair(&column.name, column.kind))
+                    .collect(),
+            ),
+            label: self.label.clone(),
+        };
+        serde_json::to_string(&stored).map_err(|error| {
+            Error::new(
+                ostrakon_cell::ErrorKind::Internal,
+                "the schema cannot be written",
+            )
+            .with_source(error)
+        })
+    }
+
+    /// The names of the parts of the row, the columns, and the label.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let keys = self.keys.iter().map(|(name, _)| name.as_str());
+        let columns = self.columns.iter().map(|column| column.name.as_str());
+        keys.chain(columns).chain(self.label.as_deref())
+    }
+
+    /// The schema of the relation, in the order of [`names`](Self::names).
+    pub(crate) fn relation(&self) -> SchemaRef {
+        let keys = self
+            .keys
+            .iter()
+            .map(|(name, kind)| Field::new(name, kind.data_type(), false));
+        let columns = self.columns.iter();
+        let columns = columns.map(|column| Field::new(&column.name, column.kind.data_type(), true));
+        let label = self
+            .label
+            .iter()
+            .map(|name| Field::new(name, Kind::Text.data_type(), true));
+        Arc::new(Schema::new(
+            keys.chain(columns).chain(label).collect::<Vec<_>>(),
+        ))
+    }
+}
+
+/// The property as JSON.
+#[derive(serde::Deserialize, serde::Serialize)]
+struct Stored {
+    row: Pairs,
+    columns: Pairs,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
+}
+
+/// An object of names and types in their order, or one type, which is that of `row`.
+struct Pairs(Vec<(String, String)>);
+
+impl Serialize for Pairs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, kind) in &self.0 {
+            map.serialize_entry(name, kind)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Pairs;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("names and types")
+    }
+
+    fn visit_str<E>(self, kind: &str) -> Result<Pairs, E> {
+        Ok(Pairs(vec![("row".to_owned(), kind.to_owned())]))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            pairs.push(pair);
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_property_of_the_python_package_is_read_and_written() {
+        let text = r#"{"row":{"sensor":"text","at":"datetime"},"columns":{"z:celsius":"float","ok":"bool"}}"#;
+        let schema = RecordSchema::from_json(text).expect("a schema");
+        let keys: Vec<&str> = schema.keys.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(keys, ["sensor", "at"]);
+        let column = schema.columns.first().expect("a column");
+        assert_eq!(
+            (column.family.as_slice(), column.qualifier.as_slice()),
+            (&b"z"[..], &b"celsius"[..])
+        );
+        assert_eq!(schema.to_json().expect("json"), text);
+        let short = RecordSchema::from_json(r#"{"row":"int","columns":{}}"#).expect("a schema");
+        assert_eq!(short.keys, [("row".to_owned(), Kind::Int)]);
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        for text in [
+            "",
+            "{}",
+            r#"{"row":"number","columns":{}}"#,
+            r#"{"row":{},"columns":{}}"#,
+            r#"{"row":{"a":"int"},"columns":{"a":"int"}}"#,
+            r#"{"row":{"a":"int"},"columns":{"b":"int"},"label":"b"}"#,
+            r#"{"row":{"a":"int"},"columns":{"":"int"}}"#,
+        ] {
+            assert!(RecordSchema::from_json(text).is_err(), "{text}");
+        }
+    }
+}

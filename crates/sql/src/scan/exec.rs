@@ -1,0 +1,272 @@
+//! The node of a plan that reads a relation.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::Result;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::DataFusionError;
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, RecordBatchStream,
+    SendableRecordBatchStream,
+};
+use futures_util::{Stream, StreamExt};
+use ostrakon_cell::Interrupt;
+
+/// Record batches that wait for the consumer.
+const WAITING: usize = 2;
+
+/// A table as a plan reads it: projected, with its conditions.
+pub(crate) trait Relation: fmt::Debug + Send + Sync {
+    /// The columns returned.
+    fn schema(&self) -> SchemaRef;
+
+    /// Number of partitions, at least one.
+    fn partitions(&self) -> usize;
+
+    /// By which of the returned columns the rows of each partition are sorted, and whether descending.
+    fn order(&self) -> Vec<(usize, bool)>;
+
+    /// Starts reading a partition: its snapshot is that of this moment.
+    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>>;
+
+    /// What an explanation shows: names and values.
+    fn describe(&self) -> Vec<(&'static str, String)>;
+}
+
+/// How a partition is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    /// Ends the scan.
+    pub(crate) interrupt: Interrupt,
+    /// No more rows are needed.
+    pub(crate) limit: Option<usize>,
+}
+
+/// A partition that is read.
+pub(crate) trait Reading: Send {
+    /// The next rows; `None` at the end.
+    fn next(&mut self) -> ostrakon_cell::Result<Option<RecordBatch>>;
+}
+
+/// A partition that was opened and is not read yet.
+struct Opened {
+    reading: Box<dyn Reading>,
+    interrupt: Interrupt,
+}
+
+/// Reads a relation.
+pub(crate) struct SourceExec {
+    relation: Arc<dyn Relation>,
+    limit: Option<usize>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+    /// By partition: what was opened ahead of the execution.
+    ahead: Mutex<Vec<Option<Opened>>>,
+}
+
+impl SourceExec {
+    pub(crate) fn new(relation: Arc<dyn Relation>, limit: Option<usize>) -> Self {
+        let schema = relation.schema();
+        let order = relation.order().into_iter().filter_map(|(at, descending)| {
+            let field = schema.fields().get(at)?;
+            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), at));
+            let options = SortOptions {
+                descending,
+                nulls_first: descending,
+            };
+            Some(PhysicalSortExpr::new(column, options))
+        });
+        let order: Vec<PhysicalSortExpr> = order.collect();
+        let equivalences = match order.is_empty() {
+            true => EquivalenceProperties::new(schema),
+            false => EquivalenceProperties::new_with_orderings(schema, [order]),
+        };
+        let properties = PlanProperties::new(
+            equivalences,
+            Partitioning::UnknownPartitioning(relation.partitions()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Self {
+            relation,
+            limit,
+            properties: Arc::new(properties),
+            metrics: ExecutionPlanMetricsSet::new(),
+            ahead: Mutex::default(),
+        }
+    }
+
+    fn open(&self, partition: usize) -> ostrakon_cell::Result<Opened> {
+        let interrupt = Interrupt::default();
+        let start = Start {
+            interrupt: interrupt.clone(),
+            limit: self.limit,
+        };
+        let reading = self.relation.open(partition, start)?;
+        Ok(Opened { reading, interrupt })
+    }
+
+    fn ahead(&self) -> std::sync::MutexGuard<'_, Vec<Option<Opened>>> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the scans of a plan, so that all of them read what was there before any row was returned or written.
+///
+/// # Errors
+/// Those of the tables.
+pub(crate) fn open_scans(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+    if let Some(source) = plan.downcast_ref::<SourceExec>() {
+        let opened = (0..source.relation.partitions()).map(|at| source.open(at).map(Some));
+        let opened: ostrakon_cell::Result<Vec<_>> = opened.collect();
+        *source.ahead() = opened.map_err(external)?;
+    }
+    plan.children().into_iter().try_for_each(open_scans)
+}
+
+fn external(error: ostrakon_cell::Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+impl ExecutionPlan for SourceExec {
+    fn name(&self) -> &'static str {
+        "TableScan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        _: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(self)
+    }
+
+    fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let ahead = self.ahead().get_mut(partition).and_then(Option::take);
+        let Opened {
+            mut reading,
+            interrupt,
+        } = match ahead {
+            Some(opened) => opened,
+            None => self.open(partition).map_err(external)?,
+        };
+        let metrics = BaselineMetrics::new(&self.metrics, partition);
+        let mut builder = RecordBatchReceiverStream::builder(self.relation.schema(), WAITING);
+        let sender = builder.tx();
+        builder.spawn_blocking(move || {
+            while let Some(batch) = {
+                let _timer = metrics.elapsed_compute().timer();
+                reading.next().map_err(external)?
+            } {
+                metrics.record_output(batch.num_rows());
+                if sender.blocking_send(Ok(batch)).is_err() {
+                    break;
+                }
+            }
+            metrics.done();
+            Ok(())
+        });
+        Ok(Box::pin(Guarded {
+            stream: builder.build(),
+            interrupt,
+        }))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
+    fn supports_limit_pushdown(&self) -> bool {
+        false
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(Self::new(self.relation.clone(), limit)))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+}
+
+impl DisplayAs for SourceExec {
+    fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tree = matches!(kind, DisplayFormatType::TreeRender);
+        if !tree {
+            f.write_str("TableScan:")?;
+        }
+        let mut pairs = self.relation.describe();
+        if let Some(limit) = self.limit {
+            pairs.push(("limit", limit.to_string()));
+        }
+        for (at, (name, value)) in pairs.iter().enumerate() {
+            match (tree, at) {
+                (true, _) => writeln!(f, "{name}={value}")?,
+                (false, 0) => write!(f, " {name}={value}")?,
+                (false, _) => write!(f, ", {name}={value}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SourceExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceExec")
+            .field("relation", &self.relation)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A stream that ends its scan when it is dropped, also in the middle of a read.
+struct Guarded {
+    stream: SendableRecordBatchStream,
+    interrupt: Interrupt,
+}
+
+impl Stream for Guarded {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.stream.poll_next_unpin(context)
+    }
+}
+
+impl RecordBatchStream for Guarded {
+    fn schema(&self) -> SchemaRef {
+        self.stream.schema()
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        self.interrupt.set();
+    }
+}

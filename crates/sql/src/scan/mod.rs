@@ -1,0 +1,13 @@
+//! Reading a table as a relation: conditions that become ranges, and the node of a plan that runs scans.
+
+mod bytes;
+mod condition;
+mod exec;
+mod ranges;
+mod rest;
+
+pub(crate) use bytes::{ByteSet, Interval, after};
+pub(crate) use condition::{Encoding, bytes, encoded, is_column, literal, text};
+pub(crate) use exec::{Reading, Relation, SourceExec, Start, open_scans};
+pub(crate) use ranges::partitions;
+pub(crate) use rest::{Asked, with_rest};

@@ -1,0 +1,172 @@
+//! Statements that change the records of a table.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::{Column as ColumnName, Result as QueryResult, TableReference, plan_err};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, WriteOp};
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::Statement;
+use futures_util::StreamExt;
+use ostrakon_cell::{Error, ErrorKind, Result, Table};
+
+use super::SqlSession;
+use crate::catalog::TableName;
+use crate::records::{RecordSchema, RecordWriter};
+
+/// What is done with the rows of a plan.
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    Write,
+    Delete,
+}
+
+/// INSERT
+pub(super) async fn insert(
+    session: &SqlSession,
+    statement: Statement,
+) -> QueryResult<SendableRecordBatchStream> {
+    let plan = session.context.state().statement_to_plan(statement).await?;
+    let LogicalPlan::Dml(DmlStatement {
+        table_name,
+        op: WriteOp::Insert(op),
+        input,
+        ..
+    }) = plan
+    else {
+        return plan_err!("the statement does not insert into a table");
+    };
+    // Both replace a record with the same key.
+    if op == InsertOp::Overwrite {
+        return plan_err!("INSERT OVERWRITE is not supported: delete the rows first");
+    }
+    let writer = writer(session, &table_name).map_err(external)?;
+    let rows = session.run(LogicalPlan::clone(&input)).await?;
+    Ok(counted(rows, writer, Action::Write))
+}
+
+/// DELETE
+pub(super) async fn delete(
+    session: &SqlSession,
+    statement: Statement,
+) -> QueryResult<SendableRecordBatchStream> {
+    let plan = session.context.state().statement_to_plan(statement).await?;
+    let LogicalPlan::Dml(DmlStatement {
+        table_name,
+        op: WriteOp::Delete,
+        input,
+        ..
+    }) = plan
+    else {
+        return plan_err!("the statement does not delete from a table");
+    };
+    let (table, schema) = changed(session, &table_name).map_err(external)?;
+    let keys = schema
+        .keys
+        .iter()
+        .map(|(name, _)| Expr::Column(ColumnName::new(Some(table_name.clone()), name)));
+    let keys: Vec<Expr> = keys.collect();
+    let input = LogicalPlanBuilder::from(LogicalPlan::clone(&input))
+        .project(keys)?
+        .build()?;
+    let writer = RecordWriter::new(
+        table,
+        Arc::new(schema),
+        session.authorizations.clone(),
+        Vec::new(),
+    );
+    let rows = session.run(input).await?;
+    Ok(counted(rows, writer, Action::Delete))
+}
+
+/// A table with a schema that a statement changes.
+fn changed(session: &SqlSession, name: &TableReference) -> Result<(Arc<dyn Table>, RecordSchema)> {
+    let name = TableName::changed(name)?;
+    let exact = session.source.table(&name.full);
+    let table = match exact {
+        Err(error) if error.kind() == ErrorKind::TableNotFound => {
+            // As when it is read: the only name that differs in case.
+            let tables = session.source.tables()?;
+            let mut similar = tables
+                .iter()
+                .filter(|table| table.name.eq_ignore_ascii_case(&name.full));
+            match (similar.next(), similar.next()) {
+                (Some(table), None) => session.source.table(&table.name)?,
+                _ => return Err(error),
+            }
+        }
+        table => table?,
+    };
+    match RecordSchema::of(&*table)? {
+        Some(schema) => Ok((table, schema)),
+        None => Err(Error::new(
+            ErrorKind::Unsupported,
+            "the table has no schema, so SQL only reads it: create one with CREATE TABLE, or use `put` and `import`",
+        )
+        .with("table", &name.full)),
+    }
+}
+
+fn writer(session: &SqlSession, name: &TableReference) -> Result<RecordWriter> {
+    let (table, schema) = changed(session, name)?;
+    Ok(RecordWriter::new(
+        table,
+        Arc::new(schema),
+        session.authorizations.clone(),
+        session.label(),
+    ))
+}
+
+/// One row with the number of records that were written or deleted, when that is done.
+pub(super) fn counted(
+    mut rows: SendableRecordBatchStream,
+    mut writer: RecordWriter,
+    action: Action,
+) -> SendableRecordBatchStream {
+    let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new(
+        "count",
+        DataType::UInt64,
+        false,
+    )]));
+    let shown = schema.clone();
+    let work = async move {
+        let mut count = 0;
+        while let Some(batch) = rows.next().await {
+            let batch = batch?;
+            let step = move || {
+                let done = match action {
+                    Action::Write => writer.write(&batch),
+                    Action::Delete => writer.delete(&batch),
+                };
+                (writer, done)
+            };
+            let (back, done) = tokio::task::spawn_blocking(step).await.map_err(stopped)?;
+            writer = back;
+            count += done.map_err(external)?;
+        }
+        let finished = tokio::task::spawn_blocking(move || writer.finish())
+            .await
+            .map_err(stopped)?;
+        finished.map_err(external)?;
+        Ok(RecordBatch::try_new(
+            shown,
+            vec![Arc::new(UInt64Array::from(vec![count]))],
+        )?)
+    };
+    Box::pin(RecordBatchStreamAdapter::new(
+        schema,
+        futures_util::stream::once(work),
+    ))
+}
+
+fn stopped(error: tokio::task::JoinError) -> DataFusionError {
+    DataFusionError::Execution(format!("the work was stopped: {error}"))
+}
+
+pub(super) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

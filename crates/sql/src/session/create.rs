@@ -1,0 +1,285 @@
+//! Statements that create and drop tables.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Field;
+use datafusion::common::{
+    Column as ColumnName, Constraint, Result as QueryResult, TableReference, plan_err,
+};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{
+    CreateMemoryTable, DdlStatement, Expr, LogicalPlan, LogicalPlanBuilder,
+};
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    CreateTableOptions, Expr as AstExpr, ObjectType, SqlOption, Statement as Ast, TableConstraint,
+    Value,
+};
+use futures_util::StreamExt;
+use ostrakon_cell::{Error, ErrorKind, Result, Source, TableOptions};
+
+use super::SqlSession;
+use super::change::{Action, counted, external};
+use super::open::nothing;
+use crate::catalog::TableName;
+use crate::records::{Kind, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
+
+/// CREATE TABLE, also with a query
+pub(super) async fn create(
+    session: &SqlSession,
+    mut statement: Statement,
+) -> QueryResult<SendableRecordBatchStream> {
+    let mut label = None;
+    let mut filled = false;
+    let mut key = Vec::new();
+    if let Statement::Statement(ast) = &mut statement
+        && let Ast::CreateTable(create) = &mut **ast
+    {
+        label = label_option(std::mem::take(&mut create.table_options))?;
+        filled = create.query.is_some();
+        if filled {
+            // The planner looks for unqualified names among the qualified ones of a query.
+            key = primary_key(std::mem::take(&mut create.constraints))?;
+        }
+    }
+    let plan = session.context.state().statement_to_plan(statement).await?;
+    let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) = plan else {
+        return plan_err!("the statement does not create a table");
+    };
+    let name = TableName::changed(&create.name).map_err(external)?;
+    let schema = schema_of(&create, &key, label).map_err(external)?;
+    if create.or_replace || create.temporary || !create.column_defaults.is_empty() {
+        return plan_err!("CREATE TABLE supports neither OR REPLACE nor TEMPORARY nor DEFAULT");
+    }
+    let schema = Arc::new(schema);
+    let mut options = TableOptions::default();
+    options
+        .properties
+        .insert(PROPERTY.to_owned(), schema.to_json().map_err(external)?);
+    // The query is planned and its scans are started before the table exists.
+    let rows = match filled {
+        true => Some(session.run(ordered(&create, &schema)?).await?),
+        false => None,
+    };
+    match session.source.create_table(&name.full, &options) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && create.if_not_exists => {
+            return Ok(nothing());
+        }
+        outcome => outcome.map_err(external)?,
+    }
+    let Some(rows) = rows else {
+        return Ok(nothing());
+    };
+    let table = session.source.table(&name.full).map_err(external)?;
+    let writer = RecordWriter::new(
+        table,
+        schema,
+        session.authorizations.clone(),
+        session.label(),
+    );
+    let outcome = counted(rows, writer, Action::Write);
+    Ok(undone(outcome, session.source.clone(), name.full))
+}
+
+/// DROP TABLE
+pub(super) fn drop_tables(
+    session: &SqlSession,
+    statement: &Statement,
+) -> QueryResult<SendableRecordBatchStream> {
+    let Statement::Statement(ast) = statement else {
+        return plan_err!("the statement does not drop a table");
+    };
+    let Ast::Drop {
+        object_type: ObjectType::Table,
+        if_exists,
+        names,
+        ..
+    } = &**ast
+    else {
+        return plan_err!("only tables can be dropped");
+    };
+    for name in names {
+        let reference = TableReference::parse_str(&name.to_string());
+        let name = TableName::changed(&reference).map_err(external)?;
+        match session.source.delete_table(&name.full) {
+            Err(error) if error.kind() == ErrorKind::TableNotFound && *if_exists => {}
+            Err(error) if error.kind() == ErrorKind::TableNotFound => {
+                return Err(external(crate::catalog::missing(
+                    &*session.source,
+                    &reference,
+                )));
+            }
+            outcome => outcome.map_err(external)?,
+        }
+    }
+    Ok(nothing())
+}
+
+/// The label column of `WITH (label = 'column')`.
+fn label_option(options: CreateTableOptions) -> QueryResult<Option<String>> {
+    let options = match options {
+        CreateTableOptions::None => return Ok(None),
+        CreateTableOptions::With(options) => options,
+        _ => return plan_err!("CREATE TABLE has only the option WITH (label = 'COLUMN')"),
+    };
+    match options.as_slice() {
+        [
+            SqlOption::KeyValue {
+                key,
+                value: AstExpr::Value(value),
+            },
+        ] if key.value.eq_ignore_ascii_case("label") => match &value.value {
+            Value::SingleQuotedString(name) => Ok(Some(name.clone())),
+            _ => plan_err!("the option `label` is the name of a column, in quotes"),
+        },
+        _ => plan_err!("CREATE TABLE has only the option WITH (label = 'COLUMN')"),
+    }
+}
+
+/// The columns of the primary key of a table that a query fills.
+fn primary_key(constraints: Vec<TableConstraint>) -> QueryResult<Vec<String>> {
+    let mut key = Vec::new();
+    for constraint in constraints {
+        let TableConstraint::PrimaryKey(primary) = constraint else {
+            return plan_err!("a table has no constraint but its primary key");
+        };
+        for column in primary.columns {
+            let AstExpr::Identifier(name) = column.column.expr else {
+                return plan_err!("the primary key consists of columns");
+            };
+            key.push(match name.quote_style {
+                Some(_) => name.value,
+                None => name.value.to_lowercase(),
+            });
+        }
+    }
+    Ok(key)
+}
+
+/// The schema of a new table.
+fn schema_of(
+    create: &CreateMemoryTable,
+    key: &[String],
+    label: Option<String>,
+) -> Result<RecordSchema> {
+    let fields = create.input.schema().fields();
+    let mut keys = Vec::new();
+    for name in key {
+        let place = fields.iter().position(|field| field.name() == name);
+        keys.push(place.ok_or_else(|| {
+            Error::invalid("the primary key names a column that the query does not return")
+                .with("column", name)
+        })?);
+    }
+    for constraint in create.constraints.iter() {
+        match constraint {
+            Constraint::PrimaryKey(places) => keys.extend(places.iter().copied()),
+            Constraint::Unique(_) => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "a table has no constraint but its primary key",
+                ));
+            }
+        }
+    }
+    if keys.is_empty() {
+        return Err(Error::invalid(
+            "the table has no primary key, by which its records are kept: add PRIMARY KEY (COLUMN, …)",
+        ));
+    }
+    let kind = |field: &Field| {
+        Kind::keeping(field.data_type()).ok_or_else(|| {
+            Error::invalid(
+                "no column can keep this type: use BIGINT, BIGINT UNSIGNED, DOUBLE, BOOLEAN, DATE, TIMESTAMP, VARCHAR or \
+                 BYTEA",
+            )
+            .with("column", field.name())
+            .with("type", field.data_type())
+        })
+    };
+    let mut schema = RecordSchema {
+        keys: Vec::new(),
+        columns: Vec::new(),
+        label,
+    };
+    for place in &keys {
+        let field = fields
+            .get(*place)
+            .ok_or_else(|| Error::invalid("the primary key names no column"))?;
+        schema.keys.push((field.name().clone(), kind(field)?));
+    }
+    let mut labelled = false;
+    for (place, field) in fields.iter().enumerate() {
+        if schema.label.as_deref() == Some(field.name()) {
+            labelled = kind(field)? == Kind::Text && !keys.contains(&place);
+        } else if !keys.contains(&place) {
+            schema
+                .columns
+                .push(RecordColumn::new(field.name(), kind(field)?));
+        }
+    }
+    if schema.label.is_some() && !labelled {
+        return Err(Error::invalid(
+            "the label is a column of type VARCHAR that is not in the primary key",
+        ));
+    }
+    schema.check()?;
+    Ok(schema)
+}
+
+/// The rows of a query that fills a new table, in the order of the table's columns.
+fn ordered(create: &CreateMemoryTable, schema: &RecordSchema) -> QueryResult<LogicalPlan> {
+    let found = create.input.schema();
+    let columns = schema.names().map(|name| {
+        let place = found.fields().iter().position(|field| field.name() == name);
+        let column =
+            place.map(|place| Expr::Column(ColumnName::from(found.qualified_field(place))));
+        column.ok_or_else(|| DataFusionError::Plan(format!("the query has no column {name}")))
+    });
+    let columns: Vec<Expr> = columns.collect::<QueryResult<_>>()?;
+    LogicalPlanBuilder::from(LogicalPlan::clone(&create.input))
+        .project(columns)?
+        .build()
+}
+
+/// Deletes a new table again if it could not be filled.
+fn undone(
+    rows: SendableRecordBatchStream,
+    source: Arc<dyn Source>,
+    table: String,
+) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let mut unfinished = Unfinished {
+        source,
+        table: Some(table),
+    };
+    let rows = rows.inspect(move |outcome| {
+        if outcome.is_ok() {
+            unfinished.keep();
+        }
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+}
+
+/// A table that is deleted unless it was filled.
+struct Unfinished {
+    source: Arc<dyn Source>,
+    table: Option<String>,
+}
+
+impl Unfinished {
+    fn keep(&mut self) {
+        self.table = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(table) = self.table.take() {
+            // The failure that led here is the one to report.
+            let _ = self.source.delete_table(&table);
+        }
+    }
+}

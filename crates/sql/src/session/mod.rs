@@ -1,0 +1,13 @@
+//! Sessions: what runs statements.
+
+mod change;
+mod create;
+mod open;
+mod options;
+mod rows;
+mod statement;
+
+pub use open::SqlSession;
+pub use options::SqlOptions;
+pub use rows::{SqlRows, Step};
+pub use statement::{SqlStatement, parse_statements};

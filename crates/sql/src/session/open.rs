@@ -1,0 +1,307 @@
+//! A session and its settings.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use datafusion::arrow::datatypes::Schema;
+use datafusion::common::{Result as QueryResult, TableReference};
+use datafusion::dataframe::DataFrame;
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{
+    EmptyRecordBatchStream, SendableRecordBatchStream, execute_stream,
+};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
+use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
+use tokio::runtime::{Builder, Runtime};
+
+use super::statement::{Kind, parse_statements};
+use super::{SqlOptions, SqlRows, SqlStatement, change, create};
+use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
+use crate::error::of_query;
+use crate::files::FileTables;
+
+/// The stack of a thread that plans and runs queries: plans are walked by recursion.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Runs statements on the tables of a source, for a reader with certain authorizations.
+///
+/// The authorizations are those given to [`new`](Self::new), for as long as the session lives. No statement, setting
+/// or function can change them.
+///
+/// Every scan of a query is started before the query returns or writes a row. Within a tablet a scan reads one
+/// snapshot. Two scans of one query, or two tablets, may differ by what was written in between.
+pub struct SqlSession {
+    pub(super) context: SessionContext,
+    pub(super) source: Arc<dyn Source>,
+    pub(super) authorizations: Arc<Authorizations>,
+    label: Mutex<Vec<u8>>,
+    runtime: OnceLock<Runtime>,
+    threads: usize,
+}
+
+impl SqlSession {
+    /// A session.
+    ///
+    /// # Errors
+    /// The directory for temporary files cannot be used.
+    pub fn new(
+        source: Arc<dyn Source>,
+        authorizations: Authorizations,
+        options: SqlOptions,
+    ) -> Result<Self> {
+        let authorizations = Arc::new(authorizations);
+        let threads = options.threads.max(1);
+        let mode = match options.temporary {
+            Some(directory) => DiskManagerMode::Directories(vec![directory]),
+            None => DiskManagerMode::OsTmpDirectory,
+        };
+        let environment = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
+            .build_arc()
+            .map_err(of_query)?;
+        let mut config = SessionConfig::new()
+            .with_target_partitions(threads)
+            .with_information_schema(true)
+            .with_default_catalog_and_schema(MAIN, PUBLIC)
+            .with_create_default_catalog_and_schema(false);
+        let settings = config.options_mut();
+        // What each sort keeps back to merge its spilled parts; the engine's default is more than small sessions have.
+        let reserve = options.memory_bytes / (8 * threads);
+        settings.execution.sort_spill_reservation_bytes = reserve.min(10 << 20);
+        settings.explain.physical_plan_only = true;
+        settings.explain.format = datafusion::common::format::ExplainFormat::Indent;
+        let state = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(environment)
+            .with_default_features()
+            .build();
+        let context = SessionContext::new_with_state(state);
+        let files = options.files.then(|| Arc::new(FileTables::default()));
+        if let Some(files) = &files {
+            files.connect(&context);
+        }
+        for (name, entries) in [(MAIN, false), (CELLS, true)] {
+            let files = files.clone().filter(|_| !entries);
+            let catalog =
+                SourceCatalog::new(source.clone(), authorizations.clone(), files, entries);
+            context.register_catalog(name, Arc::new(catalog));
+        }
+        crate::checked::register(&context);
+        Ok(Self {
+            context,
+            source,
+            authorizations,
+            label: Mutex::new(options.label),
+            runtime: OnceLock::new(),
+            threads,
+        })
+    }
+
+    /// Runs the only statement of a text, within the caller's tokio runtime. Rows come as they are found; a statement
+    /// that writes returns one row with its `count` when it is done. Dropping the stream ends the statement.
+    ///
+    /// # Errors
+    /// Not one statement, or those of [`execute`](Self::execute).
+    pub async fn query(&self, text: &str) -> Result<SendableRecordBatchStream> {
+        self.execute(only(text)?).await
+    }
+
+    /// As [`query`](Self::query), for callers without an async runtime: the session starts its own.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn query_blocking(&self, text: &str) -> Result<SqlRows> {
+        self.execute_blocking(only(text)?)
+    }
+
+    /// Runs a statement; see [`query`](Self::query).
+    ///
+    /// # Errors
+    /// No such table, a type error, or those of the tables.
+    pub async fn execute(&self, statement: SqlStatement) -> Result<SendableRecordBatchStream> {
+        if statement.kind == Kind::Set {
+            self.set(&statement.statement)?;
+            return Ok(nothing());
+        }
+        let outcome = match statement.kind {
+            Kind::Insert => change::insert(self, statement.statement.clone()).await,
+            Kind::Delete => change::delete(self, statement.statement.clone()).await,
+            Kind::CreateTable => create::create(self, statement.statement.clone()).await,
+            Kind::DropTable => create::drop_tables(self, &statement.statement),
+            Kind::Read | Kind::Set => self.read(statement.statement.clone()).await,
+        };
+        match outcome {
+            Ok(stream) => Ok(stream),
+            Err(error) => Err(self.explained(error, &statement.statement).await),
+        }
+    }
+
+    /// As [`execute`](Self::execute), for callers without an async runtime.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn execute_blocking(&self, statement: SqlStatement) -> Result<SqlRows> {
+        let runtime = self.runtime()?;
+        let stream = runtime.block_on(self.execute(statement))?;
+        Ok(SqlRows::new(stream, runtime.handle().clone()))
+    }
+
+    /// The names of tables, as a statement may write them.
+    ///
+    /// # Errors
+    /// Those of the source.
+    pub fn tables(&self) -> Result<Vec<String>> {
+        Ok(self
+            .source
+            .tables()?
+            .into_iter()
+            .map(|table| table.name)
+            .collect())
+    }
+
+    async fn read(&self, statement: Statement) -> QueryResult<SendableRecordBatchStream> {
+        let plan = self.context.state().statement_to_plan(statement).await?;
+        // A query may have other statements inside.
+        let reads = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        reads.verify_plan(&plan)?;
+        self.run(plan).await
+    }
+
+    /// Starts a plan that reads.
+    pub(super) async fn run(&self, plan: LogicalPlan) -> QueryResult<SendableRecordBatchStream> {
+        let frame = DataFrame::new(self.context.state(), plan);
+        let context = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await?;
+        crate::scan::open_scans(&plan)?;
+        execute_stream(plan, context)
+    }
+
+    /// The label of records that are written without one.
+    pub(super) fn label(&self) -> Vec<u8> {
+        self.label
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, statement: &Statement) -> Result<()> {
+        let refused = || {
+            Error::new(
+                ErrorKind::Unsupported,
+                "there is no such setting: SET label = 'EXPRESSION' gives the label of records that are written without one",
+            )
+        };
+        let Statement::Statement(ast) = statement else {
+            return Err(refused());
+        };
+        let Ast::Set(Set::SingleAssignment {
+            variable, values, ..
+        }) = &**ast
+        else {
+            return Err(refused());
+        };
+        let value = match values.as_slice() {
+            [Expr::Value(value)] => match &value.value {
+                Value::SingleQuotedString(text) => text.clone(),
+                _ => return Err(refused()),
+            },
+            _ => return Err(refused()),
+        };
+        if !variable.to_string().eq_ignore_ascii_case("label") {
+            return Err(refused().with("setting", variable));
+        }
+        ostrakon_cell::VisibilityExpression::parse(value.as_bytes())?;
+        *self.label.lock().unwrap_or_else(PoisonError::into_inner) = value.into_bytes();
+        Ok(())
+    }
+
+    /// An error of planning, with the missing table if there is one.
+    async fn explained(&self, error: DataFusionError, statement: &Statement) -> Error {
+        let state = self.context.state();
+        if matches!(
+            error.find_root(),
+            DataFusionError::Plan(_) | DataFusionError::SchemaError(..)
+        ) {
+            let created = match statement {
+                Statement::Statement(ast) => match &**ast {
+                    Ast::CreateTable(create) => {
+                        Some(TableReference::parse_str(&create.name.to_string()))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            for reference in state
+                .resolve_table_references(statement)
+                .unwrap_or_default()
+            {
+                let file = reference.table().contains(['.', '/', ':']);
+                let foreign = reference.schema() == Some("information_schema");
+                let there = self.context.table_provider(reference.clone()).await;
+                let created = created.as_ref() == Some(&reference);
+                if !file && !foreign && !created && there.is_err() {
+                    return missing(&*self.source, &reference);
+                }
+            }
+        }
+        of_query(error)
+    }
+
+    fn runtime(&self) -> Result<&Runtime> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(self.threads)
+            .thread_stack_size(STACK_BYTES)
+            .thread_name("sql")
+            .enable_time()
+            .build()
+            .map_err(|error| {
+                Error::new(ErrorKind::Io, "the threads of a query could not be started")
+                    .with_source(error)
+            })?;
+        Ok(self.runtime.get_or_init(|| runtime))
+    }
+}
+
+impl Drop for SqlSession {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Scans were told to end when their rows were dropped.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl std::fmt::Debug for SqlSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SqlSession").finish_non_exhaustive()
+    }
+}
+
+fn only(text: &str) -> Result<SqlStatement> {
+    let mut statements = parse_statements(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err(Error::invalid(
+            "the text is not one statement: run its statements one by one",
+        )),
+    }
+}
+
+/// The outcome of a statement without rows.
+pub(super) fn nothing() -> SendableRecordBatchStream {
+    Box::pin(EmptyRecordBatchStream::new(Arc::new(Schema::empty())))
+}

@@ -1,0 +1,149 @@
+//! Statements as they were written.
+
+use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::sqlparser::ast::{SetExpr, Statement as Ast};
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+use crate::error::of_query;
+
+/// A parsed statement.
+#[derive(Debug, Clone)]
+pub struct SqlStatement {
+    pub(super) statement: Statement,
+    pub(super) kind: Kind,
+}
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It returns rows and changes nothing.
+    Read,
+    Insert,
+    Delete,
+    CreateTable,
+    DropTable,
+    /// It changes a setting of the session.
+    Set,
+}
+
+impl SqlStatement {
+    fn new(statement: Statement) -> Result<Self> {
+        let kind = match &statement {
+            Statement::Explain(_) => Kind::Read,
+            Statement::Statement(ast) => match &**ast {
+                Ast::Query(query) if is_read(&query.body) => Kind::Read,
+                Ast::Explain { .. }
+                | Ast::ExplainTable { .. }
+                | Ast::ShowTables { .. }
+                | Ast::ShowColumns { .. }
+                | Ast::ShowFunctions { .. }
+                | Ast::ShowVariable { .. } => Kind::Read,
+                Ast::Insert(_) => Kind::Insert,
+                Ast::Delete(_) => Kind::Delete,
+                Ast::CreateTable(_) => Kind::CreateTable,
+                Ast::Drop { .. } => Kind::DropTable,
+                Ast::Set(_) => Kind::Set,
+                _ => return Err(unsupported(&statement)),
+            },
+            _ => return Err(unsupported(&statement)),
+        };
+        Ok(Self { statement, kind })
+    }
+
+    /// Whether the statement changes no table.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Set)
+    }
+
+    /// Whether the statement asks for rows.
+    #[must_use]
+    pub fn returns_rows(&self) -> bool {
+        self.kind == Kind::Read
+    }
+
+    /// Whether the statement creates a table.
+    #[must_use]
+    pub fn creates_tables(&self) -> bool {
+        self.kind == Kind::CreateTable
+    }
+}
+
+/// Whether the body of a query is nothing but a query.
+fn is_read(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(_) | SetExpr::Values(_) | SetExpr::Table(_) => true,
+        SetExpr::Query(query) => is_read(&query.body),
+        SetExpr::SetOperation { left, right, .. } => is_read(left) && is_read(right),
+        _ => false,
+    }
+}
+
+fn unsupported(statement: &Statement) -> Error {
+    let text = statement.to_string();
+    let verb = text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    Error::new(
+        ErrorKind::Unsupported,
+        "there is no such statement: use SELECT, VALUES, EXPLAIN, DESCRIBE, SHOW, INSERT, DELETE, CREATE TABLE, DROP \
+         TABLE or SET",
+    )
+    .with("statement", verb)
+}
+
+/// The statements of a text, which end with `;`.
+///
+/// # Errors
+/// Not SQL, or a statement that there is not.
+pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
+    let statements = DFParser::parse_sql(text).map_err(of_query)?;
+    statements.into_iter().map(SqlStatement::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_write_are_told_from_those_that_read() {
+        for (text, reads) in [
+            ("SELECT 1", true),
+            ("EXPLAIN SELECT 1", true),
+            ("EXPLAIN ANALYZE SELECT 1", true),
+            ("VALUES (1)", true),
+            ("(SELECT 1) UNION ALL SELECT 2", true),
+            ("SET label = 'a'", true),
+            ("INSERT INTO t VALUES (1)", false),
+            ("DELETE FROM t", false),
+            ("CREATE TABLE t (a BIGINT, PRIMARY KEY (a))", false),
+            ("DROP TABLE t", false),
+        ] {
+            let parsed = parse_statements(text).expect(text);
+            let [statement] = parsed.as_slice() else {
+                panic!("{text}");
+            };
+            assert_eq!(statement.is_read_only(), reads, "{text}");
+        }
+        assert_eq!(
+            parse_statements("SELECT 1; SELECT 2;").expect("two").len(),
+            2
+        );
+    }
+
+    #[test]
+    fn other_statements_are_refused() {
+        for text in [
+            "COPY t TO 'x.csv'",
+            "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION 'x.csv'",
+            "CREATE VIEW v AS SELECT 1",
+            "UPDATE t SET a = 1",
+            "GRANT ALL ON t TO u",
+            "SELEC 1",
+        ] {
+            assert!(parse_statements(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Event types as relations.
+
+use std::sync::Arc;
+
+use ostrakon_cell::Source;
+use ostrakon_events::{EventStore, EventType, IngestOptions, Record, register_event_iterators};
+use ostrakon_store::{Components, Store, StoreOptions};
+
+use super::kit::{explain, rows, session, session_of, try_rows};
+
+const TYPE: &str = "
+name = 'web'
+time = 'ts'
+visibility = ''
+visibility_field = 'label'
+[[shards]]
+count = 3
+[[fields]]
+name = 'ts'
+type = 'time'
+[[fields]]
+name = 'host'
+type = 'text'
+indexed = true
+[[fields]]
+name = 'port'
+type = 'i64'
+indexed = true
+[[fields]]
+name = 'src'
+type = 'ip'
+[[fields]]
+name = 'size'
+type = 'f64'
+[[fields]]
+name = 'label'
+type = 'text'
+";
+
+/// Time in seconds, host, port, address, size, label.
+const EVENTS: [[&str; 6]; 8] = [
+    ["1000.5", "a", "80", "10.0.0.1", "1.5", ""],
+    ["1001", "b", "443", "::ffff:10.0.0.1", "-0", ""],
+    ["1002", "ab", "80", "2001:db8::1", "0", "s"],
+    ["1002", "a", "", "", "", ""],
+    ["3000", "", "-7", "10.0.0.2", "2", ""],
+    ["90000", "a", "443", "", "1e300", "s"],
+    ["-5", "b", "80", "10.0.0.1", "", ""],
+    ["200000", "c'c", "65536", "10.0.0.9", "7", ""],
+];
+
+fn web() -> Arc<dyn Source> {
+    let mut components = Components::default();
+    register_event_iterators(&mut components.iterators);
+    let source: Arc<dyn Source> =
+        Store::in_memory_with(components, StoreOptions::default()).unwrap();
+    let store = EventStore::new(source.clone());
+    store.create(&EventType::from_toml(TYPE).unwrap()).unwrap();
+    let names = ["ts", "host", "port", "src", "size", "label"].map(str::to_owned);
+    let mut ingest = store.ingest("web", IngestOptions::default()).unwrap();
+    for event in EVENTS {
+        let mut record = Record::default();
+        for (name, value) in (0..).zip(event) {
+            if !value.is_empty() {
+                record.push(name, value.as_bytes());
+            }
+        }
+        assert_eq!(ingest.add(&names, &record).unwrap(), None);
+    }
+    ingest.finish().unwrap();
+    source
+}
+
+#[test]
+fn events_are_rows_with_the_types_of_their_fields() {
+    let source = web();
+    let session = session(&source);
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT time, host, port, src, size FROM events.web ORDER BY time DESC, host"
+        ),
+        [
+            "1970-01-03T07:33:20|c'c|65536|10.0.0.9|7.0",
+            "1970-01-01T00:50:00|NULL|-7|10.0.0.2|2.0",
+            "1970-01-01T00:16:42|a|NULL|NULL|NULL",
+            "1970-01-01T00:16:41|b|443|10.0.0.1|-0.0",
+            "1970-01-01T00:16:40.500|a|80|10.0.0.1|1.5",
+            "1969-12-31T23:59:55|b|80|10.0.0.1|NULL",
+        ]
+    );
+    assert_eq!(
+        rows(&session, "SELECT count(*), sum(port) FROM events.web"),
+        ["6|66132"]
+    );
+    let all = session_of(&source, &["s"]);
+    assert_eq!(
+        rows(
+            &all,
+            "SELECT visibility, count(*) FROM events.web GROUP BY 1 ORDER BY 1"
+        ),
+        ["|6", "s|2"]
+    );
+}
+
+/// Each condition alone and with others, against the same condition where the engine evaluates it.
+#[test]
+fn pushed_conditions_select_what_the_engine_selects() {
+    let session = session_of(&web(), &["s"]);
+    let conditions = [
+        "time >= TIMESTAMP '1970-01-01T00:16:41'",
+        "time < TIMESTAMP '1970-01-01T00:16:42'",
+        "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
+        "time = TIMESTAMP '1970-01-01T00:16:42' OR time > TIMESTAMP '1970-01-02'",
+        "host = 'a'",
+        "host <> 'a'",
+        "host IN ('a', 'c''c')",
+        "host > 'a'",
+        "host IS NULL",
+        "host IS NOT NULL",
+        "port = 80",
+        "port < 80",
+        "port BETWEEN 80 AND 500",
+        "port IS NOT NULL",
+        "NOT (port = 80)",
+        "src = '10.0.0.1'",
+        "src < '10.0.0.2'",
+        "src IN ('10.0.0.2', '::ffff:10.0.0.1')",
+        "size >= 0",
+        "size = 0",
+        "size < 0",
+        "size > 1e100",
+        "host = 'a' OR port = 443",
+        "visibility = 's'",
+    ];
+    for (at, a) in conditions.iter().enumerate() {
+        for b in conditions.iter().cycle().skip(at).step_by(5).take(4) {
+            let pushed = format!(
+                "SELECT time, host, port FROM events.web WHERE ({a}) AND ({b}) ORDER BY 1, 2, 3"
+            );
+            let kept = format!(
+                "SELECT time, host, port FROM events.web WHERE CASE WHEN random() < 2 THEN ({a}) AND ({b}) END ORDER BY 1, 2, 3"
+            );
+            assert_eq!(
+                rows(&session, &pushed),
+                rows(&session, &kept),
+                "{a} AND {b}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_planner_gets_times_conditions_and_limits() {
+    let session = session(&web());
+    let query = "SELECT host FROM events.web WHERE port = 80 AND time >= TIMESTAMP '1970-01-01T00:10:00' ORDER BY time DESC LIMIT 1";
+    let plan = explain(&session, query);
+    for part in [
+        "events=web",
+        "where=`port` == '80'",
+        "from=1970-01-01T00:10:00Z",
+        "limit=1",
+    ] {
+        assert!(plan.contains(part), "{part}\n{plan}");
+    }
+    assert!(
+        !plan.contains("SortExec") && !plan.contains("FilterExec"),
+        "{plan}"
+    );
+    assert_eq!(rows(&session, query), ["a"]);
+    assert!(try_rows(&session, "INSERT INTO events.web VALUES (1)").is_err());
+}

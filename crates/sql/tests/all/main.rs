@@ -1,0 +1,12 @@
+//! The crate through its public face.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod authorizations;
+mod cancel;
+mod cells;
+mod events;
+mod kit;
+mod memory;
+mod overflow;
+mod records;
+mod slt;

@@ -1,0 +1,302 @@
+//! Tables with a schema as relations of records.
+
+use std::sync::Arc;
+
+use ostrakon_cell::{Scanner, Source, TableOptions};
+
+use super::kit::{Entry, explain, rows, session, session_of, store, table, try_rows};
+
+fn city() -> Arc<dyn Source> {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE city (name VARCHAR, people BIGINT, area DOUBLE, founded DATE, PRIMARY KEY (name))",
+    );
+    rows(
+        &session,
+        "INSERT INTO city VALUES ('bern', 134000, 51.6, DATE '1191-01-01'), ('basel', 173000, NULL, NULL), ('chur', NULL, 28.0, NULL)",
+    );
+    source
+}
+
+#[test]
+fn records_come_back_as_they_were_written() {
+    let session = session(&city());
+    assert_eq!(
+        rows(&session, "SELECT * FROM city ORDER BY name"),
+        [
+            "basel|173000|NULL|NULL",
+            "bern|134000|51.6|1191-01-01",
+            "chur|NULL|28.0|NULL"
+        ]
+    );
+    assert_eq!(
+        rows(&session, "SELECT people FROM city WHERE name = 'bern'"),
+        ["134000"]
+    );
+    assert_eq!(
+        rows(&session, "SELECT name FROM city WHERE people IS NULL"),
+        ["chur"]
+    );
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT count(*), count(people), sum(people) FROM city"
+        ),
+        ["3|2|307000"]
+    );
+}
+
+#[test]
+fn a_record_replaces_the_one_with_its_key() {
+    let source = city();
+    let session = session(&source);
+    assert_eq!(
+        rows(
+            &session,
+            "INSERT INTO city (name, area) VALUES ('bern', 52.0)"
+        ),
+        ["1"]
+    );
+    assert_eq!(
+        rows(&session, "SELECT * FROM city WHERE name = 'bern'"),
+        ["bern|NULL|52.0|NULL"]
+    );
+    // Of two records with one key in one statement, the second counts.
+    assert_eq!(
+        rows(
+            &session,
+            "INSERT INTO city (name, people) VALUES ('x', 1), ('x', 2), ('y', 3), ('x', NULL)"
+        ),
+        ["4"]
+    );
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT name, people FROM city WHERE name >= 'x' ORDER BY name"
+        ),
+        ["x|NULL", "y|3"]
+    );
+    // The statement reads what was there before it.
+    assert_eq!(
+        rows(
+            &session,
+            "INSERT INTO city (name, people) SELECT name || name, people FROM city"
+        ),
+        ["5"]
+    );
+    assert_eq!(rows(&session, "SELECT count(*) FROM city"), ["10"]);
+}
+
+#[test]
+fn records_without_values_exist() {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE t (a BIGINT, b BIGINT, c VARCHAR, PRIMARY KEY (b, a))",
+    );
+    rows(
+        &session,
+        "INSERT INTO t (a, b) VALUES (1, 2), (-1, 2), (5, -7)",
+    );
+    assert_eq!(
+        rows(&session, "SELECT * FROM t ORDER BY b, a"),
+        ["-7|5|NULL", "2|-1|NULL", "2|1|NULL"]
+    );
+    assert_eq!(rows(&session, "SELECT count(c), count(*) FROM t"), ["0|3"]);
+    assert!(try_rows(&session, "INSERT INTO t (a, c) VALUES (1, 'x')").is_err());
+    assert_eq!(rows(&session, "SELECT count(*) FROM t"), ["3"]);
+}
+
+#[test]
+fn deletes_remove_whole_records() {
+    let source = city();
+    let session = session(&source);
+    assert_eq!(
+        rows(&session, "DELETE FROM city WHERE name = 'bern'"),
+        ["1"]
+    );
+    assert_eq!(
+        rows(&session, "DELETE FROM city WHERE people > 1000000"),
+        ["0"]
+    );
+    assert_eq!(rows(&session, "DELETE FROM city WHERE area IS NULL"), ["1"]);
+    assert_eq!(rows(&session, "SELECT name FROM city"), ["chur"]);
+    assert_eq!(rows(&session, "DELETE FROM city"), ["1"]);
+    assert!(
+        Scanner::new(source.table("city").unwrap())
+            .entries()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn labels_come_from_a_column_or_a_setting() {
+    let source = store();
+    let all = session_of(&source, &["a", "b"]);
+    rows(
+        &all,
+        "CREATE TABLE t (k BIGINT, v VARCHAR, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    rows(
+        &all,
+        "INSERT INTO t VALUES (1, 'one', 'a'), (2, 'two', 'b'), (3, 'three', NULL)",
+    );
+    rows(&all, "SET label = 'a&b'");
+    rows(&all, "INSERT INTO t (k, v) VALUES (4, 'four')");
+    assert_eq!(
+        rows(&all, "SELECT k, v, l FROM t ORDER BY k"),
+        ["1|one|a", "2|two|b", "3|three|", "4|four|a&b"]
+    );
+    let a = session_of(&source, &["a"]);
+    assert_eq!(rows(&a, "SELECT k FROM t ORDER BY k"), ["1", "3"]);
+    // Who sees a record replaces it, under another label too.
+    rows(&a, "INSERT INTO t VALUES (1, 'uno', '')");
+    assert_eq!(rows(&all, "SELECT v, l FROM t WHERE k = 1"), ["uno|"]);
+    // What one does not see stays.
+    rows(&a, "INSERT INTO t VALUES (2, 'dos', 'a')");
+    assert_eq!(rows(&a, "SELECT v FROM t WHERE k = 2"), ["dos"]);
+    rows(&a, "DELETE FROM t WHERE k = 2");
+    assert_eq!(rows(&all, "SELECT v FROM t WHERE k = 2"), ["two"]);
+    assert!(try_rows(&all, "INSERT INTO t VALUES (9, 'x', 'a&')").is_err());
+    assert!(try_rows(&all, "SET label = '|'").is_err());
+}
+
+/// A cell that the reader may not see is a null; a row of which none is visible is no record.
+#[test]
+fn hidden_cells_are_nulls() {
+    let source = store();
+    let schema = r#"{"row":{"id":"text"},"columns":{"a":"text","f:b":"text"}}"#;
+    let entries: [Entry<'_>; 6] = [
+        (b"r1", b"", b"a", "", 1, b"x"),
+        (b"r1", b"f", b"b", "s", 1, b"secret"),
+        (b"r2", b"", b"a", "s", 1, b"hidden"),
+        (b"r3", b"other", b"column", "", 1, b"z"),
+        (b"r4", b"", b"a", "", 5, b"new"),
+        (b"r4", b"", b"a", "s", 4, b"old"),
+    ];
+    table(&source, "t", &[b"r2"], &entries);
+    let change = (
+        "table.custom.ostrakon.schema".to_owned(),
+        Some(schema.to_owned()),
+    );
+    source
+        .table("t")
+        .unwrap()
+        .modify_properties(&[change])
+        .unwrap();
+    let reader = session(&source);
+    assert_eq!(
+        rows(&reader, "SELECT * FROM t ORDER BY id"),
+        ["r1|x|NULL", "r3|NULL|NULL", "r4|new|NULL"]
+    );
+    assert_eq!(rows(&reader, "SELECT count(*) FROM t"), ["3"]);
+    let all = session_of(&source, &["s"]);
+    assert_eq!(
+        rows(&all, r#"SELECT id, a, "f:b" FROM t ORDER BY id"#),
+        [
+            "r1|x|secret",
+            "r2|hidden|NULL",
+            "r3|NULL|NULL",
+            "r4|new|NULL"
+        ]
+    );
+    assert_eq!(rows(&all, "SELECT count(*) FROM cells.t"), ["6"]);
+}
+
+#[test]
+fn plans_read_few_rows_and_columns() {
+    let session = session(&city());
+    let plan = explain(
+        &session,
+        "SELECT area FROM city WHERE name = 'bern' AND people > 5",
+    );
+    for part in ["columns=[area]", "rows='bern'", "tested=[name, people]"] {
+        assert!(plan.contains(part), "{part}\n{plan}");
+    }
+    assert!(!plan.contains("FilterExec"), "{plan}");
+    let plan = explain(&session, "SELECT * FROM city ORDER BY name LIMIT 2");
+    assert!(
+        plan.contains("limit=2") && !plan.contains("SortExec"),
+        "{plan}"
+    );
+}
+
+#[test]
+fn tables_are_created_from_queries_and_dropped() {
+    let source = city();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE big (PRIMARY KEY (name)) AS SELECT people / 1000 AS thousands, name FROM city WHERE people > 0",
+    );
+    assert_eq!(
+        rows(&session, "SELECT * FROM big ORDER BY name"),
+        ["basel|173", "bern|134"]
+    );
+    for statement in [
+        "CREATE TABLE big (a BIGINT, PRIMARY KEY (a))",
+        "CREATE TABLE x (a BIGINT)",
+        "CREATE TABLE x (a DECIMAL(5, 2), PRIMARY KEY (a))",
+        "CREATE TABLE x (a BIGINT, PRIMARY KEY (a)) WITH (label = 'b')",
+        "CREATE TABLE cells.x (a BIGINT, PRIMARY KEY (a))",
+        "CREATE TABLE x (PRIMARY KEY (a)) AS SELECT CAST(name AS BIGINT) AS a FROM city",
+        "DROP TABLE x",
+        "INSERT INTO cells.city VALUES (1)",
+    ] {
+        assert!(try_rows(&session, statement).is_err(), "{statement}");
+    }
+    assert!(source.table("x").is_err());
+    rows(
+        &session,
+        "CREATE TABLE IF NOT EXISTS big (a BIGINT, PRIMARY KEY (a))",
+    );
+    rows(&session, "DROP TABLE big");
+    rows(&session, "DROP TABLE IF EXISTS big");
+    assert!(source.table("big").is_err());
+    source
+        .create_table("raw", &TableOptions::default())
+        .unwrap();
+    assert!(
+        try_rows(
+            &session,
+            "INSERT INTO raw VALUES ('r', 'f', 'q', '', 1, 'v')"
+        )
+        .is_err()
+    );
+}
+
+/// The engine simplifies such conditions after it has pushed them down.
+#[test]
+fn conditions_that_are_simplified_late_still_hold() {
+    let session = session(&store());
+    rows(
+        &session,
+        "CREATE TABLE t (k BIGINT, b BOOLEAN, PRIMARY KEY (k))",
+    );
+    rows(
+        &session,
+        "INSERT INTO t VALUES (1, true), (2, false), (3, NULL)",
+    );
+    for (condition, expected) in [
+        ("b IN (TRUE)", &["1"][..]),
+        ("b IN (FALSE)", &["2"]),
+        ("b = TRUE", &["1"]),
+        ("NOT b", &["2"]),
+        ("b", &["1"]),
+        ("NOT (b NOT IN (TRUE, FALSE, TRUE))", &["1", "2"]),
+        ("b IN (TRUE) AND k IN (1)", &["1"]),
+        ("b >= FALSE", &["1", "2"]),
+    ] {
+        let query = format!("SELECT k FROM t WHERE {condition} ORDER BY k");
+        assert_eq!(rows(&session, &query), expected, "{condition}");
+        assert_eq!(
+            rows(&session, &format!("{query} LIMIT 5")),
+            expected,
+            "{condition}"
+        );
+    }
+}
