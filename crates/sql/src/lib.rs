@@ -21,4 +21,6 @@ mod records;
 mod scan;
 mod session;
 
-pub use session::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
+pub use session::{
+    SqlOptions, SqlRows, SqlSession, SqlStatement, SqlValue, Step, parse_statements,
+};

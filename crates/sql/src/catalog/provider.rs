@@ -173,7 +173,11 @@ impl Namespace {
 #[async_trait]
 impl SchemaProvider for Namespace {
     fn table_names(&self) -> Vec<String> {
-        self.tables().unwrap_or_default()
+        // Listed once, as what their names alone are.
+        match self.entries {
+            true => Vec::new(),
+            false => self.tables().unwrap_or_default(),
+        }
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {

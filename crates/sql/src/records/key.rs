@@ -40,8 +40,9 @@ impl Part<'_> {
 
 impl Encoding for Part<'_> {
     fn cut(&self, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
-        let low = self.with(&self.kind.encode_scalar(value)?);
-        let mut high = low.clone();
+        let (low, high) = equal(self.kind, value)?;
+        let low = self.with(&low);
+        let mut high = self.with(&high);
         // The next part begins after a zero byte, and what is escaped has no byte 0x01 at its end.
         high.push(if self.last { 0 } else { 1 });
         Some((low, high))
@@ -52,13 +53,24 @@ impl Encoding for Part<'_> {
     }
 }
 
+/// The least and the greatest encoding of values that are equal to this one: only zeros have two.
+fn equal(kind: Kind, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
+    let zero = matches!(value, ScalarValue::Float64(Some(number)) if *number == 0.0);
+    if zero {
+        let of = |number: f64| kind.encode_scalar(&ScalarValue::from(number));
+        return Some((of(-0.0)?, of(0.0)?));
+    }
+    let encoded = kind.encode_scalar(value)?;
+    Some((encoded.clone(), encoded))
+}
+
 /// The encoding of values alone: those of columns, and of rows with one part.
 pub(super) struct Plain(pub(super) Kind);
 
 impl Encoding for Plain {
     fn cut(&self, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
-        let low = self.0.encode_scalar(value)?;
-        let high = after(&low);
+        let (low, high) = equal(self.0, value)?;
+        let high = after(&high);
         Some((low, high))
     }
 

@@ -1,12 +1,15 @@
 //! Sessions: what runs statements.
 
+mod bind;
 mod change;
 mod create;
 mod open;
 mod options;
 mod rows;
 mod statement;
+mod syntax;
 
+pub use bind::SqlValue;
 pub use open::SqlSession;
 pub use options::SqlOptions;
 pub use rows::{SqlRows, Step};

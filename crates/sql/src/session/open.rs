@@ -22,6 +22,7 @@ use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 use tokio::runtime::{Builder, Runtime};
 
 use super::statement::{Kind, parse_statements};
+use super::syntax::check_subqueries;
 use super::{SqlOptions, SqlRows, SqlStatement, change, create};
 use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
 use crate::error::of_query;
@@ -180,6 +181,7 @@ impl SqlSession {
 
     /// Starts a plan that reads.
     pub(super) async fn run(&self, plan: LogicalPlan) -> QueryResult<SendableRecordBatchStream> {
+        check_subqueries(&plan)?;
         let frame = DataFrame::new(self.context.state(), plan);
         let context = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await?;

@@ -4,6 +4,8 @@ use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{SetExpr, Statement as Ast};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::bind::{SqlValue, bind};
+use super::syntax::correct;
 use crate::error::of_query;
 
 /// A parsed statement.
@@ -48,6 +50,15 @@ impl SqlStatement {
             _ => return Err(unsupported(&statement)),
         };
         Ok(Self { statement, kind })
+    }
+
+    /// The statement with values for its parameters: for `?`, in the order of the text, or for `$1`, `$2` and so on.
+    ///
+    /// # Errors
+    /// Another number of values, both kinds of parameters, or a parameter with a name.
+    pub fn bind(mut self, values: &[SqlValue]) -> Result<Self> {
+        bind(&mut self.statement, values)?;
+        Ok(self)
     }
 
     /// Whether the statement changes no table.
@@ -99,8 +110,14 @@ fn unsupported(statement: &Statement) -> Error {
 /// # Errors
 /// Not SQL, or a statement that there is not.
 pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
+    // Some editors begin files with this mark of UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let statements = DFParser::parse_sql(text).map_err(of_query)?;
-    statements.into_iter().map(SqlStatement::new).collect()
+    let corrected = statements.into_iter().map(|mut statement| {
+        correct(&mut statement)?;
+        SqlStatement::new(statement)
+    });
+    corrected.collect()
 }
 
 #[cfg(test)]

@@ -300,3 +300,110 @@ fn conditions_that_are_simplified_late_still_hold() {
         );
     }
 }
+
+fn numbers() -> Arc<dyn Source> {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE n (k BIGINT, v BIGINT, x DOUBLE, b BOOLEAN, ts TIMESTAMP, PRIMARY KEY (k))",
+    );
+    rows(
+        &session,
+        "INSERT INTO n VALUES (1, 5, -0.0, true, '0001-01-01 00:00:00'), (2, NULL, 0.0, false, '9999-12-31 23:59:59'), \
+         (3, 7, 1.5, NULL, NULL)",
+    );
+    source
+}
+
+/// Both zeros are equal, also where a condition is a range of encoded values.
+#[test]
+fn zeros_are_equal_whatever_their_sign() {
+    let source = numbers();
+    let session = session(&source);
+    for (condition, wanted) in [
+        ("x = 0.0", vec!["1", "2"]),
+        ("x = -0.0", vec!["1", "2"]),
+        ("x IN (0.0)", vec!["1", "2"]),
+        ("x < 0.0", vec![]),
+        ("x <= -0.0", vec!["1", "2"]),
+        ("x > -0.0", vec!["3"]),
+        ("x >= 0.0", vec!["1", "2", "3"]),
+        ("x BETWEEN 0.0 AND 1.0", vec!["1", "2"]),
+    ] {
+        let query = format!("SELECT k FROM n WHERE {condition} ORDER BY k");
+        assert_eq!(rows(&session, &query), wanted, "{condition}");
+    }
+    rows(
+        &session,
+        "CREATE TABLE z (x DOUBLE, y BIGINT, v BIGINT, PRIMARY KEY (x, y))",
+    );
+    rows(
+        &session,
+        "INSERT INTO z VALUES (-0.0, 1, 1), (0.0, 1, 2), (1.0, 1, 3)",
+    );
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT v FROM z WHERE x = 0.0 AND y = 1 ORDER BY v"
+        ),
+        ["1", "2"]
+    );
+}
+
+/// The engine answers some of these wrongly when there are nulls, so they are refused.
+#[test]
+fn in_a_query_is_refused_where_nulls_would_be_false() {
+    let source = numbers();
+    let session = session(&source);
+    for condition in [
+        "k = 100 OR 99 NOT IN (SELECT v FROM n)",
+        "(k IN (SELECT v FROM n)) IS NULL",
+        "NOT (k = 1 AND k IN (SELECT v FROM n))",
+    ] {
+        let query = format!("SELECT k FROM n WHERE {condition}");
+        let error = try_rows(&session, &query).unwrap_err();
+        assert!(error.to_string().contains("EXISTS"), "{error}");
+    }
+    for (condition, wanted) in [
+        ("v IN (SELECT v FROM n)", vec!["1", "3"]),
+        (
+            "k = 2 OR v IN (SELECT v FROM n WHERE v = 7)",
+            vec!["2", "3"],
+        ),
+        ("v NOT IN (SELECT v FROM n WHERE v = 7)", vec!["1"]),
+        ("k NOT IN (SELECT v FROM n)", vec![]),
+    ] {
+        let query = format!("SELECT k FROM n WHERE {condition} ORDER BY k");
+        assert_eq!(rows(&session, &query), wanted, "{condition}");
+    }
+}
+
+#[test]
+fn timestamps_are_of_microseconds_from_the_first_year_to_the_last() {
+    let source = numbers();
+    let session = session(&source);
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT k FROM n WHERE ts > TIMESTAMP '2500-01-01 00:00:00'"
+        ),
+        ["2"]
+    );
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT k FROM n WHERE ts < CAST('1000-01-01' AS TIMESTAMP)"
+        ),
+        ["1"]
+    );
+}
+
+#[test]
+fn tables_are_listed_once() {
+    let source = numbers();
+    let session = session(&source);
+    let query =
+        "SELECT table_catalog, table_schema FROM information_schema.tables WHERE table_name = 'n'";
+    assert_eq!(rows(&session, query).len(), 1);
+}

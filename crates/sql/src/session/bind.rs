@@ -1,0 +1,162 @@
+//! Values for the parameters of a statement.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast, Value, visit_expressions_mut};
+use datafusion::sql::sqlparser::tokenizer::Location;
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+/// A value for a parameter. It becomes a literal of the parsed statement, never a part of its text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum SqlValue {
+    /// NULL
+    Null,
+    /// BOOLEAN
+    Bool(bool),
+    /// BIGINT
+    Int(i64),
+    /// DOUBLE
+    Float(f64),
+    /// VARCHAR; also a date or a time where one is compared or inserted.
+    Text(String),
+    /// BINARY
+    Bytes(Vec<u8>),
+}
+
+impl SqlValue {
+    fn literal(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Boolean(*value),
+            Self::Int(value) => Value::Number(value.to_string(), false),
+            // With a point or an exponent, which an integer does not have.
+            Self::Float(value) => Value::Number(format!("{value:?}"), false),
+            Self::Text(value) => Value::SingleQuotedString(value.clone()),
+            Self::Bytes(value) => {
+                let digits = value.iter().map(|byte| format!("{byte:02x}"));
+                Value::HexStringLiteral(digits.collect())
+            }
+        }
+    }
+}
+
+/// Puts values in the places of `?`, in the order of the text, or of `$1`, `$2` and so on.
+///
+/// # Errors
+/// More or fewer values than places, both kinds of places, or another kind.
+pub(super) fn bind(statement: &mut Statement, values: &[SqlValue]) -> Result<()> {
+    match statement {
+        Statement::Statement(ast) => bind_ast(ast, values),
+        Statement::Explain(explain) => bind(&mut explain.statement, values),
+        _ if values.is_empty() => Ok(()),
+        _ => Err(mismatch(0, values.len())),
+    }
+}
+
+fn bind_ast(ast: &mut Ast, values: &[SqlValue]) -> Result<()> {
+    let mut places: Vec<(Location, String)> = Vec::new();
+    each(ast, |value, at| {
+        if let Value::Placeholder(name) = value {
+            places.push((at, name.clone()));
+        }
+    });
+    places.sort();
+    places.dedup();
+    let in_order = places.iter().all(|(_, name)| name == "?");
+    let mut indexes = Vec::with_capacity(places.len());
+    for (at, (_, name)) in places.iter().enumerate() {
+        let number = name.strip_prefix('$').and_then(|n| n.parse::<usize>().ok());
+        match number.and_then(|number| number.checked_sub(1)) {
+            _ if in_order => indexes.push(at),
+            Some(index) => indexes.push(index),
+            None => {
+                return Err(Error::invalid(
+                    "parameters of a statement are either all `?`, or `$1`, `$2` and so on",
+                )
+                .with("parameter", name));
+            }
+        }
+    }
+    let wanted = indexes.iter().max().map_or(0, |most| most + 1);
+    if wanted != values.len() {
+        return Err(mismatch(wanted, values.len()));
+    }
+    each(ast, |value, at| {
+        if let Value::Placeholder(_) = value
+            && let Ok(place) = places.binary_search_by(|(found, _)| found.cmp(&at))
+            && let Some(given) = indexes.get(place).and_then(|index| values.get(*index))
+        {
+            *value = given.literal();
+        }
+    });
+    Ok(())
+}
+
+/// Visits the values of a statement with their places in the text.
+fn each(ast: &mut Ast, mut visit: impl FnMut(&mut Value, Location)) {
+    let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
+        if let Expr::Value(value) = expr {
+            let at = value.span.start;
+            visit(&mut value.value, at);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+fn mismatch(wanted: usize, given: usize) -> Error {
+    Error::new(
+        ErrorKind::InvalidArgument,
+        "the statement has another number of parameters than there are values",
+    )
+    .with("parameters", wanted)
+    .with("values", given)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_statements;
+    use super::*;
+
+    fn bound(text: &str, values: &[SqlValue]) -> Result<String> {
+        let mut statements = parse_statements(text)?;
+        let statement = statements.pop().expect("one statement");
+        Ok(statement.bind(values)?.statement.to_string())
+    }
+
+    #[test]
+    fn values_take_the_places_of_parameters() {
+        let text = SqlValue::Text("it's; DROP TABLE t --".to_owned());
+        let shown = bound(
+            "SELECT a, ? FROM t WHERE b = ? AND c BETWEEN ? AND ? LIMIT ?",
+            &[
+                SqlValue::Null,
+                text,
+                SqlValue::Float(1.0),
+                SqlValue::Bytes(vec![0, 255]),
+                SqlValue::Int(-3),
+            ],
+        );
+        assert_eq!(
+            shown.expect("bound"),
+            "SELECT a, NULL FROM t WHERE b = 'it''s; DROP TABLE t --' AND c BETWEEN 1.0 AND X'00ff' LIMIT -3"
+        );
+        let shown = bound(
+            "EXPLAIN SELECT $2, $1, '?', $2",
+            &[SqlValue::Bool(true), SqlValue::Int(7)],
+        );
+        assert!(shown.expect("bound").contains("SELECT 7, true, '?', 7"));
+    }
+
+    #[test]
+    fn other_numbers_of_values_are_refused() {
+        let one = [SqlValue::Int(1)];
+        assert!(bound("SELECT 1", &one).is_err());
+        assert!(bound("SELECT ?, ?", &one).is_err());
+        assert!(bound("SELECT $1, ?", &one).is_err());
+        assert!(bound("SELECT $0", &one).is_err());
+        assert!(bound("SELECT :name", &one).is_err());
+        assert!(bound("SELECT '?'", &[]).is_ok());
+    }
+}
