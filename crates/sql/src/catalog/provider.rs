@@ -185,7 +185,7 @@ impl SchemaProvider for Namespace {
         if self.name == PUBLIC && name.contains(['.', '/', ':']) {
             let Some(files) = &self.shared.files else {
                 return Err(DataFusionError::Plan(
-                    "this session does not read files".to_owned(),
+                    "the session does not read files".to_owned(),
                 ));
             };
             return files.table(name).await.map(Some);
