@@ -29,7 +29,7 @@ NO_COLUMNS = {
 
 @pytest.mark.parametrize("argument", ["row", "qualifier", "value", "family", "visibility"])
 @pytest.mark.parametrize("kind", NO_COLUMNS)
-def test_what_is_no_column_is_refused_by_name(table, argument, kind):
+def test_what_is_not_a_column_is_refused_by_name(table, argument, kind):
     arguments = {"row": "k", argument: NO_COLUMNS[kind]()}
     for write in (table.put, table.bulk_import):
         with pytest.raises(InvalidArgumentError, match=f"`{argument}` is (a )?{kind}"):
@@ -40,7 +40,7 @@ def test_what_is_no_column_is_refused_by_name(table, argument, kind):
 
 
 @pytest.mark.parametrize("kind", ["dict", "set", "frozenset"])
-def test_what_is_no_list_makes_no_array(kind):
+def test_what_is_not_a_list_makes_no_array(kind):
     for at, name in enumerate(("row", "col", "val")):
         arguments = ["r", "c", 1]
         arguments[at] = NO_COLUMNS[kind]()

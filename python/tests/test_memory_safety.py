@@ -30,7 +30,7 @@ class Liar:
 
 
 @pytest.mark.parametrize("argument", ["row", "qualifier", "value", "family", "visibility"])
-def test_an_object_that_names_an_address_is_no_column(table, argument):
+def test_an_object_with_an_address_is_not_a_column(table, argument):
     arguments = {"row": "k", argument: Liar(8, 4)}
     with pytest.raises(ostrakon.errors.InvalidArgumentError, match=f"`{argument}`"):
         table.put(**arguments)
@@ -117,6 +117,6 @@ def test_memory_that_kernels_share_can_be_opened_by_nobody():
             part[:].flags.writeable = True
 
 
-def test_a_byte_that_is_no_truth_value_of_rust_is_true():
+def test_a_nonzero_byte_is_true():
     marks = np.frombuffer(b"\x00\x01\x02\xff", bool)
     assert Assoc(["a", "b", "c", "d"], "x", marks).row.tolist() == ["b", "c", "d"]

@@ -183,7 +183,7 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
             call()
 
 
-def test_a_second_process_is_told_who_holds_the_store(tmp_path: Path) -> None:
+def test_a_second_process_is_told_which_process_has_the_store_open(tmp_path: Path) -> None:
     with ostrakon.open(tmp_path / "db"), pytest.raises(errors.LockedError):
         ostrakon.open(tmp_path / "db")
     with pytest.raises(errors.NotFoundError):

@@ -147,7 +147,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn samples_are_keys_that_are_made_and_links_lead_somewhere() {
+    fn samples_are_generated_keys_and_links_have_targets() {
         let workload = Workload {
             entries: 1_001,
             writers: 2,

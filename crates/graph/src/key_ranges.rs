@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_refused() {
+    fn what_is_not_a_list_is_refused() {
         for text in ["a,b", "a:", "c,:,a,", "a,:,:,", "a*"] {
             assert!(KeyRanges::parse(text).is_err(), "{text}");
         }

@@ -80,3 +80,8 @@ fn formats_are_fuzzed() {
 fn pages_and_help_use_standard_terms() {
     hold(rules::language::check);
 }
+
+#[test]
+fn patches_of_fixed_faults_apply() {
+    hold(rules::mutants::check);
+}

@@ -322,7 +322,7 @@ def test_kml(tmp_path):
     assert "<coordinates>2,1.5</coordinates>" in path.read_text()
 
 
-def test_kml_refuses_what_is_no_place(tmp_path):
+def test_kml_refuses_what_is_not_a_place(tmp_path):
     path = tmp_path / "a.kml"
     for values, options, text in [
         (["91", "0"], {}, "latitude: 91.0 of row 'a' is beyond 90 degrees"),

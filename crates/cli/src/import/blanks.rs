@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_that_is_not_closed_is_no_record() {
+    fn an_unclosed_quote_is_rejected() {
         for line in ["\"a b", "a \"", "\"a\"b c", "\"a\"\""] {
             let reason = fields(line, Some(Quotes { escape: None })).expect_err(line);
             assert!(reason.contains("--no-quotes"), "{reason}");

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_rejected_and_the_next_line_read() {
+    fn what_is_not_an_object_is_rejected_and_the_next_line_is_read() {
         let seen = read("[1]\n{\"a\":}\n{\"a\":1} x\n{\"a\":1,\"a\":2}\n{\"a\":3}\n");
         assert_eq!(seen.len(), 5);
         assert!(

@@ -168,7 +168,7 @@ fn a_command_line_that_cannot_be_read_is_an_object_too() {
 }
 
 #[test]
-fn a_class_that_nobody_knows_comes_with_the_nearest_and_all() {
+fn an_unknown_class_is_reported_with_the_nearest_name_and_all_names() {
     let folder = Folder::with_table();
     for class in [
         "RegexFilter",

@@ -192,7 +192,7 @@ mod parquet_files {
     }
 
     #[test]
-    fn what_is_no_parquet_file_is_refused() {
+    fn what_is_not_a_parquet_file_is_refused() {
         let folder = Folder::with_table();
         let whole = typed();
         let file = folder.write("cut.parquet", &whole[..whole.len() - 20]);

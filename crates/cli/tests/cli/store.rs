@@ -297,7 +297,7 @@ fn damage_largest_file(store: &std::path::Path) -> String {
 }
 
 #[test]
-fn a_second_process_is_told_who_holds_the_store() {
+fn a_second_process_is_told_which_process_has_the_store_open() {
     let folder = Folder::with_table();
     // This call may get the lock first; then the holder fails, and another takes its place.
     let found = (0..20).find_map(|_| {

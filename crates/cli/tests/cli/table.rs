@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::run::Folder;
 
 #[test]
-fn tables_are_made_listed_renamed_cloned_and_deleted() {
+fn tables_are_created_listed_renamed_cloned_and_deleted() {
     let folder = Folder::new();
     folder.write("splits", "m\n\\xff\n");
     let splits = folder.text("splits");
@@ -212,7 +212,7 @@ fn tables_with_iterators_of_the_graph_algorithms_are_read() {
 }
 
 #[test]
-fn a_table_off_line_answers_nobody_until_it_is_back() {
+fn an_offline_table_refuses_reads_until_it_is_online() {
     let folder = Folder::with_table();
     folder.ok(&["put", "t", "a", "f", "q", "v"]);
     folder.ok(&["table", "offline", "t"]);

@@ -95,7 +95,7 @@ fn old_events_leave_all_tables_and_are_not_taken_again() {
 }
 
 #[test]
-fn check_finds_what_other_programs_did_and_repair_mends_it() {
+fn check_finds_what_other_programs_did_and_repair_corrects_it() {
     let made = make(23, 150);
     let (source, store) = open_web();
     ingest(&store, &made, 40);

@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_dies_by_itself_is_quoted() {
+    fn the_error_of_a_writer_that_fails_by_itself_is_quoted() {
         let agitated = pretended("echo flushed 0 0; echo no such table >&2; exit 3", 20);
         let error = run_agitate(&agitated, &options(1), &NoProgress).unwrap_err();
         assert!(error.to_string().contains("no such table"), "{error}");

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_can_be_read() {
+    fn what_is_written_can_be_read() {
         for (checksum, head, linked) in [(false, 55, 71), (true, 63, 79)] {
             let mut generator = Generator::new(GeneratorOptions {
                 checksum,

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_honest() {
+    fn numbers_are_short_and_exact() {
         for (number, expected) in [
             (0.0, "0"),
             (7.0, "7"),

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counters_are_read_from_a_made_up_proc() {
+    fn counters_are_read_from_a_synthetic_proc() {
         let folder = tempfile::tempdir().unwrap();
         let proc = folder.path();
         std::fs::create_dir(proc.join("self")).unwrap();

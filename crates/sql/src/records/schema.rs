@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_refused() {
+    fn what_is_not_a_schema_is_refused() {
         for text in [
             "",
             "{}",

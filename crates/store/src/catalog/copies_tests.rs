@@ -160,7 +160,7 @@ fn two_damaged_copies_are_an_error_that_names_them() {
 }
 
 #[test]
-fn a_missing_copy_is_made_from_the_other() {
+fn a_missing_copy_is_restored_from_the_other() {
     for (state, whole, content) in specimens() {
         for disk in [disk_with(Some(&whole), None), disk_with(None, Some(&whole))] {
             assert!(Catalog::is_present(&*disk, Path::new(DIR)).unwrap());

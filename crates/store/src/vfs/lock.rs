@@ -289,13 +289,13 @@ mod tests {
         drop(alone(&path).unwrap());
     }
 
-    const HOLDER: &str = "vfs::lock::tests::holds_a_lock_until_killed";
+    const HOLDER: &str = "vfs::lock::tests::keeps_a_lock_until_killed";
     const HOLDER_PATH: &str = "OSTRAKON_TEST_LOCK";
     const HOLDS: &str = "the lock is held";
 
     #[test]
     #[ignore = "run by the_holder_of_a_lock_is_named in a process of its own"]
-    fn holds_a_lock_until_killed() {
+    fn keeps_a_lock_until_killed() {
         let Some(path) = std::env::var_os(HOLDER_PATH) else {
             return;
         };

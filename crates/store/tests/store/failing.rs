@@ -93,7 +93,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A word in a table of sums: its flush failed for ever, memory filled up, writers of every table got its error.
 #[test]
-fn a_value_that_a_combiner_cannot_read_harms_no_other_table_and_the_store_reopens() {
+fn a_value_that_a_combiner_cannot_read_affects_no_other_table_and_the_store_reopens() {
     let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
     let store = Store::open_with(components(&vfs), DIR, small()).unwrap();
     store.create_table("sums", &summing()).unwrap();
@@ -336,7 +336,7 @@ fn a_class_that_is_unknown_here_degrades_its_table_alone() {
 
 /// A damaged file: only reads of its rows fail, and compactions of others go on with one thread.
 #[test]
-fn a_missing_file_harms_its_tablet_alone() {
+fn a_missing_file_affects_only_its_tablet() {
     let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
     let store = Store::open_with(components(&vfs), DIR, small()).unwrap();
     let options = TableOptions {

@@ -86,7 +86,7 @@ fn wrong_file(error: &ostrakon_cell::Error, path: &Path) {
 }
 
 #[test]
-fn swapped_files_are_named_and_harm_their_tables_alone() {
+fn swapped_files_are_named_and_affect_only_their_tables() {
     let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
     let store = three_tables(&vfs);
     store.checkpoint(Path::new("/copy")).unwrap();

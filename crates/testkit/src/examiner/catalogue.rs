@@ -64,7 +64,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("V3", "all versions are shown", &[], versions::all_versions_are_shown),
     scenario("V4", "versions outlive files", &[Compaction], versions::versions_outlive_files),
     scenario("V5", "a range may begin inside a column", &[], versions::a_range_may_begin_inside_a_column),
-    scenario("L1", "labels decide who sees", &[Compaction], labels::labels_decide_who_sees),
+    scenario("L1", "labels decide visibility", &[Compaction], labels::labels_decide_visibility),
     scenario("L2", "a broken label hides its entry", &[], labels::a_broken_label_hides_its_entry),
     scenario("L3", "entries without label may get one", &[], labels::entries_without_label_may_get_one),
     scenario("C1", "only the columns asked for", &[Compaction], columns::only_the_columns_asked_for),

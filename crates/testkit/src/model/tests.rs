@@ -118,7 +118,7 @@ fn a_seed_gives_the_same_operations_again() {
 }
 
 #[test]
-fn what_was_not_promised_may_be_lost_and_what_was_promised_may_not() {
+fn only_unacknowledged_writes_may_be_lost() {
     let cases = [
         (Durability::None, Crash::Process, true),
         (Durability::Log, Crash::Process, false),

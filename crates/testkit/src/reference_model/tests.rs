@@ -99,7 +99,7 @@ fn a_range_that_begins_inside_a_column_knows_its_deletes_and_versions() {
 }
 
 #[test]
-fn labels_decide_who_sees_and_a_broken_one_hides_for_good() {
+fn labels_decide_visibility_and_an_invalid_one_hides_its_entry() {
     let (_source, table) = plain();
     for label in ["", "a", "a&b", "a|b", "a&"] {
         let update = ColumnUpdate {

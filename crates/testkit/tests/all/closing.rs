@@ -8,7 +8,7 @@ use ostrakon_testkit::disk::FaultyVfs;
 use crate::harness::{open, tiny};
 
 #[test]
-fn handles_and_compactions_that_outlive_a_store_do_no_harm() {
+fn handles_and_compactions_may_outlive_a_store() {
     let disk = FaultyVfs::new(1);
     for round in 0..20_u32 {
         let store = open(&disk, &tiny()).unwrap();

@@ -72,7 +72,7 @@ fn read(store: &Store, name: &str) -> Result<(), ostrakon_cell::Error> {
 }
 
 #[test]
-fn a_rotten_table_file_is_named_and_the_other_table_reads_on() {
+fn a_damaged_table_file_is_named_and_the_other_table_stays_readable() {
     let mut random = Random::from_seed(1);
     let size = {
         let disk = store_with_everything(1);
@@ -103,7 +103,7 @@ fn a_rotten_table_file_is_named_and_the_other_table_reads_on() {
 }
 
 #[test]
-fn a_rotten_log_is_named_and_files_can_be_read() {
+fn a_damaged_log_is_named_and_files_stay_readable() {
     let mut random = Random::from_seed(2);
     let mut found = 0;
     for round in 0..60 {
@@ -269,7 +269,7 @@ fn a_checkpoint_misses_no_segment_of_the_log_it_came_from() {
 /// If one copy of the catalog is damaged, in a store that was closed or killed, every table stays
 /// readable and writable, also when the store is opened read-only, and the copy is restored.
 #[test]
-fn a_rotten_catalog_is_mended_from_its_mirror() {
+fn a_damaged_catalog_is_restored_from_its_mirror() {
     let mut random = Random::from_seed(3);
     for round in 0..90 {
         let disk = store_with_everything(round);
@@ -319,7 +319,7 @@ fn a_rotten_catalog_is_mended_from_its_mirror() {
 }
 
 #[test]
-fn rot_in_both_copies_of_the_catalog_is_named() {
+fn damage_in_both_copies_of_the_catalog_is_named() {
     let disk = store_with_everything(1);
     for name in ["catalog", "catalog.mirror"] {
         let file = Path::new(DIRECTORY).join(name);

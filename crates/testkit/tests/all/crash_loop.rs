@@ -83,7 +83,7 @@ fn verify(store: &Arc<Store>, acknowledged: &BTreeMap<usize, usize>, under_way: 
 }
 
 #[test]
-fn no_moment_is_a_bad_one_to_die() {
+fn a_store_survives_a_kill_at_any_moment() {
     // One run to count operations, then runs that die at chosen ones, the later ones less densely.
     let disk = FaultyVfs::new(0);
     let store = open(&disk, &quiet()).unwrap();

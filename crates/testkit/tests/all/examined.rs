@@ -34,7 +34,7 @@ fn a_store_in_a_directory_passes() {
 }
 
 #[test]
-fn a_store_with_next_to_no_memory_passes() {
+fn a_store_with_very_little_memory_passes() {
     let make = || -> Arc<dyn Source> { open(&FaultyVfs::new(1), &tiny()).unwrap() };
     Examination::new("store with next to no memory", &make)
         .run()

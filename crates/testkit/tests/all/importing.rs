@@ -164,7 +164,7 @@ fn whenever_the_disk_stops_it_is_all_or_nothing() {
 }
 
 #[test]
-fn what_is_no_sound_sorted_file_is_refused_by_name_and_nothing_is_imported() {
+fn a_damaged_sorted_file_is_refused_by_name_and_nothing_is_imported() {
     let damages: [(&str, Damage); 6] = [
         ("the footer is cut off", |disk, path| {
             let file = disk.shared().open_random(path).unwrap();
@@ -242,7 +242,7 @@ fn damage_in_the_middle_is_found_when_asked_for_and_else_when_read() {
 }
 
 #[test]
-fn strange_files_folders_and_the_store_itself_are_refused() {
+fn unexpected_files_directories_and_the_store_itself_are_refused() {
     let disk = FaultyVfs::new(1);
     parts(&disk);
     let store = open(&disk, &tiny()).unwrap();
@@ -274,7 +274,7 @@ fn strange_files_folders_and_the_store_itself_are_refused() {
 }
 
 #[test]
-fn files_of_the_machine_are_moved_linked_or_copied() {
+fn local_files_are_moved_linked_or_copied() {
     for in_memory in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let directory = folder.path().join("parts");

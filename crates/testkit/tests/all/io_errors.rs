@@ -63,7 +63,7 @@ fn after_a_failed_sync_a_store_is_read_only_until_it_is_reopened() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_room_helps() {
+fn a_full_disk_is_an_error_until_space_is_freed() {
     for room in [0, 5_000, 20_000, 60_000, 200_000] {
         let disk = FaultyVfs::new(room);
         let (store, table) = with_table(&disk, &tiny());
@@ -112,7 +112,7 @@ fn a_full_disk_is_an_error_and_room_helps() {
 }
 
 #[test]
-fn too_many_open_files_is_an_error_and_not_the_end() {
+fn too_many_open_files_is_an_error_and_the_store_stays_usable() {
     let disk = FaultyVfs::new(1);
     let (store, table) = with_table(
         &disk,
@@ -195,7 +195,7 @@ fn what_a_check_cannot_open_is_not_called_damaged() {
 
 /// Regression: a checkpoint to another file system failed.
 #[test]
-fn a_checkpoint_is_copied_where_files_get_no_second_name() {
+fn a_checkpoint_copies_files_where_hard_links_are_impossible() {
     let disk = FaultyVfs::new(1);
     let (store, table) = with_table(&disk, &tiny());
     write(&table, "row", 10).unwrap();

@@ -125,7 +125,7 @@ fn a_store_answers_as_the_model_does() {
 }
 
 #[test]
-fn a_store_on_a_dying_disk_keeps_what_it_promised() {
+fn a_store_on_a_failing_disk_keeps_what_it_acknowledged() {
     let plan = plan(200, true);
     let runs = Runs::from_environment(20);
     let coverage = run("dying disk", runs, plan, &|seed| {

@@ -36,7 +36,7 @@ fn a_directory_with_something_else_is_left_alone() {
 }
 
 #[test]
-fn nothing_is_made_where_nothing_may_be() {
+fn nothing_is_created_where_nothing_may_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let absent = folder.path().join("absent");
     let error = Store::open(&absent, existing()).unwrap_err();
@@ -45,7 +45,7 @@ fn nothing_is_made_where_nothing_may_be() {
 }
 
 #[test]
-fn a_file_is_no_directory() {
+fn a_file_is_refused_where_a_directory_is_expected() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "not a directory").unwrap();
@@ -85,7 +85,7 @@ fn only_tries_to_open() {
 }
 
 #[test]
-fn a_copied_lock_file_holds_nobody_up() {
+fn a_copied_lock_file_does_not_block_an_opening() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), StoreOptions::default()).unwrap();
     store.create_table("t", &TableOptions::default()).unwrap();

@@ -11,5 +11,6 @@ pub mod length;
 pub mod links;
 pub mod lints;
 pub mod map;
+pub mod mutants;
 pub mod pages;
 pub mod reasons;

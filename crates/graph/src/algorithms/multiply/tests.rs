@@ -160,7 +160,7 @@ fn blocks_write_each_entry_once_and_stay_within_memory() {
 }
 
 #[test]
-fn a_result_in_a_table_that_is_read_is_made_of_what_was_there() {
+fn a_result_written_to_its_own_input_uses_the_entries_before_it() {
     let mut wide = context();
     let (a, _) = crowded(&wide);
     let mut options = TableMultOptions::new("a", "a");

@@ -102,7 +102,7 @@ fn a_table_in_which_no_loss_would_show_is_not_called_sound() {
 }
 
 #[test]
-fn a_lost_row_is_found_and_named_with_who_points_to_it() {
+fn a_lost_row_is_reported_with_the_row_that_points_to_it() {
     let (source, _) = ingested(2_698, IngestOptions::default());
     let before = verify(&source, 512 << 20);
     let referrer = some_entry(&source, |entry| entry.value.len() == 79);

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_no_number_fails_and_names_its_place() {
+    fn a_value_that_is_not_a_number_fails_with_its_key() {
         let source = MemorySource::boxed(sample(), 3);
         let mut sum = init("SummingCombiner", &[STRINGS, ("all", "true")], source).expect("sound");
         let error = read(&mut *sum, &Range::all(), &ColumnSelection::all(), 3).expect_err("x");

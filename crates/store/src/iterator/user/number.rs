@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_no_number() {
+    fn what_is_not_a_number_is_refused() {
         assert_eq!(NumberEncoding::VarLen.decode(b""), None);
         assert_eq!(NumberEncoding::VarLen.decode(&[0x8e, 1]), None);
         assert_eq!(NumberEncoding::FixedLen.decode(&[0; 7]), None);

@@ -50,7 +50,7 @@ fn see(table: &Arc<dyn Table>, reader: &[&str], range: Range) -> Check<Vec<Strin
     Ok(values(&read_with(table, &[range], &options)?))
 }
 
-pub(in crate::examiner) fn labels_decide_who_sees(bench: &Bench<'_>) -> Check {
+pub(in crate::examiner) fn labels_decide_visibility(bench: &Bench<'_>) -> Check {
     let table = bench.table()?;
     for row in ["r", "s"] {
         let entries: Vec<_> = MATRIX

@@ -233,7 +233,7 @@ fn look(
 }
 
 #[test]
-fn harmed_pieces_are_named_and_harm_nothing_else() {
+fn damaged_files_are_named_and_affect_nothing_else() {
     let mut random = Random::from_seed(rounds_wanted(1));
     for closed in [true, false] {
         let sample = Sample::new(closed);
