@@ -62,6 +62,15 @@ pub(crate) fn exit_code() -> Option<u8> {
     }
 }
 
+/// Forgets a Ctrl-C that ended one piece of work but not the program. False if the signal was another one, which
+/// ends the program.
+#[cfg(feature = "sql")]
+pub(crate) fn forget_ctrl_c() -> bool {
+    SIGNAL
+        .compare_exchange(CTRL_C, 0, Ordering::SeqCst, Ordering::SeqCst)
+        .is_ok()
+}
+
 /// Whether the work of the current watch is to stop.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)

@@ -24,7 +24,7 @@ pub(crate) fn of_query(error: DataFusionError) -> Error {
             datafusion::arrow::error::ArrowError::ExternalError(inner) => {
                 of_query(DataFusionError::External(inner))
             }
-            other => Error::invalid("the query failed").with("reason", other),
+            other => of_data(other.to_string()),
         },
         other => described(&other),
     }
@@ -42,13 +42,22 @@ fn found_in(error: &DataFusionError) -> Option<&Error> {
     }
 }
 
+/// An error that other values would not have caused.
+fn of_data(reason: String) -> Error {
+    Error::invalid("the query failed on a value")
+        .with("data", "a value")
+        .with("reason", reason)
+}
+
 fn described(error: &DataFusionError) -> Error {
     let reason = error.strip_backtrace();
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::invalid(
             "the query needs more memory than it may use: give it more, or ask for less at once",
         )
+        .with("data", "rows")
         .with("reason", reason),
+        DataFusionError::Execution(_) | DataFusionError::ArrowError(..) => of_data(reason),
         DataFusionError::SQL(..) => {
             Error::invalid("the statement is not valid SQL").with("reason", reason)
         }

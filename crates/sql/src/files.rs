@@ -15,6 +15,7 @@ use datafusion::datasource::listing::{
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
+use ostrakon_cell::{Error, ErrorKind};
 use parking_lot::RwLock;
 
 /// Opens files as relations.
@@ -56,8 +57,8 @@ impl FileTables {
             }
         };
         let many = name.contains(['*', '?', '[']);
-        if !many && let Err(error) = std::fs::metadata(name) {
-            return plan_err!("the file {name} cannot be read: {error}");
+        if !many {
+            check(name).map_err(|error| DataFusionError::External(Box::new(error)))?;
         }
         let state = self.0.get().and_then(Weak::upgrade);
         let state = state
@@ -72,5 +73,27 @@ impl FileTables {
             ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
         let table = ListingTable::try_new(config.infer_schema(&state).await?)?;
         Ok(Arc::new(table))
+    }
+}
+
+/// Whether there is a file of this name.
+fn check(name: &str) -> ostrakon_cell::Result<()> {
+    let found = std::fs::metadata(name).map_err(|error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            std::io::ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, "the file cannot be read")
+            .with("file", name)
+            .with_source(error)
+    })?;
+    match found.is_dir() {
+        true => Err(Error::new(
+            ErrorKind::NotFound,
+            "the name is that of a directory: name the files in it, such as 'logs/*.csv'",
+        )
+        .with("file", name)),
+        false => Ok(()),
     }
 }

@@ -22,5 +22,5 @@ mod scan;
 mod session;
 
 pub use session::{
-    SqlOptions, SqlRows, SqlSession, SqlStatement, SqlValue, Step, parse_statements,
+    SqlOptions, SqlRows, SqlSession, SqlStatement, SqlValue, Step, ends_statement, parse_statements,
 };

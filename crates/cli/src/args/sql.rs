@@ -7,13 +7,14 @@ use ostrakon_cell::Authorizations;
 
 use super::values::authorizations;
 
-/// Runs statements, or reads them from stdin.
+/// Runs statements, or reads them from stdin. In a terminal, starts a prompt.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A table with a schema is the relation of its records; any other table has the columns row, family,
 qualifier, visibility, timestamp and value, as has cells.TABLE for every table. An event type is
 events.TYPE. Files are named by their path, in quotes. EXPLAIN shows which rows and columns a query
-reads. Without -c and -f, statements are read from stdin. The exit code is that of the first
+reads. Without -c and -f, statements are read from stdin; in a terminal there is a prompt with
+completion and history, where \\? shows help. The exit code is that of the first
 statement that fails, and the ones after it are not run.
 
 Examples:

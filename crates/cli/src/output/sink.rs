@@ -59,6 +59,12 @@ impl Output {
         Ok(())
     }
 
+    /// Writes out what is buffered, for a reader who waits for it.
+    #[cfg(feature = "sql")]
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        Ok(self.out.flush()?)
+    }
+
     /// Writes everything out.
     pub(crate) fn finish(mut self) -> Result<()> {
         Ok(self.out.flush()?)

@@ -143,6 +143,24 @@ fn errors_say_what_to_do_next() {
     assert!(err.contains("exactly one query"), "{err}");
     let err = folder.fails(2, &["sql", "-c", "SELECT 1", "--label", "a&"]);
     assert!(!err.is_empty());
+    // Data, not statements, are at fault.
+    folder.write("bad.sql", b"SELECT '\xff'");
+    let err = folder.fails(1, &["sql", "-f", "bad.sql"]);
+    assert!(
+        err.contains("not UTF-8") && err.contains("byte: 8"),
+        "{err}"
+    );
+    folder.write("text.csv", "a\nx\n");
+    let err = folder.fails(
+        1,
+        &["sql", "-c", "SELECT CAST(a AS BIGINT) FROM 'text.csv'"],
+    );
+    assert!(err.contains("failed on a value"), "{err}");
+    let err = folder.fails(1, &["sql", "-c", "SELECT * FROM 'absent.csv'"]);
+    assert!(err.contains("check the name of the file"), "{err}");
+    std::fs::create_dir(folder.path("d.csv")).unwrap();
+    let err = folder.fails(1, &["sql", "-c", "SELECT * FROM 'd.csv'"]);
+    assert!(err.contains("name the files in it"), "{err}");
     // Statements before the one that fails have run, those after it have not.
     let ran = folder.run(&[
         "sql",
@@ -151,6 +169,25 @@ fn errors_say_what_to_do_next() {
         "--json",
     ]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "{\"a\":1}\n"));
+}
+
+#[test]
+fn a_first_table_that_fails_leaves_no_store() {
+    let folder = Folder::new();
+    folder.write("x.csv", "a,b\n1,2\n");
+    for statement in [
+        "CREATE TABLE t (a BIGINT)",
+        "CREATE TABLE t (PRIMARY KEY (a)) AS SELECT * FROM 'absent.csv'",
+        "CREATE TABLE t (PRIMARY KEY (c)) AS SELECT * FROM 'x.csv'",
+        "INSERT INTO u VALUES (1); CREATE TABLE t (a BIGINT, PRIMARY KEY (a))",
+    ] {
+        let ran = folder.run(&["sql", "-c", statement]);
+        assert_ne!(ran.code, 0, "{statement}");
+        assert!(!folder.path("store").exists(), "{statement}");
+    }
+    let fill = "CREATE TABLE t (PRIMARY KEY (a)) AS SELECT * FROM 'x.csv'; SELECT * FROM t";
+    let ran = folder.run(&["sql", "-c", fill, "--json"]);
+    assert!(ran.out.ends_with("{\"a\":1,\"b\":2}\n"), "{}", ran.out);
 }
 
 #[test]

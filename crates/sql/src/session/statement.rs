@@ -1,7 +1,7 @@
 //! Statements as they were written.
 
 use datafusion::sql::parser::{DFParser, Statement};
-use datafusion::sql::sqlparser::ast::{SetExpr, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{Expr, LimitClause, SetExpr, Statement as Ast, Value};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::bind::{SqlValue, bind};
@@ -38,8 +38,7 @@ impl SqlStatement {
                 | Ast::ExplainTable { .. }
                 | Ast::ShowTables { .. }
                 | Ast::ShowColumns { .. }
-                | Ast::ShowFunctions { .. }
-                | Ast::ShowVariable { .. } => Kind::Read,
+                | Ast::ShowFunctions { .. } => Kind::Read,
                 Ast::Insert(_) => Kind::Insert,
                 Ast::Delete(_) => Kind::Delete,
                 Ast::CreateTable(_) => Kind::CreateTable,
@@ -59,6 +58,24 @@ impl SqlStatement {
     pub fn bind(mut self, values: &[SqlValue]) -> Result<Self> {
         bind(&mut self.statement, values)?;
         Ok(self)
+    }
+
+    /// The statement that creates the same table and fills it with nothing, for a rehearsal; other statements as they
+    /// are.
+    #[must_use]
+    pub fn without_rows(mut self) -> Self {
+        if let Statement::Statement(ast) = &mut self.statement
+            && let Ast::CreateTable(create) = &mut **ast
+            && let Some(query) = &mut create.query
+        {
+            query.fetch = None;
+            query.limit_clause = Some(LimitClause::LimitOffset {
+                limit: Some(Expr::value(Value::Number("0".to_owned(), false))),
+                offset: None,
+                limit_by: Vec::new(),
+            });
+        }
+        self
     }
 
     /// Whether the statement changes no table.
@@ -158,6 +175,7 @@ mod tests {
             "CREATE VIEW v AS SELECT 1",
             "UPDATE t SET a = 1",
             "GRANT ALL ON t TO u",
+            "SHOW ALL",
             "SELEC 1",
         ] {
             assert!(parse_statements(text).is_err(), "{text}");

@@ -2,6 +2,7 @@
 
 mod form;
 mod parquet;
+mod prompt;
 mod value;
 
 use std::io::{Read, Write};
@@ -25,9 +26,12 @@ const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 
 /// Runs the statements.
 pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<()> {
+    let interactive = prompt::is_wanted(args);
     let mut statements = Vec::new();
-    for text in texts(args)? {
-        statements.extend(parse_statements(&text)?);
+    if !interactive {
+        for text in texts(args)? {
+            statements.extend(parse_statements(&text)?);
+        }
     }
     let format = match args.format {
         Some(format) => format,
@@ -46,7 +50,7 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     }
     VisibilityExpression::parse(&args.label).map_err(ostrakon_cell::Error::from)?;
     let mut access = Access {
-        reads: statements.iter().all(SqlStatement::is_read_only),
+        reads: !interactive && statements.iter().all(SqlStatement::is_read_only),
         restricted: true,
         ..access.clone()
     };
@@ -60,12 +64,29 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         options.memory_bytes = usize::try_from(memory / 2).unwrap_or(usize::MAX);
         access.memory = Some((memory / 2).max(16 << 20));
     }
+    if interactive {
+        let opened = access.clone();
+        return access.with_store(Absent::Refuse, |source| {
+            prompt::run(source, options, format, &opened, args, out)
+        });
+    }
     let creates = statements.iter().any(SqlStatement::creates_tables);
     let absent = if creates {
         Absent::Create
     } else {
         Absent::Refuse
     };
+    // What fails on an empty store leaves none behind.
+    if let Some(first) = statements.iter().position(SqlStatement::creates_tables) {
+        access.rehearse_shared(|source| {
+            let session = SqlSession::new(source, args.authorizations.clone(), options.clone())?;
+            for statement in statements.iter().take(first + 1) {
+                let rows = session.execute_blocking(statement.clone().without_rows())?;
+                rows.map(|rows| rows.map(drop)).collect::<Result<(), _>>()?;
+            }
+            Ok(())
+        })?;
+    }
     access.with_store(absent, |source| {
         on_source(source, statements, options, format, args, out)
     })
@@ -126,9 +147,13 @@ fn texts(args: &SqlArgs) -> Result<Vec<String>> {
     for path in &args.file {
         texts.push(match path == Path::new("-") {
             true => stdin()?,
-            false => std::fs::read_to_string(path).map_err(|error| {
-                Failure::io("cannot read the file", &error).with("file", path.display().to_string())
-            })?,
+            false => {
+                let bytes = std::fs::read(path).map_err(|error| {
+                    Failure::io("cannot read the file", &error)
+                        .with("file", path.display().to_string())
+                })?;
+                text(bytes).map_err(|failure| failure.with("file", path.display().to_string()))?
+            }
         });
     }
     if texts.is_empty() {
@@ -138,9 +163,17 @@ fn texts(args: &SqlArgs) -> Result<Vec<String>> {
 }
 
 fn stdin() -> Result<String> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     std::io::stdin()
-        .read_to_string(&mut text)
+        .read_to_end(&mut bytes)
         .map_err(|error| Failure::io("cannot read stdin", &error))?;
-    Ok(text)
+    text(bytes)
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        Failure::outcome("the statements are not UTF-8")
+            .with("byte", error.utf8_error().valid_up_to().to_string())
+            .next("save them as UTF-8; write other bytes as X'00FF'")
+    })
 }

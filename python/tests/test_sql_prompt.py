@@ -1,0 +1,159 @@
+"""`ostrakon sql` in a terminal: the prompt, its completion and its history."""
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PROGRAM = os.environ.get(
+    "OSTRAKON_PROGRAM", str(Path(__file__).parents[2] / "target" / "debug" / "ostrakon")
+)
+# Generous: it bounds a failure, not what is measured.
+PATIENCE = 60.0
+LEFT = "\x1b[D"
+
+pytestmark = pytest.mark.skipif(
+    not Path(PROGRAM).exists(), reason="the program is not built: cargo build -p ostrakon-cli"
+)
+
+
+class Terminal:
+    """The program in a terminal of its own."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.master, child = pty.openpty()
+        environment = {
+            **os.environ,
+            "OSTRAKON_DATA": str(folder / "store"),
+            "OSTRAKON_HISTORY": str(folder / "state" / "history"),
+            "TERM": "xterm",
+        }
+        self.process = subprocess.Popen(
+            [PROGRAM, "sql", *arguments],
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
+        os.close(child)
+        self.shown = ""
+
+    def wait_for(self, text: str) -> str:
+        """What was shown up to `text`, without the codes that move the cursor."""
+        deadline = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            left = deadline - time.monotonic()
+            assert left > 0, f"{text!r} did not appear in {self.shown!r}"
+            if select.select([self.master], [], [], left)[0]:
+                try:
+                    some = os.read(self.master, 65536).decode()
+                except OSError:
+                    some = ""
+                assert some, f"the program ended before {text!r}: {self.shown!r}"
+                self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", some)
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def end(self) -> int:
+        # A terminal that is not read may keep the program from ending.
+        deadline = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, "the program does not end"
+            if select.select([self.master], [], [], 0.05)[0]:
+                try:
+                    os.read(self.master, 65536)
+                except OSError:
+                    pass
+        os.close(self.master)
+        return self.process.returncode
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    environment = {**os.environ, "OSTRAKON_DATA": str(tmp_path / "store")}
+    create = "CREATE TABLE city (name VARCHAR, population BIGINT, PRIMARY KEY (name))"
+    fill = "INSERT INTO city VALUES ('bern', 134000)"
+    for statement in [create, fill]:
+        subprocess.run(
+            [PROGRAM, "sql", "-c", statement], env=environment, check=True, capture_output=True
+        )
+    return tmp_path
+
+
+def test_statements_of_several_lines_errors_and_completion(folder: Path) -> None:
+    terminal = Terminal(folder, "--auths", "hr")
+    assert "authorizations: hr" in terminal.wait_for("sql> ")
+    terminal.type("SELECT name,\r")
+    terminal.type("population FROM city;\r")
+    terminal.wait_for("134000")
+    terminal.wait_for("sql> ")
+    # An error is shown, and the next statement runs.
+    terminal.type("SELECT nothing FROM city;\r")
+    terminal.wait_for("error: ")
+    terminal.wait_for("sql> ")
+    # Tabs complete the names of columns of the table, which has been typed already, and of tables.
+    terminal.type("SELECT 7 *  FROM city;" + LEFT * 11 + "popu\t\r")
+    terminal.wait_for("938000")
+    terminal.wait_for("sql> ")
+    terminal.type("SELECT 3 * population FROM cit\t;\r")
+    terminal.wait_for("402000")
+    terminal.wait_for("sql> ")
+    terminal.type("\\f json\r")
+    terminal.wait_for("sql> ")
+    terminal.type("SELECT * FROM city;\r")
+    terminal.wait_for('{"name":"bern","population":134000}')
+    terminal.wait_for("sql> ")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
+def test_ctrl_c_discards_a_line_and_ends_a_query_but_not_the_prompt(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.wait_for("sql> ")
+    terminal.type("SELECT 'discarded'\x03")
+    terminal.wait_for("sql> ")
+    numbers = "SELECT value FROM range(1000000000)"
+    endless = f"SELECT count(*) FROM ({numbers}) a, ({numbers}) b WHERE a.value <> b.value;"
+    terminal.type(f"SELECT 6 * 7 AS begun; {endless}\r")
+    terminal.wait_for("42")
+    os.kill(terminal.process.pid, signal.SIGINT)
+    terminal.wait_for("Ctrl-C")
+    terminal.wait_for("sql> ")
+    terminal.type("SELECT 11 * 11 AS product;\r")
+    terminal.wait_for("121")
+    terminal.wait_for("sql> ")
+    terminal.type("\\q\r")
+    assert terminal.end() == 0
+
+
+def test_the_history_is_kept_for_its_owner_alone(folder: Path) -> None:
+    for statement in ["SELECT 1 AS first;", " SELECT 2 AS secret;"]:
+        terminal = Terminal(folder)
+        terminal.wait_for("sql> ")
+        terminal.type(f"{statement}\r")
+        terminal.wait_for("sql> ")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    kept = folder / "state" / "history"
+    assert "first" in kept.read_text()
+    assert "secret" not in kept.read_text()
+    assert kept.stat().st_mode & 0o077 == 0
+    # The arrow key recalls it.
+    terminal = Terminal(folder)
+    terminal.wait_for("sql> ")
+    terminal.type("\x1b[A\r")
+    terminal.wait_for("first")
+    terminal.wait_for("sql> ")
+    terminal.type("exit\r")
+    assert terminal.end() == 0
