@@ -43,12 +43,40 @@ pub(crate) fn relation(
     }))
 }
 
-struct EventsTable {
-    store: EventStore,
+/// The relation of an event type.
+pub(super) struct EventsTable {
+    pub(super) store: EventStore,
     name: String,
     fields: Fields,
     schema: SchemaRef,
     authorizations: Arc<Authorizations>,
+}
+
+impl EventsTable {
+    /// The events that conditions leave, and whether the query tests all of the conditions.
+    pub(super) fn query(&self, filters: &[Expr]) -> (Query, bool) {
+        let mut query = Query {
+            event_type: self.name.clone(),
+            authorizations: Authorizations::clone(&self.authorizations),
+            ..Query::default()
+        };
+        let mut parts = Vec::new();
+        let mut is_exact = true;
+        for filter in filters {
+            let Some(found) = understood(&self.fields, filter) else {
+                is_exact = false;
+                continue;
+            };
+            is_exact &= found.exact;
+            parts.push(found.condition);
+            if let Some((from, to)) = found.times {
+                query.from = [query.from, from].into_iter().flatten().max();
+                query.to = [query.to, to].into_iter().flatten().min();
+            }
+        }
+        query.condition = Condition::all(parts);
+        (query, is_exact)
+    }
 }
 
 impl fmt::Debug for EventsTable {
@@ -74,23 +102,7 @@ impl TableProvider for EventsTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> QueryResult<Arc<dyn ExecutionPlan>> {
-        let mut query = Query {
-            event_type: self.name.clone(),
-            authorizations: Authorizations::clone(&self.authorizations),
-            ..Query::default()
-        };
-        let mut parts = Vec::new();
-        for filter in filters {
-            let Some(found) = understood(&self.fields, filter) else {
-                continue;
-            };
-            parts.push(found.condition);
-            if let Some((from, to)) = found.times {
-                query.from = [query.from, from].into_iter().flatten().max();
-                query.to = [query.to, to].into_iter().flatten().min();
-            }
-        }
-        query.condition = Condition::all(parts);
+        let (mut query, _) = self.query(filters);
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -170,30 +182,21 @@ impl Relation for Events {
             self.columns.clone(),
             self.schema.clone(),
         );
-        let (sender, receiver) = sync_channel(WAITING);
-        // The planner calls for each event, and a plan asks for rows: a thread stands between the two.
-        let work = move || {
+        in_thread(move |send| {
             let mut rows = Rows::new(columns, schema);
             let outcome = store.query(&query, |event| {
                 rows.push(event);
                 match rows.count == BATCH_EVENTS {
-                    true => Ok(sender.send(rows.take()).is_ok()),
+                    true => Ok(send(rows.take())),
                     false => Ok(true),
                 }
             });
-            // If the plan has ended, nothing is read any more.
-            let _ = match outcome {
-                Ok(_) if rows.count > 0 => sender.send(rows.take()),
-                Ok(_) => Ok(()),
-                Err(error) => sender.send(Err(error)),
-            };
-        };
-        let thread = std::thread::Builder::new().name("sql-events".to_owned());
-        thread.spawn(work).map_err(|error| {
-            Error::new(ErrorKind::Io, "the thread of a query could not be started")
-                .with_source(error)
-        })?;
-        Ok(Box::new(Received(receiver)))
+            match outcome {
+                Ok(_) if rows.count > 0 => drop(send(rows.take())),
+                Ok(_) => {}
+                Err(error) => drop(send(Err(error))),
+            }
+        })
     }
 
     fn describe(&self) -> Vec<(&'static str, String)> {
@@ -207,13 +210,32 @@ impl Relation for Events {
             ("events", self.query.event_type.clone()),
             ("columns", format!("[{}]", names.join(", "))),
         ];
-        if self.query.condition != Condition::All {
-            pairs.push(("where", self.query.condition.to_string()));
-        }
-        pairs.extend(self.query.from.map(|time| ("from", show_time(time))));
-        pairs.extend(self.query.to.map(|time| ("to", show_time(time))));
+        describe(&self.query, &mut pairs);
         pairs
     }
+}
+
+/// What an explanation shows of the events that a query leaves.
+pub(super) fn describe(query: &Query, pairs: &mut Vec<(&'static str, String)>) {
+    if query.condition != Condition::All {
+        pairs.push(("where", query.condition.to_string()));
+    }
+    pairs.extend(query.from.map(|time| ("from", show_time(time))));
+    pairs.extend(query.to.map(|time| ("to", show_time(time))));
+}
+
+/// Runs work that makes batches in a thread of its own: the event store calls for each event, and a plan asks for rows.
+/// What the work gets tells whether the plan still wants rows.
+pub(super) fn in_thread(
+    work: impl FnOnce(&dyn Fn(Result<RecordBatch>) -> bool) + Send + 'static,
+) -> Result<Box<dyn Reading>> {
+    let (sender, receiver) = sync_channel(WAITING);
+    let thread = std::thread::Builder::new().name("sql-events".to_owned());
+    let started = thread.spawn(move || work(&|batch| sender.send(batch).is_ok()));
+    started.map_err(|error| {
+        Error::new(ErrorKind::Io, "the thread of a query could not be started").with_source(error)
+    })?;
+    Ok(Box::new(Received(receiver)))
 }
 
 /// The batches that another thread makes.

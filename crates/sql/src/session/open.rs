@@ -96,6 +96,7 @@ impl SqlSession {
             context.register_catalog(name, Arc::new(catalog));
         }
         crate::checked::register(&context);
+        context.add_optimizer_rule(Arc::new(crate::events::CountEvents));
         Ok(Self {
             context,
             source,
@@ -260,7 +261,7 @@ impl SqlSession {
         of_query(error)
     }
 
-    fn runtime(&self) -> Result<&Runtime> {
+    pub(super) fn runtime(&self) -> Result<&Runtime> {
         if let Some(runtime) = self.runtime.get() {
             return Ok(runtime);
         }

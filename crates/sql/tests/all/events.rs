@@ -103,38 +103,39 @@ fn events_are_rows_with_the_types_of_their_fields() {
     );
 }
 
+const CONDITIONS: [&str; 24] = [
+    "time >= TIMESTAMP '1970-01-01T00:16:41'",
+    "time < TIMESTAMP '1970-01-01T00:16:42'",
+    "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
+    "time = TIMESTAMP '1970-01-01T00:16:42' OR time > TIMESTAMP '1970-01-02'",
+    "host = 'a'",
+    "host <> 'a'",
+    "host IN ('a', 'c''c')",
+    "host > 'a'",
+    "host IS NULL",
+    "host IS NOT NULL",
+    "port = 80",
+    "port < 80",
+    "port BETWEEN 80 AND 500",
+    "port IS NOT NULL",
+    "NOT (port = 80)",
+    "src = '10.0.0.1'",
+    "src < '10.0.0.2'",
+    "src IN ('10.0.0.2', '::ffff:10.0.0.1')",
+    "size >= 0",
+    "size = 0",
+    "size < 0",
+    "size > 1e100",
+    "host = 'a' OR port = 443",
+    "visibility = 's'",
+];
+
 /// Each condition alone and with others, against the same condition where the engine evaluates it.
 #[test]
 fn pushed_conditions_select_what_the_engine_selects() {
     let session = session_of(&web(), &["s"]);
-    let conditions = [
-        "time >= TIMESTAMP '1970-01-01T00:16:41'",
-        "time < TIMESTAMP '1970-01-01T00:16:42'",
-        "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
-        "time = TIMESTAMP '1970-01-01T00:16:42' OR time > TIMESTAMP '1970-01-02'",
-        "host = 'a'",
-        "host <> 'a'",
-        "host IN ('a', 'c''c')",
-        "host > 'a'",
-        "host IS NULL",
-        "host IS NOT NULL",
-        "port = 80",
-        "port < 80",
-        "port BETWEEN 80 AND 500",
-        "port IS NOT NULL",
-        "NOT (port = 80)",
-        "src = '10.0.0.1'",
-        "src < '10.0.0.2'",
-        "src IN ('10.0.0.2', '::ffff:10.0.0.1')",
-        "size >= 0",
-        "size = 0",
-        "size < 0",
-        "size > 1e100",
-        "host = 'a' OR port = 443",
-        "visibility = 's'",
-    ];
-    for (at, a) in conditions.iter().enumerate() {
-        for b in conditions.iter().cycle().skip(at).step_by(5).take(4) {
+    for (at, a) in CONDITIONS.iter().enumerate() {
+        for b in CONDITIONS.iter().cycle().skip(at).step_by(5).take(4) {
             let pushed = format!(
                 "SELECT time, host, port FROM events.web WHERE ({a}) AND ({b}) ORDER BY 1, 2, 3"
             );
@@ -169,4 +170,81 @@ fn the_planner_gets_times_conditions_and_limits() {
     );
     assert_eq!(rows(&session, query), ["a"]);
     assert!(try_rows(&session, "INSERT INTO events.web VALUES (1)").is_err());
+}
+
+/// Counts by the event store against counts by the engine, for readers of all and of some events.
+#[test]
+fn counts_of_the_event_store_equal_those_of_the_engine() {
+    let source = web();
+    let counted = [
+        ("", "count(*)", ""),
+        ("", "count(*) AS n", ""),
+        (
+            "date_bin(INTERVAL '1 hour', time) AS t, ",
+            "count(*)",
+            "GROUP BY t ORDER BY t",
+        ),
+        (
+            "date_bin(INTERVAL '7 seconds', time), ",
+            "count(*)",
+            "GROUP BY 1 ORDER BY 1 DESC",
+        ),
+        (
+            "date_trunc('minute', time), ",
+            "count(1)",
+            "GROUP BY 1 ORDER BY 1",
+        ),
+        (
+            "date_trunc('day', time) AS day, ",
+            "count(*)",
+            "GROUP BY day HAVING count(*) > 1 ORDER BY day",
+        ),
+    ];
+    for authorizations in [&[][..], &["s"]] {
+        let session = session_of(&source, authorizations);
+        for (at, (start, count, end)) in counted.into_iter().enumerate() {
+            let of = |relation: &str| format!("SELECT {start}{count} FROM {relation} {end}");
+            let mut fewest = usize::MAX;
+            for condition in CONDITIONS.iter().skip(at).step_by(counted.len()) {
+                let pushed = of(&format!("events.web AS w WHERE {condition}"));
+                let limited =
+                    format!("(SELECT * FROM events.web WHERE {condition} LIMIT 1000) AS w");
+                assert_eq!(
+                    rows(&session, &pushed),
+                    rows(&session, &of(&limited)),
+                    "{pushed}"
+                );
+                fewest = fewest.min(explain(&session, &pushed).matches("AggregateExec").count());
+            }
+            assert_eq!(fewest, 0, "{count}: the engine counts");
+            let limited = of("(SELECT * FROM events.web LIMIT 1000) AS w");
+            assert!(!explain(&session, &limited).contains("counts=web"));
+            let plan = explain(&session, &of("events.web"));
+            assert!(
+                plan.contains("counts=web") && !plan.contains("AggregateExec"),
+                "{plan}"
+            );
+        }
+    }
+}
+
+#[test]
+fn other_aggregations_are_left_to_the_engine() {
+    let session = session(&web());
+    for query in [
+        "SELECT count(host) FROM events.web",
+        "SELECT count(DISTINCT time) FROM events.web",
+        "SELECT count(*) FILTER (WHERE port = 80) FROM events.web",
+        "SELECT count(*), max(port) FROM events.web",
+        "SELECT count(NULL) FROM events.web",
+        "SELECT host, count(*) FROM events.web GROUP BY host",
+        "SELECT date_trunc('week', time), count(*) FROM events.web GROUP BY 1",
+        "SELECT date_bin(INTERVAL '1 month', time), count(*) FROM events.web GROUP BY 1",
+        "SELECT date_bin(INTERVAL '1 hour', time, TIMESTAMP '1970-01-01T00:01:00'), count(*) FROM events.web GROUP BY 1",
+        "SELECT count(*) FROM events.web WHERE length(host) = 1",
+        "SELECT count(*) FROM (SELECT DISTINCT host FROM events.web)",
+    ] {
+        assert!(!explain(&session, query).contains("counts=web"), "{query}");
+        assert!(try_rows(&session, query).is_ok(), "{query}");
+    }
 }
