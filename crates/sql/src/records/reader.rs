@@ -1,6 +1,7 @@
 //! Entries as records.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -15,17 +16,34 @@ use crate::scan::{ByteSet, Reading};
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: usize = 16 << 20;
 
+/// A column of the table.
+#[derive(Debug)]
+struct Column {
+    family: Vec<u8>,
+    qualifier: Vec<u8>,
+    place: usize,
+}
+
+impl Column {
+    fn cmp(&self, family: &[u8], qualifier: &[u8]) -> Ordering {
+        let own = (self.family.as_slice(), self.qualifier.as_slice());
+        own.cmp(&(family, qualifier))
+    }
+}
+
 /// What is read of each record.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Types by place in the relation.
     kinds: Vec<Kind>,
     keys: usize,
-    /// The place of a column; see [`name_of`].
-    places: HashMap<Vec<u8>, usize>,
+    /// Columns and their places, sorted as the entries of a row are.
+    columns: Vec<Column>,
     /// The place of the label.
     label: Option<usize>,
     wanted: Vec<Option<ByteSet>>,
+    /// Places with a condition.
+    tested: Vec<usize>,
     /// By place: whether the value is returned or tested.
     needed: Vec<bool>,
     /// The places that are returned.
@@ -51,21 +69,39 @@ impl Layout {
                 *needed = true;
             }
         }
-        let mut places = HashMap::new();
-        for (at, column) in schema.columns.iter().enumerate() {
-            let mut name = Vec::new();
-            name_of(&column.family, &column.qualifier, &mut name);
-            places.insert(name, keys + at);
-        }
+        let columns = schema.columns.iter().enumerate();
+        let columns = columns.map(|(at, column)| Column {
+            family: column.family.clone(),
+            qualifier: column.qualifier.clone(),
+            place: keys + at,
+        });
+        let mut columns: Vec<Column> = columns.collect();
+        columns.sort_unstable_by(|a, b| a.cmp(&b.family, &b.qualifier));
+        let tested = wanted.iter().enumerate();
+        let tested = tested.filter_map(|(place, wanted)| wanted.is_some().then_some(place));
+        let tested = tested.collect();
         Self {
             label: schema.label.as_ref().map(|_| kinds.len() - 1),
             kinds,
             keys,
-            places,
+            columns,
             wanted,
+            tested,
             needed,
             returned,
             schema: projected,
+        }
+    }
+
+    /// The place of the column of an entry. `next` is the first column that may come, since the entries of a row are sorted.
+    fn place(&self, next: &mut usize, family: &[u8], qualifier: &[u8]) -> Option<usize> {
+        loop {
+            let column = self.columns.get(*next)?;
+            match column.cmp(family, qualifier) {
+                Ordering::Less => *next += 1,
+                Ordering::Equal => return Some(column.place),
+                Ordering::Greater => return None,
+            }
         }
     }
 
@@ -86,14 +122,6 @@ impl Layout {
                 .into_iter()
                 .any(|place| self.wanted(place).is_some())
     }
-}
-
-/// Family and qualifier in one key.
-fn name_of(family: &[u8], qualifier: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    out.extend_from_slice(&(family.len() as u64).to_be_bytes());
-    out.extend_from_slice(family);
-    out.extend_from_slice(qualifier);
 }
 
 /// A cell of the record under construction.
@@ -127,7 +155,8 @@ pub(super) struct RecordsReader {
     row: Vec<u8>,
     /// By place; those of keys are unused.
     cells: Vec<Cell>,
-    name: Vec<u8>,
+    /// See [`Layout::place`].
+    next: usize,
 }
 
 impl RecordsReader {
@@ -143,7 +172,7 @@ impl RecordsReader {
             left,
             row: Vec::new(),
             cells,
-            name: Vec::new(),
+            next: 0,
         }
     }
 
@@ -166,13 +195,14 @@ impl RecordsReader {
             }
             if !any {
                 any = true;
+                self.next = 0;
                 self.row.clear();
                 self.row.extend_from_slice(entry.key.row);
                 for cell in &mut self.cells {
                     cell.time = None;
                 }
             }
-            take(&self.layout, &mut self.cells, &mut self.name, entry);
+            take(&self.layout, &mut self.cells, &mut self.next, entry);
             self.at += 1;
         }
     }
@@ -189,22 +219,24 @@ impl RecordsReader {
         let (mut rows, mut bytes) = (0, 0);
         while rows < BATCH_ROWS && bytes < BATCH_BYTES && self.left > 0 && self.next_record()? {
             let keys = match any_key {
-                true => {
+                // A row that is the only key needs no splitting.
+                true if layout.keys > 1 => {
                     key::split(&self.row, layout.keys).map_err(|error| self.located(error, 0))?
                 }
-                false => Vec::new(),
+                _ => Vec::new(),
             };
-            let value = |place: usize| match keys.get(place) {
-                Some(key) => Some(&**key),
-                None => {
+            let value = |place: usize| match place < layout.keys {
+                true if layout.keys == 1 => Some(self.row.as_slice()),
+                true => keys.get(place).map(Cow::as_ref),
+                false => {
                     let cell = self.cells.get(place)?;
                     cell.time.is_some().then_some(cell.value.as_slice())
                 }
             };
-            let accepted = layout.wanted.iter().enumerate().all(|(place, wanted)| {
-                wanted
-                    .as_ref()
-                    .is_none_or(|wanted| value(place).is_some_and(|value| wanted.contains(value)))
+            let accepted = layout.tested.iter().all(|place| {
+                layout
+                    .wanted(*place)
+                    .is_none_or(|wanted| value(*place).is_some_and(|value| wanted.contains(value)))
             });
             if !accepted {
                 continue;
@@ -245,12 +277,11 @@ impl RecordsReader {
 }
 
 /// Takes an entry of the record.
-fn take(layout: &Layout, cells: &mut [Cell], name: &mut Vec<u8>, entry: EntryRef<'_>) {
+fn take(layout: &Layout, cells: &mut [Cell], next: &mut usize, entry: EntryRef<'_>) {
     let key = entry.key;
-    name_of(key.family, key.qualifier, name);
-    if let Some(place) = layout.places.get(name)
-        && layout.is_needed(*place)
-        && let Some(cell) = cells.get_mut(*place)
+    if let Some(place) = layout.place(next, key.family, key.qualifier)
+        && layout.is_needed(place)
+        && let Some(cell) = cells.get_mut(place)
     {
         cell.take(key.timestamp, entry.value);
     }
