@@ -1,3 +1,6 @@
+# pyright: reportConstantRedefinition=false
+# Tables have capital names in D4M.
+
 from ostrakon import DB, Assoc
 
 with DB() as db:

@@ -1,3 +1,6 @@
+# pyright: reportUnknownMemberType=false
+# pyarrow has no types.
+
 import polars as pl
 
 import ostrakon
