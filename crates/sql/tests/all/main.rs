@@ -8,5 +8,6 @@ mod events;
 mod kit;
 mod memory;
 mod overflow;
+mod papers;
 mod records;
 mod slt;
