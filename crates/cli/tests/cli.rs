@@ -28,6 +28,8 @@ mod import;
 mod kills;
 #[path = "cli/lab.rs"]
 mod lab;
+#[path = "cli/lab_queries.rs"]
+mod lab_queries;
 #[path = "cli/lab_ycsb.rs"]
 mod lab_ycsb;
 #[path = "cli/leftovers.rs"]

@@ -11,6 +11,7 @@ use ostrakon_cell::{
 
 use crate::event_type::{EventType, check_type_name};
 use crate::iterators::{EventTable, Snapshot, settle};
+use crate::layout::event_range;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, Notes, SETTLED, STATE, State, overtaken};
 
 const NAMESPACE: &str = "events";
@@ -168,6 +169,23 @@ impl EventStore {
     pub fn get(&self, name: &str) -> Result<EventType> {
         let registry = self.registry(name)?;
         Ok(self.read_definition(&registry, name)?.0)
+    }
+
+    /// The names of the event, index and aggregate table of a type, for programs that measure them or read their
+    /// entries.
+    #[must_use]
+    pub fn table_names(name: &str) -> [String; 3] {
+        table_names(name)
+    }
+
+    /// The rows of the event table from time `from` to before `to`, one range for each shard. Who reads their entries
+    /// also sees those of deleted events, and of batches that were never committed.
+    ///
+    /// # Errors
+    /// No such type.
+    pub fn time_ranges(&self, name: &str, from: i64, to: i64) -> Result<Vec<Range>> {
+        let shards = 0..self.get(name)?.shard_count();
+        Ok(shards.map(|shard| event_range(shard, from, to)).collect())
     }
 
     /// The notes that were committed with events of a type: see [`Ingest::note`](crate::Ingest::note).

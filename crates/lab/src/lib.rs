@@ -7,6 +7,8 @@
 //! * [`experiments`]: the tables and figures of published papers, rerun at a size that suits this
 //!   machine, one JSON record per run.
 //! * [`report`]: the records as one HTML page, the paper's rows next to ours.
+//! * `hive`, with the feature `sql`: the analytical queries of HiBench.
+//! * [`web_requests`]: requests of a web proxy as events, and parallel clients that query them.
 //! * [`ycsb`]: the core workloads of YCSB on tables.
 //! * [`measure`]: rates against time, latencies, process and host samples.
 //!
@@ -15,12 +17,16 @@
 
 pub mod continuous;
 mod control;
+mod draws;
 pub mod experiments;
 pub mod graphs;
+#[cfg(feature = "sql")]
+pub mod hive;
 pub mod measure;
 mod progress;
 pub mod report;
 mod threads;
+pub mod web_requests;
 pub mod ycsb;
 
 pub use progress::{NoProgress, Progress};

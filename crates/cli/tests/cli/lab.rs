@@ -434,13 +434,15 @@ fn the_commands_of_the_guide_run() {
     let folder = Folder::new();
     let page = include_str!("../../../../docs/guide/lab.md");
     let blocks: Vec<&str> = page.split("```sh\n").skip(1).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 6);
     for block in blocks {
         let code = block.split("```").next().unwrap();
         for line in code.lines().filter(|line| !line.is_empty()) {
             let words: Vec<&str> = line.split_whitespace().collect();
             assert_eq!(words[0], "ostrakon", "{line}");
-            folder.ok(&words[1..]);
+            if cfg!(feature = "sql") || !line.contains("ivanov2014") {
+                folder.ok(&words[1..]);
+            }
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use ostrakon_cell::{Error, Result};
 
+#[cfg(feature = "sql")]
+use super::ivanov2014;
 use super::plan::{Plan, Sizes};
-use super::{fusionio2013, kepner2014, sen2013};
+use super::{fusionio2013, kepner2014, sawyer2013, sen2013};
 
 /// One experiment that can be run.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +98,36 @@ const EXPERIMENTS: &[Experiment] = &[
         plan: sen2013::figure_5,
     },
     Experiment {
+        name: "sawyer2013-figure-4",
+        description: "unfiltered scans of web requests by parallel clients",
+        citation: sawyer2013::CITATION,
+        plan: sawyer2013::figure_4,
+    },
+    Experiment {
+        name: "sawyer2013-figure-5",
+        description: "filters next to the data by acceptance rate, and where the index is faster",
+        citation: sawyer2013::CITATION,
+        plan: sawyer2013::figure_5,
+    },
+    Experiment {
+        name: "sawyer2013-figure-6",
+        description: "histograms from the index by parallel clients",
+        citation: sawyer2013::CITATION,
+        plan: sawyer2013::figure_6,
+    },
+    Experiment {
+        name: "sawyer2013-figure-7",
+        description: "index, then events, by parallel clients",
+        citation: sawyer2013::CITATION,
+        plan: sawyer2013::figure_7,
+    },
+    Experiment {
+        name: "sawyer2013-planner",
+        description: "time to the first and the last result: index or scan, in windows or at once",
+        citation: sawyer2013::CITATION,
+        plan: sawyer2013::planner,
+    },
+    Experiment {
         name: "fusionio2013-figure-3",
         description: "YCSB, half reads and half updates, on this machine's storage and on emulated disks",
         citation: fusionio2013::CITATION,
@@ -106,6 +138,34 @@ const EXPERIMENTS: &[Experiment] = &[
         description: "YCSB, latency of workloads A, B and C on this machine's storage and on emulated disks",
         citation: fusionio2013::CITATION,
         plan: fusionio2013::figure_4,
+    },
+    #[cfg(feature = "sql")]
+    Experiment {
+        name: "ivanov2014-table-14",
+        description: "aggregation and join of HiBench in SQL, at one size",
+        citation: ivanov2014::CITATION,
+        plan: ivanov2014::table_14,
+    },
+    #[cfg(feature = "sql")]
+    Experiment {
+        name: "ivanov2014-table-15",
+        description: "pages and visits of HiBench: bytes of a row",
+        citation: ivanov2014::CITATION,
+        plan: ivanov2014::table_15,
+    },
+    #[cfg(feature = "sql")]
+    Experiment {
+        name: "ivanov2014-table-16",
+        description: "pages and visits of HiBench in the paper's three proportions: the load",
+        citation: ivanov2014::CITATION,
+        plan: ivanov2014::table_16,
+    },
+    #[cfg(feature = "sql")]
+    Experiment {
+        name: "ivanov2014-table-17",
+        description: "aggregation and join of HiBench in the paper's three proportions",
+        citation: ivanov2014::CITATION,
+        plan: ivanov2014::table_17,
     },
     Experiment {
         name: "kepner2014-figure-3",
@@ -177,7 +237,8 @@ mod tests {
 
     #[test]
     fn names_are_found_and_near_misses_suggested() {
-        assert_eq!(EXPERIMENTS.len(), 21);
+        let sql = if cfg!(feature = "sql") { 4 } else { 0 };
+        assert_eq!(EXPERIMENTS.len(), 26 + sql);
         for one in EXPERIMENTS {
             assert_eq!(find(one.name).unwrap().name, one.name);
             assert!(!one.description.is_empty());

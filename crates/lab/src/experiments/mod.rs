@@ -6,12 +6,18 @@
 mod catalogue;
 mod fusionio2013;
 mod graph_phases;
+#[cfg(feature = "sql")]
+mod hive_phases;
+#[cfg(feature = "sql")]
+mod ivanov2014;
 mod kepner2014;
 mod phases;
 mod plan;
 mod record;
+mod request_phases;
 mod rig;
 mod run;
+mod sawyer2013;
 mod sen2013;
 #[cfg(test)]
 mod tests;

@@ -41,6 +41,8 @@ pub(super) struct Outcome {
     pub(super) stored_bytes_per_entry: Option<f64>,
     pub(super) codec: String,
     pub(super) plots: Vec<Plot>,
+    /// The tables that the phases used; [`TABLE`] if empty.
+    pub(super) tables: Vec<String>,
 }
 
 /// Makes the row's table in `source` and runs its phases.
@@ -54,7 +56,9 @@ pub(super) fn run_row(
         properties: row.properties.iter().cloned().collect(),
         ..TableOptions::default()
     };
-    source.create_table(TABLE, &options)?;
+    if row.has_own_table() {
+        source.create_table(TABLE, &options)?;
+    }
     let mut outcome = Outcome::default();
     std::thread::scope(|scope| {
         let sampler = HostSampler::start(scope, Duration::from_millis(500))?;
@@ -64,8 +68,17 @@ pub(super) fn run_row(
         outcome.repetition.host = sampler.finish();
         Ok::<_, ostrakon_cell::Error>(())
     })?;
-    let table = source.table(TABLE)?;
-    let tablets = settled_tablets(&*table, row.least_tablets)?;
+    if outcome.tables.is_empty() {
+        outcome.tables.push(TABLE.to_owned());
+    }
+    let (mut tablets, mut properties) = (Vec::new(), None);
+    for name in &outcome.tables {
+        let table = source.table(name)?;
+        tablets.extend(settled_tablets(&*table, row.least_tablets)?);
+        if properties.is_none() {
+            properties = Some(table.properties()?);
+        }
+    }
     if !outcome.repetition.metrics.is_empty() {
         outcome.set("table", "tablets", tablets.len() as f64);
     }
@@ -74,11 +87,8 @@ pub(super) fn run_row(
     if stored > 0 {
         outcome.stored_bytes_per_entry = Some(outcome.table_bytes as f64 / stored as f64);
     }
-    outcome.codec = table
-        .properties()?
-        .get("table.file.compress.type")
-        .cloned()
-        .unwrap_or_default();
+    let codec = properties.and_then(|all| all.get("table.file.compress.type").cloned());
+    outcome.codec = codec.unwrap_or_default();
     Ok(outcome)
 }
 
@@ -175,6 +185,9 @@ impl Outcome {
                     setting,
                 )?;
             }
+            #[cfg(feature = "sql")]
+            Phase::Hive(step) => self.hive(source, step, setting)?,
+            Phase::Requests(step) => self.requests(source, step, setting)?,
             Phase::Ycsb(step) => self.ycsb(source, step, setting)?,
             Phase::Ranks(workload) => self.ranks(source, workload, setting)?,
             Phase::Picture(workload, picture) => self.picture(workload, *picture)?,

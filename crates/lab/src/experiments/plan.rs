@@ -41,6 +41,11 @@ pub(super) enum Writers {
     Graphs,
     /// Clients of YCSB that collect mutations, as the binding does.
     Ycsb,
+    /// The ingest of events.
+    Events,
+    /// Statements of SQL.
+    #[cfg(feature = "sql")]
+    Sql,
 }
 
 impl Writers {
@@ -52,9 +57,18 @@ impl Writers {
                 let options = IngestOptions::default();
                 (options.batch_bytes, options.buffer_bytes)
             }
+            #[cfg(feature = "sql")]
+            Self::Sql => {
+                let config = BatchWriterConfig::default();
+                (config.batch_bytes, config.max_memory)
+            }
             Self::Ycsb => {
                 let config = BatchWriterConfig::default();
                 (config.batch_bytes, config.max_memory)
+            }
+            Self::Events => {
+                let bytes = ostrakon_events::IngestOptions::default().batch_bytes;
+                (bytes, bytes)
             }
             Self::Graphs => (
                 GraphIngestOptions::default().batch_bytes,
@@ -86,6 +100,8 @@ pub(super) struct RowPlan {
     pub(super) memory: Option<u64>,
     /// Tablets that automatic splits lead to; 0 where none are expected.
     pub(super) least_tablets: usize,
+    /// Whether it reads what the row before has left, instead of a new table. Its repetitions read the same data.
+    pub(super) continues: bool,
     pub(super) phases: Vec<Phase>,
 }
 
@@ -108,8 +124,61 @@ pub(super) enum Phase {
     Ranks(GraphWorkload),
     /// A step of the workloads of YCSB.
     Ycsb(YcsbStep),
+    /// A step of the queries of web requests.
+    Requests(RequestStep),
+    /// A step of the queries of HiBench.
+    #[cfg(feature = "sql")]
+    Hive(HiveStep),
     /// What a base graph looks like; writes nothing.
     Picture(GraphWorkload, Picture),
+}
+
+/// A step of the queries of HiBench.
+#[cfg(feature = "sql")]
+pub(super) struct HiveStep {
+    pub(super) pages: u64,
+    pub(super) visits: u64,
+    /// The query, or `None` to load both tables.
+    pub(super) query: Option<crate::hive::HiveQuery>,
+}
+
+/// A step of the queries of web requests.
+pub(super) struct RequestStep {
+    /// How many requests there are.
+    pub(super) requests: u64,
+    pub(super) query: RequestQuery,
+}
+
+/// What is asked of web requests. Queries are repeated for their duration, at least once.
+pub(super) enum RequestQuery {
+    /// Makes the tables, ingests, flushes and compacts.
+    Load,
+    /// All entries, unfiltered; metrics `scan`.
+    Scan { clients: usize, duration: Duration },
+    /// Whole events of a class, or all, by a filter or by the index; metrics `select`.
+    Select {
+        share: Option<&'static str>,
+        index: bool,
+        clients: usize,
+        duration: Duration,
+    },
+    /// Requests to the most frequent domain by minute, of the last hour or of all eight; metrics begin with the name.
+    Histogram {
+        name: &'static str,
+        hour: bool,
+        clients: usize,
+        duration: Duration,
+    },
+    /// Sources of the requests to the most frequent domain; metrics `lookup`.
+    Lookup { clients: usize, duration: Duration },
+    /// Requests to the domain of a rank, in windows of time or at once; metrics `planned`.
+    Planned {
+        domain: usize,
+        index: bool,
+        windows: bool,
+    },
+    /// Measures from which share on the planner scans.
+    Calibrate,
 }
 
 /// A step of the workloads of YCSB.
@@ -161,6 +230,19 @@ impl Plan {
                 _ => None,
             }),
         }
+    }
+}
+
+impl RowPlan {
+    /// Whether its phases use the table that every row but these has: events have tables of their own.
+    pub(super) fn has_own_table(&self) -> bool {
+        let makes_others = |phase: &Phase| match phase {
+            Phase::Requests(_) => true,
+            #[cfg(feature = "sql")]
+            Phase::Hive(_) => true,
+            _ => false,
+        };
+        !self.continues && !self.phases.iter().any(makes_others)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use ostrakon_cell::{Durability, Error, ErrorKind, Result};
+use ostrakon_cell::{Durability, Error, ErrorKind, Result, Source};
 
 use super::catalogue::find;
 use super::phases::{Outcome, Quiet, Setting, run_row};
@@ -77,19 +78,28 @@ pub fn run_experiment(
     progress.phase(&format!("{name}: {}", plan.title), Some(runs));
     let (mut rows, mut all, mut done) = (Vec::new(), Vec::new(), 0);
     let mut plots: Vec<Plot> = Vec::new();
+    // What the last repetition has left, for rows that continue with it.
+    let mut left: Option<Arc<dyn Source>> = None;
     for row in &plan.rows {
         let mut outcomes = Vec::with_capacity(options.repetitions);
         for _ in 0..options.repetitions {
-            let source = rig.fresh(&RigSettings {
-                memory_budget_bytes: row.memory,
-            })?;
-            outcomes.push(run_row(&source, row, setting)?);
-            if progress.cancelled() {
-                return Err(Error::new(
-                    ErrorKind::Cancelled,
-                    "the experiment was stopped; no record was written",
-                ));
+            let source = match left.take().filter(|_| row.continues) {
+                Some(source) => source,
+                None => rig.fresh(&RigSettings {
+                    memory_budget_bytes: row.memory,
+                })?,
+            };
+            match run_row(&source, row, setting) {
+                Err(error) if error.kind() != ErrorKind::Cancelled => return Err(error),
+                _ if progress.cancelled() => {
+                    return Err(Error::new(
+                        ErrorKind::Cancelled,
+                        "the experiment was stopped; no record was written",
+                    ));
+                }
+                outcome => outcomes.push(outcome?),
             }
+            left = Some(source);
             done += 1;
             progress.done(done);
         }
@@ -103,6 +113,8 @@ pub fn run_experiment(
         }
         all.append(&mut outcomes);
     }
+    drop(left);
+    add_derived(&plan, &mut rows);
     plots.extend((plan.plots)(&rows));
     let record = Record {
         record_version: RECORD_VERSION,
@@ -129,6 +141,45 @@ pub fn run_experiment(
     let file = options.out.join(format!("{name}-{started_ms}.json"));
     write_record(&record, &file)?;
     Ok((record, file))
+}
+
+/// Computes columns from others: `NAME.speedup`, the mean `NAME.seconds` of the first row with one client over those of each
+/// row; and `….NAME_change`, by how many percent `….NAME` is more than the mean of the first row that has it.
+fn add_derived(plan: &Plan, rows: &mut [Row]) {
+    for (key, _, _) in plan.columns {
+        let (metric, is_speedup) = match (key.strip_suffix(".speedup"), key.strip_suffix("_change"))
+        {
+            (Some(name), _) => (format!("{name}.seconds"), true),
+            (_, Some(metric)) => (metric.to_owned(), false),
+            _ => continue,
+        };
+        let mut bases = rows.iter().filter(|row| !is_speedup || row.clients == 1);
+        let base = bases.find_map(|row| row.metrics.get(&metric));
+        let Some(base) = base.map(|spread| spread.mean).filter(|mean| *mean > 0.0) else {
+            continue;
+        };
+        let derived = |value: f64| match is_speedup {
+            true => base / value,
+            false => (value / base - 1.0) * 100.0,
+        };
+        for row in &mut *rows {
+            let mut values = Vec::new();
+            for repetition in &mut row.repetitions {
+                if let Some(value) = repetition
+                    .metrics
+                    .get(&metric)
+                    .filter(|value| **value > 0.0)
+                {
+                    let value = derived(*value);
+                    repetition.metrics.insert((*key).to_owned(), value);
+                    values.push(value);
+                }
+            }
+            if !values.is_empty() {
+                row.metrics.insert((*key).to_owned(), spread(&values));
+            }
+        }
+    }
 }
 
 /// Adds charts; those of one title become one.

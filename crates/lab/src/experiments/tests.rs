@@ -13,7 +13,9 @@ struct Judge(PathBuf);
 
 impl Rig for Judge {
     fn fresh(&self, _: &RigSettings) -> Result<Arc<dyn Source>> {
-        Ok(Arc::new(MapSource::new()))
+        let mut iterators = ostrakon_cell::IteratorRegistry::new();
+        ostrakon_events::register_event_iterators(&mut iterators);
+        Ok(Arc::new(MapSource::with_iterators(iterators)))
     }
     fn conditions(&self, _: &RigSettings) -> RigConditions {
         RigConditions {
@@ -75,6 +77,14 @@ fn every_experiment_runs_and_leaves_a_record() {
                     assert!(spread.is_none(), "{} {}", one.name, column.key);
                     continue;
                 }
+                // Rows of a load and of queries have columns of their own.
+                let loads = column.key.starts_with("load.") == (row.name == "load");
+                let calibrates =
+                    column.key.starts_with("calibrate.") == (row.name == "calibration");
+                if one.name.starts_with("sawyer2013") && !(loads && calibrates) {
+                    assert!(spread.is_none(), "{} {} {}", one.name, row.name, column.key);
+                    continue;
+                }
                 // A mix has rows of either half alone.
                 if row.name.ends_with(" alone") && spread.is_none() {
                     continue;
@@ -99,6 +109,8 @@ fn every_experiment_runs_and_leaves_a_record() {
             // These write nothing.
             "kepner2014-figure-3" | "kepner2014-figure-4" => 0.0..1.0,
             name if name.starts_with("fusionio2013") => 120.0..140.0,
+            name if name.starts_with("sawyer2013") => 40.0..60.0,
+            name if name.starts_with("ivanov2014") => 15.0..40.0,
             name if name.starts_with("kepner2014") => 12.0..18.0,
             "sen2013-table-11" => 85.0..125.0,
             _ => 79.0..104.0,
@@ -118,6 +130,7 @@ fn every_experiment_runs_and_leaves_a_record() {
         let batch = match one.name {
             "kepner2014-figure-3" | "kepner2014-figure-4" => 0,
             name if name.starts_with("kepner2014") => 500_000,
+            name if name.starts_with("sawyer2013") => 32 << 20,
             _ => 1 << 20,
         };
         assert_eq!(conditions.batch_bytes, batch, "{}", one.name);

@@ -46,7 +46,8 @@ impl Unit {
     #[must_use]
     pub fn show_spread(self, spread: &Spread) -> String {
         let mean = self.show(spread.mean);
-        if spread.deviation == 0.0 {
+        // Equal values have a deviation of rounding errors.
+        if spread.deviation <= spread.mean.abs() * 1e-12 {
             return mean;
         }
         format!("{mean} ± {}", self.show(spread.deviation))
@@ -129,6 +130,12 @@ mod tests {
         ] {
             assert_eq!(short(number), expected);
         }
+        let equal = Spread {
+            mean: 0.3,
+            deviation: 5.6e-17,
+            ..Spread::default()
+        };
+        assert_eq!(Unit::Count.show_spread(&equal), "0.3");
         assert_eq!(Unit::Bytes.show(1536.0), "1.5 KiB");
         assert_eq!(Unit::Micros.show(1500.0), "1.5 ms");
         assert_eq!(Unit::Exact.show(999_878.4), "999,878");

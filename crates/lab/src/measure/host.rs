@@ -100,6 +100,14 @@ impl Usage {
     }
 }
 
+/// Processor seconds of the calling thread so far, by the scheduler's clock; 0 where the system does not tell.
+#[must_use]
+pub fn thread_processor_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = text.split_whitespace().next();
+    nanoseconds.map_or(0.0, |number| number.parse().unwrap_or(0.0) / 1e9)
+}
+
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (field, value) = line.split_once(':')?;

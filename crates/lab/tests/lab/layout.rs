@@ -30,7 +30,9 @@ struct Model(PathBuf);
 
 impl Rig for Model {
     fn fresh(&self, _: &RigSettings) -> Result<Arc<dyn Source>> {
-        Ok(Arc::new(MapSource::new()))
+        let mut iterators = ostrakon_cell::IteratorRegistry::new();
+        ostrakon_events::register_event_iterators(&mut iterators);
+        Ok(Arc::new(MapSource::with_iterators(iterators)))
     }
     fn conditions(&self, settings: &RigSettings) -> RigConditions {
         RigConditions {

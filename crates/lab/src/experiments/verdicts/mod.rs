@@ -1,5 +1,6 @@
 //! What an experiment says in one sentence: how a rate changes here, beside how it changed in the paper.
 
+mod requests;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,23 @@ pub fn verdicts(record: &Record, all: &[Record]) -> Vec<String> {
             rows.growth("1 client", "2 clients", "query.rate", "query"),
             said("The paper: 3.4 times the servers, 2.9 times the ingest and 2.3 times the queries."),
         ],
+        "sawyer2013-figure-4" => vec![
+            rows.growth("1 client", "2 clients", "scan.rate", "scan"),
+            rows.scan_limit(),
+        ],
+        "sawyer2013-figure-5" => vec![rows.handled(), rows.crossover(), rows.threshold()],
+        "sawyer2013-figure-6" => vec![
+            rows.best_speedup("all.speedup", "8 hours"),
+            rows.best_speedup("hour.speedup", "1 hour"),
+            said("The paper: for 8 hours the speed-up rises up to 5 clients."),
+        ],
+        "sawyer2013-figure-7" => vec![rows.lookups()],
+        "ivanov2014-table-17" => vec![
+            rows.growth_of_time("aggregation", "+88.95 %"),
+            rows.growth_of_time("join", "+78.05 %"),
+            rows.slower_query(),
+        ],
+        "sawyer2013-planner" => vec![rows.windows("frequent"), rows.windows("rare"), rows.paths()],
         "kepner2014-figure-3" => vec![rows.expected_edges()],
         "kepner2014-figure-4" => vec![rows.degrees()],
         "kepner2014-figure-6" => vec![

@@ -4,7 +4,7 @@ use super::super::record::{Record, Row};
 use super::super::unit::Unit;
 
 /// A factor: `1.9 times`.
-fn times(factor: f64) -> String {
+pub(super) fn times(factor: f64) -> String {
     format!(
         "{} times",
         Unit::Count.show((factor * 100.0).round() / 100.0)
@@ -18,7 +18,7 @@ pub(super) fn percent(factor: f64) -> String {
     format!("{sign}{:.0} %", percent.abs())
 }
 
-fn rate(value: f64) -> String {
+pub(super) fn rate(value: f64) -> String {
     Unit::PerSecond.show(value)
 }
 

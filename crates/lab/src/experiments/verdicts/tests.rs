@@ -121,3 +121,48 @@ fn a_table_that_split_is_compared_with_the_pre_split_one() {
     );
     assert!(verdicts(&three, std::slice::from_ref(&three)).is_empty());
 }
+
+#[test]
+fn queries_of_requests_stand_beside_the_papers() {
+    let text = one(
+        "sawyer2013-figure-7",
+        &[
+            (
+                "1 client",
+                &[("lookup.seconds", 2.0), ("index.seconds", 0.03)],
+            ),
+            ("2 clients", &[("lookup.speedup", 1.5)]),
+            ("4 clients", &[("lookup.speedup", 1.25)]),
+        ],
+    );
+    assert!(
+        text.contains(
+            "2 clients are 1.5 times as fast as one, 4 clients 1.25 times; the paper: slower"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("takes 1.5 % of the time"), "{text}");
+    let text = one(
+        "sawyer2013-figure-6",
+        &[
+            ("1 client", &[("all.speedup", 1.0), ("hour.speedup", 1.0)]),
+            ("5 clients", &[("all.speedup", 1.9), ("hour.speedup", 0.9)]),
+        ],
+    );
+    assert!(
+        text.contains("8 hours: the highest speed-up is 1.9 times with 5 clients"),
+        "{text}"
+    );
+    assert!(
+        text.contains("1 hour: the highest speed-up is 1 times with 1 client"),
+        "{text}"
+    );
+    let text = one(
+        "sawyer2013-figure-4",
+        &[
+            ("1 client", &[("scan.rate", 4e6)]),
+            ("2 clients", &[("scan.rate", 6e6)]),
+        ],
+    );
+    assert!(text.contains("6 M entries/s with 2 clients"), "{text}");
+}
