@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ostrakon import errors
 from ostrakon._native import __version__
 from ostrakon.errors import Error
+from ostrakon.events import EventQuery, Events
+from ostrakon.histogram import Histogram
 from ostrakon.iterators import IteratorSetting
 from ostrakon.ranges import Range
 from ostrakon.scan import Batch, Entry, Scan
 from ostrakon.sorted_file import write_sorted_file, write_sorted_frame
+from ostrakon.sql import SqlResult, SqlSession
 from ostrakon.store import Store, open  # noqa: A004 - `ostrakon.open`, as `gzip.open`
 from ostrakon.table import ImportReport, Table, Tablet
 from ostrakon.writer import Writer
@@ -32,12 +35,17 @@ __all__ = [
     "Batch",
     "Entry",
     "Error",
+    "EventQuery",
+    "Events",
     "HierAssoc",
+    "Histogram",
     "ImportReport",
     "IteratorSetting",
     "Range",
     "Scan",
     "Schema",
+    "SqlResult",
+    "SqlSession",
     "Store",
     "Table",
     "Tablet",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ostrakon._native import NativeStore
+from ostrakon._native import NativeEvents, NativeSql, NativeStore
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import InvalidArgumentError
+from ostrakon.events import Events, files_of
 from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
 from ostrakon.scan import auths_of
+from ostrakon.sql import SqlResult, SqlSession
 from ostrakon.table import SCHEMA, Table
 
 if TYPE_CHECKING:
@@ -139,8 +141,9 @@ class Store:
     """An open store: a directory of tables. Opened by `ostrakon.open`, used as a context manager.
 
     Threads can share a store, and other Python threads run while the store works. A store stays
-    open until `close`, or until the store and all its tables, scans and writers are deleted. A
-    process that was forked while a store was open cannot open any: use the start method `spawn`.
+    open until `close`, or until the store and all its tables, scans, writers, sessions and results
+    are deleted. A process that was forked while a store was open cannot open any: use the start
+    method `spawn`.
     """
 
     __slots__ = ("_locks", "_native", "_path")
@@ -246,6 +249,93 @@ class Store:
     def checkpoint(self, directory: str | PathLike[str]) -> None:
         """Copies the whole store to a new directory while it is in use. Table files are linked."""
         self._native.checkpoint(directory)
+
+    def sql(
+        self,
+        text: str,
+        parameters: Sequence[object] = (),
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        label: Bytes = "",
+        files: bool = False,
+    ) -> SqlResult:
+        """Runs a statement of SQL; the values of `parameters` take the places of `?`.
+
+        Queries see what the authorizations `auths` allow, by default those that the store was
+        opened with. New records get the label `label`. With `files`, queries may read files by
+        their path: `SELECT … FROM 'visits.parquet'`. `SqlResult` says what needs pyarrow.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     _ = store.sql("CREATE TABLE visits (day BIGINT, pages BIGINT, PRIMARY KEY (day))")
+        ...     store.sql("INSERT INTO visits VALUES (?, ?), (?, ?)", [1, 10, 2, 20]).count
+        ...     store.sql("SELECT day, pages FROM visits WHERE day < ?", [2]).fetchall()
+        2
+        [(1, 10)]
+        """
+        return self.sql_session(auths=auths, label=label, files=files).execute(text, parameters)
+
+    def sql_session(
+        self,
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        label: Bytes = "",
+        files: bool = False,
+        memory_bytes: int | None = None,
+    ) -> SqlSession:
+        """A session of SQL, for many statements; see `sql`.
+
+        `memory_bytes` limits what sorts, joins and groups hold in memory, by default 256 MiB; what
+        is more goes to temporary files.
+        """
+        return SqlSession(NativeSql(self._native, auths_of(auths), label, files, memory_bytes))
+
+    def event_types(self) -> list[str]:
+        """The names of the event types, sorted."""
+        return NativeEvents(self._native).types()
+
+    def events(self, name: str) -> Events:
+        """The events of a type; raises `NotFoundError` if there is no such type."""
+        events = Events(NativeEvents(self._native), name)
+        events._native.toml(name)
+        return events
+
+    def create_events(
+        self,
+        name: str,
+        file: str | PathLike[str] | None = None,
+        *,
+        toml: str | None = None,
+        visibility: str | None = None,
+        visibility_field: str | None = None,
+        keep: str | None = None,
+        shards: int | None = None,
+        format: str | None = None,  # noqa: A002 - the word of `ostrakon events create`
+        map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
+        enrich: Mapping[str, str | PathLike[str]] | None = None,
+    ) -> Events:
+        """Creates an event type, with the fields of a log file's first lines, or from a definition.
+
+        All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
+        says how long events are kept (`90d`), `shards` into how many parts they are divided.
+        `Events.ingest` explains `format`, `map` and `enrich`.
+        """
+        more = {
+            "visibility": visibility,
+            "visibility_field": visibility_field,
+            "keep": keep,
+            "shards": shards,
+        }
+        if (file is None) == (toml is None):
+            raise InvalidArgumentError(
+                "an event type is made from a log file or from a definition: pass `file` or `toml`",
+                {},
+            )
+        native = NativeEvents(self._native)
+        if file is not None:
+            toml = native.infer(name, file, files_of(format, map, enrich), more)
+        native.create(name, toml or "", more)
+        return Events(native, name)
 
     def problems(self, table: str | None = None) -> list[TableProblem]:
         """What currently fails in one table or in all; empty if nothing fails.

@@ -11,8 +11,11 @@ mod assoc;
 mod capsule;
 mod columns;
 mod errors;
+mod events;
 mod graph;
+mod rows;
 mod signals;
+mod sql;
 mod tables;
 
 use pyo3::prelude::*;
@@ -24,6 +27,8 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     assoc::register(module)?;
     graph::register(module)?;
     tables::register(module)?;
+    sql::register(module)?;
+    events::register(module)?;
     // The stub lists the names, and a test compares them, so the module does not list them again.
     module.delattr("__all__")
 }

@@ -60,6 +60,9 @@ impl Signals {
 /// How long work that was told to stop is waited for.
 const GRACE: Duration = Duration::from_millis(250);
 
+/// The stack of a thread that works: plans of SQL are walked by recursion.
+const STACK_BYTES: usize = 8 << 20;
+
 /// Runs `work` on a thread of its own, without the interpreter's lock, while this one looks for signals. What a handler
 /// raises calls `stop` and is raised when the work has ended, or soon after: work that does not look whether it is to
 /// stop goes on by itself, with all it owns, and what it comes to is dropped.
@@ -72,6 +75,7 @@ pub(crate) fn run<T: Send + 'static>(
     let (place, caller) = (outcome.clone(), thread::current());
     let worker = thread::Builder::new()
         .name("ostrakon-work".into())
+        .stack_size(STACK_BYTES)
         .spawn(move || {
             let made = work();
             *place.lock() = Some(made);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,40 @@ def test_the_example_of_the_readme_runs() -> None:
     assert outcome.failed == 0
 
 
+def blocks_of(page: str) -> list[tuple[str, str]]:
+    """The blocks of code, and what each prints if the next block is text."""
+    found = r"```python\n(.*?)```(?:\n[^`]*?\n```text\n(.*?)```)?"
+    return re.findall(found, page, re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["sql", "events"])
+def test_the_examples_of_the_pages_of_commands_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    page = (ROOT / f"docs/guide/{name}.md").read_text()
+    if name == "events":
+        # The page makes its logs by these commands.
+        commands = re.findall(r"^\$ ((?:mkdir|printf) .* ?logs.*)$", page, re.MULTILINE)[:3]
+        for command in commands:
+            subprocess.run(["/bin/sh", "-c", command], check=True)
+    [(code, printed)] = blocks_of(page)
+    exec(code, {})
+    assert capsys.readouterr().out == printed != ""
+
+
 def test_the_examples_of_the_guide_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/guide/python.md").read_text()
-    # A block of code, and what it prints if the next block is text.
-    blocks = re.findall(r"```python\n(.*?)```(?:\n[^`]*?\n```text\n(.*?)```)?", page, re.DOTALL)
-    assert [bool(printed) for _, printed in blocks] == [True, True, True, False, False, False]
+    blocks = blocks_of(page)
+    assert [bool(printed) for _, printed in blocks] == [
+        *[True, True, True, False, False, False],
+        # SQL, the DB-API, events
+        *[True, True, True],
+    ]
     names: dict[str, Any] = {}
     for code, printed in blocks:
         exec(code, names)

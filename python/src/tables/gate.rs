@@ -1,8 +1,8 @@
 //! A store in use: what its tables, scans and writers share, so that it lives as long as one of them.
 
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use ostrakon_cell::{Error, ErrorKind, Result, Source};
 use ostrakon_store::Store;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 
 /// Open until the store is closed, or nothing refers to it.
 #[derive(Clone)]
-pub(super) struct Gate(Arc<Shared>);
+pub(crate) struct Gate(Arc<Shared>);
 
 struct Shared {
     shut: AtomicBool,
@@ -38,7 +38,7 @@ impl Gate {
 
     /// # Errors
     /// [`Closed`](ErrorKind::Closed) once the store is, and as [`Self::check_process`].
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         self.check_process()?;
         if self.0.shut.load(Ordering::Acquire) {
             return Err(closed());
@@ -51,7 +51,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`Unsupported`](ErrorKind::Unsupported) in a child of the process that opened the store.
-    pub(super) fn check_process(&self) -> Result<()> {
+    pub(crate) fn check_process(&self) -> Result<()> {
         if self.0.process == process::id() {
             return Ok(());
         }
@@ -71,6 +71,10 @@ impl Gate {
         self.0.open.read().as_ref().map(with).ok_or_else(closed)
     }
 
+    pub(super) fn downgrade(&self) -> WeakGate {
+        WeakGate(Arc::downgrade(&self.0))
+    }
+
     /// Whether the store is closed.
     pub(super) fn is_shut(&self) -> bool {
         self.0.shut.load(Ordering::Acquire)
@@ -80,6 +84,20 @@ impl Gate {
     pub(super) fn shut(&self) -> Option<Open> {
         self.0.shut.store(true, Ordering::Release);
         self.0.open.write().take()
+    }
+}
+
+/// A gate that does not keep the store open.
+pub(super) struct WeakGate(Weak<Shared>);
+
+impl WeakGate {
+    /// The store, while it is open.
+    ///
+    /// # Errors
+    /// Those of [`Gate::check`].
+    pub(super) fn store(&self) -> Result<Arc<dyn Source>> {
+        let gate = Gate(self.0.upgrade().ok_or_else(closed)?);
+        gate.open(|open| -> Arc<dyn Source> { open.store.clone() })
     }
 }
 

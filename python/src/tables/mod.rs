@@ -6,6 +6,7 @@ mod bulk;
 mod coded;
 mod gate;
 mod labels;
+mod lent;
 mod plain;
 mod records;
 mod register;
@@ -16,5 +17,6 @@ mod typed;
 mod writer;
 
 pub(crate) use arguments::Text;
+pub(crate) use gate::Gate;
 pub(crate) use register::register;
 pub(crate) use store::NativeStore;

@@ -10,6 +10,7 @@ use ostrakon_cell::{
     Authorizations, ClassKind, CloneOptions, PropertyOwner, ReaderSource, Result, Source,
     TableOptions, TimeType,
 };
+use ostrakon_events::register_event_iterators;
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
 use pyo3::exceptions::PyValueError;
@@ -17,6 +18,7 @@ use pyo3::prelude::*;
 
 use super::arguments::{Text, all_bytes, authorizations, set_of};
 use super::gate::{Gate, Open};
+use super::lent::LentSource;
 use super::table::NativeTable;
 use crate::errors::IntoPython;
 use crate::signals::run;
@@ -53,6 +55,20 @@ impl NativeStore {
     /// The tables, as the user may work with them.
     pub(crate) fn open_store(&self) -> Result<Arc<dyn Source>> {
         self.gate.open(|open| open.source.clone())
+    }
+
+    /// The same for work that must not keep the store open.
+    pub(crate) fn lend_store(&self) -> Result<Arc<dyn Source>> {
+        let lent: Arc<dyn Source> = Arc::new(LentSource::new(self.gate.downgrade())?);
+        Ok(match &self.held {
+            None => lent,
+            Some(held) => Arc::new(ReaderSource::new(lent, held.clone())),
+        })
+    }
+
+    /// What keeps the store open.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
     }
 
     /// The authorizations of a reader that requests these, or, with `None`, all that are held.
@@ -98,6 +114,7 @@ impl NativeStore {
         };
         let mut components = Components::default();
         register_graph_iterators(&mut components.iterators);
+        register_event_iterators(&mut components.iterators);
         let store = py
             .detach(|| match path {
                 Some(path) => Store::open_with(components, path, options),

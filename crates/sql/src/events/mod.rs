@@ -3,7 +3,9 @@
 mod conditions;
 mod counts;
 mod provider;
+mod rows;
 mod values;
 
 pub(crate) use counts::CountEvents;
 pub(crate) use provider::relation;
+pub use rows::EventRows;

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use async_trait::async_trait;
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result as QueryResult;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result};
-use ostrakon_events::{Condition, Event, EventStore, Query, show_time};
+use ostrakon_events::{Condition, EventStore, Query, show_time};
 
 use super::conditions::understood;
-use super::values::{Builder, Content, Fields};
+use super::rows::EventRows;
+use super::values::{Content, Fields};
 use crate::scan::{Asked, Reading, Relation, SourceExec, Start, with_rest};
 
 /// Events of a record batch.
@@ -183,16 +184,16 @@ impl Relation for Events {
             self.schema.clone(),
         );
         in_thread(move |send| {
-            let mut rows = Rows::new(columns, schema);
+            let mut rows = EventRows::of(columns, schema);
             let outcome = store.query(&query, |event| {
                 rows.push(event);
-                match rows.count == BATCH_EVENTS {
+                match rows.len() == BATCH_EVENTS {
                     true => Ok(send(rows.take())),
                     false => Ok(true),
                 }
             });
             match outcome {
-                Ok(_) if rows.count > 0 => drop(send(rows.take())),
+                Ok(_) if !rows.is_empty() => drop(send(rows.take())),
                 Ok(_) => {}
                 Err(error) => drop(send(Err(error))),
             }
@@ -244,46 +245,5 @@ struct Received(Receiver<Result<RecordBatch>>);
 impl Reading for Received {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         self.0.recv().ok().transpose()
-    }
-}
-
-/// A record batch under construction.
-struct Rows {
-    columns: Vec<Content>,
-    schema: SchemaRef,
-    builders: Vec<Builder>,
-    count: usize,
-}
-
-impl Rows {
-    fn new(columns: Vec<Content>, schema: SchemaRef) -> Self {
-        Self {
-            builders: columns.iter().map(Builder::new).collect(),
-            columns,
-            schema,
-            count: 0,
-        }
-    }
-
-    fn push(&mut self, event: &Event) {
-        for (builder, content) in self.builders.iter_mut().zip(&self.columns) {
-            match content {
-                Content::Time => builder.push_time(event.time),
-                Content::Label => builder.push(Some(&event.label)),
-                Content::Field(name, _) => builder.push(event.get(name)),
-            }
-        }
-        self.count += 1;
-    }
-
-    fn take(&mut self) -> Result<RecordBatch> {
-        let empty: Vec<Builder> = self.columns.iter().map(Builder::new).collect();
-        let builders = std::mem::replace(&mut self.builders, empty);
-        let options =
-            RecordBatchOptions::new().with_row_count(Some(std::mem::take(&mut self.count)));
-        let columns = builders.into_iter().map(Builder::finish).collect();
-        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(|error| {
-            Error::new(ErrorKind::Internal, "the columns do not fit the schema").with_source(error)
-        })
     }
 }

@@ -13,7 +13,7 @@ use ostrakon_events::{EventType, FieldType, parse_time};
 /// The column with the time of the event.
 pub(super) const TIME: &str = "time";
 /// The column with the label of the event, unless a field has this name.
-const LABEL: &str = "visibility";
+pub(super) const LABEL: &str = "visibility";
 
 /// The columns of an event type: its time, its fields, and the label.
 #[derive(Debug, Clone)]
@@ -153,7 +153,8 @@ impl Builder {
         }
     }
 
-    pub(super) fn finish(self) -> ArrayRef {
+    /// The column, of the type that the schema has; times may get a zone by it.
+    pub(super) fn finish(self, kind: &DataType) -> ArrayRef {
         match self {
             Self::Text(mut out) | Self::Ip(mut out) => Arc::new(out.finish()),
             Self::Bytes(mut out) => Arc::new(out.finish()),
@@ -161,7 +162,13 @@ impl Builder {
             Self::Uint(mut out) => Arc::new(out.finish()),
             Self::Float(mut out) => Arc::new(out.finish()),
             Self::Bool(mut out) => Arc::new(out.finish()),
-            Self::Time(mut out) => Arc::new(out.finish()),
+            Self::Time(mut out) => {
+                let zone = match kind {
+                    DataType::Timestamp(_, zone) => zone.clone(),
+                    _ => None,
+                };
+                Arc::new(out.finish().with_timezone_opt(zone))
+            }
         }
     }
 }

@@ -146,7 +146,8 @@ impl SqlSession {
         }
     }
 
-    /// As [`execute`](Self::execute), for callers without an async runtime.
+    /// As [`execute`](Self::execute), for callers without an async runtime. The statement is planned on the caller's
+    /// thread, which needs a stack of 8 MiB, and runs on those of the session.
     ///
     /// # Errors
     /// As there.

@@ -4,16 +4,28 @@ use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::Result as QueryResult;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
-use ostrakon_cell::Result;
+use ostrakon_cell::{Error, ErrorKind, Result};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::JoinHandle;
 
 use crate::error::of_query;
 
+/// Record batches that wait for the caller.
+const WAITING: usize = 1;
+
 /// The rows of a statement, as record batches. Dropping them ends the query and its scans.
+///
+/// The statement runs on the threads of its session, whose stacks are large enough for any plan, and a few batches ahead
+/// of the caller.
 pub struct SqlRows {
-    stream: SendableRecordBatchStream,
+    schema: SchemaRef,
+    batches: Receiver<QueryResult<RecordBatch>>,
+    /// `None` once it has ended.
+    work: Option<JoinHandle<()>>,
     runtime: Handle,
 }
 
@@ -29,14 +41,29 @@ pub enum Step {
 }
 
 impl SqlRows {
-    pub(super) fn new(stream: SendableRecordBatchStream, runtime: Handle) -> Self {
-        Self { stream, runtime }
+    pub(super) fn new(mut stream: SendableRecordBatchStream, runtime: Handle) -> Self {
+        let schema = stream.schema();
+        let (sender, batches) = channel(WAITING);
+        let work = runtime.spawn(async move {
+            while let Some(batch) = stream.next().await {
+                let failed = batch.is_err();
+                if sender.send(batch).await.is_err() || failed {
+                    break;
+                }
+            }
+        });
+        Self {
+            schema,
+            batches,
+            work: Some(work),
+            runtime,
+        }
     }
 
     /// The columns.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
-        self.stream.schema()
+        self.schema.clone()
     }
 
     /// Waits for rows, for at most `wait`.
@@ -45,12 +72,31 @@ impl SqlRows {
     /// Those of the query.
     pub fn next_within(&mut self, wait: Duration) -> Result<Step> {
         let runtime = self.runtime.clone();
-        let next = runtime.block_on(async { tokio::time::timeout(wait, self.stream.next()).await });
+        let next = runtime.block_on(async { tokio::time::timeout(wait, self.receive()).await });
         match next {
             Err(_) => Ok(Step::Waiting),
-            Ok(None) => Ok(Step::End),
-            Ok(Some(rows)) => rows.map(Step::Rows).map_err(of_query),
+            Ok(rows) => Ok(rows?.map_or(Step::End, Step::Rows)),
         }
+    }
+
+    /// The next rows. May be dropped while it waits, without loss of rows.
+    async fn receive(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(batch) = self.batches.recv().await {
+            return batch.map(Some).map_err(of_query);
+        }
+        // The end of the rows, unless the work ended before it had sent all of them.
+        if let Some(work) = &mut self.work {
+            let ended = work.await;
+            self.work = None;
+            ended.map_err(|error| {
+                let message = match error.is_panic() {
+                    true => "the query engine failed",
+                    false => "the session of the query has ended: run the statement again",
+                };
+                Error::new(ErrorKind::Internal, message).with_source(error)
+            })?;
+        }
+        Ok(None)
     }
 }
 
@@ -59,8 +105,15 @@ impl Iterator for SqlRows {
 
     fn next(&mut self) -> Option<Self::Item> {
         let runtime = self.runtime.clone();
-        let next = runtime.block_on(self.stream.next());
-        next.map(|rows| rows.map_err(of_query))
+        runtime.block_on(self.receive()).transpose()
+    }
+}
+
+impl Drop for SqlRows {
+    fn drop(&mut self) {
+        if let Some(work) = &self.work {
+            work.abort();
+        }
     }
 }
 

@@ -1,0 +1,149 @@
+//! Log files, with other names of fields and more fields if that is asked for.
+
+use std::fs::File;
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ostrakon_cell::{Error, ErrorKind, Result};
+use ostrakon_events::{
+    EventType, LogFormat, LookupTable, Record, RecordSource, Step, detect, enrich, infer, open_log,
+    rename_fields, unpack,
+};
+use pyo3::prelude::*;
+
+/// Records from which a type is inferred; fewer if they are long.
+const SAMPLE: usize = 1000;
+const SAMPLE_BYTES: usize = 16 << 20;
+/// Lines that are read for them, rejected ones included.
+const SAMPLE_LINES: usize = 100_000;
+
+/// How log files are read, as Python passes it.
+#[derive(FromPyObject)]
+pub(super) struct FilesArgument {
+    #[pyo3(item)]
+    format: Option<String>,
+    /// Names in the file, and those that they get.
+    #[pyo3(item)]
+    map: Vec<(String, String)>,
+    /// Fields, and files with what is known about their values.
+    #[pyo3(item)]
+    enrich: Vec<(String, PathBuf)>,
+}
+
+/// How log files are read.
+pub(super) struct Files {
+    format: Option<LogFormat>,
+    renamed: Vec<(String, String)>,
+    tables: Vec<Arc<LookupTable>>,
+}
+
+/// The present moment in microseconds.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}
+
+impl FilesArgument {
+    /// Reads the lookup tables.
+    pub(super) fn open(self) -> Result<Files> {
+        let format = self.format.as_deref().map(format_named).transpose()?;
+        let tables = self.enrich.iter().map(|(field, path)| {
+            let mut source = open(path, None)?;
+            LookupTable::read(field, &mut *source)
+                .map(Arc::new)
+                .map_err(|error| about(error, path))
+        });
+        Ok(Files {
+            format,
+            tables: tables.collect::<Result<_>>()?,
+            renamed: self.map,
+        })
+    }
+}
+
+impl Files {
+    /// Opens a file.
+    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn RecordSource>> {
+        let source = open(path, self.format)?;
+        Ok(enrich(rename_fields(source, &self.renamed), &self.tables))
+    }
+
+    /// The type of the events that a file begins with.
+    pub(super) fn infer(&self, name: &str, path: &Path) -> Result<EventType> {
+        let mut source = self.open(path)?;
+        let (mut record, mut records) = (Record::default(), Vec::new());
+        let (mut bytes, mut lines) = (0, 0);
+        while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
+            lines += 1;
+            match source
+                .next(&mut record)
+                .map_err(|error| about(error, path))?
+            {
+                Step::End => break,
+                Step::Record => {
+                    bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
+                    records.push(record.clone());
+                }
+                Step::Rejected(_) => bytes += source.text().len(),
+            }
+        }
+        infer(name, source.names(), source.kinds(), &records).map_err(|error| about(error, path))
+    }
+}
+
+/// The error, with the file that it is about.
+pub(super) fn about(error: Error, path: &Path) -> Error {
+    error.with("file", path.display())
+}
+
+fn format_named(name: &str) -> Result<LogFormat> {
+    let found = LogFormat::ALL
+        .into_iter()
+        .find(|format| format.as_str() == name);
+    found.ok_or_else(|| {
+        Error::invalid("there is no such format: use zeek, web, squid, syslog, dpkg, csv or tsv")
+            .with("argument", "format")
+            .with("given", name)
+    })
+}
+
+fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>> {
+    let unreadable = |error: std::io::Error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+            _ => ErrorKind::Io,
+        };
+        about(Error::new(kind, "the log file cannot be read"), path).with_source(error)
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut input = unpack(Box::new(file)).map_err(|error| about(error, path))?;
+    let start = input.fill_buf().map_err(unreadable)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let packed = start.starts_with(b"PAR1");
+    let format = format.or_else(|| detect(&name, start)).filter(|_| !packed);
+    match format {
+        Some(LogFormat::Json) => Err(about(elsewhere("JSON"), path)),
+        Some(format) => open_log(format, input, now()).map_err(|error| about(error, path)),
+        None if packed => Err(about(elsewhere("Parquet"), path)),
+        None => Err(about(
+            Error::invalid(
+                "the format is not clear from the name or the first line of the log file: pass `format`, one of zeek, \
+                 web, squid, syslog, dpkg, csv and tsv",
+            ),
+            path,
+        )),
+    }
+}
+
+fn elsewhere(format: &'static str) -> Error {
+    Error::new(
+        ErrorKind::Unsupported,
+        "the package does not read this format: run the program `ostrakon events create` or `ostrakon events ingest`, \
+         which does",
+    )
+    .with("format", format)
+}

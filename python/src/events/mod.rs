@@ -1,0 +1,10 @@
+//! Events: their types, ingest from log files, and queries.
+
+mod files;
+mod ingest;
+mod question;
+mod reading;
+mod register;
+mod store;
+
+pub(crate) use register::register;

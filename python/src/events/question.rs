@@ -1,0 +1,130 @@
+//! Questions about events as Python passes them: dictionaries that `ostrakon.events` makes.
+
+use ostrakon_cell::{Error, Interrupt, Result};
+use ostrakon_events::{CountPath, FollowUp, Path, Query, parse_condition, parse_span, parse_time};
+use pyo3::prelude::*;
+
+use super::files::now;
+use crate::errors::IntoPython;
+use crate::tables::{NativeStore, Text};
+
+/// What is asked of an event type.
+#[derive(FromPyObject)]
+pub(super) struct Question {
+    #[pyo3(item)]
+    name: String,
+    #[pyo3(item)]
+    condition: String,
+    #[pyo3(item)]
+    from_time: Option<String>,
+    #[pyo3(item)]
+    to_time: Option<String>,
+    #[pyo3(item)]
+    last: Option<String>,
+    #[pyo3(item)]
+    now: Option<String>,
+    #[pyo3(item)]
+    fields: Option<Vec<String>>,
+    #[pyo3(item)]
+    limit: Option<usize>,
+    #[pyo3(item)]
+    auths: Option<Vec<Text>>,
+    #[pyo3(item)]
+    path: String,
+    #[pyo3(item)]
+    then: Vec<String>,
+}
+
+/// A query, what follows up on it, and what ends it.
+pub(super) struct Asked {
+    pub(super) query: Query,
+    pub(super) then: Vec<FollowUp>,
+    pub(super) interrupt: Interrupt,
+}
+
+impl Question {
+    pub(super) fn into_asked(mut self, store: &NativeStore) -> PyResult<Asked> {
+        let authorizations = store.authorizations(self.auths.take())?;
+        let asked = self.times().and_then(|(from, to, now)| {
+            let interrupt = Interrupt::default();
+            let then = self.then.iter().map(|text| FollowUp::parse(text));
+            let then = then.collect::<Result<_>>()?;
+            let query = Query {
+                event_type: self.name,
+                condition: parse_condition(&self.condition, now)?,
+                from,
+                to,
+                fields: self.fields,
+                limit: self.limit,
+                authorizations,
+                path: path_named(&self.path)?,
+                interrupt: Some(interrupt.clone()),
+                ..Query::default()
+            };
+            Ok(Asked {
+                query,
+                then,
+                interrupt,
+            })
+        });
+        asked.into_python()
+    }
+
+    /// The first time, the first one that is not wanted any more, and the present.
+    fn times(&self) -> Result<(Option<i64>, Option<i64>, i64)> {
+        let given = self.now.as_deref().map(|text| moment("now", text));
+        let given = given.transpose()?;
+        let present = given.unwrap_or_else(now);
+        let from = match (&self.from_time, &self.last) {
+            (Some(_), Some(_)) => {
+                return Err(Error::invalid(
+                    "`from_time` and `last` both say when to begin: pass one of them",
+                )
+                .with("argument", "last"));
+            }
+            (Some(from), None) => Some(moment("from_time", from)?),
+            (None, Some(last)) => {
+                let span = parse_span(last).map_err(|error| error.with("argument", "last"))?;
+                Some(present.saturating_sub(span))
+            }
+            (None, None) => None,
+        };
+        let to = match (&self.to_time, &self.last) {
+            (Some(to), _) => Some(moment("to_time", to)?),
+            // With a present of its own, what comes after it is the future.
+            (None, Some(_)) => given,
+            (None, None) => None,
+        };
+        Ok((from, to, present))
+    }
+}
+
+fn moment(argument: &'static str, text: &str) -> Result<i64> {
+    parse_time(text.as_bytes()).ok_or_else(|| {
+        Error::invalid("not a time: pass a datetime, or a text such as 2015-05-17T10:05:03Z")
+            .with("argument", argument)
+            .with("given", text)
+    })
+}
+
+fn path_named(name: &str) -> Result<Path> {
+    match name {
+        "auto" => Ok(Path::Auto),
+        "index" => Ok(Path::Index),
+        "scan" => Ok(Path::Scan),
+        _ => Err(Error::invalid("`path` is auto, index or scan").with("given", name)),
+    }
+}
+
+/// How events are counted.
+pub(super) fn count_path(name: &str) -> Result<CountPath> {
+    match name {
+        "auto" => Ok(CountPath::Auto),
+        "aggregates" => Ok(CountPath::Aggregates),
+        "index" => Ok(CountPath::Index),
+        "scan" => Ok(CountPath::Scan),
+        _ => {
+            Err(Error::invalid("`count_by` is auto, aggregates, index or scan").with("given", name))
+        }
+    }
+}

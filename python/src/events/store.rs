@@ -1,0 +1,299 @@
+//! The event types of a store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ostrakon_cell::{Interrupt, Result};
+use ostrakon_events::{Epoch, EventStore, EventType, Explanation, Outcome, parse_span, show_span};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::files::FilesArgument;
+use super::ingest::{Ingested, Rejected, ingest};
+use super::question::{Asked, Question, count_path};
+use super::reading::EventReader;
+use crate::errors::IntoPython;
+use crate::rows::NativeRows;
+use crate::signals::run;
+use crate::tables::NativeStore;
+
+/// The event types of a store, used by `ostrakon.Events`.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeEvents {
+    store: Py<NativeStore>,
+}
+
+/// What a type says besides its fields, as Python passes it.
+#[derive(FromPyObject)]
+struct TypeArgument {
+    #[pyo3(item)]
+    visibility: Option<String>,
+    #[pyo3(item)]
+    visibility_field: Option<String>,
+    #[pyo3(item)]
+    keep: Option<String>,
+    #[pyo3(item)]
+    shards: Option<u16>,
+}
+
+impl TypeArgument {
+    fn apply(self, definition: &mut EventType) -> Result<()> {
+        if self.visibility.is_some() {
+            definition.visibility = self.visibility;
+        }
+        if self.visibility_field.is_some() {
+            definition.visibility_field = self.visibility_field;
+        }
+        if self.keep.is_some() {
+            definition.keep = self.keep;
+        }
+        if let Some(count) = self.shards {
+            definition.shards = vec![Epoch { from: None, count }];
+        }
+        definition.check()
+    }
+}
+
+/// Events, duplicates, entries, rejected lines, and the first of these.
+type Report = (u64, u64, u64, u64, Vec<Rejected>);
+
+/// The most frequent values, the number of different ones, and the number of events.
+type Top<'py> = (Vec<(Bound<'py, PyBytes>, u64)>, u64, u64);
+
+impl NativeEvents {
+    fn events(&self) -> Result<EventStore> {
+        Ok(EventStore::new(self.store.get().lend_store()?))
+    }
+
+    /// Runs `work` on a query. Ctrl-C ends it.
+    fn ask<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        question: Question,
+        work: impl FnOnce(&EventStore, Asked) -> Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let asked = question.into_asked(self.store.get())?;
+        let store = self.events().into_python()?;
+        let interrupt: Interrupt = asked.interrupt.clone();
+        run(py, || interrupt.set(), move || work(&store, asked))?.into_python()
+    }
+}
+
+#[pymethods]
+impl NativeEvents {
+    /// The event types of a store.
+    #[new]
+    fn new(store: Py<NativeStore>) -> Self {
+        Self { store }
+    }
+
+    /// The names of the types.
+    fn types(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let types = py.detach(|| self.events()?.types()).into_python()?;
+        Ok(types
+            .into_iter()
+            .map(|definition| definition.name)
+            .collect())
+    }
+
+    /// The definition of a type as TOML.
+    fn toml(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        py.detach(|| self.events()?.get(name)?.to_toml())
+            .into_python()
+    }
+
+    /// The fields of a type: name, type, whether indexed.
+    fn fields(&self, py: Python<'_>, name: &str) -> PyResult<Vec<(String, &'static str, bool)>> {
+        let definition = py.detach(|| self.events()?.get(name)).into_python()?;
+        let fields = definition.fields.into_iter();
+        Ok(fields
+            .map(|field| (field.name, field.kind.as_str(), field.indexed))
+            .collect())
+    }
+
+    /// The definition, as TOML, of the type whose events a file holds.
+    fn infer(
+        &self,
+        py: Python<'_>,
+        name: String,
+        file: PathBuf,
+        files: FilesArgument,
+        more: TypeArgument,
+    ) -> PyResult<String> {
+        let infer = move || {
+            let mut definition = files.open()?.infer(&name, &file)?;
+            more.apply(&mut definition)?;
+            definition.to_toml()
+        };
+        run(py, || {}, infer)?.into_python()
+    }
+
+    /// Creates a type from a definition; its name may be another one.
+    fn create(&self, py: Python<'_>, name: String, toml: &str, more: TypeArgument) -> PyResult<()> {
+        let create = || {
+            let mut definition = EventType::from_toml(toml)?;
+            definition.name = name;
+            more.apply(&mut definition)?;
+            self.events()?.create(&definition).map(drop)
+        };
+        py.detach(create).into_python()
+    }
+
+    /// Replaces the definition of a type.
+    fn change(&self, py: Python<'_>, name: String, toml: &str) -> PyResult<()> {
+        let change = || {
+            let mut definition = EventType::from_toml(toml)?;
+            definition.name = name;
+            self.events()?.change(&definition).map(drop)
+        };
+        py.detach(change).into_python()
+    }
+
+    /// Deletes a type with its events.
+    fn drop_type(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        py.detach(|| self.events()?.drop_type(name)).into_python()
+    }
+
+    /// Ingests files.
+    fn ingest(
+        &self,
+        py: Python<'_>,
+        name: String,
+        paths: Vec<PathBuf>,
+        files: FilesArgument,
+        batch_events: Option<usize>,
+    ) -> PyResult<Report> {
+        let store = self.events().into_python()?;
+        let stopped = Arc::new(AtomicBool::new(false));
+        let stop = stopped.clone();
+        let work = move || {
+            let files = files.open()?;
+            ingest(&store, &name, (&files, paths), batch_events, &stopped)
+        };
+        let done = run(py, || stop.store(true, Ordering::Relaxed), work)?.into_python()?;
+        let Ingested {
+            events,
+            duplicates,
+            entries,
+            rejected,
+            reasons,
+        } = done;
+        Ok((events, duplicates, entries, rejected, reasons))
+    }
+
+    /// The events of a query, newest first.
+    fn query(&self, py: Python<'_>, question: Question) -> PyResult<NativeRows> {
+        let asked = question.into_asked(self.store.get())?;
+        let gate = self.store.get().gate().clone();
+        let start = || EventReader::start(self.events()?, asked);
+        let (reader, schema) = py.detach(start).into_python()?;
+        Ok(NativeRows::new(Box::new(reader), schema, gate))
+    }
+
+    /// The number of events of a query.
+    fn count(&self, py: Python<'_>, question: Question, count_by: &str) -> PyResult<u64> {
+        let path = count_path(count_by).into_python()?;
+        self.ask(py, question, move |store, asked| {
+            store.count(&asked.query, path)
+        })
+    }
+
+    /// The span of each bin in microseconds, the span as text, and the bins that have events, by their start.
+    fn histogram(
+        &self,
+        py: Python<'_>,
+        question: Question,
+        by: &str,
+        count_by: &str,
+    ) -> PyResult<(i64, String, Vec<(i64, u64)>)> {
+        let path = count_path(count_by).into_python()?;
+        let span = parse_span(by)
+            .map_err(|error| error.with("argument", "by"))
+            .into_python()?;
+        let bins = self.ask(py, question, move |store, asked| {
+            store.histogram(&asked.query, span, path)
+        })?;
+        Ok((span, show_span(span), bins.into_iter().collect()))
+    }
+
+    /// The most frequent values of a field.
+    fn top<'py>(
+        &self,
+        py: Python<'py>,
+        question: Question,
+        field: String,
+        limit: usize,
+        count_by: &str,
+    ) -> PyResult<Top<'py>> {
+        let path = count_path(count_by).into_python()?;
+        let top = self.ask(py, question, move |store, asked| {
+            store.top(&asked.query, &field, limit, path)
+        })?;
+        let values = top.values.iter();
+        let values = values.map(|(value, count)| (PyBytes::new(py, value), *count));
+        Ok((values.collect(), top.distinct, top.events))
+    }
+
+    /// How a query is answered; with `analyze`, it is run.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        question: Question,
+        analyze: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (plan, actual) = self.ask(py, question, move |store, mut asked| {
+            if !analyze {
+                return Ok((store.explain(&asked.query)?, None));
+            }
+            asked.query.analyze = true;
+            let outcome = store.query(&asked.query, |_| Ok(true))?;
+            Ok((outcome.explanation.clone(), Some(outcome)))
+        })?;
+        let described = described(py, &plan)?;
+        if let Some(outcome) = actual {
+            described.set_item("actual", actual_of(py, &outcome)?)?;
+        }
+        Ok(described)
+    }
+
+    /// Deletes the events of a query, with their index entries and counts.
+    fn delete(&self, py: Python<'_>, question: Question) -> PyResult<u64> {
+        self.ask(py, question, |store, asked| {
+            let deleted = store.delete(&asked.query)?;
+            store.settle(&asked.query.event_type)?;
+            Ok(deleted)
+        })
+    }
+}
+
+fn described<'py>(py: Python<'py>, plan: &Explanation) -> PyResult<Bound<'py, PyDict>> {
+    let tests = plan.tests.iter();
+    let tests: Vec<(&str, Option<u64>, bool)> = tests
+        .map(|test| (test.test.as_str(), test.events, test.used))
+        .collect();
+    let dict = PyDict::new(py);
+    dict.set_item("path", plan.path)?;
+    dict.set_item("reason", &plan.reason)?;
+    dict.set_item("from", &plan.times.0)?;
+    dict.set_item("to", &plan.times.1)?;
+    dict.set_item("events", plan.total)?;
+    dict.set_item("estimate", plan.estimate)?;
+    dict.set_item("threshold", plan.threshold)?;
+    dict.set_item("tests", tests)?;
+    dict.set_item("ranges", plan.ranges)?;
+    dict.set_item("condition", &plan.condition)?;
+    Ok(dict)
+}
+
+fn actual_of<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("events", outcome.events)?;
+    dict.set_item("windows", outcome.windows)?;
+    dict.set_item("looked_up", outcome.looked_up)?;
+    dict.set_item("handled", outcome.handled)?;
+    dict.set_item("sent", outcome.sent)?;
+    dict.set_item("seconds", outcome.seconds)?;
+    dict.set_item("first_seconds", outcome.first_seconds)?;
+    Ok(dict)
+}

@@ -1,0 +1,173 @@
+//! Rows that are found while they are read: what a statement of SQL or a query of events returns.
+
+use std::time::Duration;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use ostrakon_cell::{Error, ErrorKind, Result};
+use ostrakon_sql::Step;
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::capsule;
+use crate::errors::IntoPython;
+use crate::signals::LOOK;
+use crate::tables::Gate;
+
+/// Finds rows. Dropping it ends the work.
+pub(crate) trait RowSource: Send {
+    /// Waits for rows, for about as long as `wait`.
+    fn next_within(&mut self, wait: Duration) -> Result<Step>;
+}
+
+/// Rows, read once: batch by batch, or as a stream.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeRows {
+    /// `None` once it was handed over, or interrupted.
+    reader: Mutex<Option<RowReader>>,
+    schema: SchemaRef,
+    gate: Gate,
+}
+
+struct RowReader {
+    /// Dropped first: it uses what keeps the store open.
+    source: Box<dyn RowSource>,
+    schema: SchemaRef,
+    gate: Gate,
+}
+
+impl NativeRows {
+    pub(crate) fn new(source: Box<dyn RowSource>, schema: SchemaRef, gate: Gate) -> Self {
+        let reader = RowReader {
+            source,
+            schema: schema.clone(),
+            gate: gate.clone(),
+        };
+        Self {
+            reader: Mutex::new(Some(reader)),
+            schema,
+            gate,
+        }
+    }
+
+    /// The next rows, or `None` at the end. Looks for signals meanwhile.
+    pub(crate) fn read(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        self.gate.check_process().into_python()?;
+        loop {
+            let step = py.detach(|| match self.reader.lock().as_mut() {
+                Some(reader) => reader.step(),
+                None => Err(handed_over()),
+            });
+            match step.into_python()? {
+                Step::Rows(batch) => return Ok(Some(batch)),
+                Step::End => return Ok(None),
+                Step::Waiting => {}
+            }
+            if let Err(raised) = py.check_signals() {
+                py.detach(|| drop(self.reader.lock().take()));
+                return Err(raised);
+            }
+        }
+    }
+}
+
+impl RowReader {
+    fn step(&mut self) -> Result<Step> {
+        self.gate.check()?;
+        self.source.next_within(LOOK)
+    }
+}
+
+impl Iterator for RowReader {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.step() {
+                Ok(Step::Waiting) => {}
+                Ok(Step::End) => return None,
+                Ok(Step::Rows(batch)) => return Some(Ok(batch)),
+                Err(error) => return Some(Err(ArrowError::ExternalError(Box::new(error)))),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for RowReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}
+
+#[pymethods]
+impl NativeRows {
+    /// The next rows, or `None` at the end.
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<NativeRowBatch>> {
+        let batch = self.read(py)?;
+        Ok(batch.map(|batch| NativeRowBatch { batch }))
+    }
+
+    /// The names of the columns, and their types as Arrow names them.
+    fn columns(&self) -> Vec<(String, String)> {
+        let fields = self.schema.fields().iter();
+        fields
+            .map(|field| (field.name().clone(), field.data_type().to_string()))
+            .collect()
+    }
+
+    /// Hands the rows over as a stream.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // The protocol lets a producer pass over the consumer's wish.
+        let _ = requested_schema;
+        self.gate.check().into_python()?;
+        let reader = py.detach(|| self.reader.lock().take());
+        capsule::export_stream(py, Box::new(reader.ok_or_else(handed_over).into_python()?))
+    }
+
+    /// The columns and their types.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export_schema(py, &self.schema)
+    }
+}
+
+/// Rows in Arrow's layout.
+#[pyclass(frozen, module = "ostrakon._native")]
+pub(crate) struct NativeRowBatch {
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl NativeRowBatch {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The batch and its schema.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        capsule::export_batch(py, &self.batch)
+    }
+
+    /// The columns and their types.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        capsule::export_schema(py, &self.batch.schema())
+    }
+}
+
+fn handed_over() -> Error {
+    Error::new(
+        ErrorKind::Closed,
+        "the rows were interrupted, or handed over as a stream: run the statement again",
+    )
+}

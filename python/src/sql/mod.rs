@@ -1,0 +1,6 @@
+//! SQL: sessions, which belong to a reader, and their statements.
+
+mod register;
+mod session;
+
+pub(crate) use register::register;

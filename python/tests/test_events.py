@@ -1,0 +1,291 @@
+"""Event types from Python: ingest, queries, counts, plots, labels."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+from pathlib import Path
+
+import matplotlib as mpl
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import ostrakon
+from ostrakon import errors
+
+UTC = dt.timezone.utc
+LINES = """\
+time,host,path,status,seconds,cached,from,label
+2024-05-17T10:05:03.25Z,a,/index,200,0.5,true,10.0.0.1,
+2024-05-17T10:40:00Z,b,/admin,404,1.25,false,10.0.0.2,hr
+2024-05-17T12:00:00Z,a,/admin,500,2.5,true,192.168.0.1,
+2024-05-17T12:00:01Z,c,/index,200,0.125,false,::1,
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "web.csv"
+    path.write_text(LINES)
+    return path
+
+
+@pytest.fixture
+def web(store: ostrakon.Store, log: Path) -> ostrakon.Events:
+    web = store.create_events("web", log, visibility="", visibility_field="label")
+    report = web.ingest(log)
+    assert (report.events, report.duplicates, report.rejected, report.reasons) == (4, 0, 0, [])
+    assert report.entries > 4
+    assert report.seconds > 0
+    return web
+
+
+def test_events_come_newest_first_as_typed_columns(web: ostrakon.Events) -> None:
+    table = web.query(auths="hr").to_arrow()
+    assert table.column("host").to_pylist() == ["c", "a", "b", "a"]
+    assert table.column("status").to_pylist() == [200, 500, 404, 200]
+    assert table.column("visibility").to_pylist() == ["", "", "hr", ""]
+    kinds = {field.name: field.type for field in table.schema}
+    assert kinds["time"] == pa.timestamp("us", tz="UTC")
+    assert (kinds["seconds"], kinds["cached"]) == (pa.float64(), pa.bool_())
+    assert pa.types.is_integer(kinds["status"])
+    assert (kinds["host"], kinds["from"], kinds["visibility"]) == (pa.string(),) * 3
+    first = table.column("time")[3].as_py()
+    assert first == dt.datetime(2024, 5, 17, 10, 5, 3, 250000, UTC)
+    frame = web.query("host == 'a'", fields=["status"]).to_pandas()
+    assert list(frame.columns) == ["time", "status", "visibility"]
+    assert frame["status"].tolist() == [500, 200]
+    assert str(frame["time"].dtype) == "datetime64[us, UTC]"
+    assert web.query("host == 'a'").to_polars()["path"].to_list() == ["/admin", "/index"]
+    assert pl.DataFrame(web.query("status >= 500")).height == 1
+    assert pa.table(web.query()).num_rows == 3
+
+
+def test_conditions_times_and_limits_choose_events(web: ostrakon.Events) -> None:
+    def hosts(*arguments: object, **more: object) -> list[str]:
+        query = web.query(*arguments, **more)
+        return query.to_arrow().column("host").to_pylist()
+
+    assert hosts("status == 200 and path startswith '/i'") == ["c", "a"]
+    assert hosts("from in '192.168.0.0/16' or from == '::1'") == ["c", "a"]
+    assert hosts(limit=1) == ["c"]
+    assert web.query().limit(2).count() == 3
+    noon = dt.datetime(2024, 5, 17, 12, tzinfo=UTC)
+    assert hosts(from_time=noon) == ["c", "a"]
+    assert hosts(to_time=noon, auths=["hr"]) == ["b", "a"]
+    assert hosts(from_time="2024-05-17T12:00:01Z") == ["c"]
+    assert hosts(from_time=dt.date(2024, 5, 18)) == []
+    east = dt.timezone(dt.timedelta(hours=2))
+    assert hosts(last="1h", now=dt.datetime(2024, 5, 17, 14, 0, 1, tzinfo=east)) == ["a"]
+    assert hosts("time > ago('1s')", now="2024-05-17T12:00:01.5Z") == ["c"]
+    assert hosts("host == 'a'", path="scan") == hosts("host == 'a'", path="index") == ["a", "a"]
+    assert [event["status"] for event in web.query().head(2)] == [200, 500]
+    assert [event["host"] for event in web.query(limit=1).head(2)] == ["c"]
+    # Who else was where the errors were?
+    assert hosts("status == 500", then=["web.path=path"], auths="hr") == ["a", "b"]
+
+
+def test_counts_agree_whichever_way_they_are_made(web: ostrakon.Events) -> None:
+    query = web.query("host == 'a'")
+    assert query.count() == 2
+    ways = [query.histogram("1h", count_by=way) for way in ("aggregates", "index", "scan", "auto")]
+    assert [list(way) for way in ways] == [list(ways[0])] * 4
+    histogram = ways[0]
+    ten = dt.datetime(2024, 5, 17, 10, tzinfo=UTC)
+    hour = dt.timedelta(hours=1)
+    assert list(histogram) == [(ten, 1), (ten + hour, 0), (ten + 2 * hour, 1)]
+    assert (histogram.by, histogram.total, histogram.counts) == ("1h", 2, [1, 0, 1])
+    assert (len(histogram), histogram[2], histogram[:1]) == (3, (ten + 2 * hour, 1), [(ten, 1)])
+    top = web.query().top("path", 1)
+    assert list(top) == [("/index", 2)]
+    assert (top.distinct, top.events) == (2, 3)
+    assert top.to_pandas().to_dict("list") == {"path": ["/index"], "events": [2]}
+    assert repr(top) == "events  path\n     2  /index"
+    assert "2 different values in 3 events" in top._repr_html_()
+
+
+def test_histograms_are_data_and_plots(web: ostrakon.Events) -> None:
+    histogram = web.query().histogram("1h")
+    assert repr(histogram) == (
+        "2024-05-17T10:00:00Z  1  █████████████████████████\n"
+        "2024-05-17T11:00:00Z  0\n"
+        f"2024-05-17T12:00:00Z  2  {'█' * 50}"
+    )
+    frame = histogram.to_pandas()
+    assert frame["events"].tolist() == [1, 0, 2]
+    assert frame.index[0] == pd.Timestamp("2024-05-17T10:00Z")
+    assert histogram.to_polars()["events"].to_list() == [1, 0, 2]
+    assert histogram.to_arrow().schema.field("time").type == pa.timestamp("us", tz="UTC")
+    page = histogram._repr_html_()
+    assert page.count("<rect") == 2
+    assert "<title>2024-05-17T12:00:00Z: 2</title>" in page
+    assert "web: 3 events, bins of 1h" in page
+    # A condition is text of the reader, and not a part of the page.
+    hostile = web.query("host != '<script>'").histogram("1h")._repr_html_()
+    assert "<script>" not in hostile
+    assert "&lt;script&gt;" in hostile
+    mpl.use("agg")
+    axes = histogram.plot()
+    assert [bar.get_height() for bar in axes.patches] == [1, 0, 2]
+    assert axes.get_ylabel() == "events per 1h"
+    assert histogram.plot(axes) is axes
+    mpl.pyplot.close(axes.figure)
+    empty = web.query("host == 'z'").histogram("1h")
+    assert (len(empty), empty.total, repr(empty)) == (0, 0, "web: host == 'z': no events")
+    assert empty.to_pandas().empty
+    assert "0 events" in empty._repr_html_()
+    # Hundreds of bins are drawn as fewer bars.
+    fine = web.query().histogram("1s")
+    assert len(fine) == 6899
+    assert fine._repr_html_().count("<rect") == 2
+    assert len(repr(fine).splitlines()) == 401
+
+
+def test_a_reader_without_the_label_sees_neither_events_nor_counts(
+    web: ostrakon.Events, tmp_path: Path, log: Path
+) -> None:
+    hidden = web.query("host == 'b'")
+    assert hidden.to_arrow().num_rows == 0
+    assert hidden.count() == 0
+    assert list(hidden.histogram("1h")) == []
+    assert [value for value, _ in web.query().top("host", 10)] == ["a", "c"]
+    assert web.query().count() == 3
+    assert "3 in these times" in web.query().explain()
+    seen = web.query("host == 'b'", auths=["hr"])
+    assert (seen.count(), seen.to_arrow().num_rows) == (1, 1)
+    assert sorted(value for value, _ in web.query(auths=["hr"]).top("host")) == ["a", "b", "c"]
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_events("web", log, visibility="", visibility_field="label").ingest(log)
+    with ostrakon.open(tmp_path / "db", auths=["it"], read_only=True) as reader:
+        assert reader.events("web").query().count() == 3
+        with pytest.raises(errors.BadAuthorizationsError):
+            reader.events("web").query(auths=["hr"]).count()
+
+
+def test_types_are_made_changed_listed_and_dropped(store: ostrakon.Store, log: Path) -> None:
+    assert store.event_types() == []
+    web = store.create_events("web", log, keep="90d", shards=2)
+    assert store.event_types() == ["web"]
+    fields = {field.name: field.type for field in web.fields}
+    assert (fields["status"], fields["from"], fields["seconds"]) == ("u64", "ip", "f64")
+    assert 'keep = "90d"' in web.toml
+    web.change(web.toml.replace('keep = "90d"', 'keep = "30d"'))
+    assert 'keep = "30d"' in store.events("web").toml
+    copy = store.create_events("copy", toml=web.toml, visibility="hr")
+    assert (copy.name, copy.fields) == ("copy", web.fields)
+    assert repr(copy) == "<ostrakon.Events 'copy'>"
+    assert "<td>status</td>" in copy._repr_html_()
+    web.drop()
+    assert store.event_types() == ["copy"]
+    for call in (lambda: store.events("web"), web.query().count, web.query().to_arrow):
+        with pytest.raises(errors.NotFoundError, match="no such event type"):
+            call()
+    assert "no such event type" in web.query()._repr_html_()
+    assert "no such event type" in web._repr_html_()
+    with pytest.raises(errors.AlreadyExistsError):
+        store.create_events("copy", log)
+    for given in ({}, {"file": log, "toml": web}):
+        with pytest.raises(errors.InvalidArgumentError, match="`file` or `toml`"):
+            store.create_events("x", **given)
+
+
+def test_an_event_is_stored_once_and_bad_lines_are_rejected(
+    web: ostrakon.Events, log: Path, tmp_path: Path
+) -> None:
+    packed = tmp_path / "again.csv.gz"
+    more = LINES + "not a time,d,/,200,1,true,10.0.0.9,\n2024-05-18T00:00:00Z,d,/,200,1,true,::2,\n"
+    packed.write_bytes(gzip.compress(more.encode()))
+    report = web.ingest(log, packed)
+    assert (report.events, report.duplicates, report.rejected) == (1, 8, 1)
+    [(file, line, reason)] = report.reasons
+    assert (file, line) == (str(packed), 6)
+    assert "time" in reason
+    assert web.query("host == 'd'").delete() == 1
+    assert web.query("host == 'd'").count() == 0
+    with pytest.raises(errors.InvalidArgumentError, match="limit"):
+        web.query(limit=1).delete()
+
+
+def test_fields_get_other_names_and_more_fields(store: ostrakon.Store, tmp_path: Path) -> None:
+    log, owners = tmp_path / "x.csv", tmp_path / "owners.csv"
+    log.write_text("when,host\n2024-05-17T10:00:00Z,a\n2024-05-17T11:00:00Z,b\n")
+    owners.write_text("host,owner\na,ann\n")
+    said = {"map": {"when": "time"}, "enrich": {"host": owners}, "format": "csv"}
+    events = store.create_events("x", log, **said)
+    assert events.ingest(log, **said).events == 2
+    assert events.query("owner == 'ann'").to_arrow().column("host").to_pylist() == ["a"]
+
+
+def test_errors_say_what_to_do(web: ostrakon.Events, store: ostrakon.Store, tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="no such field"):
+        web.query(fields=["nope"]).to_arrow()
+    with pytest.raises(errors.InvalidArgumentError, match="no such field"):
+        web.query("nope == 1").count()
+    with pytest.raises(errors.InvalidArgumentError):
+        web.query("status ==").to_arrow()
+    for argument, value in [("from_time", "noon"), ("to_time", "x"), ("now", ""), ("last", "1")]:
+        with pytest.raises(errors.InvalidArgumentError) as raised:
+            web.query(**{argument: value}).count()
+        assert raised.value.context["argument"] == argument
+    with pytest.raises(errors.InvalidArgumentError, match="pass one of them"):
+        web.query(last="1d", from_time="2024-01-01").count()
+    for wrong in ({"fields": "host"}, {"then": "web.path=path"}):
+        with pytest.raises(errors.InvalidArgumentError, match="lists of texts"):
+            web.query(**wrong)
+    with pytest.raises(errors.InvalidArgumentError, match="`path` is"):
+        web.query(path="x").count()
+    with pytest.raises(errors.InvalidArgumentError, match="`count_by` is"):
+        web.query().count(count_by="x")
+    with pytest.raises(errors.InvalidArgumentError, match="`then`"):
+        web.query(then=["web.path=path"]).count()
+    with pytest.raises(errors.NotFoundError, match="log file") as raised:
+        web.ingest(tmp_path / "missing.csv")
+    assert raised.value.context["file"].endswith("missing.csv")
+    unclear = tmp_path / "unclear"
+    unclear.write_text("?\n")
+    with pytest.raises(errors.InvalidArgumentError, match="pass `format`"):
+        web.ingest(unclear)
+    with pytest.raises(errors.InvalidArgumentError, match="no such format"):
+        web.ingest(unclear, format="xml")
+    lines = tmp_path / "x.json"
+    lines.write_text('{"time": "2024-05-17T10:00:00Z"}\n')
+    with pytest.raises(errors.UnsupportedError, match="ostrakon events ingest"):
+        web.ingest(lines)
+    with pytest.raises(errors.InvalidArgumentError, match="path of a log file"):
+        web.ingest()
+    store.close()
+    for call in (web.query().to_arrow, web.query().count, lambda: web.ingest(unclear)):
+        with pytest.raises(errors.ClosedError, match=r"ostrakon\.open"):
+            call()
+
+
+def test_events_stream_and_queries_can_be_left(store: ostrakon.Store, tmp_path: Path) -> None:
+    log = tmp_path / "many.csv"
+    begin = dt.datetime(2024, 1, 1, tzinfo=UTC)
+    lines = [f"{(begin + dt.timedelta(seconds=n)).isoformat()},{n}" for n in range(20_000)]
+    log.write_text("time,n\n" + "\n".join(lines) + "\n")
+    many = store.create_events("many", log)
+    assert many.ingest(log, batch_events=5_000).events == 20_000
+    batches = [batch.column("n").to_pylist() for batch in many.query().batches()]
+    assert [n for batch in batches for n in batch] == list(range(19_999, -1, -1))
+    assert max(map(len, batches)) <= 8192
+    assert len(batches[0]) < 1000
+    some = many.query().batches()
+    assert next(some).column("n")[0].as_py() == 19_999
+    del some
+    plan = many.query("n == 7").explain(analyze=True)
+    assert plan.startswith("path       index")
+    assert "found      1 events" in plan
+    assert "fields=['n'], limit=3" in repr(many.query(fields=["n"], limit=3))
+    assert "10 events" in many.query()._repr_html_()
+
+
+def test_sql_and_events_see_the_same(web: ostrakon.Events, store: ostrakon.Store) -> None:
+    rows = store.sql("SELECT host, status FROM events.web WHERE status >= 400", auths="hr")
+    table = web.query("status >= 400", auths="hr").to_arrow()
+    wanted = list(
+        zip(*(table.column(name).to_pylist() for name in ("host", "status")), strict=True)
+    )
+    assert rows.fetchall() == wanted
