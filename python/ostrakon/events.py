@@ -62,11 +62,10 @@ class Events:
     >>> with ostrakon.open() as store:
     ...     web = store.create_events("web", log)
     ...     web.ingest(log).events
-    ...     web.query("status >= 400", fields=["host", "status"]).head()
+    ...     web.query("status >= 400").to_arrow().column("host").to_pylist()
     ...     web.query().histogram("1h")
     2
-    [{'time': datetime.datetime(2024, 5, 17, 11, 0, tzinfo=datetime.timezone.utc), 'host': 'b', \
-'status': 404, 'visibility': ''}]
+    ['b']
     2024-05-17T10:00:00Z  1  ██████████████████████████████████████████████████
     2024-05-17T11:00:00Z  1  ██████████████████████████████████████████████████
     """

@@ -58,6 +58,9 @@ impl TypeArgument {
 /// Events, duplicates, entries, rejected lines, and the first of these.
 type Report = (u64, u64, u64, u64, Vec<Rejected>);
 
+/// The span of a bin in microseconds and as text, and the bins with events: start and number.
+type Bins = (i64, String, Vec<(i64, u64)>);
+
 /// The most frequent values, the number of different ones, and the number of events.
 type Top<'py> = (Vec<(Bound<'py, PyBytes>, u64)>, u64, u64);
 
@@ -206,7 +209,7 @@ impl NativeEvents {
         question: Question,
         by: &str,
         count_by: &str,
-    ) -> PyResult<(i64, String, Vec<(i64, u64)>)> {
+    ) -> PyResult<Bins> {
         let path = count_path(count_by).into_python()?;
         let span = parse_span(by)
             .map_err(|error| error.with("argument", "by"))
