@@ -81,8 +81,8 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         access.rehearse_shared(|source| {
             let session = SqlSession::new(source, args.authorizations.clone(), options.clone())?;
             for statement in statements.iter().take(first + 1) {
-                let rows = session.execute_blocking(statement.clone().without_rows())?;
-                rows.map(|rows| rows.map(drop)).collect::<Result<(), _>>()?;
+                let mut rows = session.execute_blocking(statement.clone().without_rows())?;
+                rows.try_for_each(|rows| rows.map(drop))?;
             }
             Ok(())
         })?;

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn shortcuts_are_told_from_statements() {
-        let parsed = |text| Shortcut::parse(text).map(|found| found.ok());
+        let parsed = |text| Shortcut::parse(text).map(Result::ok);
         assert_eq!(parsed("SELECT 1;"), None);
         assert_eq!(parsed("\\q"), Some(Some(Shortcut::Quit)));
         assert_eq!(parsed("EXIT;"), Some(Some(Shortcut::Quit)));
