@@ -1,6 +1,7 @@
 //! An event type as a relation. The planner of the event store answers; its events come newest first.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -232,7 +233,16 @@ pub(super) fn in_thread(
 ) -> Result<Box<dyn Reading>> {
     let (sender, receiver) = sync_channel(WAITING);
     let thread = std::thread::Builder::new().name("sql-events".to_owned());
-    let started = thread.spawn(move || work(&|batch| sender.send(batch).is_ok()));
+    let started = thread.spawn(move || {
+        // Rows that end early would be a wrong answer.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            work(&|batch| sender.send(batch).is_ok());
+        }));
+        if outcome.is_err() {
+            let panicked = Error::new(ErrorKind::Internal, "the thread of a query panicked");
+            drop(sender.send(Err(panicked)));
+        }
+    });
     started.map_err(|error| {
         Error::new(ErrorKind::Io, "the thread of a query could not be started").with_source(error)
     })?;
@@ -245,5 +255,18 @@ struct Received(Receiver<Result<RecordBatch>>);
 impl Reading for Received {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         self.0.recv().ok().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_and_not_the_end_of_the_rows() {
+        let mut rows = in_thread(|_| panic!("a fault")).expect("a thread");
+        let error = rows.next().expect_err("an error");
+        assert_eq!(error.kind(), ErrorKind::Internal);
+        assert!(rows.next().expect("the end").is_none());
     }
 }
