@@ -1,5 +1,6 @@
 """`ostrakon sql` in a terminal: the prompt, its completion and its history."""
 
+import contextlib
 import os
 import pty
 import re
@@ -71,10 +72,8 @@ class Terminal:
         while self.process.poll() is None:
             assert time.monotonic() < deadline, "the program does not end"
             if select.select([self.master], [], [], 0.05)[0]:
-                try:
+                with contextlib.suppress(OSError):
                     os.read(self.master, 65536)
-                except OSError:
-                    pass
         os.close(self.master)
         return self.process.returncode
 

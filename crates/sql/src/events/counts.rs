@@ -7,13 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, TimestampMicrosecondArray};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef, TimeUnit};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{Result as QueryResult, ScalarValue};
+use datafusion::common::{Column, Result as QueryResult, ScalarValue, TableReference};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::{
-    Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, TableScan, TableType, col,
+    Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, TableScan, TableType,
 };
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -54,12 +54,15 @@ impl OptimizerRule for CountEvents {
             return Ok(Transformed::no(plan));
         };
         let fields: Vec<_> = counts.schema.fields().iter().cloned().collect();
+        // The engine takes scans for equal, and runs one of them, if their tables have the same name.
+        let named = TableReference::bare(counts.identity());
         let source = provider_as_source(Arc::new(counts));
         let columns = aggregate.schema.iter().zip(fields);
         let columns = columns.map(|((relation, field), own)| {
-            col(own.name()).alias_qualified(relation.cloned(), field.name())
+            let own = Column::new(Some(named.clone()), own.name());
+            Expr::Column(own).alias_qualified(relation.cloned(), field.name())
         });
-        let scan = LogicalPlanBuilder::scan("counts", source, None)?;
+        let scan = LogicalPlanBuilder::scan(named.clone(), source, None)?;
         Ok(Transformed::yes(scan.project(columns)?.build()?))
     }
 }
@@ -77,6 +80,11 @@ fn counted(aggregate: &Aggregate) -> Option<EventCounts> {
         [group] => Some(span(group)?),
         _ => return None,
     };
+    // Bins that the kept counts do not divide into could be as many as the events, and are the engine's to bound.
+    let kept = table.bin_micros;
+    if span.is_some_and(|span| span % kept != 0) {
+        return None;
+    }
     let (query, is_exact) = table.query(&scan.filters);
     if scan.fetch.is_some() || !is_exact || !is_count_of_all(count) {
         return None;
@@ -159,8 +167,12 @@ fn is_time(expression: &Expr) -> bool {
     match expression {
         Expr::Column(column) => column.name == TIME,
         Expr::Cast(cast) => {
-            let is_timestamp = matches!(cast.field.data_type(), DataType::Timestamp(_, None));
-            is_timestamp && is_time(&cast.expr)
+            // A coarser unit would cut the time off before it is put into bins.
+            let is_exact = matches!(
+                cast.field.data_type(),
+                DataType::Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, None)
+            );
+            is_exact && is_time(&cast.expr)
         }
         _ => false,
     }
@@ -225,6 +237,21 @@ impl fmt::Debug for Counts {
 }
 
 impl Counts {
+    /// A name that counts share only if they count the same.
+    fn identity(&self) -> String {
+        let Query {
+            event_type,
+            condition,
+            from,
+            to,
+            ..
+        } = &self.query;
+        format!(
+            "counts of {event_type} where {condition} from {from:?} to {to:?} by {:?}",
+            self.span
+        )
+    }
+
     /// Starts of bins and counts.
     fn bins(&self, query: &Query) -> Result<Vec<(i64, u64)>> {
         Ok(match self.span {

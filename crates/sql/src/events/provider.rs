@@ -37,6 +37,7 @@ pub(crate) fn relation(
     let definition = store.get(name)?;
     let fields = Fields::of(&definition);
     Ok(Arc::new(EventsTable {
+        bin_micros: definition.bin_micros()?,
         store,
         name: name.to_owned(),
         schema: fields.schema(),
@@ -48,6 +49,8 @@ pub(crate) fn relation(
 /// The relation of an event type.
 pub(super) struct EventsTable {
     pub(super) store: EventStore,
+    /// The width of the bins whose counts are kept, in microseconds.
+    pub(super) bin_micros: i64,
     name: String,
     fields: Fields,
     schema: SchemaRef,

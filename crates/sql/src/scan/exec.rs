@@ -63,7 +63,16 @@ pub(crate) trait Reading: Send {
 /// A partition that was opened and is not read yet.
 struct Opened {
     reading: Box<dyn Reading>,
-    interrupt: Interrupt,
+    end: EndsScan,
+}
+
+/// Ends a scan when it is dropped, also in the middle of a read.
+struct EndsScan(Interrupt);
+
+impl Drop for EndsScan {
+    fn drop(&mut self) {
+        self.0.set();
+    }
 }
 
 /// Reads a relation.
@@ -115,7 +124,8 @@ impl SourceExec {
             limit: self.limit,
         };
         let reading = self.relation.open(partition, start)?;
-        Ok(Opened { reading, interrupt })
+        let end = EndsScan(interrupt);
+        Ok(Opened { reading, end })
     }
 
     fn ahead(&self) -> std::sync::MutexGuard<'_, Vec<Option<Opened>>> {
@@ -169,10 +179,7 @@ impl ExecutionPlan for SourceExec {
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let ahead = self.ahead().get_mut(partition).and_then(Option::take);
-        let Opened {
-            mut reading,
-            interrupt,
-        } = match ahead {
+        let Opened { mut reading, end } = match ahead {
             Some(opened) => opened,
             None => self.open(partition).map_err(external)?,
         };
@@ -194,7 +201,7 @@ impl ExecutionPlan for SourceExec {
         });
         Ok(Box::pin(Guarded {
             stream: builder.build(),
-            interrupt,
+            _end: end,
         }))
     }
 
@@ -245,10 +252,10 @@ impl fmt::Debug for SourceExec {
     }
 }
 
-/// A stream that ends its scan when it is dropped, also in the middle of a read.
+/// A stream that ends its scan when it is dropped.
 struct Guarded {
     stream: SendableRecordBatchStream,
-    interrupt: Interrupt,
+    _end: EndsScan,
 }
 
 impl Stream for Guarded {
@@ -262,11 +269,5 @@ impl Stream for Guarded {
 impl RecordBatchStream for Guarded {
     fn schema(&self) -> SchemaRef {
         self.stream.schema()
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        self.interrupt.set();
     }
 }

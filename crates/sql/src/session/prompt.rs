@@ -12,9 +12,15 @@ use crate::error::of_query;
 /// Whether a text ends a statement: its last token is `;`. A text that ends inside quotes or a comment does not.
 #[must_use]
 pub fn ends_statement(text: &str) -> bool {
-    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else {
-        // The tokenizer fails only where a quote or a comment is open.
-        return false;
+    let tokens = match Tokenizer::new(&GenericDialect {}, text).tokenize() {
+        Ok(tokens) => tokens,
+        // An open quote or comment may go on. Anything else is an error of the statement, which is to be shown.
+        Err(error) => {
+            let is_open = ["Unterminated", "EOF"]
+                .iter()
+                .any(|word| error.message.contains(word));
+            return !is_open && text.trim_end().ends_with(';');
+        }
     };
     let mut tokens = tokens.iter().rev();
     let last = tokens.find(|token| !matches!(token, Token::Whitespace(_)));
@@ -98,6 +104,8 @@ mod tests {
             ("SELECT \"a;", false),
             ("SELECT 1 /* ;", false),
             ("SELECT 1; SELECT", false),
+            ("SELECT U&'\\zzzz';", true),
+            ("SELECT 'it''s", false),
             ("", false),
         ] {
             assert_eq!(ends_statement(text), ends, "{text}");

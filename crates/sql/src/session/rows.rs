@@ -1,6 +1,10 @@
 //! The rows of a statement, for callers without an async runtime.
 
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -71,11 +75,9 @@ impl SqlRows {
     /// # Errors
     /// Those of the query.
     pub fn next_within(&mut self, wait: Duration) -> Result<Step> {
-        let runtime = self.runtime.clone();
-        let next = runtime.block_on(async { tokio::time::timeout(wait, self.receive()).await });
-        match next {
-            Err(_) => Ok(Step::Waiting),
-            Ok(rows) => Ok(rows?.map_or(Step::End, Step::Rows)),
+        match within(wait, self.receive()) {
+            None => Ok(Step::Waiting),
+            Some(rows) => Ok(rows?.map_or(Step::End, Step::Rows)),
         }
     }
 
@@ -100,6 +102,31 @@ impl SqlRows {
     }
 }
 
+/// Wakes a thread that is parked.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// What a future comes to within a time. The clock is this thread's: the runtime's stands still while all of its threads
+/// are at work.
+fn within<T>(wait: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let deadline = Instant::now() + wait;
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
+            return Some(outcome);
+        }
+        let left = deadline.checked_duration_since(Instant::now())?;
+        thread::park_timeout(left);
+    }
+}
+
 impl Iterator for SqlRows {
     type Item = Result<RecordBatch>;
 
@@ -120,5 +147,23 @@ impl Drop for SqlRows {
 impl std::fmt::Debug for SqlRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("SqlRows").field(&self.schema()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A future that never ends, and does not even have a runtime.
+    #[test]
+    fn waiting_ends_without_the_clock_of_a_runtime() {
+        assert_eq!(
+            within(Duration::from_millis(1), std::future::pending::<()>()),
+            None
+        );
+        assert_eq!(
+            within(Duration::from_secs(60), std::future::ready(7)),
+            Some(7)
+        );
     }
 }

@@ -90,6 +90,16 @@ impl SqlStatement {
         self.kind == Kind::Read
     }
 
+    /// Whether the statement asks for the plan of another one.
+    #[must_use]
+    pub fn explains(&self) -> bool {
+        match &self.statement {
+            Statement::Explain(_) => true,
+            Statement::Statement(ast) => matches!(&**ast, Ast::Explain { .. }),
+            _ => false,
+        }
+    }
+
     /// Whether the statement creates a table.
     #[must_use]
     pub fn creates_tables(&self) -> bool {

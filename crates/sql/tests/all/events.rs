@@ -185,12 +185,12 @@ fn counts_of_the_event_store_equal_those_of_the_engine() {
             "GROUP BY t ORDER BY t",
         ),
         (
-            "date_bin(INTERVAL '7 seconds', time), ",
+            "date_bin(INTERVAL '1 day', time), ",
             "count(*)",
             "GROUP BY 1 ORDER BY 1 DESC",
         ),
         (
-            "date_trunc('minute', time), ",
+            "date_trunc('hour', time), ",
             "count(1)",
             "GROUP BY 1 ORDER BY 1",
         ),
@@ -242,9 +242,37 @@ fn other_aggregations_are_left_to_the_engine() {
         "SELECT date_bin(INTERVAL '1 month', time), count(*) FROM events.web GROUP BY 1",
         "SELECT date_bin(INTERVAL '1 hour', time, TIMESTAMP '1970-01-01T00:01:00'), count(*) FROM events.web GROUP BY 1",
         "SELECT count(*) FROM events.web WHERE length(host) = 1",
+        "SELECT date_bin(INTERVAL '500 milliseconds', time), count(*) FROM events.web GROUP BY 1",
+        "SELECT date_trunc('hour', arrow_cast(time, 'Timestamp(Second, None)')), count(*) FROM events.web GROUP BY 1",
+        "SELECT date_bin(INTERVAL '1 hour', CAST(time AS TIMESTAMP(0))), count(*) FROM events.web GROUP BY 1",
         "SELECT count(*) FROM (SELECT DISTINCT host FROM events.web)",
     ] {
         assert!(!explain(&session, query).contains("counts=web"), "{query}");
         assert!(try_rows(&session, query).is_ok(), "{query}");
     }
+}
+
+/// Scans of one name are one scan to the engine.
+#[test]
+fn counts_of_one_query_are_told_apart() {
+    let session = session(&web());
+    let of = |condition: &str| format!("(SELECT count(*) FROM events.web WHERE {condition})");
+    let time = "TIMESTAMP '1970-01-01T00:16:42'";
+    let counts = [
+        of("true"),
+        of("port = 80"),
+        of("port = 443"),
+        of(&format!("time < {time}")),
+        of(&format!("time >= {time}")),
+    ];
+    let named = counts.iter().enumerate();
+    let named: Vec<String> = named
+        .map(|(at, count)| format!("{count} AS c{at}"))
+        .collect();
+    let query = format!("SELECT {}", named.join(", "));
+    assert_eq!(explain(&session, &query).matches("counts=web").count(), 5);
+    assert_eq!(rows(&session, &query), ["6|2|1|3|3"]);
+    let spans = "SELECT count(*) FROM (SELECT date_bin(INTERVAL '1 hour', time), count(*) FROM events.web GROUP BY 1) a, \
+                 (SELECT date_bin(INTERVAL '1 day', time), count(*) FROM events.web GROUP BY 1) b";
+    assert_eq!(rows(&session, spans), ["9"]);
 }

@@ -10,7 +10,7 @@ use super::parquet::ParquetRows;
 use super::value::{Shown, names};
 use crate::args::SqlFormat;
 use crate::failure::{Failure, Result};
-use crate::output::{Columns, escape_part, write_json_line};
+use crate::output::{Columns, escape_part, visible, write_json_line};
 
 /// Rows that are aligned with one another.
 const ALIGNED: usize = 1000;
@@ -48,11 +48,12 @@ impl<'a> Form<'a> {
     pub(super) fn new(
         format: SqlFormat,
         schema: &SchemaRef,
+        explains: bool,
         out: &'a mut (dyn Write + Send),
     ) -> Result<Self> {
         let names = names(schema);
         Ok(match format {
-            SqlFormat::Table if names == ["plan_type", "plan"] => Self::Plan(out),
+            SqlFormat::Table if explains => Self::Plan(out),
             SqlFormat::Table => {
                 let fields = schema.fields().iter().zip(&names);
                 let head = fields.map(|(field, name)| {
@@ -108,7 +109,9 @@ impl<'a> Form<'a> {
                 }
                 Self::Plan(out) => {
                     let text = shown.text(1, row).unwrap_or_default();
-                    writeln!(out, "{}", text.trim_end())?;
+                    for line in text.trim_end().lines() {
+                        writeln!(out, "{}", visible(line))?;
+                    }
                 }
                 Self::Csv(writer) => {
                     let cells =

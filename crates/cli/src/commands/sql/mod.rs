@@ -105,14 +105,15 @@ fn on_source(
     let watch = Watch::start();
     for statement in statements {
         let wanted = statement.returns_rows();
+        let explains = statement.explains();
         let rows = session.execute_blocking(statement)?;
         match &args.output {
             Some(path) if wanted => {
                 let target = Target::create(path, Packing::None, args.force)?;
-                target.fill(|file| show(rows, format, file, &watch))?;
+                target.fill(|file| show(rows, format, explains, file, &watch))?;
             }
-            Some(_) => show(rows, SqlFormat::Table, out.stream(), &watch)?,
-            None => show(rows, format, out.stream(), &watch)?,
+            Some(_) => show(rows, SqlFormat::Table, explains, out.stream(), &watch)?,
+            None => show(rows, format, explains, out.stream(), &watch)?,
         }
     }
     Ok(())
@@ -122,11 +123,12 @@ fn on_source(
 fn show(
     mut rows: SqlRows,
     format: SqlFormat,
+    explains: bool,
     out: &mut (dyn Write + Send),
     watch: &Watch,
 ) -> Result<()> {
     let schema = rows.schema();
-    let mut form = Form::new(format, &schema, out)?;
+    let mut form = Form::new(format, &schema, explains, out)?;
     let mut shown = 0_u64;
     loop {
         watch.check(&format!("{shown} rows were returned"))?;

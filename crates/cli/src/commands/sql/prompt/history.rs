@@ -34,7 +34,7 @@ impl History {
         }
     }
 
-    /// Adds the statements of this run. The file is readable by its owner alone.
+    /// Adds the statements since the last call. The file is readable by its owner alone.
     pub(super) fn save(&self, editor: &mut Editor<Helper, FileHistory>) {
         let Some(path) = &self.0 else {
             return;

@@ -110,6 +110,8 @@ impl Helper {
             .chain(relations.iter().cloned())
             .chain(self.functions.iter().cloned())
             .filter(|name| begins(name, word))
+            // A terminal would obey these.
+            .filter(|name| !name.chars().any(char::is_control))
             .collect();
         let lower = word.chars().any(char::is_lowercase);
         let keywords = WORDS.iter().filter(|keyword| begins(keyword, word));

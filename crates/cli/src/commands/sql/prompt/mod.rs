@@ -80,7 +80,12 @@ pub(super) fn run(
         match editor.readline("sql> ") {
             Ok(text) => {
                 // A statement that fails is recalled, too. A blank at its beginning keeps it out of the history.
-                let _ = editor.add_history_entry(text.trim_end());
+                if editor
+                    .add_history_entry(text.trim_end())
+                    .is_ok_and(|added| added)
+                {
+                    history.save(&mut editor);
+                }
                 let text = text.trim();
                 if text.is_empty() {
                     continue;
@@ -94,7 +99,6 @@ pub(super) fn run(
                 };
                 if let Err(failure) = outcome {
                     if failure.is_interrupt() && !crate::interrupt::forget_ctrl_c() {
-                        history.save(&mut editor);
                         return Err(failure);
                     }
                     failure.report(manner.json_errors);
@@ -103,13 +107,9 @@ pub(super) fn run(
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => break,
-            Err(error) => {
-                history.save(&mut editor);
-                return Err(of_terminal(error));
-            }
+            Err(error) => return Err(of_terminal(error)),
         }
     }
-    history.save(&mut editor);
     Ok(())
 }
 
@@ -163,8 +163,9 @@ fn execute(session: &SqlSession, text: &str, manner: &Manner, out: &mut Output) 
     let watch = Watch::start();
     for statement in parse_statements(text)? {
         let begun = Instant::now();
+        let explains = statement.explains();
         let rows = session.execute_blocking(statement)?;
-        show(rows, manner.format, out.stream(), &watch)?;
+        show(rows, manner.format, explains, out.stream(), &watch)?;
         out.flush()?;
         if manner.timing {
             let elapsed = crate::output::seconds(begun.elapsed().as_secs_f64());
