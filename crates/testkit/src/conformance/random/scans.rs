@@ -26,7 +26,7 @@ pub(super) fn scan(random: &mut Generator, table: &Table, ordered: bool) {
     } else {
         random.below(4)
     };
-    let mut inside = Inside::Rows;
+    let mut inside = Inside::Table;
     for _ in 0..ranges {
         let (line, lies) = range(random);
         inside = match lies {
@@ -45,6 +45,8 @@ pub(super) fn scan(random: &mut Generator, table: &Table, ordered: bool) {
 /// Where a range lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Inside {
+    /// It is the whole table.
+    Table,
     /// It takes rows whole.
     Rows,
     /// It is this family of a row.
@@ -58,17 +60,25 @@ fn columns(random: &mut Generator, inside: Inside) {
     if inside == Inside::Row || random.below(3) > 0 {
         return;
     }
+    let mut chosen: Vec<(&str, bool)> = Vec::new();
     for count in 0..=random.below(2) {
         let family = match inside {
             Inside::Family(family) => family,
             _ => random.pick(&FAMILIES),
         };
         let mut line = format!("  column {family}");
-        if random.below(2) == 0 {
+        let is_family = random.below(2) != 0;
+        if !is_family {
             line += &format!(" {}", random.pick(&QUALIFIERS));
         }
-        // A family and a column of it, in a range inside of one row, are not compared.
-        if count == 0 || inside == Inside::Rows {
+        // A family and a column of it are not compared in a range that lies in one row, or whose last row is in it.
+        let is_compared = match inside {
+            Inside::Table => true,
+            Inside::Rows => !chosen.contains(&(family, !is_family)),
+            Inside::Family(_) | Inside::Row => count == 0,
+        };
+        if is_compared {
+            chosen.push((family, is_family));
             random.line(line);
         }
     }
@@ -77,7 +87,7 @@ fn columns(random: &mut Generator, inside: Inside) {
 /// A range, and where it lies.
 fn range(random: &mut Generator) -> (String, Inside) {
     match random.below(8) {
-        0 => ("  range all".to_owned(), Inside::Rows),
+        0 => ("  range all".to_owned(), Inside::Table),
         1 => (format!("  range exact {}", random.row()), Inside::Rows),
         2 => {
             let (row, family) = (random.row(), random.pick(&FAMILIES));
