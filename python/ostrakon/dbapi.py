@@ -145,6 +145,16 @@ def _translated() -> Iterator[None]:
         raise next(found, OperationalError)(str(error)) from error
 
 
+@contextmanager
+def _values_translated() -> Iterator[None]:
+    """Does so, also for values that Python or Arrow cannot represent, such as dates after 9999."""
+    try:
+        with _translated():
+            yield
+    except (OverflowError, TypeError, ValueError) as error:
+        raise DataError(str(error)) from error
+
+
 class _Type:
     """Equal to the types, as Arrow names them, that begin with one of some names."""
 
@@ -250,7 +260,7 @@ class Connection:
             raise ProgrammingError("the connection is closed: open another one with `connect`")
 
     def _execute(self, operation: str, parameters: Sequence[object]) -> SqlResult:
-        with _translated():
+        with _values_translated():
             return self._session.execute(operation, parameters)
 
     def __enter__(self) -> Connection:
@@ -337,7 +347,7 @@ class Cursor:
             raise ProgrammingError("the cursor has no rows: execute a query first")
         # Rows that failed half-way have no end that could be mistaken for theirs.
         self._rows = None
-        with _translated():
+        with _values_translated():
             fetched = list(islice(rows, most))
         self._rows = rows
         return fetched

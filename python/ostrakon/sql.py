@@ -174,6 +174,7 @@ def _list(parameters: Sequence[object]) -> Sequence[object]:
 
 
 _INTEGERS = range(-(2**63), 2**63)
+_NUMBER_BYTES = 8
 
 
 def value_of(value: Any) -> object:
@@ -196,12 +197,18 @@ def value_of(value: Any) -> object:
         if value.tzinfo is not None:
             value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
         return value.isoformat(" ")
+    if isinstance(value, dt.time) and value.tzinfo is not None:
+        raise InvalidArgumentError(
+            "a time of day with a zone has no time in UTC: pass a datetime, or a time without zone",
+            {"argument": "parameters"},
+        )
     if isinstance(value, (dt.date, dt.time)):
         return value.isoformat()
     if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         if value.dtype.kind == "M":
             return None if value != value else str(value.astype("datetime64[us]"))  # noqa: PLR0124
-        if value.dtype.kind in "biuf":
+        # Floats of more than 64 bits have no equal among those of Python.
+        if value.dtype.kind in "biuf" and value.dtype.itemsize <= _NUMBER_BYTES:
             return value_of(value.item())
     raise InvalidArgumentError(
         f"a parameter cannot be a {type(value).__name__}: convert it to a number, a text, bytes or "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -134,3 +135,26 @@ def test_a_connection_sees_what_its_authorizations_allow(tmp_path: Path) -> None
         assert cursor.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
     with dbapi.connect(tmp_path / "db") as connection:
         assert connection.cursor().execute("SELECT count(*) FROM t").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "parameters"),
+    [
+        ("SELECT ?", ["nul\0x"]),
+        ("SELECT ?", ["\ud800"]),
+        ("SELECT arrow_cast(3000000, 'Date32')", []),
+    ],
+)
+def test_values_without_a_form_are_data_errors(
+    connection: dbapi.Connection, statement: str, parameters: list[object]
+) -> None:
+    with connection.cursor() as cursor, pytest.raises(dbapi.DataError):
+        cursor.execute(statement, parameters).fetchall()
+
+
+@pytest.mark.parametrize(
+    "value", [dt.time(10, tzinfo=dt.timezone.utc), np.longdouble(1.5)], ids=["time", "longdouble"]
+)
+def test_values_that_would_change_are_refused(connection: dbapi.Connection, value: object) -> None:
+    with connection.cursor() as cursor, pytest.raises(dbapi.ProgrammingError):
+        cursor.execute("SELECT ?", [value])

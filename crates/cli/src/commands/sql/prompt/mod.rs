@@ -97,10 +97,11 @@ pub(super) fn run(
                     }
                     None => execute(&session, text, &manner, out),
                 };
+                // Ctrl-C is over with its statement, also if the statement ended before it. SIGTERM ends the program.
+                if crate::interrupt::exit_code().is_some() && !crate::interrupt::forget_ctrl_c() {
+                    return outcome;
+                }
                 if let Err(failure) = outcome {
-                    if failure.is_interrupt() && !crate::interrupt::forget_ctrl_c() {
-                        return Err(failure);
-                    }
                     failure.report(manner.json_errors);
                 }
                 out.flush()?;
