@@ -11,10 +11,10 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO ?= cargo
 # Where `make install` puts the program.
 PREFIX ?= /usr/local
-# For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--json. RocksDB is C++ and takes long to build;
-# `make bench-compare RIVALS=` leaves it out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
+# For bench-compare: ARGS="--scale 10M", ARGS=--full, ARGS=--ycsb, ARGS=--json. RocksDB is C++ and takes long to build;
+# `make bench-compare RIVALS=` leaves it and SQLite out and compares with fjall alone, and ROCKSDB_LIB_DIR=FOLDER links
 # the librocksdb.so 11.x of that folder instead (rocksdbjni's shared library has the C interface too).
-RIVALS ?= rocksdb
+RIVALS ?= rocksdb,sqlite
 # Crates that are never published.
 PRIVATE := bench-compare python testkit tidy
 # For faults: how many times as many rounds as in `make test`.
@@ -28,7 +28,7 @@ help: ## list the targets
 setup: ## check the tools; install what is missing, or say how
 	@scripts/setup
 
-demo: ## build, then in four minutes: labels, ingest, kill -9, verify, and a report with plots
+demo: ## build, then in four minutes: labels, ingest, kill -9, verify, events, and a report with plots
 	@scripts/setup demo
 	@scripts/demo
 

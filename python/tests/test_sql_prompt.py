@@ -7,6 +7,7 @@ import re
 import select
 import signal
 import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -115,6 +116,20 @@ def test_statements_of_several_lines_errors_and_completion(folder: Path) -> None
     terminal.wait_for("sql> ")
     terminal.type("\x04")
     assert terminal.end() == 0
+
+
+def test_the_terminal_has_its_mode_again_after_sigterm(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.wait_for("sql> ")
+
+    def echoes() -> bool:
+        return bool(termios.tcgetattr(terminal.master)[3] & termios.ECHO)
+
+    assert not echoes()
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.process.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert echoes()
+    os.close(terminal.master)
 
 
 def test_ctrl_c_discards_a_line_and_ends_a_query_but_not_the_prompt(folder: Path) -> None:

@@ -65,8 +65,8 @@ impl Options {
             kind == EngineKind::Ostrakon
                 || !self.full && (self.engines.is_empty() || self.engines.contains(&kind))
         };
-        let all = EngineKind::compiled().iter().copied();
-        all.filter(|kind| wanted(*kind) && kind.takes_part(self.ycsb))
+        EngineKind::compiled()
+            .filter(|kind| wanted(*kind) && kind.takes_part(self.ycsb))
             .collect()
     }
 }

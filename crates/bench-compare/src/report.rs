@@ -295,16 +295,16 @@ fn conditions(options: &Options, engines: &[EngineKind]) -> Vec<String> {
     for engine in engines {
         conditions.push(format!("{}: {}.", engine.title(), engine.configuration()));
     }
-    if !engines.contains(&EngineKind::Rocksdb)
-        && !options.full
-        && !options.ycsb
-        && options.engines.is_empty()
-    {
+    let is_asked_for = !options.full && options.engines.is_empty();
+    if is_asked_for && !engines.contains(&EngineKind::Rocksdb) {
         conditions.push(
             "RocksDB is not in this build. `make bench-compare` puts it in; it needs a C++ compiler \
              and libclang."
                 .to_owned(),
         );
+    }
+    if is_asked_for && options.ycsb && !engines.contains(&EngineKind::Sqlite) {
+        conditions.push("SQLite is not in this build. `make bench-compare` puts it in.".to_owned());
     }
     conditions
 }

@@ -137,6 +137,31 @@ impl Drop for Incomplete {
     }
 }
 
+/// The mode of the terminal, which a prompt changes while it reads a line.
+#[cfg(all(unix, feature = "sql"))]
+pub(crate) mod terminal {
+    use std::io::stdin;
+    use std::sync::Mutex;
+
+    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+    use super::lock;
+
+    static MODE: Mutex<Option<Termios>> = Mutex::new(None);
+
+    /// A signal that ends the process at once gives the terminal its present mode.
+    pub(crate) fn keep() {
+        *lock(&MODE) = tcgetattr(stdin()).ok();
+    }
+
+    pub(super) fn restore() {
+        if let Some(mode) = &*lock(&MODE) {
+            // The process ends: a terminal that is gone needs no mode.
+            let _ = tcsetattr(stdin(), OptionalActions::Now, mode);
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -147,6 +172,8 @@ fn on_signal(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
     if !WATCHED.load(Ordering::SeqCst) || REQUESTED.swap(true, Ordering::SeqCst) {
         remove_incomplete();
+        #[cfg(all(unix, feature = "sql"))]
+        terminal::restore();
         std::process::exit(i32::from(ENDED_BY_SIGNAL + signal));
     }
     // Printed at once, because the work may take a moment to stop. A failure to print it does not matter.

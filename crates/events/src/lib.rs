@@ -35,7 +35,7 @@ pub use parse::{
 };
 pub use query::{
     Calibration, CountPath, Event, Explanation, FollowUp, Outcome, Path, PlannerSettings, Query,
-    TestDensity, TopValues,
+    TestDensity, TopValues, ValueCount,
 };
 pub use record::Record;
 pub use store::EventStore;

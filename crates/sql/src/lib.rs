@@ -4,7 +4,7 @@
 //!   settings, [`SqlRows`] the rows of a statement.
 //! * **Relations**: a table with a schema is the relation of its records; any other table is the relation
 //!   (row, family, qualifier, visibility, timestamp, value) of its entries, as is `cells.TABLE` for every table. An event
-//!   type is the relation of its events, which [`EventRows`] gives to other callers, too.
+//!   type is the relation of its events. [`EventRows`] and [`ColumnBuilder`] make their columns for other callers, too.
 //!
 //! Conditions, columns and limits are pushed down to scans; `EXPLAIN` shows which. Rows stream, and dropping a stream ends
 //! its scans.
@@ -22,6 +22,7 @@ mod scan;
 mod session;
 
 pub use events::EventRows;
+pub use records::{ColumnBuilder, ColumnType};
 pub use session::{
     SqlOptions, SqlRows, SqlSession, SqlStatement, SqlValue, Step, ends_statement, parse_statements,
 };

@@ -47,10 +47,7 @@ impl NativeScan {
                 let outcome = work(reader);
                 (outcome, reader.take_raised())
             }
-            None => {
-                let message = "the scan was handed over as a stream: begin another one";
-                (Err(Error::new(ErrorKind::Closed, message)), None)
-            }
+            None => (Err(handed_over()), None),
         });
         match raised {
             Some(raised) => Err(raised),
@@ -101,12 +98,7 @@ impl NativeScan {
         // The protocol lets a producer pass over the consumer's wish.
         let _ = requested_schema;
         self.gate.check_process().into_python()?;
-        let reader = self.reader.lock().take().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Closed,
-                "the scan was handed to somebody else: begin another one",
-            )
-        });
+        let reader = self.reader.lock().take().ok_or_else(handed_over);
         let reader = reader.into_python()?.without_signals();
         capsule::export_stream(py, Box::new(reader))
     }
@@ -175,6 +167,13 @@ impl NativeBatch {
         }
         Ok(list)
     }
+}
+
+fn handed_over() -> Error {
+    Error::new(
+        ErrorKind::Closed,
+        "the scan was handed over as a stream: begin another one",
+    )
 }
 
 fn objects<'py>(py: Python<'py>, column: &Arc<dyn Array>) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -27,21 +27,28 @@ pub(crate) enum EngineKind {
     Rocksdb,
     /// RocksDB with its options for loading: the vector memtable, and no automatic compaction.
     RocksdbVector,
+    /// SQLite with a write-ahead log.
+    Sqlite,
 }
 
 impl EngineKind {
     /// The engines of this build.
-    pub(crate) fn compiled() -> &'static [Self] {
-        if cfg!(feature = "rocksdb") {
-            Self::value_variants()
-        } else {
-            &[Self::Ostrakon, Self::Fjall]
-        }
+    pub(crate) fn compiled() -> impl Iterator<Item = Self> {
+        let all = Self::value_variants().iter().copied();
+        all.filter(|kind| match kind {
+            Self::Ostrakon | Self::Fjall => true,
+            Self::Rocksdb | Self::RocksdbVector => cfg!(feature = "rocksdb"),
+            Self::Sqlite => cfg!(feature = "sqlite"),
+        })
     }
 
     /// Whether the engine does the workloads of YCSB, or else the others.
     pub(crate) fn takes_part(self, ycsb: bool) -> bool {
-        !ycsb || matches!(self, Self::Ostrakon | Self::Fjall)
+        match self {
+            Self::Ostrakon | Self::Fjall | Self::Rocksdb => true,
+            Self::RocksdbVector => !ycsb,
+            Self::Sqlite => ycsb,
+        }
     }
 
     /// The name in tables.
@@ -51,6 +58,7 @@ impl EngineKind {
             Self::Fjall => "fjall",
             Self::Rocksdb => "RocksDB",
             Self::RocksdbVector => "RocksDB vector",
+            Self::Sqlite => "SQLite",
         }
     }
 
@@ -72,6 +80,10 @@ impl EngineKind {
             Self::RocksdbVector => {
                 "vector memtable, prepared for bulk load (compacts only when told to), and LZ4; \
                  writes as RocksDB's"
+            }
+            Self::Sqlite => {
+                "a table with a key and a record; write-ahead log, synchronous = FULL, a connection and a cache for each \
+                 client; one transaction at a time"
             }
         }
     }
@@ -142,5 +154,6 @@ pub(crate) fn open(kind: EngineKind, setting: &Setting) -> Outcome<Box<dyn Engin
         EngineKind::Rocksdb | EngineKind::RocksdbVector => {
             return Err("RocksDB is not in this build; `make bench-compare` puts it in".into());
         }
+        EngineKind::Sqlite => return Err("SQLite does the workloads of YCSB only".into()),
     })
 }

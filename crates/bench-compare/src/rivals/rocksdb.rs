@@ -15,7 +15,7 @@ const FAMILY: &str = "default";
 
 /// A database with the default column family.
 pub(super) struct RocksDb {
-    database: DB,
+    pub(super) database: DB,
 }
 
 impl RocksDb {

@@ -390,6 +390,7 @@ fn the_demo_runs_to_its_end() {
         .env("DEMO_ENTRIES", "20000")
         .env("DEMO_SECONDS", "0.5")
         .env("DEMO_KILLS", "1")
+        .env("DEMO_LINES", "2000")
         .env("DEMO_SCALE", "0.002")
         .env("DEMO_NO_PYTHON", "1")
         .output()
@@ -407,6 +408,9 @@ fn the_demo_runs_to_its_end() {
     for expected in [
         "lost",
         "undefined",
+        "2,000 events in",
+        "status=500",
+        "SELECT path",
         "Three commands to try next",
         "records/report.html",
     ] {

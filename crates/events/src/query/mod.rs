@@ -9,6 +9,7 @@ mod plan;
 mod prepare;
 mod run;
 mod top;
+mod values;
 mod windows;
 
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub use follow_up::FollowUp;
 pub use plan::{Explanation, TestDensity};
 pub use run::Outcome;
 pub use top::TopValues;
+pub use values::ValueCount;
 
 /// Which way a query is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,11 +3,9 @@
 use hashbrown::HashMap;
 use ostrakon_cell::{Error, Result};
 
-use super::access::form_ranges;
 use super::counts::CountPath;
 use super::prepare::Prepared;
 use super::{Path, Query};
-use crate::condition::{Condition, Forms};
 use crate::store::EventStore;
 use crate::value::{typed, untyped};
 
@@ -53,20 +51,22 @@ impl Prepared<'_> {
             limit: self.query.settings.memory_bytes,
         };
         let kept = match path {
-            CountPath::Auto | CountPath::Aggregates => self.kept_values(field, &mut values)?,
-            CountPath::Index | CountPath::Scan => false,
+            CountPath::Auto | CountPath::Aggregates => self.form_counts(field, None)?,
+            CountPath::Index | CountPath::Scan => None,
         };
-        if !kept {
+        if let Some(kept) = kept {
+            for (form, _, count) in kept.forms {
+                values.add(&form, count)?;
+            }
+        } else {
             if path == CountPath::Aggregates {
                 return Err(Error::invalid(
-                    "the kept counts cannot answer: there must be no condition but on the time, in whole bins, the \
-                     field must be indexed, and its values short",
+                    "the kept counts cannot answer: there must be no condition but on the time, which has a whole bin, \
+                     the field must be indexed, and its values short",
                 )
                 .with("field", field)
                 .with("bin", &self.tables.definition.bin));
             }
-            values.counts.clear();
-            values.bytes = 0;
             let path = match (path, self.query.path) {
                 (CountPath::Index, Path::Auto | Path::Index) => Path::Index,
                 (_, path) => path,
@@ -114,9 +114,9 @@ struct Values {
 }
 
 impl Values {
-    fn add(&mut self, form: &[u8], count: i64) -> Result<()> {
+    fn add(&mut self, form: &[u8], count: u64) -> Result<()> {
         if let Some(sum) = self.counts.get_mut(form) {
-            *sum = sum.saturating_add_signed(count);
+            *sum = sum.saturating_add(count);
             return Ok(());
         }
         self.bytes += form.len() + 64;
@@ -127,42 +127,7 @@ impl Values {
             )
             .with("bytes allowed", self.limit));
         }
-        self.counts
-            .insert(form.to_vec(), u64::try_from(count).unwrap_or(0));
+        self.counts.insert(form.to_vec(), count);
         Ok(())
-    }
-}
-
-impl Prepared<'_> {
-    /// Adds up kept counts, if they answer; what was added until then does not count otherwise.
-    fn kept_values(&self, field: &str, values: &mut Values) -> Result<bool> {
-        let indexed = self
-            .tables
-            .definition
-            .field(field)
-            .filter(|field| field.indexed);
-        let Some(id) = indexed.and_then(|field| field.id) else {
-            return Ok(false);
-        };
-        let (first, last) = self.whole_bins();
-        let is_whole = (first, last) == (self.from, self.to);
-        if self.condition != Condition::All || !is_whole || self.is_time(field) {
-            return Ok(false);
-        }
-        let (mut short, mut added) = (true, Ok(()));
-        self.counts(
-            &form_ranges(id, &Forms::Any, first, last),
-            first,
-            last,
-            |row, _, count| {
-                match &row.form {
-                    Some(form) => added = values.add(form, count),
-                    None => short = false,
-                }
-                short && added.is_ok()
-            },
-        )?;
-        added?;
-        Ok(short)
     }
 }

@@ -1,12 +1,12 @@
 //! Conditions of SQL as conditions of the events' planner.
 
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sql};
+use datafusion::logical_expr::{BinaryExpr, Expr, Like, Operator as Sql};
 use ostrakon_cell::lexicoder::{decode_i64, encode_i64};
 use ostrakon_events::{Condition, FieldType, Operator, show_time};
 
 use super::values::{Fields, TIME, address};
-use crate::scan::{ByteSet, Encoding, after, encoded, is_column, literal, text};
+use crate::scan::{ByteSet, Encoding, after, encoded, is_column, literal, split_pattern, text};
 
 /// What the planner can do with a condition.
 pub(super) struct Understood {
@@ -94,6 +94,27 @@ fn test(name: &str, kind: FieldType, condition: &Expr) -> Option<(Condition, boo
             let parts = parts.map(|operator| Condition::test(name, operator));
             Some((Condition::And(parts.to_vec()), exact))
         }
+        Expr::Like(Like {
+            negated: false,
+            expr,
+            pattern,
+            escape_char: None,
+            case_insensitive: false,
+        }) if is_column(expr, name) => {
+            let (prefix, rest) = split_pattern(text(literal(pattern)?)?);
+            let exact = rest.is_empty() || rest == "%";
+            let condition = match rest {
+                "" => Condition::equal(name, value_of(kind, &prefix.into())?),
+                _ => begins(name, kind, &prefix)?,
+            };
+            Some((condition, exact))
+        }
+        Expr::ScalarFunction(call) if call.name() == "starts_with" => match call.args.as_slice() {
+            [of, prefix] if is_column(of, name) => {
+                Some((begins(name, kind, text(literal(prefix)?)?)?, true))
+            }
+            _ => None,
+        },
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let (value, op) = match (is_column(left, name), is_column(right, name)) {
                 (true, false) => (literal(right)?, *op),
@@ -117,6 +138,15 @@ fn test(name: &str, kind: FieldType, condition: &Expr) -> Option<(Condition, boo
         }
         _ => None,
     }
+}
+
+/// The test that a text begins with another.
+fn begins(name: &str, kind: FieldType, prefix: &str) -> Option<Condition> {
+    if kind != FieldType::Text || prefix.is_empty() {
+        return None;
+    }
+    let prefix = value_of(kind, &prefix.into())?;
+    Some(Condition::test(name, Operator::Prefix(prefix)))
 }
 
 /// A literal as the planner reads it.

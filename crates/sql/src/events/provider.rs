@@ -13,7 +13,7 @@ use datafusion::common::Result as QueryResult;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result};
-use ostrakon_events::{Condition, EventStore, Query, show_time};
+use ostrakon_events::{Condition, EventStore, FieldType, Query, show_time};
 
 use super::conditions::understood;
 use super::rows::EventRows;
@@ -36,8 +36,10 @@ pub(crate) fn relation(
 ) -> Result<Arc<dyn TableProvider>> {
     let definition = store.get(name)?;
     let fields = Fields::of(&definition);
+    let indexed = definition.fields.iter().filter(|field| field.indexed);
     Ok(Arc::new(EventsTable {
         bin_micros: definition.bin_micros()?,
+        indexed: indexed.map(|field| field.name.clone()).collect(),
         store,
         name: name.to_owned(),
         schema: fields.schema(),
@@ -53,11 +55,20 @@ pub(super) struct EventsTable {
     pub(super) bin_micros: i64,
     name: String,
     fields: Fields,
+    /// The fields whose values are counted.
+    indexed: Vec<String>,
     schema: SchemaRef,
     authorizations: Arc<Authorizations>,
 }
 
 impl EventsTable {
+    /// The type of a column, if it is that of an indexed field.
+    pub(super) fn indexed(&self, column: &str) -> Option<FieldType> {
+        let is_indexed = self.indexed.iter().any(|name| name == column);
+        let mut fields = self.fields.iter().filter(|_| is_indexed);
+        fields.find_map(|(name, kind)| (name == column).then_some(kind))
+    }
+
     /// The events that conditions leave, and whether the query tests all of the conditions.
     pub(super) fn query(&self, filters: &[Expr]) -> (Query, bool) {
         let mut query = Query {

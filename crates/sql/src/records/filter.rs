@@ -3,11 +3,11 @@
 use datafusion::logical_expr::Expr;
 
 use super::key::Plain;
-use super::{Kind, RecordSchema};
+use super::{ColumnType, RecordSchema};
 use crate::scan::{ByteSet, encoded};
 
 /// The columns of the relation by place: name and type.
-pub(super) fn columns(schema: &RecordSchema) -> Vec<(&str, Kind)> {
+pub(super) fn columns(schema: &RecordSchema) -> Vec<(&str, ColumnType)> {
     let keys = schema
         .keys
         .iter()
@@ -16,14 +16,17 @@ pub(super) fn columns(schema: &RecordSchema) -> Vec<(&str, Kind)> {
         .columns
         .iter()
         .map(|column| (column.name.as_str(), column.kind));
-    let label = schema.label.iter().map(|name| (name.as_str(), Kind::Text));
+    let label = schema
+        .label
+        .iter()
+        .map(|name| (name.as_str(), ColumnType::Text));
     keys.chain(columns).chain(label).collect()
 }
 
 /// The column that a condition is about, the values for which it may hold, and whether it holds for exactly these.
 /// It never holds for a null.
 pub(super) fn understood(
-    columns: &[(&str, Kind)],
+    columns: &[(&str, ColumnType)],
     condition: &Expr,
 ) -> Option<(usize, ByteSet, bool)> {
     if let Expr::IsNotNull(of) = condition
@@ -39,7 +42,7 @@ pub(super) fn understood(
 }
 
 /// By column of the relation: the encoded values for which all conditions may hold; `None` if nulls are wanted too.
-pub(super) fn wanted(columns: &[(&str, Kind)], conditions: &[Expr]) -> Vec<Option<ByteSet>> {
+pub(super) fn wanted(columns: &[(&str, ColumnType)], conditions: &[Expr]) -> Vec<Option<ByteSet>> {
     let mut wanted = vec![None; columns.len()];
     for condition in conditions {
         if let Some((at, set, _)) = understood(columns, condition)

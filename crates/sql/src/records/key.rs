@@ -7,7 +7,7 @@ use datafusion::logical_expr::Expr;
 use ostrakon_cell::lexicoder::{parts, push_part};
 use ostrakon_cell::{Error, Result};
 
-use super::Kind;
+use super::ColumnType;
 use crate::scan::{ByteSet, Encoding, after, encoded};
 
 /// Values of the first parts of a row up to which rows are sought for each of them.
@@ -15,7 +15,7 @@ const PREFIXES_MAX: usize = 1000;
 
 /// The encoding of a part of rows that have several parts, for rows that begin in the same way.
 struct Part<'a> {
-    kind: Kind,
+    kind: ColumnType,
     /// The encoding of the parts before it.
     before: &'a [u8],
     first: bool,
@@ -49,12 +49,12 @@ impl Encoding for Part<'_> {
     }
 
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
-        (self.kind == Kind::Text).then(|| ByteSet::prefix(&self.with(prefix.as_bytes())))
+        (self.kind == ColumnType::Text).then(|| ByteSet::prefix(&self.with(prefix.as_bytes())))
     }
 }
 
 /// The least and the greatest encoding of values that are equal to this one: only zeros have two.
-fn equal(kind: Kind, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
+fn equal(kind: ColumnType, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
     let zero = matches!(value, ScalarValue::Float64(Some(number)) if *number == 0.0);
     if zero {
         let of = |number: f64| kind.encode_scalar(&ScalarValue::from(number));
@@ -65,7 +65,7 @@ fn equal(kind: Kind, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The encoding of values alone: those of columns, and of rows with one part.
-pub(super) struct Plain(pub(super) Kind);
+pub(super) struct Plain(pub(super) ColumnType);
 
 impl Encoding for Plain {
     fn cut(&self, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
@@ -75,12 +75,12 @@ impl Encoding for Plain {
     }
 
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
-        (self.0 == Kind::Text).then(|| ByteSet::prefix(prefix.as_bytes()))
+        (self.0 == ColumnType::Text).then(|| ByteSet::prefix(prefix.as_bytes()))
     }
 }
 
 /// The rows in which all of the conditions may hold.
-pub(super) fn rows(keys: &[(String, Kind)], conditions: &[Expr]) -> ByteSet {
+pub(super) fn rows(keys: &[(String, ColumnType)], conditions: &[Expr]) -> ByteSet {
     let wanted = |name: &str, encoding: &dyn Encoding| {
         let sets = conditions
             .iter()
@@ -148,7 +148,7 @@ mod tests {
     fn row(sensor: &str, day: i64) -> Vec<u8> {
         let mut row = Vec::new();
         push_part(true, sensor.as_bytes(), &mut row);
-        let day = Kind::Int
+        let day = ColumnType::Int
             .encode_scalar(&ScalarValue::from(day))
             .expect("a number");
         push_part(false, &day, &mut row);
@@ -158,8 +158,8 @@ mod tests {
     #[test]
     fn conditions_on_parts_leave_the_rows_in_which_they_hold() {
         let keys = [
-            ("sensor".to_owned(), Kind::Text),
-            ("day".to_owned(), Kind::Int),
+            ("sensor".to_owned(), ColumnType::Text),
+            ("day".to_owned(), ColumnType::Int),
         ];
         let sensors = ["", "a", "a\0", "a\u{1}", "ab", "b"];
         let days = [i64::MIN, -256, -1, 0, 1, 255, 256, 65_536, i64::MAX];

@@ -1,42 +1,41 @@
 //! Types of columns, and their encodings.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder,
-    Int64Builder, StringBuilder, TimestampMicrosecondBuilder, TimestampMillisecondBuilder,
-    UInt64Builder,
-};
+use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
     TimestampMillisecondType, UInt64Type,
 };
 use datafusion::common::ScalarValue;
-use ostrakon_cell::lexicoder::{
-    decode_f64, decode_i64, decode_u64, encode_f64, encode_i64, encode_u64,
-};
+use ostrakon_cell::lexicoder::{encode_f64, encode_i64, encode_u64};
 use ostrakon_cell::{Error, Result};
 
-const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
+pub(super) const DAY_MILLIS: i64 = 24 * 60 * 60 * 1000;
 
-/// The type of a column.
+/// The type of a column of a table with a schema. Numbers, truth values and times are kept in the order-preserving
+/// encodings of [`ostrakon_cell::lexicoder`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum ColumnType {
+    /// A signed integer of 64 bits.
     Int,
+    /// An unsigned integer of 64 bits.
     Uint,
+    /// A floating-point number of 64 bits.
     Float,
+    /// One byte: 0 or 1.
     Bool,
     /// Midnight in UTC, as milliseconds since 1970.
     Date,
-    /// Milliseconds since 1970 in UTC.
+    /// Milliseconds since 1970 in UTC, as Accumulo's `DateLexicoder`.
     Datetime,
     /// Microseconds since 1970 in UTC.
     DatetimeUs,
+    /// UTF-8.
     Text,
+    /// Any bytes.
     Bytes,
 }
 
-impl Kind {
+impl ColumnType {
     const ALL: [Self; 9] = [
         Self::Int,
         Self::Uint,
@@ -50,7 +49,8 @@ impl Kind {
     ];
 
     /// The name in the property of the table.
-    pub(crate) fn as_str(self) -> &'static str {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Int => "int",
             Self::Uint => "uint",
@@ -64,11 +64,15 @@ impl Kind {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    /// The type of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    pub(crate) fn data_type(self) -> DataType {
+    /// The type of its values in Arrow. Times are in UTC, which the type does not say.
+    #[must_use]
+    pub fn data_type(self) -> DataType {
         match self {
             Self::Int => DataType::Int64,
             Self::Uint => DataType::UInt64,
@@ -159,82 +163,4 @@ impl Kind {
         }
         Some(out)
     }
-}
-
-/// A column under construction.
-pub(super) enum Builder {
-    Int(Int64Builder),
-    Uint(UInt64Builder),
-    Float(Float64Builder),
-    Bool(BooleanBuilder),
-    Date(Date32Builder),
-    Datetime(TimestampMillisecondBuilder),
-    DatetimeUs(TimestampMicrosecondBuilder),
-    Text(StringBuilder),
-    Bytes(BinaryBuilder),
-}
-
-impl Builder {
-    pub(super) fn new(kind: Kind) -> Self {
-        match kind {
-            Kind::Int => Self::Int(Int64Builder::new()),
-            Kind::Uint => Self::Uint(UInt64Builder::new()),
-            Kind::Float => Self::Float(Float64Builder::new()),
-            Kind::Bool => Self::Bool(BooleanBuilder::new()),
-            Kind::Date => Self::Date(Date32Builder::new()),
-            Kind::Datetime => Self::Datetime(TimestampMillisecondBuilder::new()),
-            Kind::DatetimeUs => Self::DatetimeUs(TimestampMicrosecondBuilder::new()),
-            Kind::Text => Self::Text(StringBuilder::new()),
-            Kind::Bytes => Self::Bytes(BinaryBuilder::new()),
-        }
-    }
-
-    /// Appends a value, or a null.
-    pub(super) fn push(&mut self, value: Option<&[u8]>) -> Result<()> {
-        match self {
-            Self::Int(out) => out.append_option(value.map(decode_i64).transpose()?),
-            Self::Uint(out) => out.append_option(value.map(decode_u64).transpose()?),
-            Self::Float(out) => out.append_option(value.map(decode_f64).transpose()?),
-            Self::Bool(out) => out.append_option(value.map(truth).transpose()?),
-            Self::Date(out) => out.append_option(value.map(day).transpose()?),
-            Self::Datetime(out) => out.append_option(value.map(decode_i64).transpose()?),
-            Self::DatetimeUs(out) => out.append_option(value.map(decode_i64).transpose()?),
-            Self::Text(out) => out.append_option(value.map(text).transpose()?),
-            Self::Bytes(out) => out.append_option(value),
-        }
-        Ok(())
-    }
-
-    pub(super) fn finish(self) -> ArrayRef {
-        match self {
-            Self::Int(mut out) => Arc::new(out.finish()),
-            Self::Uint(mut out) => Arc::new(out.finish()),
-            Self::Float(mut out) => Arc::new(out.finish()),
-            Self::Bool(mut out) => Arc::new(out.finish()),
-            Self::Date(mut out) => Arc::new(out.finish()),
-            Self::Datetime(mut out) => Arc::new(out.finish()),
-            Self::DatetimeUs(mut out) => Arc::new(out.finish()),
-            Self::Text(mut out) => Arc::new(out.finish()),
-            Self::Bytes(mut out) => Arc::new(out.finish()),
-        }
-    }
-}
-
-fn truth(bytes: &[u8]) -> Result<bool> {
-    match bytes {
-        [0] => Ok(false),
-        [1] => Ok(true),
-        _ => Err(Error::invalid("the bytes are not a truth value")),
-    }
-}
-
-fn day(bytes: &[u8]) -> Result<i32> {
-    let day = decode_i64(bytes)?.div_euclid(DAY_MILLIS);
-    i32::try_from(day)
-        .map_err(|error| Error::invalid("the date is out of range").with_source(error))
-}
-
-fn text(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes)
-        .map_err(|error| Error::invalid("the value is not UTF-8").with_source(error))
 }

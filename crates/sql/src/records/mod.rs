@@ -1,5 +1,6 @@
 //! Tables with a schema as relations of records: a row of the table is a row of the relation.
 
+mod column;
 mod filter;
 mod key;
 mod kind;
@@ -8,7 +9,8 @@ mod reader;
 mod schema;
 mod write;
 
-pub(crate) use kind::Kind;
+pub use column::ColumnBuilder;
+pub use kind::ColumnType;
 pub(crate) use provider::RecordsTable;
 pub(crate) use schema::{PROPERTY, RecordColumn, RecordSchema};
 pub(crate) use write::RecordWriter;

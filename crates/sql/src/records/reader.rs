@@ -8,8 +8,8 @@ use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use ostrakon_cell::{Batch, EntryRef, Error, ErrorKind, Escaped, Result, Scan};
 
-use super::kind::Builder;
-use super::{Kind, RecordSchema, key};
+use super::column::ColumnBuilder;
+use super::{ColumnType, RecordSchema, key};
 use crate::scan::{ByteSet, Reading};
 
 /// Records and bytes of a batch. One record may be larger; none of its values is larger than 256 MiB.
@@ -35,7 +35,7 @@ impl Column {
 #[derive(Debug)]
 pub(super) struct Layout {
     /// Types by place in the relation.
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnType>,
     keys: usize,
     /// Columns and their places, sorted as the entries of a row are.
     columns: Vec<Column>,
@@ -59,7 +59,7 @@ impl Layout {
         projected: SchemaRef,
     ) -> Self {
         let keys = schema.keys.len();
-        let kinds: Vec<Kind> = super::filter::columns(schema)
+        let kinds: Vec<ColumnType> = super::filter::columns(schema)
             .into_iter()
             .map(|(_, kind)| kind)
             .collect();
@@ -214,7 +214,8 @@ impl RecordsReader {
             .returned
             .iter()
             .filter_map(|at| layout.kinds.get(*at));
-        let mut builders: Vec<Builder> = kinds.map(|kind| Builder::new(*kind)).collect();
+        let mut builders: Vec<ColumnBuilder> =
+            kinds.map(|kind| ColumnBuilder::new(*kind)).collect();
         let any_key = (0..layout.keys).any(|place| layout.is_needed(place));
         let (mut rows, mut bytes) = (0, 0);
         while rows < BATCH_ROWS && bytes < BATCH_BYTES && self.left > 0 && self.next_record()? {
@@ -254,7 +255,7 @@ impl RecordsReader {
         if rows == 0 {
             return Ok(None);
         }
-        let columns: Vec<ArrayRef> = builders.into_iter().map(Builder::finish).collect();
+        let columns: Vec<ArrayRef> = builders.into_iter().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let batch = RecordBatch::try_new_with_options(layout.schema.clone(), columns, &options);
         batch.map(Some).map_err(|error| {

@@ -8,7 +8,7 @@ use ostrakon_cell::{Error, Result, Table};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::Kind;
+use super::ColumnType;
 
 /// The property that holds the schema as JSON.
 pub(crate) const PROPERTY: &str = "table.custom.ostrakon.schema";
@@ -17,7 +17,7 @@ pub(crate) const PROPERTY: &str = "table.custom.ostrakon.schema";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RecordSchema {
     /// What the row consists of; at least one part.
-    pub(crate) keys: Vec<(String, Kind)>,
+    pub(crate) keys: Vec<(String, ColumnType)>,
     pub(crate) columns: Vec<RecordColumn>,
     /// The column of the relation that has the labels of records.
     pub(crate) label: Option<String>,
@@ -29,12 +29,12 @@ pub(crate) struct RecordColumn {
     pub(crate) name: String,
     pub(crate) family: Vec<u8>,
     pub(crate) qualifier: Vec<u8>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ColumnType,
 }
 
 impl RecordColumn {
     /// The column of that name: the qualifier, or `family:qualifier`.
-    pub(crate) fn new(name: &str, kind: Kind) -> Self {
+    pub(crate) fn new(name: &str, kind: ColumnType) -> Self {
         let (family, qualifier) = name.rsplit_once(':').unwrap_or(("", name));
         Self {
             name: name.to_owned(),
@@ -70,7 +70,7 @@ impl RecordSchema {
     pub(crate) fn from_json(text: &str) -> Result<Self> {
         let stored: Stored = serde_json::from_str(text)
             .map_err(|error| Error::invalid("not a schema").with_source(error))?;
-        let typed = |(name, kind): (String, String)| match Kind::named(&kind) {
+        let typed = |(name, kind): (String, String)| match ColumnType::named(&kind) {
             Some(kind) => Ok((name, kind)),
             None => Err(Error::invalid("not a type of columns").with("type", kind)),
         };
@@ -116,7 +116,7 @@ impl RecordSchema {
     /// # Errors
     /// [`Internal`](ostrakon_cell::ErrorKind::Internal).
     pub(crate) fn to_json(&self) -> Result<String> {
-        let pair = |name: &str, kind: Kind| (name.to_owned(), kind.as_str().to_owned());
+        let pair = |name: &str, kind: ColumnType| (name.to_owned(), kind.as_str().to_owned());
         let stored = Stored {
             row: Pairs(
                 self.keys
@@ -159,7 +159,7 @@ impl RecordSchema {
         let label = self
             .label
             .iter()
-            .map(|name| Field::new(name, Kind::Text.data_type(), true));
+            .map(|name| Field::new(name, ColumnType::Text.data_type(), true));
         Arc::new(Schema::new(
             keys.chain(columns).chain(label).collect::<Vec<_>>(),
         ))
@@ -233,7 +233,7 @@ mod tests {
         );
         assert_eq!(schema.to_json().expect("json"), text);
         let short = RecordSchema::from_json(r#"{"row":"int","columns":{}}"#).expect("a schema");
-        assert_eq!(short.keys, [("row".to_owned(), Kind::Int)]);
+        assert_eq!(short.keys, [("row".to_owned(), ColumnType::Int)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use ostrakon_cell::{
     Mutation, Range, Result, ScanOptions, Table,
 };
 
-use super::{Kind, RecordSchema};
+use super::{ColumnType, RecordSchema};
 
 /// Records whose present cells are read at once.
 const CHUNK: usize = 1024;
@@ -248,7 +248,7 @@ impl RecordWriter {
         let Some(array) = columns.get(place).filter(|array| !array.is_null(at)) else {
             return Ok(self.label.clone());
         };
-        match *array.data_type() == Kind::Text.data_type() {
+        match *array.data_type() == ColumnType::Text.data_type() {
             true => Ok(array.as_string::<i32>().value(at).as_bytes().to_vec()),
             false => Err(Error::new(ErrorKind::Internal, "the label is not text")),
         }

@@ -160,7 +160,7 @@ fn compared(op: Operator, value: &ScalarValue, encoding: &dyn Encoding) -> Optio
 }
 
 /// What a pattern of LIKE begins with, without escapes, and the rest from the first wildcard on.
-fn split_pattern(pattern: &str) -> (String, &str) {
+pub(crate) fn split_pattern(pattern: &str) -> (String, &str) {
     let mut prefix = String::new();
     let mut characters = pattern.char_indices();
     while let Some((at, character)) = characters.next() {

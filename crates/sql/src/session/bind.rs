@@ -91,7 +91,27 @@ fn bind_ast(ast: &mut Ast, values: &[SqlValue]) -> Result<()> {
             *value = given.literal();
         }
     });
+    let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
+        if let Expr::UnaryOp { expr: inner, .. } = expr
+            && is_negative(inner)
+        {
+            // The engine would read `--5`.
+            let number = std::mem::replace(&mut **inner, Expr::value(Value::Null));
+            **inner = Expr::Nested(Box::new(number));
+        }
+        ControlFlow::Continue(())
+    });
     Ok(())
+}
+
+fn is_negative(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Number(digits, _) => digits.starts_with('-'),
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Visits the values of a statement with their places in the text.
@@ -147,6 +167,8 @@ mod tests {
             &[SqlValue::Bool(true), SqlValue::Int(7)],
         );
         assert!(shown.expect("bound").contains("SELECT 7, true, '?', 7"));
+        let shown = bound("SELECT -?, +?", &[SqlValue::Int(-5), SqlValue::Float(-0.5)]);
+        assert_eq!(shown.expect("bound"), "SELECT -(-5), +(-0.5)");
     }
 
     #[test]

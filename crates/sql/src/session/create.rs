@@ -24,7 +24,7 @@ use super::SqlSession;
 use super::change::{Action, counted, external};
 use super::open::nothing;
 use crate::catalog::TableName;
-use crate::records::{Kind, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
+use crate::records::{ColumnType, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
 
 /// CREATE TABLE, also with a query
 pub(super) async fn create(
@@ -190,7 +190,7 @@ fn schema_of(
         ));
     }
     let kind = |field: &Field| {
-        Kind::keeping(field.data_type()).ok_or_else(|| {
+        ColumnType::keeping(field.data_type()).ok_or_else(|| {
             Error::invalid(
                 "no column can keep this type: use BIGINT, BIGINT UNSIGNED, DOUBLE, BOOLEAN, DATE, TIMESTAMP, VARCHAR or \
                  BYTEA",
@@ -213,7 +213,7 @@ fn schema_of(
     let mut labelled = false;
     for (place, field) in fields.iter().enumerate() {
         if schema.label.as_deref() == Some(field.name()) {
-            labelled = kind(field)? == Kind::Text && !keys.contains(&place);
+            labelled = kind(field)? == ColumnType::Text && !keys.contains(&place);
         } else if !keys.contains(&place) {
             schema
                 .columns

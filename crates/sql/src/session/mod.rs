@@ -9,6 +9,7 @@ mod prompt;
 mod rows;
 mod statement;
 mod syntax;
+mod workers;
 
 pub use bind::SqlValue;
 pub use open::SqlSession;

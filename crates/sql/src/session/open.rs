@@ -1,6 +1,6 @@
 //! A session and its settings.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Result as QueryResult, TableReference};
@@ -19,17 +19,14 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
-use tokio::runtime::{Builder, Runtime};
 
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
+use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStatement, change, create};
 use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::FileTables;
-
-/// The stack of a thread that plans and runs queries: plans are walked by recursion.
-const STACK_BYTES: usize = 8 << 20;
 
 /// Runs statements on the tables of a source, for a reader with certain authorizations.
 ///
@@ -43,8 +40,7 @@ pub struct SqlSession {
     pub(super) source: Arc<dyn Source>,
     pub(super) authorizations: Arc<Authorizations>,
     label: Mutex<Vec<u8>>,
-    runtime: OnceLock<Runtime>,
-    threads: usize,
+    pub(super) workers: Workers,
 }
 
 impl SqlSession {
@@ -102,8 +98,7 @@ impl SqlSession {
             source,
             authorizations,
             label: Mutex::new(options.label),
-            runtime: OnceLock::new(),
-            threads,
+            workers: Workers::new(threads),
         })
     }
 
@@ -152,9 +147,9 @@ impl SqlSession {
     /// # Errors
     /// As there.
     pub fn execute_blocking(&self, statement: SqlStatement) -> Result<SqlRows> {
-        let runtime = self.runtime()?;
-        let stream = runtime.block_on(self.execute(statement))?;
-        Ok(SqlRows::new(stream, runtime.handle().clone()))
+        let lease = self.workers.lease()?;
+        let stream = lease.block_on(self.execute(statement))?;
+        Ok(SqlRows::new(stream, lease))
     }
 
     /// The names of tables, as a statement may write them.
@@ -260,32 +255,6 @@ impl SqlSession {
             }
         }
         of_query(error)
-    }
-
-    pub(super) fn runtime(&self) -> Result<&Runtime> {
-        if let Some(runtime) = self.runtime.get() {
-            return Ok(runtime);
-        }
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(self.threads)
-            .thread_stack_size(STACK_BYTES)
-            .thread_name("sql")
-            .enable_time()
-            .build()
-            .map_err(|error| {
-                Error::new(ErrorKind::Io, "the threads of a query could not be started")
-                    .with_source(error)
-            })?;
-        Ok(self.runtime.get_or_init(|| runtime))
-    }
-}
-
-impl Drop for SqlSession {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            // Scans were told to end when their rows were dropped.
-            runtime.shutdown_background();
-        }
     }
 }
 

@@ -49,7 +49,7 @@ impl SqlSession {
     /// # Errors
     /// Those of the source.
     pub fn columns(&self, relation: &str) -> Result<Vec<String>> {
-        let runtime = self.runtime()?;
+        let lease = self.workers.lease()?;
         let reference = TableReference::parse_str(relation);
         if !self
             .context
@@ -58,7 +58,7 @@ impl SqlSession {
         {
             return Ok(Vec::new());
         }
-        let provider = runtime.block_on(self.context.table_provider(reference));
+        let provider = lease.block_on(self.context.table_provider(reference));
         let schema = provider.map_err(of_query)?.schema();
         Ok(schema
             .fields()

@@ -12,10 +12,10 @@ use datafusion::common::Result as QueryResult;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result};
-use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinHandle;
 
+use super::workers::Lease;
 use crate::error::of_query;
 
 /// Record batches that wait for the caller.
@@ -30,7 +30,7 @@ pub struct SqlRows {
     batches: Receiver<QueryResult<RecordBatch>>,
     /// `None` once it has ended.
     work: Option<JoinHandle<()>>,
-    runtime: Handle,
+    lease: Lease,
 }
 
 /// What waiting for rows led to.
@@ -45,10 +45,10 @@ pub enum Step {
 }
 
 impl SqlRows {
-    pub(super) fn new(mut stream: SendableRecordBatchStream, runtime: Handle) -> Self {
+    pub(super) fn new(mut stream: SendableRecordBatchStream, lease: Lease) -> Self {
         let schema = stream.schema();
         let (sender, batches) = channel(WAITING);
-        let work = runtime.spawn(async move {
+        let work = lease.handle().spawn(async move {
             while let Some(batch) = stream.next().await {
                 let failed = batch.is_err();
                 if sender.send(batch).await.is_err() || failed {
@@ -60,7 +60,7 @@ impl SqlRows {
             schema,
             batches,
             work: Some(work),
-            runtime,
+            lease,
         }
     }
 
@@ -131,15 +131,18 @@ impl Iterator for SqlRows {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let runtime = self.runtime.clone();
+        let runtime = self.lease.handle().clone();
         runtime.block_on(self.receive()).transpose()
     }
 }
 
 impl Drop for SqlRows {
     fn drop(&mut self) {
-        if let Some(work) = &self.work {
+        if let Some(work) = &self.work
+            && !work.is_finished()
+        {
             work.abort();
+            self.lease.abandon();
         }
     }
 }

@@ -103,7 +103,7 @@ fn events_are_rows_with_the_types_of_their_fields() {
     );
 }
 
-const CONDITIONS: [&str; 24] = [
+const CONDITIONS: [&str; 32] = [
     "time >= TIMESTAMP '1970-01-01T00:16:41'",
     "time < TIMESTAMP '1970-01-01T00:16:42'",
     "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
@@ -128,6 +128,14 @@ const CONDITIONS: [&str; 24] = [
     "size > 1e100",
     "host = 'a' OR port = 443",
     "visibility = 's'",
+    "host LIKE 'a%'",
+    "host LIKE 'a_'",
+    "host LIKE 'ab'",
+    "host LIKE '%b'",
+    "host LIKE 'c''_%c'",
+    "host NOT LIKE 'a%'",
+    "starts_with(host, 'a')",
+    "src LIKE '10.0.0.%'",
 ];
 
 /// Each condition alone and with others, against the same condition where the engine evaluates it.
@@ -169,6 +177,15 @@ fn the_planner_gets_times_conditions_and_limits() {
         "{plan}"
     );
     assert_eq!(rows(&session, query), ["a"]);
+    let plan = explain(
+        &session,
+        "SELECT host FROM events.web WHERE host LIKE 'a%' AND time >= DATE '1970-01-01'",
+    );
+    assert!(
+        plan.contains("where=`host` startswith 'a'") && plan.contains("from=1970-01-01T00:00:00Z"),
+        "{plan}"
+    );
+    assert!(!plan.contains("FilterExec"), "{plan}");
     assert!(try_rows(&session, "INSERT INTO events.web VALUES (1)").is_err());
 }
 
@@ -237,7 +254,14 @@ fn other_aggregations_are_left_to_the_engine() {
         "SELECT count(*) FILTER (WHERE port = 80) FROM events.web",
         "SELECT count(*), max(port) FROM events.web",
         "SELECT count(NULL) FROM events.web",
-        "SELECT host, count(*) FROM events.web GROUP BY host",
+        "SELECT host, count(*) FROM events.web WHERE port = 80 GROUP BY host",
+        "SELECT size, count(*) FROM events.web GROUP BY size",
+        "SELECT src, count(*) FROM events.web GROUP BY src",
+        "SELECT visibility, count(*) FROM events.web GROUP BY visibility",
+        "SELECT time, count(*) FROM events.web GROUP BY time",
+        "SELECT host, port, count(*) FROM events.web GROUP BY host, port",
+        "SELECT host, count(*) FROM events.web GROUP BY ROLLUP(host)",
+        "SELECT host, date_bin(INTERVAL '500 milliseconds', time), count(*) FROM events.web GROUP BY 1, 2",
         "SELECT date_trunc('week', time), count(*) FROM events.web GROUP BY 1",
         "SELECT date_bin(INTERVAL '1 month', time), count(*) FROM events.web GROUP BY 1",
         "SELECT date_bin(INTERVAL '1 hour', time, TIMESTAMP '1970-01-01T00:01:00'), count(*) FROM events.web GROUP BY 1",
@@ -275,4 +299,74 @@ fn counts_of_one_query_are_told_apart() {
     let spans = "SELECT count(*) FROM (SELECT date_bin(INTERVAL '1 hour', time), count(*) FROM events.web GROUP BY 1) a, \
                  (SELECT date_bin(INTERVAL '1 day', time), count(*) FROM events.web GROUP BY 1) b";
     assert_eq!(rows(&session, spans), ["9"]);
+}
+
+/// Counts by values of indexed fields, by the event store and by the engine.
+#[test]
+fn counts_of_values_equal_those_of_the_engine() {
+    let source = web();
+    let times = [
+        "true",
+        "time >= TIMESTAMP '1970-01-01T00:16:41'",
+        "time < TIMESTAMP '1970-01-01T00:16:42'",
+        "time > TIMESTAMP '1970-01-01T00:00:00' AND time < TIMESTAMP '1970-01-02T13:00:00.5'",
+        "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
+        "time > TIMESTAMP '1980-01-01'",
+    ];
+    let questions = [
+        "host, count(*) FROM R GROUP BY host ORDER BY host",
+        "count(*) AS n, w.host AS h FROM R GROUP BY h ORDER BY n DESC, h",
+        "port, count(*) FROM R GROUP BY 1 HAVING count(*) > 1 ORDER BY 1",
+        "port, date_bin(INTERVAL '1 hour', time) AS t, count(*) FROM R GROUP BY port, t ORDER BY t, port",
+        "date_trunc('day', time), host, count(*) FROM R GROUP BY 1, 2 ORDER BY 1, 2",
+        "count(*) FROM (SELECT host, count(*) FROM R GROUP BY host)",
+        "max(n) FROM (SELECT host, count(*) AS n FROM R GROUP BY host)",
+        "count(*) FROM R GROUP BY port ORDER BY 1",
+    ];
+    for authorizations in [&[][..], &["s"]] {
+        let session = session_of(&source, authorizations);
+        for condition in times {
+            for question in questions {
+                let of = |relation: &str| {
+                    let from = format!("FROM {relation}");
+                    format!("SELECT {}", question.replace("FROM R", &from))
+                };
+                let pushed = of(&format!("events.web AS w WHERE {condition}"));
+                let limited = of(&format!(
+                    "(SELECT * FROM events.web WHERE {condition} LIMIT 1000) AS w"
+                ));
+                assert_eq!(
+                    rows(&session, &pushed),
+                    rows(&session, &limited),
+                    "{pushed}"
+                );
+                let plan = explain(&session, &pushed);
+                assert!(plan.contains("counts=web, by="), "{pushed}\n{plan}");
+                assert!(!explain(&session, &limited).contains("counts=web"));
+            }
+        }
+    }
+}
+
+/// Values that the kept counts only have hashes of.
+#[test]
+fn long_values_are_counted_one_by_one() {
+    let source = web();
+    let store = EventStore::new(source.clone());
+    let mut ingest = store.ingest("web", IngestOptions::default()).unwrap();
+    let long = "x".repeat(300);
+    let names = ["ts", "host"].map(str::to_owned);
+    for time in ["5", "6"] {
+        let mut record = Record::default();
+        record.push(0, time.as_bytes());
+        record.push(1, long.as_bytes());
+        assert_eq!(ingest.add(&names, &record).unwrap(), None);
+    }
+    ingest.finish().unwrap();
+    let session = session(&source);
+    let found = rows(
+        &session,
+        "SELECT length(host), count(*) FROM events.web GROUP BY host ORDER BY host",
+    );
+    assert_eq!(found, ["1|2", "1|2", "3|1", "300|2", "NULL|1"]);
 }

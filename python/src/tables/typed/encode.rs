@@ -6,9 +6,10 @@ use arrow_array::LargeBinaryArray;
 use arrow_buffer::{Buffer, OffsetBuffer};
 use ostrakon_cell::lexicoder::{encode_f64, encode_i64, encode_u64, push_part};
 use ostrakon_cell::{Error, Result};
+use ostrakon_sql::ColumnType;
 use pyo3::prelude::*;
 
-use super::kind::Kind;
+use super::kind::column_type;
 use crate::arrays::Items;
 use crate::columns::{Column, column};
 use crate::errors::IntoPython;
@@ -35,23 +36,23 @@ pub(in crate::tables) fn lexicode(
     kind: &str,
     values: &Bound<'_, PyAny>,
 ) -> PyResult<NativeColumn> {
-    let kind = Kind::parse(kind).into_python()?;
+    let kind = column_type(kind).into_python()?;
     match kind {
-        Kind::Float => {
+        ColumnType::Float => {
             let values: Items<f64> = values.extract()?;
             py.detach(|| {
                 let values = values.as_slice();
                 encoded(values.len(), |at, out| encode_f64(values[at], out))
             })
         }
-        Kind::Int | Kind::Date | Kind::Datetime | Kind::DatetimeUs => {
+        ColumnType::Int | ColumnType::Date | ColumnType::Datetime | ColumnType::DatetimeUs => {
             let values: Items<i64> = values.extract()?;
             py.detach(|| {
                 let values = values.as_slice();
                 encoded(values.len(), |at, out| encode_i64(values[at], out))
             })
         }
-        Kind::Uint => {
+        ColumnType::Uint => {
             // The bits of unsigned numbers.
             let values: Items<i64> = values.extract()?;
             py.detach(|| {
@@ -61,14 +62,16 @@ pub(in crate::tables) fn lexicode(
                 })
             })
         }
-        Kind::Bool => {
+        ColumnType::Bool => {
             let values: Items<bool> = values.extract()?;
             py.detach(|| {
                 let values = values.as_slice();
                 encoded(values.len(), |at, out| out.push(u8::from(values[at])))
             })
         }
-        Kind::Text | Kind::Bytes => Err(Error::invalid("text and bytes are their own encoding")),
+        ColumnType::Text | ColumnType::Bytes => {
+            Err(Error::invalid("text and bytes are their own encoding"))
+        }
     }
     .into_python()
 }

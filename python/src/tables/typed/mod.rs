@@ -1,7 +1,6 @@
 //! Tables with a schema: values in the encodings of `ostrakon_cell::lexicoder`, a row of the table as a
 //! row of a record batch.
 
-mod builder;
 mod encode;
 mod kind;
 mod reader;

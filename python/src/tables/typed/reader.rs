@@ -7,13 +7,13 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use ostrakon_cell::lexicoder::parts;
 use ostrakon_cell::{Batch, Error, ErrorKind, Escaped, Result, Scan};
+use ostrakon_sql::{ColumnBuilder, ColumnType};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyCapsule;
 
-use super::builder::Builder;
-use super::kind::Kind;
+use super::kind::column_type;
 use crate::capsule;
 use crate::errors::IntoPython;
 use crate::tables::arguments::Text;
@@ -43,7 +43,7 @@ pub(in crate::tables) struct TypedArgument {
 
 /// What the row of a table consists of, and what its columns hold.
 struct Layout {
-    kinds: Vec<Kind>,
+    kinds: Vec<ColumnType>,
     keys: usize,
     /// Family and qualifier to the position among keys and values.
     places: HashMap<(Vec<u8>, Vec<u8>), usize>,
@@ -77,8 +77,8 @@ impl TypedReader {
     fn next_record_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.gate.check()?;
         let kinds = &self.layout.kinds;
-        let mut builders: Vec<Builder> = (self.layout.returned.iter())
-            .map(|at| Builder::new(kinds[*at]))
+        let mut builders: Vec<ColumnBuilder> = (self.layout.returned.iter())
+            .map(|at| ColumnBuilder::new(kinds[*at]))
             .collect();
         let mut rows = 0;
         while rows < BATCH_ROWS && self.left > 0 && self.next_row()? {
@@ -103,7 +103,7 @@ impl TypedReader {
         if rows == 0 {
             return Ok(None);
         }
-        let columns: Vec<ArrayRef> = builders.into_iter().map(Builder::finish).collect();
+        let columns: Vec<ArrayRef> = builders.into_iter().map(ColumnBuilder::finish).collect();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(self.layout.schema.clone(), columns, &options)
             .map(Some)
@@ -234,13 +234,13 @@ impl NativeTypedScan {
         let mut kinds = Vec::new();
         let keys = argument.keys.len();
         for (name, kind) in argument.keys {
-            let kind = Kind::parse(&kind)?;
+            let kind = column_type(&kind)?;
             fields.push(Field::new(name, kind.data_type(), false));
             kinds.push(kind);
         }
         let mut places = HashMap::new();
         for (name, family, qualifier, kind) in argument.values {
-            let kind = Kind::parse(&kind)?;
+            let kind = column_type(&kind)?;
             let column = (family.into_bytes(), qualifier.into_bytes());
             places.insert(column, kinds.len());
             fields.push(Field::new(name, kind.data_type(), true));

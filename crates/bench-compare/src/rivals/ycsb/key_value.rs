@@ -3,12 +3,10 @@
 use ostrakon_cell::Result;
 use ostrakon_lab::ycsb::{Database, FieldValues, Fields, Records, Status};
 
-use super::{BATCH_RECORDS, YcsbEngine, failed};
-use crate::Outcome;
-use crate::rivals::fjall::Fjall;
+use super::BATCH_RECORDS;
 
 /// What a record needs of an engine.
-trait KeyValue: Sync {
+pub(super) trait KeyValue {
     /// Passes the value of a key to `visit`; whether there is one.
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool>;
 
@@ -19,50 +17,28 @@ trait KeyValue: Sync {
     fn write(&self, records: &[(Vec<u8>, Vec<u8>)]) -> Result<()>;
 }
 
-impl KeyValue for Fjall {
+impl<T: KeyValue + ?Sized> KeyValue for &T {
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let value = self.entries.get(key).map_err(failed)?;
-        Ok(value.map(|value| visit(&value)).is_some())
+        (**self).get(key, visit)
     }
 
     fn from(&self, start: &[u8], visit: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
-        for guard in self.entries.range(start..) {
-            let (_key, value) = guard.into_inner().map_err(failed)?;
-            if !visit(&value) {
-                break;
-            }
-        }
-        Ok(())
+        (**self).from(start, visit)
     }
 
     fn write(&self, records: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
-        let mut batch = self.database.batch();
-        for (key, value) in records {
-            batch.insert(&self.entries, key.as_slice(), value.as_slice());
-        }
-        let synced = batch.durability(Some(fjall::PersistMode::SyncData));
-        synced.commit().map_err(failed)
-    }
-}
-
-impl YcsbEngine for Fjall {
-    fn client(&self) -> Result<Box<dyn Database + '_>> {
-        Ok(Box::new(RecordClient::new(self)))
-    }
-
-    fn settle(&self) -> Outcome<()> {
-        crate::rivals::Engine::settle(self)
+        (**self).write(records)
     }
 }
 
 /// A client thread. Inserts wait for a full batch; updates are written at once.
-struct RecordClient<'a, E> {
-    engine: &'a E,
+pub(super) struct RecordClient<E> {
+    engine: E,
     batch: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl<'a, E: KeyValue> RecordClient<'a, E> {
-    fn new(engine: &'a E) -> Self {
+impl<E: KeyValue> RecordClient<E> {
+    pub(super) fn new(engine: E) -> Self {
         Self {
             engine,
             batch: Vec::with_capacity(BATCH_RECORDS),
@@ -104,7 +80,7 @@ fn add(record: &[u8], fields: Fields<'_>, found: &mut Records) {
     }
 }
 
-impl<E: KeyValue> Database for RecordClient<'_, E> {
+impl<E: KeyValue> Database for RecordClient<E> {
     fn insert(&mut self, key: &[u8], values: &FieldValues) -> Result<Status> {
         let mut record = Vec::with_capacity(values.byte_len() + values.len() * 8);
         for (name, value) in values.iter() {

@@ -1,6 +1,11 @@
 //! The engines behind the interface of the lab's YCSB workloads.
 
+mod fjall;
 mod key_value;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod table;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
@@ -31,6 +36,10 @@ pub(crate) fn open_ycsb(kind: EngineKind, setting: &Setting) -> Outcome<Box<dyn 
     Ok(match kind {
         EngineKind::Ostrakon => Box::new(table::OstrakonTable::open(setting)?),
         EngineKind::Fjall => Box::new(super::fjall::Fjall::open(setting)?),
+        #[cfg(feature = "rocksdb")]
+        EngineKind::Rocksdb => Box::new(super::rocksdb::RocksDb::open(setting)?),
+        #[cfg(feature = "sqlite")]
+        EngineKind::Sqlite => Box::new(sqlite::Sqlite::open(setting)?),
         other => {
             return Err(format!("{} has no YCSB client", other.title()).into());
         }

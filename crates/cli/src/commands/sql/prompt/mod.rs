@@ -76,6 +76,8 @@ pub(super) fn run(
     let history = History::find();
     history.load(&mut editor);
     greet(access, args, out)?;
+    #[cfg(unix)]
+    crate::interrupt::terminal::keep();
     loop {
         match editor.readline("sql> ") {
             Ok(text) => {

@@ -1,0 +1,108 @@
+//! The optimizer's rule that replaces counts of events, after conditions were pushed down.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Schema;
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{Column, Result as QueryResult, TableReference};
+use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::execution::FunctionRegistry;
+use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+use ostrakon_events::Condition;
+
+use super::super::provider::EventsTable;
+use super::question::{Group, groups, is_count_of_all};
+use super::relation::{Counts, EventCounts};
+
+/// Replaces counts of events.
+#[derive(Debug)]
+pub(crate) struct CountEvents;
+
+impl OptimizerRule for CountEvents {
+    fn name(&self) -> &'static str {
+        "count_events"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        config: &dyn OptimizerConfig,
+    ) -> QueryResult<Transformed<LogicalPlan>> {
+        if let LogicalPlan::Aggregate(aggregate) = &plan
+            && let Some(counts) = counted(aggregate)
+            && let Some(functions) = config.function_registry()
+        {
+            return Ok(Transformed::yes(replaced(aggregate, counts, functions)?));
+        }
+        Ok(Transformed::no(plan))
+    }
+}
+
+/// The plan that reads counts in place of an aggregation.
+fn replaced(
+    aggregate: &Aggregate,
+    counts: Counts,
+    functions: &dyn FunctionRegistry,
+) -> QueryResult<LogicalPlan> {
+    // The engine takes scans for equal, and runs one of them, if their tables have the same name.
+    let named = TableReference::bare(counts.identity());
+    let own = |name: &str| Expr::Column(Column::new(Some(named.clone()), name));
+    let schema = counts.schema.clone();
+    let is_summed = counts.has_values();
+    let source = provider_as_source(Arc::new(EventCounts(Arc::new(counts))));
+    let mut plan = LogicalPlanBuilder::scan(named.clone(), source, None)?;
+    let mut columns: Vec<Expr> = schema.fields().iter().map(|f| own(f.name())).collect();
+    if is_summed && let Some(count) = columns.pop() {
+        // A value has a count for each label, and events that the kept counts do not cover are counted one by one.
+        let sum = functions.udaf("sum")?.call(vec![count]).alias("sum");
+        plan = plan.aggregate(columns.clone(), [sum])?;
+        columns.push(Expr::Column(Column::from_name("sum")));
+    }
+    let names = aggregate.schema.iter().zip(columns);
+    let named = names
+        .map(|((relation, field), column)| column.alias_qualified(relation.cloned(), field.name()));
+    plan.project(named.collect::<Vec<_>>())?.build()
+}
+
+/// The counts that an aggregation asks for, if it asks for nothing else.
+fn counted(aggregate: &Aggregate) -> Option<Counts> {
+    let scan = scan_of(&aggregate.input)?;
+    let provider = source_as_provider(&scan.source).ok()?;
+    let table = provider.downcast_ref::<EventsTable>()?;
+    let [count] = aggregate.aggr_expr.as_slice() else {
+        return None;
+    };
+    let groups = groups(table, &aggregate.group_expr)?;
+    let (query, is_exact) = table.query(&scan.filters);
+    if scan.fetch.is_some() || !is_exact || !is_count_of_all(count) {
+        return None;
+    }
+    // The counts of a field's values do not tell which other fields the events have.
+    let has_values = groups.iter().any(|group| matches!(group, Group::Field(..)));
+    if has_values && query.condition != Condition::All {
+        return None;
+    }
+    let names = groups.iter().map(Group::column).chain(["count"]);
+    let fields = aggregate.schema.fields().iter().zip(names);
+    let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name));
+    Some(Counts {
+        store: table.store.clone(),
+        query,
+        schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+        groups,
+    })
+}
+
+fn scan_of(plan: &LogicalPlan) -> Option<&TableScan> {
+    match plan {
+        LogicalPlan::TableScan(scan) => Some(scan),
+        LogicalPlan::SubqueryAlias(alias) => scan_of(&alias.input),
+        _ => None,
+    }
+}
