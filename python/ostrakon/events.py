@@ -107,8 +107,8 @@ class Events:
         enrich: Mapping[str, str | PathLike[str]] | None = None,
         batch_events: int | None = None,
     ) -> EventIngest:
-        """Reads log files: Zeek's logs, web servers' logs, Squid, syslog, dpkg, CSV and TSV, packed
-        by gzip or zstd or not.
+        """Reads log files: Zeek's logs, JSON lines, web servers' logs, Squid, syslog, dpkg, CSV and
+        TSV, packed by gzip or zstd or not.
 
         An event is stored once, however often it is ingested. A line that is not an event is
         rejected and counted. After Ctrl-C, ingest the same files again. `map` gives fields of the

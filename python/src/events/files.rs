@@ -105,9 +105,11 @@ fn format_named(name: &str) -> Result<LogFormat> {
         .into_iter()
         .find(|format| format.as_str() == name);
     found.ok_or_else(|| {
-        Error::invalid("there is no such format: use zeek, web, squid, syslog, dpkg, csv or tsv")
-            .with("argument", "format")
-            .with("given", name)
+        Error::invalid(
+            "there is no such format: use zeek, json, web, squid, syslog, dpkg, csv or tsv",
+        )
+        .with("argument", "format")
+        .with("given", name)
     })
 }
 
@@ -126,24 +128,22 @@ fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>>
     let packed = start.starts_with(b"PAR1");
     let format = format.or_else(|| detect(&name, start)).filter(|_| !packed);
     match format {
-        Some(LogFormat::Json) => Err(about(elsewhere("JSON"), path)),
-        Some(format) => open_log(format, input, now()).map_err(|error| about(error, path)),
-        None if packed => Err(about(elsewhere("Parquet"), path)),
+        Some(format) => Ok(open_log(format, input, now())),
+        None if packed => Err(about(parquet(), path)),
         None => Err(about(
             Error::invalid(
                 "the format is not clear from the name or the first line of the log file: pass `format`, one of zeek, \
-                 web, squid, syslog, dpkg, csv and tsv",
+                 json, web, squid, syslog, dpkg, csv and tsv",
             ),
             path,
         )),
     }
 }
 
-fn elsewhere(format: &'static str) -> Error {
+fn parquet() -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        "the package does not read this format: run the program `ostrakon events create` or `ostrakon events ingest`, \
-         which does",
+        "the package does not read log files in Parquet: run the program `ostrakon events create` or `ostrakon events \
+         ingest`, which does",
     )
-    .with("format", format)
 }

@@ -6,6 +6,7 @@ use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::csv::Csv;
 use super::dpkg::{self, Dpkg};
+use super::json::JsonLines;
 use super::squid::{self, Squid};
 use super::syslog::{self, Syslog};
 use super::web::{self, Web};
@@ -19,7 +20,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 pub enum LogFormat {
     /// Zeek's logs with header lines.
     Zeek,
-    /// One JSON object per line, as Zeek and many programs write. This crate has no reader for it.
+    /// One JSON object per line, as Zeek and many programs write. Nested objects become fields with dots in their names.
     Json,
     /// The combined or common format of Apache and Nginx.
     Web,
@@ -119,16 +120,14 @@ pub fn unpack(input: Box<dyn Read + Send>) -> Result<Box<dyn BufRead + Send>> {
 
 /// A reader of records. `reference` is a moment in microseconds, usually the present: times without a year are of the
 /// last year that puts them at most a day after it.
-///
-/// # Errors
-/// [`Unsupported`](ErrorKind::Unsupported) for JSON.
+#[must_use]
 pub fn open_log(
     format: LogFormat,
     input: Box<dyn BufRead + Send>,
     reference: i64,
-) -> Result<Box<dyn RecordSource>> {
+) -> Box<dyn RecordSource> {
     let lines = Lines::new(input);
-    Ok(match format {
+    match format {
         LogFormat::Zeek => Box::new(LineSource::new(lines, Zeek::default(), Names::default())),
         LogFormat::Web => Box::new(LineSource::new(lines, Web, Names::of(&web::NAMES))),
         LogFormat::Squid => Box::new(LineSource::new(lines, Squid, Names::of(&squid::NAMES))),
@@ -139,11 +138,6 @@ pub fn open_log(
         LogFormat::Dpkg => Box::new(LineSource::new(lines, Dpkg, Names::of(&dpkg::NAMES))),
         LogFormat::Csv => Box::new(LineSource::new(lines, Csv::new(b','), Names::default())),
         LogFormat::Tsv => Box::new(LineSource::new(lines, Csv::new(b'\t'), Names::default())),
-        LogFormat::Json => {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                "this crate does not read JSON",
-            ));
-        }
-    })
+        LogFormat::Json => Box::new(JsonLines::new(lines)),
+    }
 }

@@ -7,6 +7,7 @@
 mod csv;
 mod dpkg;
 mod formats;
+mod json;
 mod lines;
 mod lookup;
 mod renamed;

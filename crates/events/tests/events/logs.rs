@@ -17,7 +17,7 @@ const CONN: &str = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n
 
 fn ingest_text(store: &EventStore, format: LogFormat, text: &str) -> (u64, Vec<String>) {
     let input = unpack(Box::new(std::io::Cursor::new(text.as_bytes().to_vec()))).expect("opens");
-    let mut source = open_log(format, input, 0).expect("a format");
+    let mut source = open_log(format, input, 0);
     let mut ingest = store
         .ingest("conn", IngestOptions::default())
         .expect("a type");
@@ -36,7 +36,7 @@ fn ingest_text(store: &EventStore, format: LogFormat, text: &str) -> (u64, Vec<S
 fn a_zeek_log_becomes_a_type_and_answers() {
     let (_, store) = open();
     let input = unpack(Box::new(CONN.as_bytes())).expect("opens");
-    let mut source = open_log(LogFormat::Zeek, input, 0).expect("a format");
+    let mut source = open_log(LogFormat::Zeek, input, 0);
     let (mut record, mut records) = (Record::default(), Vec::new());
     while source.next(&mut record).expect("read") == Step::Record {
         records.push(record.clone());

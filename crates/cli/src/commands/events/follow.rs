@@ -234,10 +234,7 @@ impl Follower<'_> {
         let Some(new) = new_lines(path, file, (position, has_head))? else {
             return Ok(false);
         };
-        let mut source = self
-            .reading
-            .text(format, new.input)
-            .map_err(Trouble::Input)?;
+        let mut source = self.reading.text(format, new.input);
         // The position in the file after what was read of the input.
         let place = |read: u64| (position + read.saturating_sub(new.head)).min(new.end);
         let read = self.add_all(ingest, path, &mut *source, |ingest, read| {

@@ -8,7 +8,6 @@ use ostrakon_events::{
     LogFormat, LookupTable, RecordSource, detect, enrich, open_log, rename_fields,
 };
 
-use super::json::JsonLines;
 use crate::args::EventsSource;
 use crate::failure::{Failure, Result};
 use crate::import::{Consumed, Input, open_input, shown_name};
@@ -67,8 +66,8 @@ impl Reading {
         &self,
         format: LogFormat,
         input: Box<dyn BufRead + Send>,
-    ) -> Result<Box<dyn RecordSource>> {
-        Ok(self.adapt(source_of(format, input)?))
+    ) -> Box<dyn RecordSource> {
+        self.adapt(open_log(format, input, now()))
     }
 
     fn adapt(&self, source: Box<dyn RecordSource>) -> Box<dyn RecordSource> {
@@ -91,17 +90,10 @@ fn open(path: &Path, format: Option<LogFormat>) -> Result<Log> {
             let start = input.fill_buf().map_err(|error| {
                 Failure::io("cannot read the log file", &error).with("file", shown(path))
             })?;
-            source_of(format_of(path, format, start)?, input)?
+            open_log(format_of(path, format, start)?, input, now())
         }
     };
     Ok(Log { source, read })
-}
-
-fn source_of(format: LogFormat, input: Box<dyn BufRead + Send>) -> Result<Box<dyn RecordSource>> {
-    Ok(match format {
-        LogFormat::Json => Box::new(JsonLines::new(input)),
-        format => open_log(format, input, now())?,
-    })
 }
 
 fn format_of(path: &Path, format: Option<LogFormat>, start: &[u8]) -> Result<LogFormat> {

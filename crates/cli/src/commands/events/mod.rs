@@ -3,7 +3,6 @@
 mod follow;
 mod followed;
 mod ingest;
-mod json;
 mod logs;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -2,14 +2,15 @@
 //! their digits, and `null` is a field that the record does not have.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fmt;
-use std::io::BufRead;
 
-use ostrakon_events::{Lines, Record, RecordSource, Step};
+use hashbrown::HashMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+
+use super::{Lines, RecordSource, Step};
+use crate::record::Record;
 
 /// Objects in objects; each is read from its own text.
 const MAX_DEPTH: usize = 64;
@@ -18,20 +19,20 @@ const MAX_NAMES: usize = 65_536;
 
 pub(super) struct JsonLines {
     lines: Lines,
-    names: Names,
+    names: Known,
 }
 
 #[derive(Default)]
-struct Names {
+struct Known {
     names: Vec<String>,
     positions: HashMap<String, u32>,
 }
 
 impl JsonLines {
-    pub(super) fn new(input: Box<dyn BufRead + Send>) -> Self {
+    pub(super) fn new(lines: Lines) -> Self {
         Self {
-            lines: Lines::new(input),
-            names: Names::default(),
+            lines,
+            names: Known::default(),
         }
     }
 }
@@ -88,7 +89,7 @@ fn flatten(
     object: &str,
     outer: &str,
     depth: usize,
-    names: &mut Names,
+    names: &mut Known,
     record: &mut Record,
 ) -> Result<(), String> {
     if depth > MAX_DEPTH {
@@ -117,7 +118,7 @@ fn flatten(
     Ok(())
 }
 
-impl Names {
+impl Known {
     /// The position of a name, which is added if it is new.
     fn position(&mut self, name: String) -> Result<u32, String> {
         if let Some(&known) = self.positions.get(&name) {
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn objects_become_records() {
         let text = b"{\"ts\":1.10,\"id\":{\"orig_h\":\"10.0.0.1\",\"p\":null},\"l\":[1, 2],\"n\":\"a\\nb\"}\n\n[1]\n{\"a\":}\n";
-        let mut source = JsonLines::new(Box::new(&text[..]));
+        let mut source = JsonLines::new(Lines::new(Box::new(&text[..])));
         let mut record = Record::default();
         assert_eq!(source.next(&mut record).expect("memory"), Step::Record);
         let fields: Vec<(&str, &[u8])> = record
@@ -197,7 +198,7 @@ mod tests {
     #[test]
     fn a_line_that_is_not_utf8_is_rejected_as_it_is() {
         let text = b"{\"a\":\"\xff\"}\n{\"a\":\"\xc3\xbc\"}\n";
-        let mut source = JsonLines::new(Box::new(&text[..]));
+        let mut source = JsonLines::new(Lines::new(Box::new(&text[..])));
         let mut record = Record::default();
         let first = source.next(&mut record).expect("memory");
         assert!(
@@ -222,7 +223,7 @@ mod tests {
             nested(MAX_DEPTH),
         ]
         .join("\n");
-        let mut source = JsonLines::new(Box::new(std::io::Cursor::new(text)));
+        let mut source = JsonLines::new(Lines::new(Box::new(std::io::Cursor::new(text))));
         let mut record = Record::default();
         let mut next = || source.next(&mut record).expect("memory");
         assert_eq!(next(), Step::Record);
@@ -230,7 +231,7 @@ mod tests {
             assert!(matches!(next(), Step::Rejected(reason) if reason.contains("64 objects")));
         }
         assert!(matches!(next(), Step::Rejected(reason) if reason.contains("different field")));
-        // Names that are known still have their place.
+        // Known that are known still have their place.
         assert_eq!(next(), Step::Record);
     }
 }
