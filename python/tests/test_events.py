@@ -249,16 +249,31 @@ def test_errors_say_what_to_do(web: ostrakon.Events, store: ostrakon.Store, tmp_
         web.ingest(unclear)
     with pytest.raises(errors.InvalidArgumentError, match="no such format"):
         web.ingest(unclear, format="xml")
-    lines = tmp_path / "x.json"
-    lines.write_text('{"time": "2024-05-17T10:00:00Z"}\n')
+    parquet = tmp_path / "x.parquet"
+    parquet.write_bytes(b"PAR1 and more")
     with pytest.raises(errors.UnsupportedError, match="ostrakon events ingest"):
-        web.ingest(lines)
+        web.ingest(parquet)
     with pytest.raises(errors.InvalidArgumentError, match="path of a log file"):
         web.ingest()
     store.close()
     for call in (web.query().to_arrow, web.query().count, lambda: web.ingest(unclear)):
         with pytest.raises(errors.ClosedError, match=r"ostrakon\.open"):
             call()
+
+
+def test_json_lines_are_events(store: ostrakon.Store, tmp_path: Path) -> None:
+    log = tmp_path / "conn.json"
+    log.write_text(
+        '{"ts": 1379288667.5, "id": {"orig_h": "10.0.0.1", "gone": null}, "bytes": 7}\n'
+        '{"ts": 1379288668, "id": {"orig_h": "10.0.0.2"}, "bytes": 9}\n'
+        "[1]\n"
+    )
+    conn = store.create_events("conn", log)
+    done = conn.ingest(log)
+    assert (done.events, done.rejected) == (2, 1)
+    assert [(file, line) for file, line, _ in done.reasons] == [(str(log), 3)]
+    newest = conn.query("bytes > 7").head()
+    assert [(event["id.orig_h"], event["bytes"]) for event in newest] == [("10.0.0.2", 9)]
 
 
 def test_events_stream_and_queries_can_be_left(store: ostrakon.Store, tmp_path: Path) -> None:

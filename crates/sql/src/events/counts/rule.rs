@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result as QueryResult, TableReference};
 use datafusion::datasource::{provider_as_source, source_as_provider};
@@ -61,8 +61,9 @@ fn replaced(
     if is_summed && let Some(count) = columns.pop() {
         // A value has a count for each label, and events that the kept counts do not cover are counted one by one.
         let sum = functions.udaf("sum")?.call(vec![count]).alias("sum");
-        plan = plan.aggregate(columns.clone(), [sum])?;
-        columns.push(Expr::Column(Column::from_name("sum")));
+        let is_counted = !aggregate.aggr_expr.is_empty();
+        plan = plan.aggregate(columns.clone(), is_counted.then_some(sum))?;
+        columns.extend(is_counted.then(|| Expr::Column(Column::from_name("sum"))));
     }
     let names = aggregate.schema.iter().zip(columns);
     let named = names
@@ -75,26 +76,30 @@ fn counted(aggregate: &Aggregate) -> Option<Counts> {
     let scan = scan_of(&aggregate.input)?;
     let provider = source_as_provider(&scan.source).ok()?;
     let table = provider.downcast_ref::<EventsTable>()?;
-    let [count] = aggregate.aggr_expr.as_slice() else {
-        return None;
-    };
     let groups = groups(table, &aggregate.group_expr)?;
+    let has_values = groups.iter().any(|group| matches!(group, Group::Field(..)));
+    match aggregate.aggr_expr.as_slice() {
+        [count] if is_count_of_all(count) => {}
+        // The values without their counts, as `DISTINCT` asks for.
+        [] if has_values => {}
+        _ => return None,
+    }
     let (query, is_exact) = table.query(&scan.filters);
-    if scan.fetch.is_some() || !is_exact || !is_count_of_all(count) {
+    if scan.fetch.is_some() || !is_exact {
         return None;
     }
     // The counts of a field's values do not tell which other fields the events have.
-    let has_values = groups.iter().any(|group| matches!(group, Group::Field(..)));
     if has_values && query.condition != Condition::All {
         return None;
     }
-    let names = groups.iter().map(Group::column).chain(["count"]);
-    let fields = aggregate.schema.fields().iter().zip(names);
-    let fields = fields.map(|(field, name)| field.as_ref().clone().with_name(name));
+    let columns = aggregate.schema.fields().iter().zip(&groups);
+    let columns = columns.map(|(field, group)| field.as_ref().clone().with_name(group.column()));
+    let mut columns: Vec<Field> = columns.collect();
+    columns.push(Field::new("count", DataType::Int64, false));
     Some(Counts {
         store: table.store.clone(),
         query,
-        schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+        schema: Arc::new(Schema::new(columns)),
         groups,
     })
 }
