@@ -159,7 +159,7 @@ impl Follower<'_> {
             let position = self.position(path, &mut file)?;
             let is_new = match is_whole(&mut file).map_err(about(path))? {
                 true => position.bytes != size,
-                false => new_lines(path, &mut file, (position.bytes, false))?.is_some(),
+                false => new_lines(path, &mut file, (&position, false))?.is_some(),
             };
             if is_new {
                 return Ok(true);
@@ -190,7 +190,7 @@ impl Follower<'_> {
         let read = match is_whole(&mut file).map_err(about(path))? {
             true if position.bytes == size => return Ok(false),
             true => self.read_whole(ingest, path, (&mut file, size)),
-            false => self.read_lines(ingest, path, (&mut file, position.bytes)),
+            false => self.read_lines(ingest, path, (&mut file, &position)),
         };
         match read {
             Err(Trouble::Input(failure)) => {
@@ -216,58 +216,63 @@ impl Follower<'_> {
         let mut log = self.reading.open(path).map_err(Trouble::Input)?;
         self.add_all(ingest, path, &mut *log.source, |_, _| Ok(()))?;
         if !self.watch.stopped() {
-            self.note(ingest, path, file, size)?;
+            let position = Position::after(size, file).map_err(about(path))?;
+            self.note(ingest, note_key(path, file), position);
         }
         Ok(true)
     }
 
-    /// The complete lines after a position.
+    /// The complete lines after a position; from the beginning if the file was replaced meanwhile.
     fn read_lines(
         &mut self,
         ingest: &mut Ingest,
         path: &Path,
-        (file, position): (&mut File, u64),
+        (file, position): (&mut File, &Position),
     ) -> Result<bool, Trouble> {
         let start = beginning(file).map_err(about(path))?;
         let format = self.reading.format(path, &start).map_err(Trouble::Input)?;
         let has_head = matches!(format, LogFormat::Csv | LogFormat::Tsv | LogFormat::Zeek);
-        let Some(new) = new_lines(path, file, (position, has_head))? else {
+        let Some(mut new) = new_lines(path, file, (position, has_head))? else {
             return Ok(false);
         };
-        let mut source = self.reading.text(format, new.input);
+        // The format is that of the same content.
+        if !beginning(file).map_err(about(path))?.starts_with(&start) {
+            return Ok(true);
+        }
+        let input = std::mem::replace(&mut new.input, Box::new(std::io::empty()));
+        let mut source = self.reading.text(format, input);
         // The position in the file after what was read of the input.
-        let place = |read: u64| (position + read.saturating_sub(new.head)).min(new.end);
+        let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
         let read = self.add_all(ingest, path, &mut *source, |ingest, read| {
-            let at = Position::after(place(read), file).map_err(about(path))?;
-            ingest.note(&note_key(path, file), at.to_text().as_bytes());
+            if let Some(at) = new.position(place(read), file).map_err(about(path))? {
+                ingest.note(&note_key(path, file), at.to_text().as_bytes());
+            }
             Ok(())
-        })?;
+        });
+        let read = match read {
+            // The next look finds what the file holds now. What was stored of its old lines is not stored again.
+            Err(Trouble::Input(_)) if new.has_changed() => return Ok(true),
+            read => read?,
+        };
         let end = match read {
             // A record that began before the end of the file waits for the rest.
             Some(unfinished) => place(unfinished),
             None => new.end,
         };
-        if end == position {
+        if end == new.start {
             return Ok(false);
         }
-        self.note(ingest, path, file, end)?;
+        if let Some(position) = new.position(end, file).map_err(about(path))? {
+            self.note(ingest, note_key(path, file), position);
+        }
         Ok(true)
     }
 
-    fn note(
-        &mut self,
-        ingest: &mut Ingest,
-        path: &Path,
-        file: &mut File,
-        bytes: u64,
-    ) -> Result<()> {
-        let key = note_key(path, file);
-        let position = Position::after(bytes, file).map_err(about(path))?;
+    fn note(&mut self, ingest: &mut Ingest, key: Vec<u8>, position: Position) {
         ingest.note(&key, position.to_text().as_bytes());
         if let Some(all) = &mut self.positions {
             all.insert(key, position);
         }
-        Ok(())
     }
 
     /// Adds all records; now and then tells how much was read. Returns how much was read if the input was not read to its

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::{Failure, Result};
 
@@ -129,42 +131,97 @@ pub(super) fn beginning(file: &mut File) -> std::io::Result<Vec<u8>> {
 }
 
 /// Complete lines of a file from a position on, after the lines at its beginning that tell how to read it.
+///
+/// All of them are of one content of the file. If that changes otherwise than by growing, reading fails, and
+/// [`position`](Self::position) returns nothing.
 pub(super) struct NewLines {
     pub(super) input: Box<dyn BufRead + Send>,
     /// Bytes of the input before those of the position.
     pub(super) head: u64,
-    /// Where the lines end in the file.
+    /// Where the lines begin in the file,
+    pub(super) start: u64,
+    /// and where they end.
     pub(super) end: u64,
+    content: Content,
 }
 
-/// The complete lines after `position`; `None` if there is none yet. If `has_head`, the lines at the beginning tell how to
-/// read the others.
+impl NewLines {
+    /// The position in the file after so many bytes; `None` if the file does not hold any more what was read.
+    pub(super) fn position(
+        &self,
+        bytes: u64,
+        file: &mut File,
+    ) -> std::io::Result<Option<Position>> {
+        let position = Position::after(bytes, file)?;
+        // After the position was made: what it was made of is then what was read.
+        let is_same = self.content.is_in(file)?;
+        Ok(is_same.then_some(position))
+    }
+
+    /// Whether reading failed because the file changed.
+    pub(super) fn has_changed(&self) -> bool {
+        self.content.changed.load(Ordering::Relaxed)
+    }
+}
+
+/// What a file held when its lines were found.
+#[derive(Clone)]
+struct Content {
+    until: Position,
+    changed: Arc<AtomicBool>,
+}
+
+impl Content {
+    /// Whether the file still holds it.
+    fn is_in(&self, file: &mut File) -> std::io::Result<bool> {
+        let is_same = self.until.is_in(file)?;
+        if !is_same {
+            self.changed.store(true, Ordering::Relaxed);
+        }
+        Ok(is_same)
+    }
+}
+
+/// The complete lines after `position`, or from the beginning if it is not a position in the file any more; `None` if
+/// there is none yet. If `has_head`, the lines at the beginning tell how to read the others.
 pub(super) fn new_lines(
     path: &Path,
     file: &mut File,
-    (position, has_head): (u64, bool),
+    (position, has_head): (&Position, bool),
 ) -> Result<Option<NewLines>> {
     let about = |error: std::io::Error| {
         Failure::io("cannot read the log file", &error).with("file", shown(path))
     };
     let size = file.metadata().map_err(about)?.len();
-    let Some(end) = last_line_end(file, position, size).map_err(about)? else {
+    let Some(end) = last_line_end(file, position.bytes, size).map_err(about)? else {
         return Ok(None);
     };
-    let head = match has_head && position > 0 {
-        true => head(file, position).map_err(about)?,
+    let content = Content {
+        until: Position::after(end, file).map_err(about)?,
+        changed: Arc::default(),
+    };
+    // Both are of the same content if the position is one in the content whose end was found.
+    if !position.is_in(file).map_err(about)? {
+        return new_lines(path, file, (&Position::start(), has_head));
+    }
+    let start = position.bytes;
+    let head = match has_head && start > 0 {
+        true => head(file, start).map_err(about)?,
         false => Vec::new(),
     };
     let rest = Placed {
         file: file.try_clone().map_err(about)?,
-        at: position,
+        at: start,
+        content: content.clone(),
     };
     let length = head.len() as u64;
-    let input = Cursor::new(head).chain(rest.take(end - position));
+    let input = Cursor::new(head).chain(rest.take(end - start));
     Ok(Some(NewLines {
         input: Box::new(BufReader::with_capacity(256 << 10, input)),
         head: length,
+        start,
         end,
+        content,
     }))
 }
 
@@ -172,12 +229,17 @@ pub(super) fn new_lines(
 struct Placed {
     file: File,
     at: u64,
+    content: Content,
 }
 
 impl Read for Placed {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         self.file.seek(SeekFrom::Start(self.at))?;
         let read = self.file.read(bytes)?;
+        // What is passed on was read before this look at the file.
+        if !self.content.is_in(&mut self.file)? {
+            return Err(std::io::Error::other("the file changed while it was read"));
+        }
         self.at += read as u64;
         Ok(read)
     }
@@ -224,7 +286,8 @@ mod tests {
     use std::io::Write as _;
 
     fn text(file: &mut File, position: u64) -> Option<(String, u64, u64)> {
-        let lines = new_lines(Path::new("x"), file, (position, true)).expect("read")?;
+        let position = Position::after(position, file).expect("read");
+        let lines = new_lines(Path::new("x"), file, (&position, true)).expect("read")?;
         let mut all = String::new();
         let mut input = lines.input;
         input.read_to_string(&mut all).expect("text");
@@ -248,6 +311,52 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(b"#a\n#b\nx\ny\n").expect("written");
         assert_eq!(text(&mut file, 8), Some(("#a\n#b\ny\n".into(), 6, 10)));
+    }
+
+    #[test]
+    fn lines_are_of_one_content() {
+        let lines = |mark: &str| format!("{mark},some of the line\n").repeat(40_000);
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(lines("a").as_bytes()).expect("written");
+        for change in 0..3 {
+            let from = (&Position::start(), false);
+            let found = new_lines(Path::new("x"), &mut file, from).expect("read");
+            let mut found = found.expect("lines");
+            let mut line = String::new();
+            found.input.read_line(&mut line).expect("a line");
+            let longer = line.len() as u64;
+            assert!(found.position(longer, &mut file).expect("read").is_some());
+            match change {
+                // A file that grows holds what it held.
+                0 => {
+                    file.seek(SeekFrom::End(0)).expect("sought");
+                    file.write_all(b"b,more\n").expect("written");
+                    found.input.read_to_string(&mut line).expect("the rest");
+                    assert!(!found.has_changed());
+                    continue;
+                }
+                1 => file.set_len(300_000).expect("truncated"),
+                _ => {
+                    file.seek(SeekFrom::Start(0)).expect("sought");
+                    file.write_all(lines("bb").as_bytes()).expect("written");
+                }
+            }
+            assert!(found.input.read_to_string(&mut line).is_err());
+            assert!(found.has_changed());
+            assert_eq!(found.position(longer, &mut file).expect("read"), None);
+        }
+    }
+
+    #[test]
+    fn lines_begin_where_the_file_does_if_it_was_replaced() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"a,b\n1,2\n").expect("written");
+        let position = Position::after(8, &mut file).expect("read");
+        file.seek(SeekFrom::Start(0)).expect("sought");
+        file.write_all(b"a,b\n33,44\n5,6\n").expect("written");
+        let found = new_lines(Path::new("x"), &mut file, (&position, true)).expect("read");
+        let found = found.expect("lines");
+        assert_eq!((found.start, found.head, found.end), (0, 0, 14));
     }
 
     #[test]
