@@ -211,8 +211,9 @@ class EventQuery:
         """The newest events as dictionaries of Python objects; needs pyarrow."""
         most = self._question["limit"]
         some = self.limit(events if most is None else min(most, events))
-        found: list[dict[str, Any]] = some.to_arrow().to_pylist()
-        return found
+        table = some.to_arrow()
+        rows = tuples_of(iter(table.to_batches()))
+        return [dict(zip(table.column_names, row, strict=True)) for row in rows]
 
     def to_arrow(self) -> pyarrow.Table:
         """All events as a pyarrow table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ostrakon.errors import UnsupportedError
 from ostrakon.extras import load
 
 if TYPE_CHECKING:
@@ -34,14 +35,34 @@ def table_of(rows: NativeRows) -> pyarrow.Table:
 def tuples_of(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[tuple[Any, ...]]:
     """The rows of batches one by one."""
     for batch in batches:
-        columns = [column.to_pylist() for column in batch.columns]
+        columns = [_objects(column) for column in batch.columns]
         yield from zip(*columns, strict=True)
 
 
-def frame_of(table: pyarrow.Table) -> pandas.DataFrame:
+def _objects(column: pyarrow.Array) -> list[Any]:
+    try:
+        objects: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise UnsupportedError(
+            "a time is not in the years 1 to 9999, and Python has no object for it: read it with "
+            "`to_arrow` or `to_polars`, or as CAST(… AS VARCHAR)",
+            {"type": str(column.type)},
+        ) from error
+    return objects
+
+
+def frame_of(table: pyarrow.Table, *, date_as_object: bool = True) -> pandas.DataFrame:
     """A table as a pandas frame."""
-    load("pandas", "pandas")
-    return table.to_pandas()
+    pandas_ = load("pandas", "pandas")
+    arrow = load("pyarrow", "arrow")
+    frame: pandas.DataFrame = table.to_pandas(date_as_object=date_as_object)
+    for at, column in enumerate(table.columns):
+        # pandas would take floating-point numbers for integers beside nulls, which do not have all of them.
+        if column.null_count and arrow.types.is_integer(column.type):
+            name = str(column.type).replace("uint", "UInt").replace("int", "Int")
+            nullable = pandas_.api.types.pandas_dtype(name)
+            frame.isetitem(at, column.to_pandas(types_mapper=lambda _, kind=nullable: kind))
+    return frame
 
 
 def polars_of(table: pyarrow.Table) -> polars.DataFrame:

@@ -157,7 +157,7 @@ class SqlSession:
         returns; rows are found while they are read.
         """
         return SqlResult(
-            *self._native.execute(text, [value_of(value) for value in _list(parameters)])
+            *self._native.execute(encodable(text, "text"), [value_of(value) for value in _list(parameters)])
         )
 
     def __repr__(self) -> str:
@@ -173,18 +173,34 @@ def _list(parameters: Sequence[object]) -> Sequence[object]:
     )
 
 
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - what has a zone is turned into UTC first
 _INTEGERS = range(-(2**63), 2**63)
 _NUMBER_BYTES = 8
 
 
+def encodable(text: str, argument: str) -> str:
+    """A text that UTF-8 has."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            f"the text has half of a surrogate pair at position {error.start}, which UTF-8 does not "
+            "have: pass bytes",
+            {"argument": argument},
+        ) from error
+    return text
+
+
 def value_of(value: Any) -> object:
     """A value for a parameter of a statement, in the form of the native part."""
-    if value is None or isinstance(value, (bool, str, bytes, float)):
+    if isinstance(value, str):
+        return encodable(value, "parameters")
+    if value is None or isinstance(value, (bool, bytes, float)):
         return value
     if isinstance(value, int):
         if value not in _INTEGERS:
             raise InvalidArgumentError(
-                f"the parameter {value} does not fit into 64 bits: pass it as a text",
+                f"the parameter {value} is not a BIGINT: pass a larger number as a text",
                 {"argument": "parameters"},
             )
         return int(value)
@@ -196,17 +212,23 @@ def value_of(value: Any) -> object:
             return None
         if value.tzinfo is not None:
             value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
-        return value.isoformat(" ")
+        return ("timestamp", int((value - _EPOCH) // dt.timedelta(microseconds=1)))
     if isinstance(value, dt.time) and value.tzinfo is not None:
         raise InvalidArgumentError(
             "a time of day with a zone has no time in UTC: pass a datetime, or a time without zone",
             {"argument": "parameters"},
         )
-    if isinstance(value, (dt.date, dt.time)):
+    if isinstance(value, dt.time):
         return value.isoformat()
+    if isinstance(value, dt.date):
+        return ("date", (value - _EPOCH.date()).days)
     if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         if value.dtype.kind == "M":
-            return None if value != value else str(value.astype("datetime64[us]"))  # noqa: PLR0124
+            if value != value:  # noqa: PLR0124
+                return None
+            if str(value.dtype) == "datetime64[D]":
+                return ("date", int(value.astype("int64")))
+            return ("timestamp", int(value.astype("datetime64[us]").astype("int64")))
         # Floats of more than 64 bits have no equal among those of Python.
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= _NUMBER_BYTES:
             return value_of(value.item())

@@ -12,6 +12,7 @@ from ostrakon.display import counted, table_html
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.extras import load
 from ostrakon.ranges import Bytes, Range
+from ostrakon.rows import frame_of
 from ostrakon.scan import limit_of
 from ostrakon.schema import Schema, encoded_column
 
@@ -281,8 +282,7 @@ class TypedScan:
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas frame; needs pyarrow too."""
-        load("pandas", "pandas")
-        return self.to_arrow().to_pandas(date_as_object=False)
+        return frame_of(self.to_arrow(), date_as_object=False)
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame."""

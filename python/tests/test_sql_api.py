@@ -119,6 +119,45 @@ def test_dates_and_times_are_parameters(people: ostrakon.Store) -> None:
         assert people.sql("SELECT ? IS NULL", [none]).scalar() is True
 
 
+def test_a_moment_is_compared_as_a_moment(store: ostrakon.Store) -> None:
+    store.sql("CREATE TABLE d (k BIGINT, d DATE, t TIMESTAMP, PRIMARY KEY (k))")
+    far = dt.datetime(2500, 1, 1)
+    store.sql("INSERT INTO d VALUES (?, ?, ?)", [1, dt.date(2024, 1, 1), far])
+    noon = dt.datetime(2024, 1, 1, 12)
+    assert store.sql("SELECT k FROM d WHERE d < ?", [noon]).fetchall() == [(1,)]
+    assert store.sql("SELECT k FROM d WHERE d = ?", [noon]).fetchall() == []
+    assert store.sql("SELECT k FROM d WHERE t IN (?)", [far]).fetchall() == [(1,)]
+    assert store.sql("SELECT ?, ?", [noon, noon.date()]).fetchall() == [(noon, noon.date())]
+    assert store.sql("SELECT ? + INTERVAL '1 day'", [noon]).scalar() == noon + dt.timedelta(days=1)
+    zoned = pd.Timestamp("2024-01-01 13:00", tz="Europe/Berlin")
+    assert store.sql("SELECT ?", [zoned]).scalar() == noon
+    assert store.sql("SELECT ?", [np.datetime64("2024-01-01T12:00")]).scalar() == noon
+
+
+def test_large_integers_beside_nulls_stay_exact(store: ostrakon.Store) -> None:
+    store.sql("CREATE TABLE s (k BIGINT, v BIGINT, u BIGINT UNSIGNED, PRIMARY KEY (k))")
+    large = 2**53 + 1
+    store.sql("INSERT INTO s VALUES (1, ?, 18446744073709551615), (2, NULL, NULL)", [large])
+    frame = store.sql("SELECT * FROM s").to_pandas()
+    assert frame["v"][0] == large
+    assert frame["u"][0] == 2**64 - 1
+    assert frame["v"].isna().tolist() == [False, True]
+    assert frame.dtypes.astype(str).tolist() == ["int64", "Int64", "UInt64"]
+    typed = store["s"].typed().scan().to_pandas()
+    assert typed["v"][0] == large
+
+
+def test_what_python_has_no_object_for_is_an_error_of_the_package(store: ostrakon.Store) -> None:
+    with pytest.raises(errors.UnsupportedError, match="years 1 to 9999"):
+        store.sql("SELECT CAST(2147483647 AS DATE)").fetchall()
+    for call in (
+        lambda: store.sql("SELECT ?", ["\ud800"]),
+        lambda: store.sql("SELECT '\ud800'"),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match="surrogate"):
+            call()
+
+
 def test_a_session_sees_what_its_authorizations_allow(tmp_path: Path) -> None:
     with ostrakon.open(tmp_path / "db") as store:
         store.sql("CREATE TABLE t (k BIGINT, v BIGINT, PRIMARY KEY (k))")

@@ -118,6 +118,33 @@ def test_statements_of_several_lines_errors_and_completion(folder: Path) -> None
     assert terminal.end() == 0
 
 
+def test_what_is_not_utf8_ends_its_line_only(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.wait_for("sql> ")
+    os.write(terminal.master, b"SELECT caf\xe9\r")
+    terminal.wait_for("not UTF-8")
+    terminal.type("\x03")
+    terminal.type("SELECT 6 * 7;\r")
+    terminal.wait_for("42")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
+def test_ctrl_c_never_ends_the_prompt(folder: Path) -> None:
+    terminal = Terminal(folder)
+    terminal.wait_for("sql> ")
+    for number in range(10):
+        terminal.type(f"SELECT {number} + 1000;\r")
+        terminal.wait_for(f"{number + 1000}")
+        for _ in range(3):
+            terminal.process.send_signal(signal.SIGINT)
+    terminal.type("\x03")
+    terminal.type("SELECT 6 * 7;\r")
+    terminal.wait_for("42")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+
+
 def test_the_terminal_has_its_mode_again_after_sigterm(folder: Path) -> None:
     terminal = Terminal(folder)
     terminal.wait_for("sql> ")

@@ -16,6 +16,8 @@ type Call = Box<dyn FnMut() + Send>;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static WATCHED: AtomicBool = AtomicBool::new(false);
+/// Whether a prompt is open.
+static PROMPTING: AtomicBool = AtomicBool::new(false);
 /// The last signal; 0 before the first.
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 /// What to call on a signal, in addition to setting the flag.
@@ -36,8 +38,11 @@ pub(crate) fn handle_signals() {
 
 #[cfg(unix)]
 fn install() -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 
+    // A file that may not grow any more is an error of the write, as a full disk is.
+    let unused = std::sync::Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGXFSZ, unused)?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     std::thread::Builder::new()
         .name("signals".into())
@@ -120,6 +125,27 @@ impl Drop for Watch {
     }
 }
 
+/// While this exists, Ctrl-C does not end the process: neither between two statements of a prompt, nor if it is pressed
+/// again while a statement is about to stop.
+#[cfg(feature = "sql")]
+#[derive(Debug)]
+pub(crate) struct Prompt(());
+
+#[cfg(feature = "sql")]
+impl Prompt {
+    pub(crate) fn start() -> Self {
+        PROMPTING.store(true, Ordering::SeqCst);
+        Self(())
+    }
+}
+
+#[cfg(feature = "sql")]
+impl Drop for Prompt {
+    fn drop(&mut self) {
+        PROMPTING.store(false, Ordering::SeqCst);
+    }
+}
+
 /// While this exists, a signal that ends the process at once removes the file or directory first.
 #[derive(Debug)]
 pub(crate) struct Incomplete(PathBuf);
@@ -128,6 +154,12 @@ impl Incomplete {
     pub(crate) fn new(path: &Path) -> Self {
         lock(&INCOMPLETE).push(path.to_owned());
         Self(path.to_owned())
+    }
+
+    /// Removes it, while others may be writing into it.
+    #[cfg(feature = "sql")]
+    pub(crate) fn remove(&self) {
+        remove(&self.0);
     }
 }
 
@@ -140,7 +172,7 @@ impl Drop for Incomplete {
 /// The mode of the terminal, which a prompt changes while it reads a line.
 #[cfg(all(unix, feature = "sql"))]
 pub(crate) mod terminal {
-    use std::io::stdin;
+    use std::io::{Write as _, stdin};
     use std::sync::Mutex;
 
     use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
@@ -156,6 +188,9 @@ pub(crate) mod terminal {
 
     pub(super) fn restore() {
         if let Some(mode) = &*lock(&MODE) {
+            // The prompt asked the terminal to mark what is pasted.
+            let _ = std::io::stdout().write_all(b"\x1b[?2004l");
+            let _ = std::io::stdout().flush();
             // The process ends: a terminal that is gone needs no mode.
             let _ = tcsetattr(stdin(), OptionalActions::Now, mode);
         }
@@ -170,6 +205,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[expect(clippy::exit, reason = "without a watch, a signal ends the process")]
 fn on_signal(signal: u8) {
     SIGNAL.store(signal, Ordering::SeqCst);
+    let ends_nothing = !WATCHED.load(Ordering::SeqCst) || requested();
+    if signal == CTRL_C && PROMPTING.load(Ordering::SeqCst) && ends_nothing {
+        return;
+    }
     if !WATCHED.load(Ordering::SeqCst) || REQUESTED.swap(true, Ordering::SeqCst) {
         remove_incomplete();
         #[cfg(all(unix, feature = "sql"))]
@@ -178,6 +217,7 @@ fn on_signal(signal: u8) {
     }
     // Printed at once, because the work may take a moment to stop. A failure to print it does not matter.
     let hint = match signal {
+        CTRL_C if PROMPTING.load(Ordering::SeqCst) => "\nstopping",
         CTRL_C => "\nstopping; press Ctrl-C again to end at once",
         _ => "stopping",
     };
@@ -187,19 +227,24 @@ fn on_signal(signal: u8) {
     }
 }
 
-/// The main thread may still be writing, so a directory can get another file while it is removed.
+/// The main thread may still be writing.
 fn remove_incomplete() {
-    const TRIES: usize = 20;
     // The lock is held until the process ends, so that no file is added.
     for path in lock(&INCOMPLETE).iter() {
-        for _ in 0..TRIES {
-            let removed = match path.is_dir() {
-                true => std::fs::remove_dir_all(path),
-                false => std::fs::remove_file(path),
-            };
-            if removed.is_ok() || !path.exists() {
-                break;
-            }
+        remove(path);
+    }
+}
+
+/// Removes a file or a directory. A directory can get another file while it is removed.
+fn remove(path: &Path) {
+    const TRIES: usize = 20;
+    for _ in 0..TRIES {
+        let removed = match path.is_dir() {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        if removed.is_ok() || !path.exists() {
+            break;
         }
     }
 }

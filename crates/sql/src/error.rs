@@ -13,7 +13,9 @@ pub(crate) fn of_query(error: DataFusionError) -> Error {
             Ok(error) => *error,
             Err(inner) => match inner.downcast::<DataFusionError>() {
                 Ok(error) => of_query(*error),
-                Err(inner) => Error::invalid("the query failed").with("reason", inner),
+                Err(inner) => {
+                    Error::invalid("the query failed").with("reason", plain(&inner.to_string()))
+                }
             },
         },
         DataFusionError::Shared(shared) => match found_in(&shared) {
@@ -46,11 +48,62 @@ fn found_in(error: &DataFusionError) -> Option<&Error> {
 fn of_data(reason: String) -> Error {
     Error::invalid("the query failed on a value")
         .with("data", "a value")
-        .with("reason", reason)
+        .with("reason", plain(&reason))
+}
+
+/// What the engine's messages begin with: the part of the engine that speaks.
+const SPEAKERS: [&str; 10] = [
+    "Error during planning: ",
+    "Execution error: ",
+    "External error: ",
+    "Internal error: ",
+    "Optimizer error: ",
+    "Resources exhausted: ",
+    "SQL error: ",
+    "Schema error: ",
+    "This feature is not implemented: ",
+    "Arrow error: ",
+];
+/// Its request to report a fault to its authors, which also stands in messages about wrong statements.
+const REQUEST: &str = "This issue was likely caused by a bug in DataFusion's code";
+const REQUEST_END: &str = "/issues";
+/// What follows a list of what every candidate of a function said.
+const NO_FUNCTION: &str = "No function matches the given name";
+
+/// The engine's message as one line that is about the statement.
+fn plain(message: &str) -> String {
+    let mut text = message.to_owned();
+    while let Some(start) = text.find(REQUEST) {
+        let rest = text.get(start..).unwrap_or_default();
+        let end = rest
+            .find(REQUEST_END)
+            .map_or(text.len(), |at| start + at + REQUEST_END.len());
+        text.replace_range(start..end, "");
+    }
+    if let Some(start) = text.find(NO_FUNCTION) {
+        text.drain(..start);
+    }
+    let mut rest = text.as_str();
+    while let Some(shorter) = SPEAKERS
+        .iter()
+        .find_map(|speaker| rest.strip_prefix(speaker))
+    {
+        rest = shorter;
+    }
+    let mut line = String::new();
+    for part in rest.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        match line.chars().last() {
+            None => {}
+            Some('.' | ':' | ';' | ',' | '?') => line.push(' '),
+            Some(_) => line.push_str("; "),
+        }
+        line.push_str(part);
+    }
+    line
 }
 
 fn described(error: &DataFusionError) -> Error {
-    let reason = error.strip_backtrace();
+    let reason = plain(&error.strip_backtrace());
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => Error::invalid(
             "the query needs more memory than it may use: give it more, or ask for less at once",
@@ -68,9 +121,49 @@ fn described(error: &DataFusionError) -> Error {
             Error::new(ErrorKind::Unsupported, "the query engine cannot do that")
                 .with("reason", reason)
         }
+        // The engine would have to calculate with the bytes to find the rows of a frame.
+        DataFusionError::Internal(text)
+            if text.contains("Cannot run range queries on datatype") =>
+        {
+            Error::new(
+                ErrorKind::Unsupported,
+                "a window cannot be ordered by bytes unless its frame is of rows: write ROWS UNBOUNDED PRECEDING, or \
+                 order by CAST(… AS VARCHAR)",
+            )
+        }
+        DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
+            Error::invalid("the statement cannot be run").with("reason", reason)
+        }
         DataFusionError::Internal(_) => {
             Error::new(ErrorKind::Internal, "the query engine failed").with("reason", reason)
         }
         _ => Error::invalid("the query failed").with("reason", reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_the_engine_become_one_line_about_the_statement() {
+        for (message, expected) in [
+            (
+                "Schema error: No field named nope.\nValid fields are a.b, a.c.",
+                "No field named nope. Valid fields are a.b, a.c.",
+            ),
+            (
+                "Error during planning: Internal error: Function 'avg' failed to match any signature.\nThis issue was \
+                 likely caused by a bug in DataFusion's code. Please help us: https://github.com/apache/datafusion/issues. \
+                 No function matches the given name and argument types 'avg(Binary)'.\n\tCandidate functions:\n\tavg(Decimal)\
+                 \n\tavg(Float64)",
+                "No function matches the given name and argument types 'avg(Binary)'. Candidate functions: avg(Decimal); \
+                 avg(Float64)",
+            ),
+            ("Divide by zero error", "Divide by zero error"),
+            ("", ""),
+        ] {
+            assert_eq!(plain(message), expected);
+        }
     }
 }

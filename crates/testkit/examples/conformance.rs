@@ -87,7 +87,11 @@ const AT_ONCE: u64 = 96;
 /// How many of them it plays side by side: it mostly waits.
 const SIDE_BY_SIDE: usize = 12;
 
-#[expect(clippy::print_stdout, reason = "a program for people")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program for people"
+)]
 fn run(arguments: &Arguments) -> Result<bool, String> {
     let named = !arguments.files.is_empty() || arguments.only.is_some();
     let random = arguments.runs.unwrap_or(if named { 0 } else { 200 });
@@ -128,6 +132,10 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
             .agreeing
             .iter()
             .for_each(|name| println!("\n{name} agrees now: take it off the list"));
+        eprintln!(
+            "{:5.0} s: {scripts} scripts, {differences} differences",
+            begun.elapsed().as_secs_f64()
+        );
         Ok(())
     };
     compare(&written(arguments)?, 1)?;

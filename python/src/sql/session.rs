@@ -30,6 +30,8 @@ pub(super) enum Argument {
     Int(i64),
     Float(f64),
     Text(Text),
+    /// `date` and days, or `timestamp` and microseconds, since 1970.
+    Time(String, i64),
 }
 
 impl From<Argument> for SqlValue {
@@ -40,6 +42,10 @@ impl From<Argument> for SqlValue {
             Argument::Float(value) => Self::Float(value),
             Argument::Text(Text::Text(text)) => Self::Text(text),
             Argument::Text(bytes) => Self::Bytes(bytes.into_bytes()),
+            Argument::Time(kind, number) => match (kind.as_str(), i32::try_from(number)) {
+                ("date", Ok(days)) => Self::Date(days),
+                _ => Self::Timestamp(number),
+            },
         }
     }
 }

@@ -193,3 +193,67 @@ fn a_second_signal_ends_an_export_at_once_and_removes_the_file() {
     assert!(!folder.path("out.jsonl.partial").exists());
     drop(pipe);
 }
+
+/// They hold cells. Nothing would remove them later.
+#[test]
+fn a_stopped_query_leaves_no_temporary_files() {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let folder = Folder::with_table();
+        let line = "x".repeat(100);
+        let lines: String = (0..200_000)
+            .map(|n| format!("{},{line}\n", n * 7919 % 200_000))
+            .collect();
+        folder.write("big.csv", format!("k,p\n{lines}"));
+        std::fs::create_dir(folder.path("temporary")).unwrap();
+        let query = "SELECT count(*) FROM (SELECT k, p, row_number() OVER (ORDER BY k, p) AS n FROM 'big.csv') WHERE n % 2 = 0";
+        let mut command = folder.command(&["sql", "--memory", "16M", "-c", query]);
+        command
+            .env("TMPDIR", folder.path("temporary"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let begun = Instant::now();
+        let files = || -> usize {
+            let within = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten();
+            let count = |path| within(path).flatten().count();
+            within(folder.path("temporary"))
+                .flatten()
+                .map(|entry| 1 + count(entry.path()))
+                .sum()
+        };
+        while files() < 2 && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        signal(&child, name);
+        let ended = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(code), "{said}");
+        assert_eq!(files(), 0, "{said}");
+    }
+}
+
+/// As a full disk is: the signal that a limit raises would end the program without a word.
+#[test]
+fn a_file_that_may_not_grow_is_an_error() {
+    let folder = Folder::with_table();
+    let lines: String = (0..2000)
+        .map(|n| format!("{n:06},{}\n", "v".repeat(100)))
+        .collect();
+    folder.import_csv(&lines);
+    let limited = "ulimit -f 16; exec \"$0\" export t out.csv";
+    let ran = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_ostrakon")])
+        .current_dir(folder.path(""))
+        .env("OSTRAKON_DATA", folder.path("store"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: "), "{said}");
+    let left = std::fs::read_dir(folder.path("")).unwrap().flatten();
+    let left: Vec<_> = left
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with("out.csv"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

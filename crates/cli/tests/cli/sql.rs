@@ -238,3 +238,49 @@ impl Folder {
         files
     }
 }
+
+/// A time that no calendar has is shown as its number, and the rest of the answer beside it.
+#[test]
+fn far_times_are_shown_as_numbers() {
+    let folder = Folder::with_table();
+    for format in ["table", "csv", "json"] {
+        for (value, shown) in [
+            ("CAST(2147483647 AS DATE)", "2147483647 days from 1970"),
+            (
+                "to_timestamp_seconds(9000000000000)",
+                "9000000000000 s from 1970",
+            ),
+        ] {
+            let query = format!("SELECT {value} AS far, 'beside' AS near");
+            let out = folder.ok(&["sql", "--format", format, "-c", &query]);
+            assert!(
+                out.contains(shown) && out.contains("beside"),
+                "{format}: {out}"
+            );
+        }
+    }
+}
+
+#[test]
+fn statements_of_too_many_queries_are_errors() {
+    let folder = Folder::with_table();
+    for statement in [
+        vec!["SELECT 1"; 2000].join(" UNION ALL "),
+        format!("{} SELECT 1", "EXPLAIN ".repeat(2000)),
+        format!(
+            "WITH a0 AS (SELECT 1 AS k){} SELECT count(*) FROM a1999",
+            (1..2000)
+                .map(|at| format!(", a{at} AS (SELECT * FROM a{})", at - 1))
+                .collect::<String>()
+        ),
+    ] {
+        folder.fails(2, &["sql", "-c", &statement]);
+    }
+    let most = vec!["SELECT 1"; 200].join(" UNION ALL ");
+    folder.ok(&["sql", "-c", &most]);
+    let named: String = (1..200)
+        .map(|at| format!(", a{at} AS (SELECT * FROM a{})", at - 1))
+        .collect();
+    let deep = format!("WITH a0 AS (SELECT 1 AS k){named} SELECT count(*) FROM a199");
+    folder.ok(&["sql", "-c", &deep]);
+}

@@ -3,7 +3,7 @@
 use datafusion::common::TableReference;
 use ostrakon_cell::{Error, Result, Source};
 
-use super::provider::{CELLS, MAIN, PUBLIC};
+use super::provider::{CELLS, EVENTS, MAIN, PUBLIC};
 
 /// A table as a statement names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,10 @@ impl TableName {
             (Some(CELLS), _) | (None, Some(CELLS)) => {
                 refused("the relation of entries is only read: name the table itself")
             }
+            (Some(MAIN) | None, Some(EVENTS)) => refused(
+                "the tables of events belong to the event store: use `ostrakon events`, or `events` and `create_events` in \
+                 Python",
+            ),
             (Some(MAIN) | None, schema) => Ok(Self {
                 full: full_name(schema.unwrap_or(PUBLIC), name.table()),
             }),

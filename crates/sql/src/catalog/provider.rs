@@ -22,7 +22,7 @@ pub(crate) const CELLS: &str = "cells";
 /// The schema of tables without a namespace.
 pub(crate) const PUBLIC: &str = "public";
 /// The namespace of the event store, whose types are relations.
-const EVENTS: &str = "events";
+pub(super) const EVENTS: &str = "events";
 
 /// What the schemas of a session share.
 #[derive(Clone)]

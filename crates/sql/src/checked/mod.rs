@@ -1,15 +1,17 @@
-//! Arithmetic on integers that fails instead of wrapping around.
+//! Arithmetic on integers that fails instead of wrapping around, and bins of all times.
 
 mod arithmetic;
+mod date_bin;
 mod sum;
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::AggregateUDF;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 /// Makes the arithmetic of a session checked.
 pub(crate) fn register(context: &SessionContext) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
+    context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
 }

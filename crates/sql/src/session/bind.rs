@@ -3,9 +3,12 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Expr, Statement as Ast, Value, visit_expressions_mut};
+use datafusion::sql::sqlparser::ast::{
+    DataType, Expr, Statement as Ast, TimezoneInfo, TypedString, Value, visit_expressions_mut,
+};
 use datafusion::sql::sqlparser::tokenizer::Location;
 use ostrakon_cell::{Error, ErrorKind, Result};
+use ostrakon_events::show_time;
 
 /// A value for a parameter. It becomes a literal of the parsed statement, never a part of its text.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +24,30 @@ pub enum SqlValue {
     Float(f64),
     /// VARCHAR; also a date or a time where one is compared or inserted.
     Text(String),
+    /// DATE: days since 1970.
+    Date(i32),
+    /// TIMESTAMP: microseconds since 1970 in UTC.
+    Timestamp(i64),
     /// BINARY
     Bytes(Vec<u8>),
 }
 
+const DAY_MICROS: i64 = 86_400_000_000;
+
 impl SqlValue {
-    fn literal(&self) -> Value {
-        match self {
+    fn literal(&self) -> Expr {
+        Expr::value(match self {
+            Self::Date(days) => {
+                let text = show_time(i64::from(*days).saturating_mul(DAY_MICROS));
+                let day = text.split('T').next().unwrap_or_default();
+                return typed(DataType::Date, day);
+            }
+            Self::Timestamp(micros) => {
+                let text = show_time(*micros);
+                // Of microseconds, as in tables.
+                let kind = DataType::Timestamp(Some(6), TimezoneInfo::None);
+                return typed(kind, text.trim_end_matches('Z'));
+            }
             Self::Null => Value::Null,
             Self::Bool(value) => Value::Boolean(*value),
             Self::Int(value) => Value::Number(value.to_string(), false),
@@ -38,8 +58,16 @@ impl SqlValue {
                 let digits = value.iter().map(|byte| format!("{byte:02x}"));
                 Value::HexStringLiteral(digits.collect())
             }
-        }
+        })
     }
+}
+
+fn typed(data_type: DataType, text: &str) -> Expr {
+    Expr::TypedString(TypedString {
+        data_type,
+        value: Value::SingleQuotedString(text.to_owned()).into(),
+        uses_odbc_syntax: false,
+    })
 }
 
 /// Puts values in the places of `?`, in the order of the text, or of `$1`, `$2` and so on.
@@ -57,10 +85,8 @@ pub(super) fn bind(statement: &mut Statement, values: &[SqlValue]) -> Result<()>
 
 fn bind_ast(ast: &mut Ast, values: &[SqlValue]) -> Result<()> {
     let mut places: Vec<(Location, String)> = Vec::new();
-    each(ast, |value, at| {
-        if let Value::Placeholder(name) = value {
-            places.push((at, name.clone()));
-        }
+    each(ast, |_, at, name| {
+        places.push((at, name));
     });
     places.sort();
     places.dedup();
@@ -83,12 +109,11 @@ fn bind_ast(ast: &mut Ast, values: &[SqlValue]) -> Result<()> {
     if wanted != values.len() {
         return Err(mismatch(wanted, values.len()));
     }
-    each(ast, |value, at| {
-        if let Value::Placeholder(_) = value
-            && let Ok(place) = places.binary_search_by(|(found, _)| found.cmp(&at))
+    each(ast, |expr, at, _| {
+        if let Ok(place) = places.binary_search_by(|(found, _)| found.cmp(&at))
             && let Some(given) = indexes.get(place).and_then(|index| values.get(*index))
         {
-            *value = given.literal();
+            *expr = given.literal();
         }
     });
     let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
@@ -114,12 +139,14 @@ fn is_negative(expr: &Expr) -> bool {
     }
 }
 
-/// Visits the values of a statement with their places in the text.
-fn each(ast: &mut Ast, mut visit: impl FnMut(&mut Value, Location)) {
+/// Visits the parameters of a statement with their places in the text and their names.
+fn each(ast: &mut Ast, mut visit: impl FnMut(&mut Expr, Location, String)) {
     let _: ControlFlow<()> = visit_expressions_mut(ast, |expr| {
-        if let Expr::Value(value) = expr {
-            let at = value.span.start;
-            visit(&mut value.value, at);
+        if let Expr::Value(value) = expr
+            && let Value::Placeholder(name) = &value.value
+        {
+            let (at, name) = (value.span.start, name.clone());
+            visit(expr, at, name);
         }
         ControlFlow::Continue(())
     });
@@ -167,6 +194,18 @@ mod tests {
             &[SqlValue::Bool(true), SqlValue::Int(7)],
         );
         assert!(shown.expect("bound").contains("SELECT 7, true, '?', 7"));
+        let shown = bound(
+            "SELECT ?, ?, ?",
+            &[
+                SqlValue::Date(19_723),
+                SqlValue::Timestamp(16_725_225_600_000_001),
+                SqlValue::Timestamp(-1_000_000),
+            ],
+        );
+        assert_eq!(
+            shown.expect("bound"),
+            "SELECT DATE '2024-01-01', TIMESTAMP(6) '2500-01-01T00:00:00.000001', TIMESTAMP(6) '1969-12-31T23:59:59'"
+        );
         let shown = bound("SELECT -?, +?", &[SqlValue::Int(-5), SqlValue::Float(-0.5)]);
         assert_eq!(shown.expect("bound"), "SELECT -(-5), +(-0.5)");
     }

@@ -3,6 +3,7 @@
 mod bind;
 mod change;
 mod create;
+mod ignored;
 mod open;
 mod options;
 mod prompt;

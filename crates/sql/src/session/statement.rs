@@ -5,7 +5,7 @@ use datafusion::sql::sqlparser::ast::{Expr, LimitClause, SetExpr, Statement as A
 use ostrakon_cell::{Error, ErrorKind, Result};
 
 use super::bind::{SqlValue, bind};
-use super::syntax::correct;
+use super::syntax::{check_explanations, correct};
 use crate::error::of_query;
 
 /// A parsed statement.
@@ -139,6 +139,7 @@ fn unsupported(statement: &Statement) -> Error {
 pub fn parse_statements(text: &str) -> Result<Vec<SqlStatement>> {
     // Some editors begin files with this mark of UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    check_explanations(text)?;
     let statements = DFParser::parse_sql(text).map_err(of_query)?;
     let corrected = statements.into_iter().map(|mut statement| {
         correct(&mut statement)?;

@@ -9,19 +9,29 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr as Planned, LogicalPlan, Operator};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Statement as Ast, Value, VisitMut, VisitorMut,
+    BinaryOperator, DataType, Expr, Query, Select, SetExpr, Statement as Ast, Table, TableFactor,
+    Value, VisitMut, VisitorMut,
 };
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
+
+use super::ignored;
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
+
+/// The most set operations in a row, and the most named queries of a statement: plans of more are too deep to walk.
+const QUERIES_MAX: usize = 200;
 
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
 ///
 /// # Errors
-/// An expression that is too deep; `IS DISTINCT FROM` whose right side the parser took too far.
+/// An expression that is too deep; `IS DISTINCT FROM` whose right side the parser took too far; a clause that the engine
+/// would pass over.
 pub(super) fn correct(statement: &mut Statement) -> Result<()> {
     match statement {
         Statement::Statement(ast) => correct_ast(ast),
@@ -31,7 +41,8 @@ pub(super) fn correct(statement: &mut Statement) -> Result<()> {
 }
 
 fn correct_ast(ast: &mut Ast) -> Result<()> {
-    match ast.visit(&mut Correction { depth: 0 }) {
+    let mut correction = Correction { depth: 0, named: 0 };
+    match ast.visit(&mut correction) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
     }
@@ -39,10 +50,39 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
 
 struct Correction {
     depth: usize,
+    /// Queries with a name so far.
+    named: usize,
 }
 
 impl VisitorMut for Correction {
     type Break = Error;
+
+    fn pre_visit_statement(&mut self, statement: &mut Ast) -> ControlFlow<Error> {
+        match statement {
+            Ast::CreateTable(table) => or_break(ignored::check_table(table)),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        self.named += query.with.as_ref().map_or(0, |with| with.cte_tables.len());
+        if union_length(&query.body) > QUERIES_MAX {
+            dismantle_union(&mut query.body);
+            return ControlFlow::Break(too_many("UNION"));
+        }
+        if self.named > QUERIES_MAX {
+            return ControlFlow::Break(too_many("WITH"));
+        }
+        or_break(ignored::check_query(query))
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        or_break(ignored::check_select(select))
+    }
+
+    fn pre_visit_table_factor(&mut self, relation: &mut TableFactor) -> ControlFlow<Error> {
+        or_break(ignored::check_relation(relation))
+    }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.depth += 1;
@@ -78,6 +118,74 @@ impl VisitorMut for Correction {
         self.depth -= 1;
         ControlFlow::Continue(())
     }
+}
+
+fn or_break(checked: Result<()>) -> ControlFlow<Error> {
+    match checked {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    }
+}
+
+fn too_many(clause: &str) -> Error {
+    Error::new(
+        ErrorKind::InvalidArgument,
+        "the statement has too many queries: split it, or use VALUES for rows",
+    )
+    .with("clause", clause)
+    .with("limit", QUERIES_MAX)
+}
+
+/// The number of set operations in a row, which are as deep as they are many.
+fn union_length(mut body: &SetExpr) -> usize {
+    let mut length = 0;
+    while let SetExpr::SetOperation { left, .. } = body {
+        body = left;
+        length += 1;
+    }
+    length
+}
+
+/// Takes a chain of set operations apart without recursion, so that it can be dropped.
+fn dismantle_union(body: &mut SetExpr) {
+    let nothing = || {
+        SetExpr::Table(Box::new(Table {
+            table_name: None,
+            schema_name: None,
+        }))
+    };
+    let mut rest = std::mem::replace(body, nothing());
+    while let SetExpr::SetOperation { left, .. } = rest {
+        rest = *left;
+    }
+}
+
+/// Refuses the explanation of an explanation, which the parser reads by recursion.
+///
+/// # Errors
+/// There is one.
+pub(super) fn check_explanations(text: &str) -> Result<()> {
+    // What is not a token is an error that the parser reports.
+    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize();
+    let mut explains = false;
+    for token in tokens.unwrap_or_default() {
+        let Token::Word(word) = token else {
+            explains &= matches!(token, Token::Whitespace(_));
+            continue;
+        };
+        match word.keyword {
+            Keyword::EXPLAIN if explains => {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "EXPLAIN explains a query, not another EXPLAIN",
+                ));
+            }
+            Keyword::EXPLAIN => explains = true,
+            Keyword::ANALYZE | Keyword::VERBOSE => {}
+            _ => explains = false,
+        }
+    }
+    Ok(())
 }
 
 /// The number of operators in a row, `a + b + c`: the parser puts them on the left of each other, as deep as they are many.
@@ -175,6 +283,34 @@ mod tests {
         );
         let items = vec!["1"; 10_000].join(",");
         assert_eq!(refusal(&format!("SELECT a IN ({items})")), None);
+    }
+
+    #[test]
+    fn many_queries_are_refused() {
+        for many in [1000, 100_000] {
+            let union = vec!["SELECT 1"; many].join(" UNION ALL ");
+            let said = refusal(&union).expect("too many");
+            assert!(said.contains("too many queries"), "{said}");
+            let said = refusal(&format!("SELECT * FROM ({union}) AS u")).expect("too many");
+            assert!(said.contains("too many queries"), "{said}");
+            let explained = format!("{} SELECT 1", "EXPLAIN ".repeat(many));
+            assert!(refusal(&explained).is_some());
+        }
+        let named = |count: usize| {
+            let named: Vec<String> = (0..count)
+                .map(|at| format!("a{at} AS (SELECT 1)"))
+                .collect();
+            format!("WITH {} SELECT * FROM a0", named.join(", "))
+        };
+        assert!(refusal(&named(1000)).is_some());
+        for text in [
+            named(150),
+            vec!["SELECT 1"; 150].join(" UNION ALL "),
+            "EXPLAIN ANALYZE SELECT 1".to_owned(),
+            "EXPLAIN SELECT 1; EXPLAIN SELECT 2".to_owned(),
+        ] {
+            assert_eq!(refusal(&text), None);
+        }
     }
 
     #[test]

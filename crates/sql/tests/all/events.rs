@@ -373,3 +373,50 @@ fn long_values_are_counted_one_by_one() {
     );
     assert_eq!(found, ["1|2", "1|2", "3|1", "300|2", "NULL|1"]);
 }
+
+#[test]
+fn the_tables_of_events_are_the_event_stores() {
+    let session = session(&web());
+    for statement in [
+        "DROP TABLE events.web",
+        "DROP TABLE IF EXISTS events.types",
+        "DROP TABLE events.web_index",
+        "CREATE TABLE events.mine (k BIGINT PRIMARY KEY)",
+        "INSERT INTO events.web SELECT * FROM events.web",
+        "DELETE FROM events.web",
+    ] {
+        let error = try_rows(&session, statement).expect_err(statement);
+        assert!(
+            error.to_string().contains("ostrakon events"),
+            "{statement}: {error}"
+        );
+    }
+    assert_eq!(rows(&session, "SELECT count(*) FROM events.web"), ["6"]);
+}
+
+/// The engine's own function has no bins before 1677 and after 2262.
+#[test]
+fn bins_of_far_times_are_those_of_near_ones() {
+    let session = session(&web());
+    for (time, width, bin) in [
+        ("2500-01-01 05:06:07", "1 hour", "2500-01-01T05:00:00"),
+        ("0001-01-01 05:06:07", "1 day", "0001-01-01T00:00:00"),
+        (
+            "2500-01-01 05:06:07.5",
+            "100 milliseconds",
+            "2500-01-01T05:06:07.500",
+        ),
+        ("1969-12-31 23:59:59", "10 minutes", "1969-12-31T23:50:00"),
+    ] {
+        let query = format!("SELECT date_bin(INTERVAL '{width}', TIMESTAMP '{time}')");
+        assert_eq!(rows(&session, &query), [bin], "{query}");
+        let query = format!(
+            "SELECT date_bin(INTERVAL '{width}', t) FROM (VALUES (TIMESTAMP '{time}'), (NULL)) AS v (t)"
+        );
+        assert_eq!(rows(&session, &query), [bin, "NULL"], "{query}");
+    }
+    let month = "SELECT date_bin(INTERVAL '1 month', TIMESTAMP '2500-01-01 00:00:00')";
+    assert!(try_rows(&session, month).is_err());
+    let month = "SELECT date_bin(INTERVAL '1 month', TIMESTAMP '2200-01-05 00:00:00')";
+    assert_eq!(rows(&session, month), ["2200-01-01T00:00:00"]);
+}

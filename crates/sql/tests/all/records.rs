@@ -407,3 +407,40 @@ fn tables_are_listed_once() {
         "SELECT table_catalog, table_schema FROM information_schema.tables WHERE table_name = 'n'";
     assert_eq!(rows(&session, query).len(), 1);
 }
+
+/// A moment that is a parameter is compared as a moment.
+#[test]
+fn times_are_parameters() {
+    use ostrakon_sql::{SqlValue, parse_statements};
+
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE d (k BIGINT, d DATE, t TIMESTAMP, PRIMARY KEY (k))",
+    );
+    rows(
+        &session,
+        "INSERT INTO d VALUES (1, DATE '2024-01-01', TIMESTAMP '2500-01-01 00:00:00')",
+    );
+    let noon = SqlValue::Timestamp(1_704_110_400_000_000);
+    let far = SqlValue::Timestamp(16_725_225_600_000_000);
+    for (condition, values, found) in [
+        ("d < ?", vec![noon.clone()], 1),
+        ("d = ?", vec![noon], 0),
+        ("d = ?", vec![SqlValue::Date(19_723)], 1),
+        ("t = ?", vec![far.clone()], 1),
+        ("t IN (?)", vec![far.clone()], 1),
+        ("t BETWEEN ? AND ?", vec![far.clone(), far], 1),
+    ] {
+        let text = format!("SELECT k FROM d WHERE {condition}");
+        let statement = parse_statements(&text)
+            .unwrap()
+            .remove(0)
+            .bind(&values)
+            .unwrap();
+        let batches = session.execute_blocking(statement).unwrap();
+        let count: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
+        assert_eq!(count, found, "{condition}");
+    }
+}

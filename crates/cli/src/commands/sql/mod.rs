@@ -3,6 +3,7 @@
 mod form;
 mod parquet;
 mod prompt;
+mod spill;
 mod value;
 
 use std::io::{Read, Write};
@@ -14,6 +15,7 @@ use ostrakon_cell::{Source, VisibilityExpression};
 use ostrakon_sql::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
 
 use self::form::Form;
+use self::spill::SpillDirectory;
 use super::access::{Absent, Access};
 use crate::args::{SqlArgs, SqlFormat};
 use crate::export::{Packing, Target};
@@ -54,9 +56,11 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         restricted: true,
         ..access.clone()
     };
+    let spill = SpillDirectory::create();
     let mut options = SqlOptions {
         files: true,
         label: args.label.clone().into_bytes(),
+        temporary: spill.as_ref().map(|spill| spill.path().to_owned()),
         ..SqlOptions::default()
     };
     if let Some(memory) = access.memory {
@@ -104,34 +108,60 @@ fn on_source(
     let session = SqlSession::new(source, args.authorizations.clone(), options)?;
     let watch = Watch::start();
     for statement in statements {
-        let wanted = statement.returns_rows();
-        let explains = statement.explains();
+        let about = About::of(&statement);
         let rows = session.execute_blocking(statement)?;
         match &args.output {
-            Some(path) if wanted => {
+            Some(path) if about.returns_rows => {
                 let target = Target::create(path, Packing::None, args.force)?;
-                target.fill(|file| show(rows, format, explains, file, &watch))?;
+                target.fill(|file| show(rows, format, about, file, &watch))?;
             }
-            Some(_) => show(rows, SqlFormat::Table, explains, out.stream(), &watch)?,
-            None => show(rows, format, explains, out.stream(), &watch)?,
+            Some(_) => show(rows, SqlFormat::Table, about, out.stream(), &watch)?,
+            None => show(rows, format, about, out.stream(), &watch)?,
         }
     }
     Ok(())
+}
+
+/// What a statement is, as far as its rows depend on it.
+#[derive(Clone, Copy)]
+struct About {
+    returns_rows: bool,
+    explains: bool,
+    creates: bool,
+}
+
+impl About {
+    fn of(statement: &SqlStatement) -> Self {
+        Self {
+            returns_rows: statement.returns_rows(),
+            explains: statement.explains(),
+            creates: statement.creates_tables(),
+        }
+    }
+
+    /// What is kept of a statement that was stopped.
+    fn kept(self, rows: u64) -> String {
+        match self {
+            _ if self.returns_rows => format!("{rows} rows were returned"),
+            _ if self.creates => "no table was created".to_owned(),
+            _ => "the records that were changed before stay changed".to_owned(),
+        }
+    }
 }
 
 /// Writes the rows of a statement.
 fn show(
     mut rows: SqlRows,
     format: SqlFormat,
-    explains: bool,
+    about: About,
     out: &mut (dyn Write + Send),
     watch: &Watch,
 ) -> Result<()> {
     let schema = rows.schema();
-    let mut form = Form::new(format, &schema, explains, out)?;
+    let mut form = Form::new(format, &schema, about.explains, out)?;
     let mut shown = 0_u64;
     loop {
-        watch.check(&format!("{shown} rows were returned"))?;
+        watch.check(&about.kept(shown))?;
         match rows.next_within(ANSWER_WITHIN)? {
             Step::Rows(batch) => {
                 shown += batch.num_rows() as u64;

@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{
+    Date32Type, Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampSecondType,
+};
 use arrow_array::{Array, RecordBatch};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -55,7 +58,7 @@ impl<'a> Shown<'a> {
         }
         Some(match bytes(*array, row) {
             Some(bytes) => escape(bytes).into_owned(),
-            None => formatter.value(row).to_string(),
+            None => plain(*array, formatter, row),
         })
     }
 
@@ -82,6 +85,31 @@ fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
         DataType::BinaryView => array.as_binary_view().value(row),
         DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().value(row),
         _ => return None,
+    })
+}
+
+/// The text of a value. A time that no calendar has is shown as its number.
+fn plain(array: &dyn Array, formatter: &ArrayFormatter<'_>, row: usize) -> String {
+    formatter.value(row).try_to_string().unwrap_or_else(|_| {
+        let number = |unit: &str, number: i64| format!("{number} {unit} from 1970");
+        match array.data_type() {
+            DataType::Date32 => {
+                let days = array.as_primitive::<Date32Type>().value(row);
+                number("days", i64::from(days))
+            }
+            DataType::Timestamp(TimeUnit::Second, _) => {
+                number("s", array.as_primitive::<TimestampSecondType>().value(row))
+            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => number(
+                "ms",
+                array.as_primitive::<TimestampMillisecondType>().value(row),
+            ),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => number(
+                "µs",
+                array.as_primitive::<TimestampMicrosecondType>().value(row),
+            ),
+            other => format!("a value of type {other} that cannot be shown"),
+        }
     })
 }
 
@@ -130,7 +158,7 @@ impl Serialize for Object<'_> {
                     }
                 }
                 kind => {
-                    let text: Cow<'_, str> = Cow::Owned(formatter.value(self.row).to_string());
+                    let text: Cow<'_, str> = Cow::Owned(plain(*array, formatter, self.row));
                     let number = kind.is_integer()
                         || matches!(kind, DataType::Decimal128(..) | DataType::Decimal256(..));
                     match number.then(|| RawValue::from_string(text.clone().into_owned())) {

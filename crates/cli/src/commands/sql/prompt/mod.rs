@@ -16,7 +16,7 @@ use rustyline::{Config, Editor};
 use self::history::History;
 use self::input::Helper;
 use self::shortcut::Shortcut;
-use super::{SqlArgs, SqlFormat, show};
+use super::{About, SqlArgs, SqlFormat, show};
 use crate::commands::access::Access;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -78,6 +78,7 @@ pub(super) fn run(
     greet(access, args, out)?;
     #[cfg(unix)]
     crate::interrupt::terminal::keep();
+    let _prompt = crate::interrupt::Prompt::start();
     loop {
         match editor.readline("sql> ") {
             Ok(text) => {
@@ -110,6 +111,12 @@ pub(super) fn run(
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => break,
+            // The rest of the line is still to be read.
+            Err(ReadlineError::Io(error)) if error.kind() == std::io::ErrorKind::InvalidData => {
+                let failure = Failure::usage("what was typed is not UTF-8")
+                    .next("write other bytes as X'00FF'");
+                failure.report(manner.json_errors);
+            }
             Err(error) => return Err(of_terminal(error)),
         }
     }
@@ -166,9 +173,9 @@ fn execute(session: &SqlSession, text: &str, manner: &Manner, out: &mut Output) 
     let watch = Watch::start();
     for statement in parse_statements(text)? {
         let begun = Instant::now();
-        let explains = statement.explains();
+        let about = About::of(&statement);
         let rows = session.execute_blocking(statement)?;
-        show(rows, manner.format, explains, out.stream(), &watch)?;
+        show(rows, manner.format, about, out.stream(), &watch)?;
         out.flush()?;
         if manner.timing {
             let elapsed = crate::output::seconds(begun.elapsed().as_secs_f64());

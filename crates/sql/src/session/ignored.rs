@@ -1,0 +1,134 @@
+//! Clauses that the parser reads and the query engine passes over: an answer without them would be another one.
+
+use datafusion::sql::sqlparser::ast::{
+    ColumnOption, CreateTable, Expr, Query, Select, TableConstraint, TableFactor,
+};
+use ostrakon_cell::{Error, ErrorKind, Result};
+
+fn refused(clause: &str) -> Result<()> {
+    Err(Error::new(
+        ErrorKind::Unsupported,
+        "there is no such clause: leave it out",
+    )
+    .with("clause", clause))
+}
+
+/// Refuses the first clause that is there.
+fn check(clauses: &[(&str, bool)]) -> Result<()> {
+    match clauses.iter().find(|(_, is_there)| *is_there) {
+        Some((clause, _)) => refused(clause),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_query(query: &Query) -> Result<()> {
+    check(&[
+        ("FOR UPDATE", !query.locks.is_empty()),
+        ("FOR", query.for_clause.is_some()),
+        ("SETTINGS", query.settings.is_some()),
+        ("FORMAT", query.format_clause.is_some()),
+    ])
+}
+
+pub(super) fn check_select(select: &Select) -> Result<()> {
+    check(&[
+        ("modifier of SELECT", select.select_modifiers.is_some()),
+        ("SELECT AS", select.value_table_mode.is_some()),
+        ("INTO", select.into.is_some()),
+        ("PREWHERE", select.prewhere.is_some()),
+        ("CONNECT BY", !select.connect_by.is_empty()),
+        ("DISTRIBUTE BY", !select.distribute_by.is_empty()),
+    ])
+}
+
+pub(super) fn check_relation(relation: &TableFactor) -> Result<()> {
+    let TableFactor::Table {
+        with_hints,
+        version,
+        with_ordinality,
+        partitions,
+        json_path,
+        sample,
+        index_hints,
+        ..
+    } = relation
+    else {
+        return Ok(());
+    };
+    check(&[
+        ("WITH (hint)", !with_hints.is_empty()),
+        ("version of a table", version.is_some()),
+        ("WITH ORDINALITY", *with_ordinality),
+        ("PARTITION", !partitions.is_empty()),
+        ("path into JSON", json_path.is_some()),
+        ("TABLESAMPLE", sample.is_some()),
+        ("index hint", !index_hints.is_empty()),
+    ])
+}
+
+/// Columns have a type, and may be the primary key. Only its columns are never NULL.
+pub(super) fn check_table(table: &CreateTable) -> Result<()> {
+    let in_key = |name: &str| {
+        table.constraints.iter().any(|constraint| {
+            match constraint {
+            TableConstraint::PrimaryKey(key) => key.columns.iter().any(|column| {
+                matches!(&column.column.expr, Expr::Identifier(found) if found.value == name)
+            }),
+            _ => false,
+        }
+        })
+    };
+    for column in &table.columns {
+        let options = || column.options.iter().map(|option| &option.option);
+        let is_key = options().any(|option| matches!(option, ColumnOption::PrimaryKey(_)))
+            || in_key(&column.name.value);
+        for option in options() {
+            match option {
+                ColumnOption::Null | ColumnOption::PrimaryKey(_) => {}
+                ColumnOption::NotNull if is_key => {}
+                ColumnOption::NotNull => {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        "only columns of the primary key are NOT NULL: leave it out elsewhere",
+                    )
+                    .with("column", &column.name.value));
+                }
+                other => return refused(&other.to_string()),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse_statements;
+
+    #[test]
+    fn clauses_that_would_be_passed_over_are_refused() {
+        for text in [
+            "SELECT count(*) FROM r TABLESAMPLE (0)",
+            "SELECT count(*) FROM r TABLESAMPLE BERNOULLI (0)",
+            "SELECT k FROM (SELECT k FROM r PREWHERE k > 100) AS s",
+            "SELECT k FROM r START WITH k = 1 CONNECT BY PRIOR k = v",
+            "SELECT k FROM r FOR UPDATE",
+            "SELECT k FROM r WITH (NOLOCK)",
+            "SELECT k INTO s FROM r",
+            "INSERT INTO t SELECT k FROM r TABLESAMPLE (1)",
+            "CREATE TABLE n (k BIGINT PRIMARY KEY, b VARCHAR NOT NULL)",
+            "CREATE TABLE n (k BIGINT PRIMARY KEY, b BIGINT GENERATED ALWAYS AS (k * 2) STORED)",
+            "CREATE TABLE n (k BIGINT PRIMARY KEY, b BIGINT AUTO_INCREMENT)",
+            "CREATE TABLE n (k BIGINT PRIMARY KEY, b VARCHAR COMMENT 'x')",
+        ] {
+            assert!(parse_statements(text).is_err(), "{text}");
+        }
+        for text in [
+            "SELECT k FROM r AS s JOIN t ON r.k = t.k WHERE k > 1 GROUP BY k HAVING k > 2 ORDER BY k LIMIT 3",
+            "WITH s AS (SELECT 1) SELECT * FROM s UNION ALL SELECT 2",
+            "CREATE TABLE n (k BIGINT NOT NULL PRIMARY KEY, b VARCHAR NULL)",
+            "CREATE TABLE n (k BIGINT NOT NULL, b VARCHAR, PRIMARY KEY (k))",
+        ] {
+            assert!(parse_statements(text).is_ok(), "{text}");
+        }
+    }
+}
