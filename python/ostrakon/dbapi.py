@@ -141,6 +141,9 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except errors.Error as error:
+        if isinstance(error.__cause__, (OverflowError, ValueError)):
+            # A value that Python or UTF-8 cannot represent.
+            raise DataError(str(error)) from error
         found = (ours for theirs, ours in _CLASSES if isinstance(error, theirs))
         raise next(found, OperationalError)(str(error)) from error
 

@@ -57,7 +57,7 @@ def frame_of(table: pyarrow.Table, *, date_as_object: bool = True) -> pandas.Dat
     arrow = load("pyarrow", "arrow")
     frame: pandas.DataFrame = table.to_pandas(date_as_object=date_as_object)
     for at, column in enumerate(table.columns):
-        # pandas would take floating-point numbers for integers beside nulls, which do not have all of them.
+        # pandas takes floating-point numbers for integers beside nulls. They do not have all.
         if column.null_count and arrow.types.is_integer(column.type):
             name = str(column.type).replace("uint", "UInt").replace("int", "Int")
             nullable = pandas_.api.types.pandas_dtype(name)

@@ -157,7 +157,9 @@ class SqlSession:
         returns; rows are found while they are read.
         """
         return SqlResult(
-            *self._native.execute(encodable(text, "text"), [value_of(value) for value in _list(parameters)])
+            *self._native.execute(
+                encodable(text, "text"), [value_of(value) for value in _list(parameters)]
+            )
         )
 
     def __repr__(self) -> str:
@@ -173,7 +175,7 @@ def _list(parameters: Sequence[object]) -> Sequence[object]:
     )
 
 
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - what has a zone is turned into UTC first
+_EPOCH = dt.datetime(1970, 1, 1)
 _INTEGERS = range(-(2**63), 2**63)
 _NUMBER_BYTES = 8
 
@@ -184,8 +186,8 @@ def encodable(text: str, argument: str) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(
-            f"the text has half of a surrogate pair at position {error.start}, which UTF-8 does not "
-            "have: pass bytes",
+            f"half of a surrogate pair at position {error.start} of the text is not Unicode: "
+            "pass bytes",
             {"argument": argument},
         ) from error
     return text

@@ -410,7 +410,7 @@ fn the_demo_runs_to_its_end() {
         "undefined",
         "2,000 events in",
         "status=500",
-        "SELECT path",
+        "events top web path",
         "Three commands to try next",
         "records/report.html",
     ] {
