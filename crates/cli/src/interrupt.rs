@@ -175,7 +175,8 @@ pub(crate) mod terminal {
     use std::io::{Write as _, stdin};
     use std::sync::Mutex;
 
-    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::process::getpgrp;
+    use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
     use super::lock;
 
@@ -187,7 +188,9 @@ pub(crate) mod terminal {
     }
 
     pub(super) fn restore() {
-        if let Some(mode) = &*lock(&MODE) {
+        // In the background, the terminal has the mode of the shell, and a process that changes it is stopped.
+        let is_ours = tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());
+        if is_ours && let Some(mode) = &*lock(&MODE) {
             // The prompt asked the terminal to mark what is pasted.
             let _ = std::io::stdout().write_all(b"\x1b[?2004l");
             let _ = std::io::stdout().flush();

@@ -19,14 +19,16 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
     if !text.is_ascii() || text.len() < 8 {
         return None;
     }
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        return Some(moment.as_microsecond());
-    }
-    if let Ok(local) = text.parse::<civil::DateTime>() {
-        return utc(local);
-    }
-    let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
-    Some(parsed.to_timestamp().ok()?.as_microsecond())
+    let micros = if let Ok(moment) = text.parse::<Timestamp>() {
+        moment.as_microsecond()
+    } else if let Ok(local) = text.parse::<civil::DateTime>() {
+        utc(local)?
+    } else {
+        let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
+        parsed.to_timestamp().ok()?.as_microsecond()
+    };
+    // What is shown of it must be read as the same moment.
+    is_supported(micros).then_some(micros)
 }
 
 /// A local time of UTC.

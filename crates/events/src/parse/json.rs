@@ -231,7 +231,7 @@ mod tests {
             assert!(matches!(next(), Step::Rejected(reason) if reason.contains("64 objects")));
         }
         assert!(matches!(next(), Step::Rejected(reason) if reason.contains("different field")));
-        // Known that are known still have their place.
+        // Names that are known still have their place.
         assert_eq!(next(), Step::Record);
     }
 }

@@ -62,7 +62,7 @@ impl Prepared<'_> {
             if path == CountPath::Aggregates {
                 return Err(Error::invalid(
                     "the kept counts cannot answer: there must be no condition but on the time, which has a whole bin, \
-                     the field must be indexed, and its values short",
+                     the field must be indexed, and its values short and few enough for the memory of a query",
                 )
                 .with("field", field)
                 .with("bin", &self.tables.definition.bin));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use ostrakon_cell::{Error, Result};
 
 use super::Query;
@@ -13,8 +14,8 @@ use crate::layout::ALL_EVENTS;
 use crate::store::EventStore;
 use crate::value::{typed, untyped};
 
-/// Memory for a count besides its value.
-const HELD_COUNT_BYTES: usize = 64;
+/// Memory for a count besides its value: as it is read, and as it is returned.
+const HELD_COUNT_BYTES: usize = 128;
 
 /// How many events have a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl FormCounts {
                 *sum = sum.saturating_add_signed(count);
             }
             _ => {
-                self.bytes += form.len() + HELD_COUNT_BYTES;
+                self.bytes += 2 * form.len() + HELD_COUNT_BYTES;
                 let count = u64::try_from(count).unwrap_or(0);
                 self.forms.push((form.to_vec(), start, count));
             }
@@ -52,17 +53,44 @@ impl FormCounts {
     }
 
     fn add_missing(&mut self, start: i64, count: i64) {
-        let sum = self.missing.entry(start).or_default();
+        let bytes = &mut self.bytes;
+        let sum = self.missing.entry(start).or_insert_with(|| {
+            *bytes += HELD_COUNT_BYTES;
+            0
+        });
         *sum = sum.saturating_add(count);
+    }
+}
+
+/// Events one by one, which come in the order of time.
+#[derive(Default)]
+struct Single {
+    counts: HashMap<Vec<u8>, BTreeMap<i64, i64>>,
+    bytes: usize,
+}
+
+impl Single {
+    fn add(&mut self, form: &[u8], start: i64) {
+        if !self.counts.contains_key(form) {
+            self.bytes += form.len() + HELD_COUNT_BYTES;
+            self.counts.insert(form.to_vec(), BTreeMap::new());
+        }
+        if let Some(counts) = self.counts.get_mut(form) {
+            let bytes = &mut self.bytes;
+            *counts.entry(start).or_insert_with(|| {
+                *bytes += HELD_COUNT_BYTES;
+                0
+            }) += 1;
+        }
     }
 }
 
 impl EventStore {
     /// The number of events with each value of a field, by spans of time if `span` is given, from the kept counts. Only
     /// events of bins that the query's time cuts are read. The same value and span may be returned several times; their
-    /// counts add up. `None` if the kept counts cannot answer: the condition tests more than the time, the field is not
-    /// indexed or has values of more than 128 bytes, the span is not a multiple of the type's bin, or the counts need more
-    /// than [`memory_bytes`](super::PlannerSettings::memory_bytes).
+    /// counts add up. `None` if the kept counts cannot answer: the condition tests more than the time, no whole bin lies in
+    /// the time, the field is the time, is not indexed, or has values of more than 128 bytes, the span is not a multiple of
+    /// the type's bin, or the counts need more than [`memory_bytes`](super::PlannerSettings::memory_bytes).
     ///
     /// # Errors
     /// Those of [`query`](Self::query).
@@ -143,14 +171,15 @@ impl Prepared<'_> {
         let of_all = form_ranges(ALL_EVENTS, &everything, first, last);
         self.counts(&of_all, first, last, |row, _, count| {
             found.add_missing(start(row.time), count);
-            true
+            fits = found.bytes <= limit;
+            fits
         })?;
         let kind = self.kind_of(field)?;
         let query = Query {
             fields: Some(vec![field.to_owned()]),
             ..self.query.clone()
         };
-        let mut scratch = Vec::new();
+        let (mut scratch, mut single) = (Vec::new(), Single::default());
         // What is left of the time before the first and after the last whole bin.
         for (from, to) in [(self.from, first), (last, self.to)] {
             if from >= to || !fits {
@@ -160,12 +189,17 @@ impl Prepared<'_> {
                 let start = start(event.time);
                 let value = event.get(field);
                 match value.and_then(|value| typed(kind, value, &mut scratch)) {
-                    Some(form) => found.add(form, start, 1),
+                    Some(form) => single.add(form, start),
                     None => found.add_missing(start, 1),
                 }
-                fits = found.bytes <= limit;
+                fits = found.bytes.saturating_add(single.bytes) <= limit;
                 Ok(fits)
             })?;
+        }
+        for (form, counts) in single.counts {
+            for (start, count) in counts {
+                found.add(&form, start, count);
+            }
         }
         Ok(fits.then_some(found))
     }

@@ -4,7 +4,7 @@ mod arithmetic;
 mod date_bin;
 mod sum;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
@@ -14,4 +14,11 @@ pub(crate) fn register(context: &SessionContext) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+}
+
+/// The sum of counts, which is not NULL.
+pub(crate) fn sum_of_counts() -> Arc<AggregateUDF> {
+    static SUM: LazyLock<Arc<AggregateUDF>> =
+        LazyLock::new(|| Arc::new(AggregateUDF::from(sum::CheckedSum::of_counts())));
+    SUM.clone()
 }

@@ -21,11 +21,25 @@ const DIGITS: u8 = 38;
 
 /// The engine's `sum`, with checked sums of integers.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct CheckedSum(Arc<AggregateUDF>);
+pub(super) struct CheckedSum {
+    engines: Arc<AggregateUDF>,
+    of_counts: bool,
+}
 
 impl CheckedSum {
     pub(super) fn new() -> Self {
-        Self(sum_udaf())
+        Self {
+            engines: sum_udaf(),
+            of_counts: false,
+        }
+    }
+
+    /// The sum in groups of numbers that are never NULL, which is not NULL either. It stands for `count`.
+    pub(super) fn of_counts() -> Self {
+        Self {
+            engines: sum_udaf(),
+            of_counts: true,
+        }
     }
 }
 
@@ -36,31 +50,38 @@ fn is_ours(kind: &DataType, distinct: bool) -> bool {
 
 impl AggregateUDFImpl for CheckedSum {
     fn name(&self) -> &'static str {
-        "sum"
+        match self.of_counts {
+            true => "sum_of_counts",
+            false => "sum",
+        }
+    }
+
+    fn is_nullable(&self) -> bool {
+        !self.of_counts
     }
 
     fn signature(&self) -> &Signature {
-        self.0.signature()
+        self.engines.signature()
     }
 
     fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
-        self.0.return_type(kinds)
+        self.engines.return_type(kinds)
     }
 
     fn coerce_types(&self, kinds: &[DataType]) -> Result<Vec<DataType>> {
-        self.0.coerce_types(kinds)
+        self.engines.coerce_types(kinds)
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match is_ours(args.return_field.data_type(), args.is_distinct) {
             true => Ok(Box::new(Sum::new(args.return_field.data_type()))),
-            false => self.0.accumulator(args),
+            false => self.engines.accumulator(args),
         }
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
         if !is_ours(args.return_field.data_type(), args.is_distinct) {
-            return self.0.state_fields(args);
+            return self.engines.state_fields(args);
         }
         let name = format_state_name(args.name, "sum");
         Ok(vec![Arc::new(Field::new(
@@ -72,7 +93,7 @@ impl AggregateUDFImpl for CheckedSum {
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
         is_ours(args.return_field.data_type(), args.is_distinct)
-            || self.0.groups_accumulator_supported(args)
+            || self.engines.groups_accumulator_supported(args)
     }
 
     fn create_groups_accumulator(
@@ -84,14 +105,14 @@ impl AggregateUDFImpl for CheckedSum {
                 sums: Vec::new(),
                 kind: args.return_field.data_type().clone(),
             })),
-            false => self.0.create_groups_accumulator(args),
+            false => self.engines.create_groups_accumulator(args),
         }
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match is_ours(args.return_field.data_type(), args.is_distinct) {
             true => Ok(Box::new(Sum::new(args.return_field.data_type()))),
-            false => self.0.create_sliding_accumulator(args),
+            false => self.engines.create_sliding_accumulator(args),
         }
     }
 

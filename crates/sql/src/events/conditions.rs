@@ -8,6 +8,9 @@ use ostrakon_events::{Condition, FieldType, Operator, show_time};
 use super::values::{Fields, TIME, address};
 use crate::scan::{ByteSet, Encoding, after, encoded, is_column, literal, split_pattern, text};
 
+/// The longest prefix that the planner gets, whose conditions have a limit.
+const PREFIX_MAX: usize = 1024;
+
 /// What the planner can do with a condition.
 pub(super) struct Understood {
     /// Holds for every event for which the condition of SQL is true.
@@ -142,7 +145,7 @@ fn test(name: &str, kind: FieldType, condition: &Expr) -> Option<(Condition, boo
 
 /// The test that a text begins with another.
 fn begins(name: &str, kind: FieldType, prefix: &str) -> Option<Condition> {
-    if kind != FieldType::Text || prefix.is_empty() {
+    if kind != FieldType::Text || prefix.is_empty() || prefix.len() > PREFIX_MAX {
         return None;
     }
     let prefix = value_of(kind, &prefix.into())?;

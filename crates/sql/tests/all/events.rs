@@ -324,6 +324,9 @@ fn counts_of_values_equal_those_of_the_engine() {
         "count(*) FROM R GROUP BY port ORDER BY 1",
         "DISTINCT host FROM R ORDER BY host",
         "count(DISTINCT port) FROM R",
+        "host, count(*) AS n FROM R GROUP BY host UNION SELECT 'x', 1 ORDER BY 1, 2",
+        "host, sum(n) FROM (SELECT * FROM (SELECT host, count(*) AS n FROM R GROUP BY host) UNION ALL SELECT 'x', 1) GROUP BY host ORDER BY host",
+        "count(n), max(n) FROM (SELECT port, count(*) AS n FROM R GROUP BY port) WHERE n IS NOT NULL",
         "port, date_trunc('hour', time) AS t FROM R GROUP BY 1, 2 ORDER BY 1, 2",
     ];
     for authorizations in [&[][..], &["s"]] {

@@ -53,7 +53,12 @@ impl YcsbEngine for Sqlite {
 
     fn settle(&self) -> Outcome<()> {
         let connection = self.connect()?.connection;
-        Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let blocked: i64 = connection.query_row(checkpoint, [], |row| row.get(0))?;
+        match blocked {
+            0 => Ok(()),
+            _ => Err("another connection of SQLite blocked the checkpoint".into()),
+        }
     }
 }
 

@@ -268,7 +268,7 @@ impl<'a> Rows<'a> {
                         safe: false,
                         ..CastOptions::default()
                     };
-                    columns.push(cast_with_options(&starts, kind, &strict).map_err(unfit)?);
+                    columns.push(cast_with_options(&starts, kind, &strict).map_err(too_far)?);
                 }
             }
         }
@@ -276,6 +276,12 @@ impl<'a> Rows<'a> {
         let whole = RecordBatch::try_new(counts.schema.clone(), columns).map_err(unfit)?;
         whole.project(&self.projected.places).map_err(unfit)
     }
+}
+
+fn too_far(error: datafusion::arrow::error::ArrowError) -> Error {
+    Error::invalid("a time lies outside of the years 1677 to 2262, which TIMESTAMP(9) has")
+        .with("data", "a time")
+        .with_source(error)
 }
 
 fn unfit(error: datafusion::arrow::error::ArrowError) -> Error {

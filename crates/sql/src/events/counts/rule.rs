@@ -6,7 +6,6 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, Result as QueryResult, TableReference};
 use datafusion::datasource::{provider_as_source, source_as_provider};
-use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, TableScan};
 use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
@@ -32,24 +31,20 @@ impl OptimizerRule for CountEvents {
     fn rewrite(
         &self,
         plan: LogicalPlan,
-        config: &dyn OptimizerConfig,
+        _: &dyn OptimizerConfig,
     ) -> QueryResult<Transformed<LogicalPlan>> {
         if let LogicalPlan::Aggregate(aggregate) = &plan
             && let Some(counts) = counted(aggregate)
-            && let Some(functions) = config.function_registry()
         {
-            return Ok(Transformed::yes(replaced(aggregate, counts, functions)?));
+            return Ok(Transformed::yes(replaced(aggregate, counts)?));
         }
         Ok(Transformed::no(plan))
     }
 }
 
-/// The plan that reads counts in place of an aggregation.
-fn replaced(
-    aggregate: &Aggregate,
-    counts: Counts,
-    functions: &dyn FunctionRegistry,
-) -> QueryResult<LogicalPlan> {
+/// The plan that reads counts in place of an aggregation. Its columns are NULL only where the aggregation's are: plans above
+/// know that `count` never is.
+fn replaced(aggregate: &Aggregate, counts: Counts) -> QueryResult<LogicalPlan> {
     // The engine takes scans for equal, and runs one of them, if their tables have the same name.
     let named = TableReference::bare(counts.identity());
     let own = |name: &str| Expr::Column(Column::new(Some(named.clone()), name));
@@ -60,7 +55,9 @@ fn replaced(
     let mut columns: Vec<Expr> = schema.fields().iter().map(|f| own(f.name())).collect();
     if is_summed && let Some(count) = columns.pop() {
         // A value has a count for each label, and events that the kept counts do not cover are counted one by one.
-        let sum = functions.udaf("sum")?.call(vec![count]).alias("sum");
+        let sum = crate::checked::sum_of_counts()
+            .call(vec![count])
+            .alias("sum");
         let is_counted = !aggregate.aggr_expr.is_empty();
         plan = plan.aggregate(columns.clone(), is_counted.then_some(sum))?;
         columns.extend(is_counted.then(|| Expr::Column(Column::from_name("sum"))));
