@@ -134,7 +134,7 @@ fn line(description: &Description, figures: &Figures) -> Option<Line> {
         promises: Vec::new(),
         unit,
     };
-    for &kind in EngineKind::compiled() {
+    for kind in EngineKind::compiled() {
         let Some(values) = values(kind) else {
             continue;
         };
