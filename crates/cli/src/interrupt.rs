@@ -189,8 +189,8 @@ pub(crate) mod terminal {
 
     pub(super) fn restore() {
         // In the background, the terminal has the mode of the shell, and a process that changes it is stopped.
-        let is_ours = tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp());
-        if is_ours && let Some(mode) = &*lock(&MODE) {
+        let in_background = tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp());
+        if !in_background && let Some(mode) = &*lock(&MODE) {
             // The prompt asked the terminal to mark what is pasted.
             let _ = std::io::stdout().write_all(b"\x1b[?2004l");
             let _ = std::io::stdout().flush();
