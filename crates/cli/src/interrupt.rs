@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM, and SIGHUP, which a terminal sends that is closed.
 //!
 //! Without a [`Watch`], a signal ends the process at once, which the store survives like any crash.
 //! Work that can stop cleanly starts a watch and polls [`Watch::stopped`]. It may also register a
@@ -25,6 +25,7 @@ static CALL: Mutex<Option<Call>> = Mutex::new(None);
 /// Files and directories that are worthless if the process ends now.
 static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+const HANG_UP: u8 = 1;
 const CTRL_C: u8 = 2;
 /// Shell convention: this and the number of the signal.
 const ENDED_BY_SIGNAL: u8 = 128;
@@ -38,12 +39,15 @@ pub(crate) fn handle_signals() {
 
 #[cfg(unix)]
 fn install() -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
     // A file that may not grow any more is an error of the write, as a full disk is.
     let unused = std::sync::Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGXFSZ, unused)?;
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    if !ignores_hang_up() {
+        signals.add_signal(SIGHUP)?;
+    }
     std::thread::Builder::new()
         .name("signals".into())
         .spawn(move || {
@@ -52,6 +56,17 @@ fn install() -> io::Result<()> {
             }
         })?;
     Ok(())
+}
+
+/// Whether the process was started to outlive its terminal, as `nohup` does. Where that is not known, it counts as so.
+#[cfg(unix)]
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask & (1 << (HANG_UP - 1)) != 0)
 }
 
 #[cfg(not(unix))]
@@ -99,7 +114,7 @@ impl Watch {
         Self::start()
     }
 
-    /// Whether the user has pressed Ctrl-C, or the process got SIGTERM.
+    /// Whether the user has pressed Ctrl-C, or the process got another of these signals.
     pub(crate) fn stopped(&self) -> bool {
         requested()
     }
@@ -109,6 +124,7 @@ impl Watch {
         if self.stopped() {
             let signal = match SIGNAL.load(Ordering::SeqCst) {
                 CTRL_C => "Ctrl-C",
+                HANG_UP => "SIGHUP",
                 _ => "SIGTERM",
             };
             return Err(Failure::interrupted(format!("stopped by {signal}; {kept}")));

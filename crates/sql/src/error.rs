@@ -71,7 +71,7 @@ const REQUEST_END: &str = "/issues";
 const NO_FUNCTION: &str = "No function matches the given name";
 
 /// The engine's message as one line that is about the statement.
-fn plain(message: &str) -> String {
+pub(crate) fn plain(message: &str) -> String {
     let mut text = message.to_owned();
     while let Some(start) = text.find(REQUEST) {
         let rest = text.get(start..).unwrap_or_default();

@@ -154,6 +154,14 @@ pub(crate) enum Command {
     /// Run SQL on tables, events and files
     #[cfg(feature = "sql")]
     Sql(SqlArgs),
+    /// Says that there is no SQL here
+    #[cfg(not(feature = "sql"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Sql {
+        #[expect(dead_code, reason = "taken so that they are no errors of their own")]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// Rerun published experiments, and run the continuous test suite
     #[command(
         subcommand,

@@ -72,6 +72,9 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
         Command::Events(command) => events::run(access, command, out),
         #[cfg(feature = "sql")]
         Command::Sql(args) => super::sql::run(access, &args, out),
+        #[cfg(not(feature = "sql"))]
+        Command::Sql { .. } => Err(Failure::usage("this program was built without SQL")
+            .next("build it with its default features: `cargo install ostrakon-cli`")),
         Command::Lab(command) => lab::run(access, command, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),

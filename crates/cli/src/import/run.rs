@@ -291,7 +291,10 @@ impl Job<'_> {
             return failure;
         }
         let stored = match (self.batch_failed, records) {
-            (true, _) => "only a part of the records that were read before".to_owned(),
+            (true, _) => {
+                "a part of the records that were read; importing them again writes the same entries"
+                    .to_owned()
+            }
             (false, 0) => "nothing".to_owned(),
             (false, _) => format!(
                 "{}; importing them again writes the same entries",

@@ -136,6 +136,39 @@ fn files_stand_beside_tables_and_only_local_ones() {
 }
 
 #[test]
+fn files_that_cannot_be_read_are_named() {
+    let folder = Folder::with_table();
+    folder.write("good.csv", "a,b\n1,2\n");
+    folder.write("bytes.parquet", b"PAR1 and no footer PAR1");
+    folder.write("ragged.csv", "a,b\n1,2\n3\n");
+    folder.write("half.jsonl", "{\"a\":1}\n{\"a\":");
+    // The types of the columns come from the first lines.
+    let numbers = (0..2000).map(|n| format!("{n}\n")).collect::<String>();
+    folder.write("late.csv", format!("a\n{numbers}x\n"));
+    for name in ["bytes.parquet", "ragged.csv", "half.jsonl", "late.csv"] {
+        let query = format!("SELECT x.a FROM '{name}' x JOIN t ON true");
+        let err = folder.fails(1, &["sql", "-c", &query]);
+        let line = format!("  file: {name}\n");
+        assert!(
+            err.contains("cannot be read") && err.contains(&line),
+            "{err}"
+        );
+    }
+    let err = folder.fails(
+        1,
+        &[
+            "sql",
+            "-c",
+            "SELECT count(x.a) FROM 'good.csv' y, 'late.csv' x",
+        ],
+    );
+    assert!(
+        err.contains("files: good.csv, late.csv\n") && err.contains("one of the files"),
+        "{err}"
+    );
+}
+
+#[test]
 fn errors_say_what_to_do_next() {
     let folder = Folder::with_table();
     folder.ok(&["table", "create", "people"]);

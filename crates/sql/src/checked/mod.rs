@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod date_bin;
+mod distinct_sum;
 mod sum;
 
 use std::sync::{Arc, LazyLock};

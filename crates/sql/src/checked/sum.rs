@@ -16,6 +16,8 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
 
+use super::distinct_sum::DistinctSum;
+
 /// Digits of a sum under way: more than as many values as there can be rows add up to.
 const DIGITS: u8 = 38;
 
@@ -43,9 +45,13 @@ impl CheckedSum {
     }
 }
 
-/// Whether sums of this type are ours. Those of distinct values are the engine's.
+/// Whether sums of this type are ours.
 fn is_ours(kind: &DataType, distinct: bool) -> bool {
-    !distinct && matches!(kind, DataType::Int64 | DataType::UInt64)
+    !distinct && is_integer(kind)
+}
+
+fn is_integer(kind: &DataType) -> bool {
+    matches!(kind, DataType::Int64 | DataType::UInt64)
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -75,6 +81,11 @@ impl AggregateUDFImpl for CheckedSum {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         match is_ours(args.return_field.data_type(), args.is_distinct) {
             true => Ok(Box::new(Sum::new(args.return_field.data_type()))),
+            false if args.is_distinct && is_integer(args.return_field.data_type()) => {
+                let kind = args.return_field.data_type().clone();
+                let values = self.engines.accumulator(args)?;
+                Ok(Box::new(DistinctSum::new(values, &kind)))
+            }
             false => self.engines.accumulator(args),
         }
     }
@@ -126,7 +137,7 @@ impl AggregateUDFImpl for CheckedSum {
 }
 
 /// The value of an array of integers or of sums under way.
-fn value(array: &dyn Array, at: usize) -> Result<Option<i128>> {
+pub(super) fn value(array: &dyn Array, at: usize) -> Result<Option<i128>> {
     if array.is_null(at) {
         return Ok(None);
     }
@@ -138,7 +149,7 @@ fn value(array: &dyn Array, at: usize) -> Result<Option<i128>> {
     }))
 }
 
-fn plus(a: i128, b: i128) -> Result<i128> {
+pub(super) fn plus(a: i128, b: i128) -> Result<i128> {
     match a.checked_add(b) {
         Some(sum) => Ok(sum),
         None => exec_err!("the sum is out of range"),
@@ -146,7 +157,7 @@ fn plus(a: i128, b: i128) -> Result<i128> {
 }
 
 /// Sums as an array of the type of the result.
-fn finished(sums: Vec<Option<i128>>, kind: &DataType) -> Result<ArrayRef> {
+pub(super) fn finished(sums: Vec<Option<i128>>, kind: &DataType) -> Result<ArrayRef> {
     fn fits<T: TryFrom<i128>>(sum: Option<i128>) -> Result<Option<T>> {
         match sum.map(T::try_from).transpose() {
             Ok(sum) => Ok(sum),

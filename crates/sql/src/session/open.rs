@@ -23,10 +23,10 @@ use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStatement, change, create};
+use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create};
 use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
 use crate::error::of_query;
-use crate::files::FileTables;
+use crate::files::{self, FileTables};
 
 /// Runs statements on the tables of a source, for a reader with certain authorizations.
 ///
@@ -35,11 +35,14 @@ use crate::files::FileTables;
 ///
 /// Every scan of a query is started before the query returns or writes a row. Within a tablet a scan reads one
 /// snapshot. Two scans of one query, or two tablets, may differ by what was written in between.
+///
+/// Clones are the same session.
+#[derive(Clone)]
 pub struct SqlSession {
     pub(super) context: SessionContext,
     pub(super) source: Arc<dyn Source>,
     pub(super) authorizations: Arc<Authorizations>,
-    label: Mutex<Vec<u8>>,
+    label: Arc<Mutex<Vec<u8>>>,
     pub(super) workers: Workers,
 }
 
@@ -81,12 +84,12 @@ impl SqlSession {
             .with_default_features()
             .build();
         let context = SessionContext::new_with_state(state);
-        let files = options.files.then(|| Arc::new(FileTables::default()));
-        if let Some(files) = &files {
-            files.connect(&context);
+        let tables = options.files.then(|| Arc::new(FileTables::default()));
+        if let Some(tables) = &tables {
+            tables.connect(&context);
         }
         for (name, entries) in [(MAIN, false), (CELLS, true)] {
-            let files = files.clone().filter(|_| !entries);
+            let files = tables.clone().filter(|_| !entries);
             let catalog =
                 SourceCatalog::new(source.clone(), authorizations.clone(), files, entries);
             context.register_catalog(name, Arc::new(catalog));
@@ -97,7 +100,7 @@ impl SqlSession {
             context,
             source,
             authorizations,
-            label: Mutex::new(options.label),
+            label: Arc::new(Mutex::new(options.label)),
             workers: Workers::new(threads),
         })
     }
@@ -141,15 +144,21 @@ impl SqlSession {
         }
     }
 
-    /// As [`execute`](Self::execute), for callers without an async runtime. The statement is planned on the caller's
-    /// thread, which needs a stack of 8 MiB, and runs on those of the session.
+    /// As [`execute`](Self::execute), for callers without an async runtime. The statement is planned and runs on the
+    /// threads of the session.
     ///
     /// # Errors
     /// As there.
     pub fn execute_blocking(&self, statement: SqlStatement) -> Result<SqlRows> {
-        let lease = self.workers.lease()?;
-        let stream = lease.block_on(self.execute(statement))?;
-        Ok(SqlRows::new(stream, lease))
+        self.start(statement)?.wait()
+    }
+
+    /// As [`execute_blocking`](Self::execute_blocking), without waiting until the statement is planned.
+    ///
+    /// # Errors
+    /// The threads of the session cannot be started.
+    pub fn start(&self, statement: SqlStatement) -> Result<SqlStart> {
+        SqlStart::new(self.clone(), statement)
     }
 
     /// The names of tables, as a statement may write them.
@@ -179,11 +188,12 @@ impl SqlSession {
     /// Starts a plan that reads.
     pub(super) async fn run(&self, plan: LogicalPlan) -> QueryResult<SendableRecordBatchStream> {
         check_subqueries(&plan)?;
+        let files = files::read_by(&plan)?;
         let frame = DataFrame::new(self.context.state(), plan);
         let context = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await?;
         crate::scan::open_scans(&plan)?;
-        execute_stream(plan, context)
+        Ok(files::naming(files, execute_stream(plan, context)?))
     }
 
     /// The label of records that are written without one.

@@ -13,7 +13,7 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result};
 use tokio::sync::mpsc::{Receiver, channel};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinError, JoinHandle};
 
 use super::workers::Lease;
 use crate::error::of_query;
@@ -88,18 +88,21 @@ impl SqlRows {
         }
         // The end of the rows, unless the work ended before it had sent all of them.
         if let Some(work) = &mut self.work {
-            let ended = work.await;
+            let outcome = work.await;
             self.work = None;
-            ended.map_err(|error| {
-                let message = match error.is_panic() {
-                    true => "the query engine failed",
-                    false => "the session of the query has ended: run the statement again",
-                };
-                Error::new(ErrorKind::Internal, message).with_source(error)
-            })?;
+            outcome.map_err(ended)?;
         }
         Ok(None)
     }
+}
+
+/// The error of work that ended without an outcome.
+pub(super) fn ended(error: JoinError) -> Error {
+    let message = match error.is_panic() {
+        true => "the query engine failed",
+        false => "the session of the query has ended: run the statement again",
+    };
+    Error::new(ErrorKind::Internal, message).with_source(error)
 }
 
 /// Wakes a thread that is parked.
@@ -113,7 +116,7 @@ impl Wake for Unpark {
 
 /// What a future comes to within a time. The clock is this thread's: the runtime's stands still while all of its threads
 /// are at work.
-fn within<T>(wait: Duration, future: impl Future<Output = T>) -> Option<T> {
+pub(super) fn within<T>(wait: Duration, future: impl Future<Output = T>) -> Option<T> {
     let deadline = Instant::now() + wait;
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);

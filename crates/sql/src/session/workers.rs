@@ -12,6 +12,7 @@ const STACK_BYTES: usize = 8 << 20;
 ///
 /// A query that is ended early may keep its threads until it next gives way, which can take as long as a join of one
 /// pair of batches. So they are left to it, and the next statement gets others.
+#[derive(Clone)]
 pub(super) struct Workers {
     threads: usize,
     current: Arc<Mutex<Option<Arc<Threads>>>>,
@@ -45,6 +46,7 @@ impl Workers {
 }
 
 /// The threads as a statement uses them.
+#[derive(Clone)]
 pub(super) struct Lease {
     threads: Arc<Threads>,
     current: Arc<Mutex<Option<Arc<Threads>>>>,

@@ -2,9 +2,41 @@
 
 use std::time::Duration;
 
-use ostrakon_sql::Step;
+use ostrakon_sql::{SqlStatement, Step, parse_statements};
 
 use super::kit::{rows, session, store};
+
+#[test]
+fn a_statement_can_be_left_while_it_is_planned() {
+    let source = store();
+    let session = session(&source);
+    // The optimizer takes more than a second for this many relations.
+    let mut text = "SELECT count(*) FROM (VALUES (1)) t0(k)".to_owned();
+    for n in 1..150 {
+        text += &format!(" JOIN (VALUES (1)) t{n}(k) ON t{n}.k = t{}.k", n - 1);
+    }
+    let statement = only(&text);
+    let mut start = session.start(statement.clone()).unwrap();
+    assert!(start.within(Duration::from_millis(1)).unwrap().is_none());
+    drop(start);
+    assert_eq!(rows(&session, "SELECT 7"), ["7"]);
+    let mut start = session.start(only("SELECT 8")).unwrap();
+    let answer = loop {
+        if let Some(answer) = start.within(Duration::from_millis(10)).unwrap() {
+            break answer;
+        }
+    };
+    assert_eq!(
+        answer.map(|batch| batch.unwrap().num_rows()).sum::<usize>(),
+        1
+    );
+    let failed = session.execute_blocking(only("SELECT nothing FROM nowhere"));
+    assert!(failed.is_err());
+}
+
+fn only(text: &str) -> SqlStatement {
+    parse_statements(text).unwrap().pop().unwrap()
+}
 
 #[test]
 fn dropped_rows_end_their_query() {

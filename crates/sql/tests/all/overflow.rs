@@ -23,6 +23,8 @@ fn arithmetic_and_sums_fail_instead_of_wrapping() {
         "SELECT k % 2, sum(v) FROM n WHERE k <> 3 AND k <> 2 OR k = 2 GROUP BY k > 3, k % 2 - k % 2, k % 2 * 0 HAVING sum(v) > 0",
         "SELECT k FROM n WHERE v + k > 0",
         "SELECT CAST(v AS INTEGER) FROM n",
+        "SELECT sum(DISTINCT v), count(DISTINCT k) FROM n WHERE k < 3",
+        "SELECT k > 9, sum(DISTINCT v), count(DISTINCT k) FROM n WHERE k < 3 GROUP BY 1",
         "SELECT sum(v) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM n",
     ] {
         assert!(
@@ -34,6 +36,20 @@ fn arithmetic_and_sums_fail_instead_of_wrapping() {
     // The whole is in range, whatever the parts are.
     assert_eq!(rows(&session, "SELECT sum(v) FROM n"), ["1"]);
     assert_eq!(rows(&session, "SELECT sum(v) FROM n WHERE k > 4"), ["NULL"]);
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT sum(DISTINCT v), sum(DISTINCT k / k), count(DISTINCT k) FROM n"
+        ),
+        ["1|1|4"]
+    );
+    assert_eq!(
+        rows(
+            &session,
+            "SELECT k > 3, sum(DISTINCT v), count(DISTINCT k) FROM n GROUP BY 1 ORDER BY 1"
+        ),
+        ["false|1|3", "true|NULL|1"]
+    );
     assert_eq!(
         rows(
             &session,

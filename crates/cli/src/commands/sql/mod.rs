@@ -109,7 +109,7 @@ fn on_source(
     let watch = Watch::start();
     for statement in statements {
         let about = About::of(&statement);
-        let rows = session.execute_blocking(statement)?;
+        let rows = start(&session, statement, about, &watch)?;
         match &args.output {
             Some(path) if about.returns_rows => {
                 let target = Target::create(path, Packing::None, args.force)?;
@@ -145,6 +145,22 @@ impl About {
             _ if self.returns_rows => format!("{rows} rows were returned"),
             _ if self.creates => "no table was created".to_owned(),
             _ => "the records that were changed before stay changed".to_owned(),
+        }
+    }
+}
+
+/// Starts a statement. Planning it may take long.
+fn start(
+    session: &SqlSession,
+    statement: SqlStatement,
+    about: About,
+    watch: &Watch,
+) -> Result<SqlRows> {
+    let mut start = session.start(statement)?;
+    loop {
+        watch.check(&about.kept(0))?;
+        if let Some(rows) = start.within(ANSWER_WITHIN)? {
+            return Ok(rows);
         }
     }
 }

@@ -16,7 +16,7 @@ use rustyline::{Config, Editor};
 use self::history::History;
 use self::input::Helper;
 use self::shortcut::Shortcut;
-use super::{About, SqlArgs, SqlFormat, show};
+use super::{About, SqlArgs, SqlFormat, show, start};
 use crate::commands::access::Access;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -174,7 +174,7 @@ fn execute(session: &SqlSession, text: &str, manner: &Manner, out: &mut Output) 
     for statement in parse_statements(text)? {
         let begun = Instant::now();
         let about = About::of(&statement);
-        let rows = session.execute_blocking(statement)?;
+        let rows = start(session, statement, about, &watch)?;
         show(rows, manner.format, about, out.stream(), &watch)?;
         out.flush()?;
         if manner.timing {
