@@ -285,8 +285,9 @@ class Store:
     ) -> SqlSession:
         """A session of SQL, for many statements; see `sql`.
 
-        `memory_bytes` limits what sorts, joins and groups hold in memory, by default 256 MiB; what
-        is more goes to temporary files.
+        `memory_bytes` limits what sorts, joins and groups hold in memory; what is more goes to
+        temporary files. The default is a sixteenth of the machine's memory, at least 256 MiB and at
+        most 1 GiB.
         """
         return SqlSession(NativeSql(self._native, auths_of(auths), label, files, memory_bytes))
 

@@ -1,5 +1,7 @@
 //! Comparing short byte strings.
 
+use std::cmp::Ordering;
+
 /// Above this length `memcmp` is faster.
 const SHORT: usize = 32;
 
@@ -27,6 +29,17 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     a.first() == b.first() && a.last() == b.last() && a.get(a.len() / 2) == b.get(b.len() / 2)
 }
 
+/// The order of two byte strings, as `Ord` has it. Never calls `memcmp` for an empty one: on some processors that takes
+/// a hundred nanoseconds if the pointer is not to memory, and the pointer of an empty `Vec` is not.
+#[must_use]
+#[inline]
+pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    match (a.is_empty(), b.is_empty()) {
+        (false, false) => a.cmp(b),
+        (a, b) => b.cmp(&a),
+    }
+}
+
 #[inline]
 fn word(bytes: &[u8; 8]) -> u64 {
     u64::from_ne_bytes(*bytes)
@@ -49,6 +62,16 @@ mod tests {
             let mut longer = a.clone();
             longer.push(0);
             assert!(!same_bytes(&a, &longer));
+        }
+    }
+
+    #[test]
+    fn the_order_is_that_of_slices() {
+        let all: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"a", b"ab", b"\xff"];
+        for a in all {
+            for b in all {
+                assert_eq!(compare_bytes(a, b), a.cmp(b));
+            }
         }
     }
 }

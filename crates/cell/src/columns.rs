@@ -1,6 +1,9 @@
 //! The columns that a scan fetches.
 
-use crate::KeyRef;
+use crate::{KeyRef, compare_bytes, same_bytes};
+
+/// So many columns are compared one by one faster than by binary search.
+const FEW: usize = 8;
 
 /// One requested column: a family, or a family and a qualifier.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,7 +120,7 @@ impl ColumnSelection {
         self.families.is_empty()
             || self
                 .families
-                .binary_search_by(|known| known.as_slice().cmp(family))
+                .binary_search_by(|known| compare_bytes(known, family))
                 .is_ok()
     }
 
@@ -127,14 +130,21 @@ impl ColumnSelection {
         if self.columns.is_empty() {
             return true;
         }
+        if self.columns.len() <= FEW {
+            return self.columns.iter().any(|column| {
+                same_bytes(&column.family, family)
+                    && (column.qualifier.as_ref()).is_none_or(|own| same_bytes(own, qualifier))
+            });
+        }
         let probe = |wanted: Option<&[u8]>| {
             self.columns
                 .binary_search_by(|column| {
-                    column
-                        .family
-                        .as_slice()
-                        .cmp(family)
-                        .then_with(|| column.qualifier.as_deref().cmp(&wanted))
+                    compare_bytes(&column.family, family).then_with(|| {
+                        match (column.qualifier.as_deref(), wanted) {
+                            (Some(own), Some(wanted)) => compare_bytes(own, wanted),
+                            (own, wanted) => own.is_some().cmp(&wanted.is_some()),
+                        }
+                    })
                 })
                 .is_ok()
         };

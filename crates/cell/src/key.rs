@@ -6,6 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::compare_bytes;
+
 /// Largest sum of row, family, qualifier and visibility lengths of one key, in bytes (1 MiB, the
 /// bound of Accumulo's default key-size constraint).
 pub const MAX_KEY_BYTES: usize = 1 << 20;
@@ -210,11 +212,10 @@ impl<'a> From<&'a Key> for KeyRef<'a> {
 
 impl Ord for KeyRef<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.row
-            .cmp(other.row)
-            .then_with(|| self.family.cmp(other.family))
-            .then_with(|| self.qualifier.cmp(other.qualifier))
-            .then_with(|| self.visibility.cmp(other.visibility))
+        compare_bytes(self.row, other.row)
+            .then_with(|| compare_bytes(self.family, other.family))
+            .then_with(|| compare_bytes(self.qualifier, other.qualifier))
+            .then_with(|| compare_bytes(self.visibility, other.visibility))
             .then_with(|| other.timestamp.cmp(&self.timestamp))
             .then_with(|| other.deleted.cmp(&self.deleted))
     }

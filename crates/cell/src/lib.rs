@@ -38,7 +38,7 @@ pub mod source;
 pub mod visibility;
 
 pub use batch::{Batch, BatchCursor, BatchLimit, LabelMap, Mark, Slot, Span};
-pub use bytes::same_bytes;
+pub use bytes::{compare_bytes, same_bytes};
 pub use columns::{Column, ColumnSelection};
 pub use constraint::{Constraint, ConstraintEnvironment, ConstraintRegistry, ConstraintSet};
 pub use durability::Durability;

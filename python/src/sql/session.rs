@@ -9,6 +9,7 @@ use ostrakon_cell::{Error, Result, VisibilityExpression};
 use ostrakon_sql::{
     SqlOptions, SqlRows, SqlSession, SqlStatement, SqlValue, Step, parse_statements,
 };
+use ostrakon_store::StoreOptions;
 use pyo3::prelude::*;
 
 use crate::errors::IntoPython;
@@ -64,12 +65,13 @@ impl NativeSql {
     ) -> PyResult<Self> {
         let authorizations = store.authorizations(auths)?;
         let source = store.lend_store().into_python()?;
-        let defaults = SqlOptions::default();
+        let usual = StoreOptions::default().memory_budget_bytes / 4;
+        let usual = usize::try_from(usual.max(256 << 20)).unwrap_or(usize::MAX);
         let options = SqlOptions {
             files,
             label: checked(label.into_bytes()).into_python()?,
-            memory_bytes: memory_bytes.unwrap_or(defaults.memory_bytes),
-            ..defaults
+            memory_bytes: memory_bytes.unwrap_or(usual),
+            ..SqlOptions::default()
         };
         let session = py
             .detach(|| SqlSession::new(source, authorizations, options))

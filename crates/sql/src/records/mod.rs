@@ -4,6 +4,7 @@ mod column;
 mod filter;
 mod key;
 mod kind;
+mod present;
 mod provider;
 mod reader;
 mod schema;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
-use ostrakon_cell::{Batch, EntryRef, Error, ErrorKind, Escaped, Result, Scan};
+use ostrakon_cell::{
+    Batch, Error, ErrorKind, Escaped, Result, Scan, Slot, compare_bytes, same_bytes,
+};
 
 use super::column::ColumnBuilder;
 use super::{ColumnType, RecordSchema, key};
@@ -25,9 +27,12 @@ struct Column {
 }
 
 impl Column {
+    fn is(&self, family: &[u8], qualifier: &[u8]) -> bool {
+        same_bytes(&self.qualifier, qualifier) && same_bytes(&self.family, family)
+    }
+
     fn cmp(&self, family: &[u8], qualifier: &[u8]) -> Ordering {
-        let own = (self.family.as_slice(), self.qualifier.as_slice());
-        own.cmp(&(family, qualifier))
+        compare_bytes(&self.family, family).then_with(|| compare_bytes(&self.qualifier, qualifier))
     }
 }
 
@@ -95,6 +100,13 @@ impl Layout {
 
     /// The place of the column of an entry. `next` is the first column that may come, since the entries of a row are sorted.
     fn place(&self, next: &mut usize, family: &[u8], qualifier: &[u8]) -> Option<usize> {
+        // Most records have a value for each column.
+        if let Some(column) = self.columns.get(*next + 1)
+            && column.is(family, qualifier)
+        {
+            *next += 1;
+            return Some(column.place);
+        }
         loop {
             let column = self.columns.get(*next)?;
             match column.cmp(family, qualifier) {
@@ -179,9 +191,12 @@ impl RecordsReader {
     /// Collects the next record.
     fn next_record(&mut self) -> Result<bool> {
         let mut any = false;
+        // Where the batch has the row.
+        let mut shared = None;
         loop {
             if self.at == self.batch.len() {
                 self.at = 0;
+                shared = None;
                 self.batch.clear();
                 if self.over || !self.scan.next_batch(&mut self.batch)? {
                     self.over = true;
@@ -189,20 +204,31 @@ impl RecordsReader {
                 }
                 continue;
             }
-            let entry = self.batch.entry(self.at);
-            if any && entry.key.row != self.row {
-                return Ok(true);
+            let slot = &self.batch.slots()[self.at];
+            // Entries of a row mostly share its bytes.
+            if any && Some(slot.row) != shared {
+                if !same_bytes(self.batch.bytes(slot.row), &self.row) {
+                    return Ok(true);
+                }
+                shared = Some(slot.row);
             }
             if !any {
                 any = true;
+                shared = Some(slot.row);
                 self.next = 0;
                 self.row.clear();
-                self.row.extend_from_slice(entry.key.row);
+                self.row.extend_from_slice(self.batch.bytes(slot.row));
                 for cell in &mut self.cells {
                     cell.time = None;
                 }
             }
-            take(&self.layout, &mut self.cells, &mut self.next, entry);
+            take(
+                &self.layout,
+                &mut self.cells,
+                &mut self.next,
+                &self.batch,
+                slot,
+            );
             self.at += 1;
         }
     }
@@ -278,16 +304,16 @@ impl RecordsReader {
 }
 
 /// Takes an entry of the record.
-fn take(layout: &Layout, cells: &mut [Cell], next: &mut usize, entry: EntryRef<'_>) {
-    let key = entry.key;
-    if let Some(place) = layout.place(next, key.family, key.qualifier)
+fn take(layout: &Layout, cells: &mut [Cell], next: &mut usize, batch: &Batch, slot: &Slot) {
+    let (family, qualifier) = (batch.bytes(slot.family), batch.bytes(slot.qualifier));
+    if let Some(place) = layout.place(next, family, qualifier)
         && layout.is_needed(place)
         && let Some(cell) = cells.get_mut(place)
     {
-        cell.take(key.timestamp, entry.value);
+        cell.take(slot.timestamp, batch.bytes(slot.value));
     }
     if let Some(cell) = layout.label.and_then(|place| cells.get_mut(place)) {
-        cell.take(key.timestamp, key.visibility);
+        cell.take(slot.timestamp, batch.visibility(slot.visibility));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes and deletes records.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -8,26 +8,29 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::util::display::FormatOptions;
 use ostrakon_cell::lexicoder::push_part;
 use ostrakon_cell::{
-    Authorizations, Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind,
-    Mutation, Range, Result, ScanOptions, Table,
+    Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind, Mutation,
+    Result, Table,
 };
 
+use super::present::{Name, Present};
 use super::{ColumnType, RecordSchema};
 
 /// Records whose present cells are read at once.
 const CHUNK: usize = 1024;
-/// Rows that are remembered until they are flushed.
-const UNFLUSHED_MAX: usize = 1 << 16;
 
 /// Writes records, each as one mutation. A record replaces the one with its key, as far as the writer may see it.
 pub(crate) struct RecordWriter {
     table: Arc<dyn Table>,
     schema: Arc<RecordSchema>,
-    authorizations: Arc<Authorizations>,
     /// The label of records without one.
     label: Vec<u8>,
     writer: BatchWriter,
-    unflushed: HashSet<Vec<u8>>,
+    present: Present,
+    /// The places of the columns in the order of the entries of a row: the table sorts what it gets, which is fast if
+    /// it is sorted.
+    sorted: Vec<usize>,
+    mutation: Mutation,
+    value: Vec<u8>,
 }
 
 /// A value that does not fit is an error, not a null.
@@ -36,9 +39,6 @@ const STRICT: CastOptions<'static> = CastOptions {
     format_options: FormatOptions::new(),
 };
 
-/// A cell by family, qualifier and label.
-type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
-
 impl RecordWriter {
     pub(crate) fn new(
         table: Arc<dyn Table>,
@@ -46,13 +46,20 @@ impl RecordWriter {
         authorizations: Arc<Authorizations>,
         label: Vec<u8>,
     ) -> Self {
+        let mut sorted: Vec<usize> = (0..schema.columns.len()).collect();
+        sorted.sort_by_key(|place| {
+            let column = schema.columns.get(*place);
+            column.map(|column| (&column.family, &column.qualifier))
+        });
         Self {
+            sorted,
             writer: BatchWriter::new(table.clone(), BatchWriterConfig::default()),
+            present: Present::new(table.clone(), authorizations),
             table,
             schema,
-            authorizations,
             label,
-            unflushed: HashSet::new(),
+            mutation: Mutation::new(Vec::new()),
+            value: Vec::new(),
         }
     }
 
@@ -64,23 +71,13 @@ impl RecordWriter {
         let columns = self.columns(batch)?;
         let mut at = 0;
         while at < batch.num_rows() {
-            // Of two records with one key the second replaces the first, so both may not be in one chunk.
-            let mut chunk: Vec<Vec<u8>> = Vec::new();
-            let mut inside = HashSet::new();
-            while chunk.len() < CHUNK && at + chunk.len() < batch.num_rows() {
-                let row = self.row(&columns, at + chunk.len())?;
-                if !inside.insert(row.clone()) {
-                    break;
-                }
-                chunk.push(row);
-            }
-            let mut present = self.present(&chunk)?;
-            let written = chunk.len();
-            for (offset, row) in chunk.into_iter().enumerate() {
-                let before = present.remove(&row).unwrap_or_default();
+            let chunk = self.chunk(&columns, at, batch.num_rows())?;
+            let mut present = self.present.find(&mut self.writer, &chunk)?;
+            for (offset, row) in chunk.iter().enumerate() {
+                let before = present.remove(row).unwrap_or_default();
                 self.replace(row, &columns, at + offset, &before)?;
             }
-            at += written;
+            at += chunk.len();
         }
         Ok(batch.num_rows() as u64)
     }
@@ -95,12 +92,12 @@ impl RecordWriter {
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let mut deleted = 0;
         for chunk in rows.chunks(CHUNK) {
-            for (row, cells) in self.present(chunk)? {
-                let mut mutation = Mutation::new(row);
+            for (row, cells) in self.present.find(&mut self.writer, chunk)? {
+                self.mutation.reset(&row);
                 for cell in &cells {
-                    mutation.update(update(cell, None))?;
+                    self.mutation.update(deletion(cell))?;
                 }
-                self.writer.add(&mutation)?;
+                self.writer.add(&self.mutation)?;
                 deleted += 1;
             }
         }
@@ -135,6 +132,25 @@ impl RecordWriter {
         columns.collect()
     }
 
+    /// The rows of the next records. Of two records with one key the second replaces the first, so both may not be in
+    /// one chunk.
+    fn chunk(&self, columns: &[ArrayRef], from: usize, end: usize) -> Result<Vec<Vec<u8>>> {
+        let mut chunk: Vec<Vec<u8>> = Vec::new();
+        // Needed only if they are not in order.
+        let mut inside: Option<HashSet<Vec<u8>>> = None;
+        for at in from..end.min(from + CHUNK) {
+            let row = self.row(columns, at)?;
+            if inside.is_some() || chunk.last().is_some_and(|last| *last >= row) {
+                let inside = inside.get_or_insert_with(|| chunk.iter().cloned().collect());
+                if !inside.insert(row.clone()) {
+                    break;
+                }
+            }
+            chunk.push(row);
+        }
+        Ok(chunk)
+    }
+
     /// The row with the key of a record.
     fn row(&self, columns: &[ArrayRef], at: usize) -> Result<Vec<u8>> {
         let mut row = Vec::new();
@@ -159,111 +175,81 @@ impl RecordWriter {
         Ok(row)
     }
 
-    /// The cells of rows that the writer may see.
-    fn present(&mut self, rows: &[Vec<u8>]) -> Result<HashMap<Vec<u8>, Vec<Name>>> {
-        let repeated = rows.iter().any(|row| self.unflushed.contains(row));
-        if repeated || self.unflushed.len() > UNFLUSHED_MAX {
-            self.writer.flush()?;
-            self.unflushed.clear();
-        }
-        self.unflushed.extend(rows.iter().cloned());
-        let ranges: Vec<Range> = rows.iter().map(|row| Range::row(row.as_slice())).collect();
-        let options = ScanOptions {
-            authorizations: Authorizations::clone(&self.authorizations),
-            ..ScanOptions::default()
-        };
-        let mut scan = self.table.scan(&ranges, &options)?;
-        let mut batch = Batch::new();
-        let mut present: HashMap<Vec<u8>, Vec<Name>> = HashMap::new();
-        while scan.next_batch(&mut batch)? {
-            for entry in batch.iter() {
-                let key = entry.key;
-                let name = (
-                    key.family.to_vec(),
-                    key.qualifier.to_vec(),
-                    key.visibility.to_vec(),
-                );
-                match present.get_mut(key.row) {
-                    Some(cells) => cells.push(name),
-                    None => {
-                        present.insert(key.row.to_vec(), vec![name]);
-                    }
-                }
-            }
-        }
-        Ok(present)
-    }
-
     /// Writes one record in place of the cells that it had.
     fn replace(
         &mut self,
-        row: Vec<u8>,
+        row: &[u8],
         columns: &[ArrayRef],
         at: usize,
         before: &[Name],
     ) -> Result<()> {
         let keys = self.schema.keys.len();
-        let label = self.label_of(columns, at)?;
-        let mut mutation = Mutation::new(row);
-        let mut written = HashSet::new();
-        let mut value = Vec::new();
-        for (place, column) in self.schema.columns.iter().enumerate() {
-            let Some(array) = columns.get(keys + place).filter(|array| !array.is_null(at)) else {
+        let label = label_of(&self.schema, &self.label, columns, at)?;
+        let value_of = |place: usize| columns.get(keys + place).filter(|array| !array.is_null(at));
+        self.mutation.reset(row);
+        for place in &self.sorted {
+            let (Some(column), Some(array)) = (self.schema.columns.get(*place), value_of(*place))
+            else {
                 continue;
             };
-            value.clear();
-            column.kind.encode(array, at, &mut value)?;
-            let name = (
-                column.family.clone(),
-                column.qualifier.clone(),
-                label.clone(),
-            );
-            mutation.update(update(&name, Some(&value)))?;
-            written.insert(name);
+            self.value.clear();
+            column.kind.encode(array, at, &mut self.value)?;
+            self.mutation.update(ColumnUpdate {
+                family: &column.family,
+                qualifier: &column.qualifier,
+                visibility: label,
+                timestamp: None,
+                value: Some(&self.value),
+            })?;
         }
-        if mutation.is_empty() {
+        let is_marked = self.mutation.is_empty();
+        if is_marked {
             // A record without values is a row with one empty cell, which no column of the schema names.
-            let name = (Vec::new(), Vec::new(), label);
-            mutation.update(update(&name, Some(&[])))?;
-            written.insert(name);
+            self.mutation.update(ColumnUpdate {
+                visibility: label,
+                value: Some(&[]),
+                ..ColumnUpdate::default()
+            })?;
         }
         for cell in before {
-            if !written.contains(cell) && self.is_of_record(cell) {
-                mutation.update(update(cell, None))?;
+            let (family, qualifier, visibility) = cell;
+            // Cells of columns that the schema does not have are left alone.
+            let place = (self.schema.columns.iter())
+                .position(|column| column.family == *family && column.qualifier == *qualifier);
+            let is_written = match place {
+                Some(place) => value_of(place).is_some(),
+                None if family.is_empty() && qualifier.is_empty() => is_marked,
+                None => continue,
+            };
+            if !is_written || visibility != label {
+                self.mutation.update(deletion(cell))?;
             }
         }
-        self.writer.add(&mutation)
-    }
-
-    /// Whether a cell belongs to the record: those of columns that the schema does not have are left alone.
-    fn is_of_record(&self, (family, qualifier, _): &Name) -> bool {
-        let marker = family.is_empty() && qualifier.is_empty();
-        marker
-            || (self.schema.columns.iter())
-                .any(|column| column.family == *family && column.qualifier == *qualifier)
-    }
-
-    fn label_of(&self, columns: &[ArrayRef], at: usize) -> Result<Vec<u8>> {
-        let place = self.schema.keys.len() + self.schema.columns.len();
-        let Some(array) = columns.get(place).filter(|array| !array.is_null(at)) else {
-            return Ok(self.label.clone());
-        };
-        match *array.data_type() == ColumnType::Text.data_type() {
-            true => Ok(array.as_string::<i32>().value(at).as_bytes().to_vec()),
-            false => Err(Error::new(ErrorKind::Internal, "the label is not text")),
-        }
+        self.writer.add(&self.mutation)
     }
 }
 
-fn update<'a>(
-    (family, qualifier, visibility): &'a Name,
-    value: Option<&'a [u8]>,
-) -> ColumnUpdate<'a> {
+fn label_of<'a>(
+    schema: &RecordSchema,
+    default: &'a [u8],
+    columns: &'a [ArrayRef],
+    at: usize,
+) -> Result<&'a [u8]> {
+    let place = schema.keys.len() + schema.columns.len();
+    let Some(array) = columns.get(place).filter(|array| !array.is_null(at)) else {
+        return Ok(default);
+    };
+    match *array.data_type() == ColumnType::Text.data_type() {
+        true => Ok(array.as_string::<i32>().value(at).as_bytes()),
+        false => Err(Error::new(ErrorKind::Internal, "the label is not text")),
+    }
+}
+
+fn deletion((family, qualifier, visibility): &Name) -> ColumnUpdate<'_> {
     ColumnUpdate {
         family,
         qualifier,
         visibility,
-        timestamp: None,
-        value,
+        ..ColumnUpdate::default()
     }
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use ostrakon_cell::{Source, VisibilityExpression};
 use ostrakon_sql::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
+use ostrakon_store::StoreOptions;
 
 use self::form::Form;
 use self::spill::SpillDirectory;
@@ -63,11 +64,15 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         temporary: spill.as_ref().map(|spill| spill.path().to_owned()),
         ..SqlOptions::default()
     };
-    if let Some(memory) = access.memory {
-        // One half is the store's.
-        options.memory_bytes = usize::try_from(memory / 2).unwrap_or(usize::MAX);
-        access.memory = Some((memory / 2).max(16 << 20));
-    }
+    let memory_bytes = match access.memory {
+        Some(memory) => {
+            // One half is the store's.
+            access.memory = Some((memory / 2).max(16 << 20));
+            memory / 2
+        }
+        None => (StoreOptions::default().memory_budget_bytes / 4).max(256 << 20),
+    };
+    options.memory_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
     if interactive {
         let opened = access.clone();
         return access.with_store(Absent::Refuse, |source| {

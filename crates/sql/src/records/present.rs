@@ -1,0 +1,122 @@
+//! The cells that records have before they are written.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use ostrakon_cell::{
+    Authorizations, Batch, BatchLimit, BatchWriter, Range, Result, ScanOptions, Table,
+};
+
+/// Rows that are remembered until they are flushed.
+const UNFLUSHED_MAX: usize = 1 << 16;
+
+/// A cell by family, qualifier and label.
+pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
+
+/// Finds cells that the writer may see, also of records that were written just before.
+pub(super) struct Present {
+    table: Arc<dyn Table>,
+    authorizations: Arc<Authorizations>,
+    /// The greatest row so far. Rows after it were not written by this statement.
+    greatest: Option<Vec<u8>>,
+    /// Whether rows were written since the last flush that are not among `unflushed`.
+    appended: bool,
+    unflushed: HashSet<Vec<u8>>,
+}
+
+impl Present {
+    pub(super) fn new(table: Arc<dyn Table>, authorizations: Arc<Authorizations>) -> Self {
+        Self {
+            table,
+            authorizations,
+            greatest: None,
+            appended: false,
+            unflushed: HashSet::new(),
+        }
+    }
+
+    /// The cells of rows that `writer` is about to write.
+    pub(super) fn find(
+        &mut self,
+        writer: &mut BatchWriter,
+        rows: &[Vec<u8>],
+    ) -> Result<HashMap<Vec<u8>, Vec<Name>>> {
+        let (Some(least), Some(greatest)) = (rows.iter().min(), rows.iter().max()) else {
+            return Ok(HashMap::new());
+        };
+        let is_after_all = self.greatest.as_ref().is_none_or(|before| before < least);
+        if self
+            .greatest
+            .as_ref()
+            .is_none_or(|before| before < greatest)
+        {
+            self.greatest = Some(greatest.clone());
+        }
+        if is_after_all {
+            // Most loads are in the order of the key, and find nothing there.
+            self.appended = true;
+            let between = Range::rows(least.as_slice()..=greatest.as_slice());
+            return match self.is_empty(between)? {
+                true => Ok(HashMap::new()),
+                false => self.cells(rows),
+            };
+        }
+        let repeated = self.appended || rows.iter().any(|row| self.unflushed.contains(row));
+        if repeated || self.unflushed.len() > UNFLUSHED_MAX {
+            writer.flush()?;
+            self.unflushed.clear();
+            self.appended = false;
+        }
+        self.unflushed.extend(rows.iter().cloned());
+        self.cells(rows)
+    }
+
+    fn is_empty(&self, range: Range) -> Result<bool> {
+        let options = ScanOptions {
+            batch: BatchLimit {
+                entries: 1,
+                ..BatchLimit::default()
+            },
+            ..self.options()
+        };
+        let mut scan = self.table.scan(&[range], &options)?;
+        let mut batch = Batch::new();
+        while scan.next_batch(&mut batch)? {
+            if !batch.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn cells(&self, rows: &[Vec<u8>]) -> Result<HashMap<Vec<u8>, Vec<Name>>> {
+        let ranges: Vec<Range> = rows.iter().map(|row| Range::row(row.as_slice())).collect();
+        let mut scan = self.table.scan(&ranges, &self.options())?;
+        let mut batch = Batch::new();
+        let mut present: HashMap<Vec<u8>, Vec<Name>> = HashMap::new();
+        while scan.next_batch(&mut batch)? {
+            for entry in batch.iter() {
+                let key = entry.key;
+                let name = (
+                    key.family.to_vec(),
+                    key.qualifier.to_vec(),
+                    key.visibility.to_vec(),
+                );
+                match present.get_mut(key.row) {
+                    Some(cells) => cells.push(name),
+                    None => {
+                        present.insert(key.row.to_vec(), vec![name]);
+                    }
+                }
+            }
+        }
+        Ok(present)
+    }
+
+    fn options(&self) -> ScanOptions {
+        ScanOptions {
+            authorizations: Authorizations::clone(&self.authorizations),
+            ..ScanOptions::default()
+        }
+    }
+}
