@@ -50,9 +50,14 @@ impl SqlRows {
         let (sender, batches) = channel(WAITING);
         let work = lease.handle().spawn(async move {
             while let Some(batch) = stream.next().await {
-                let failed = batch.is_err();
-                if sender.send(batch).await.is_err() || failed {
-                    break;
+                if batch.is_err() {
+                    // First: a table that could not be filled is gone when the caller sees the error.
+                    drop(stream);
+                    let _ = sender.send(batch).await;
+                    return;
+                }
+                if sender.send(batch).await.is_err() {
+                    return;
                 }
             }
         });
