@@ -67,13 +67,21 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self.master, keys.encode())
 
-    def end(self) -> int:
-        # A terminal that is not read may keep the program from ending.
+    def end(self, keys: str = "\x04") -> int:
+        """The exit status of the program, which ends when `keys` are typed at its prompt."""
+        # Again and again: what is typed while a statement runs reaches a terminal in its ordinary
+        # mode, where Ctrl-D is not kept for the prompt that follows. And it is read meanwhile,
+        # because a terminal that is not read may keep the program from ending.
         deadline = time.monotonic() + PATIENCE
+        typed = 0.0
         while self.process.poll() is None:
-            assert time.monotonic() < deadline, "the program does not end"
-            if select.select([self.master], [], [], 0.05)[0]:
-                with contextlib.suppress(OSError):
+            now = time.monotonic()
+            assert now < deadline, "the program does not end"
+            with contextlib.suppress(OSError):
+                if now - typed > 0.5:
+                    typed = now
+                    self.type(keys)
+                if select.select([self.master], [], [], 0.05)[0]:
                     os.read(self.master, 65536)
         os.close(self.master)
         return self.process.returncode
@@ -114,7 +122,6 @@ def test_statements_of_several_lines_errors_and_completion(folder: Path) -> None
     terminal.type("SELECT * FROM city;\r")
     terminal.wait_for('{"name":"bern","population":134000}')
     terminal.wait_for("sql> ")
-    terminal.type("\x04")
     assert terminal.end() == 0
 
 
@@ -126,7 +133,6 @@ def test_what_is_not_utf8_ends_its_line_only(folder: Path) -> None:
     terminal.wait_for("sql> ")
     terminal.type("SELECT 6 * 7;\r")
     terminal.wait_for("42")
-    terminal.type("\x04")
     assert terminal.end() == 0
 
 
@@ -142,7 +148,6 @@ def test_ctrl_c_never_ends_the_prompt(folder: Path) -> None:
     time.sleep(1)
     terminal.type("SELECT 6 * 7;\r")
     terminal.wait_for("42")
-    terminal.type("\x04")
     assert terminal.end() == 0
 
 
@@ -175,8 +180,7 @@ def test_ctrl_c_discards_a_line_and_ends_a_query_but_not_the_prompt(folder: Path
     terminal.type("SELECT 11 * 11 AS product;\r")
     terminal.wait_for("121")
     terminal.wait_for("sql> ")
-    terminal.type("\\q\r")
-    assert terminal.end() == 0
+    assert terminal.end("\\q\r") == 0
 
 
 def test_the_history_is_kept_for_its_owner_alone(folder: Path) -> None:
@@ -185,7 +189,6 @@ def test_the_history_is_kept_for_its_owner_alone(folder: Path) -> None:
         terminal.wait_for("sql> ")
         terminal.type(f"{statement}\r")
         terminal.wait_for("sql> ")
-        terminal.type("\x04")
         assert terminal.end() == 0
     kept = folder / "state" / "history"
     assert "first" in kept.read_text()
@@ -197,5 +200,4 @@ def test_the_history_is_kept_for_its_owner_alone(folder: Path) -> None:
     terminal.type("\x1b[A\r")
     terminal.wait_for("first")
     terminal.wait_for("sql> ")
-    terminal.type("exit\r")
-    assert terminal.end() == 0
+    assert terminal.end("exit\r") == 0
