@@ -30,7 +30,7 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
 }
 
 /// The order of two byte strings, as `Ord` has it. Never calls `memcmp` for an empty one: on some processors that takes
-/// a hundred nanoseconds if the pointer is not to memory, and the pointer of an empty `Vec` is not.
+/// a hundred nanoseconds when the pointer does not point to mapped memory, as that of an empty `Vec` does not.
 #[must_use]
 #[inline]
 pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {

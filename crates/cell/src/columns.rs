@@ -2,7 +2,7 @@
 
 use crate::{KeyRef, compare_bytes, same_bytes};
 
-/// So many columns are compared one by one faster than by binary search.
+/// Up to this many columns are compared faster one by one than by binary search.
 const FEW: usize = 8;
 
 /// One requested column: a family, or a family and a qualifier.

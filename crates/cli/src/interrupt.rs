@@ -1,9 +1,10 @@
-//! Ctrl-C, SIGTERM, and SIGHUP, which a terminal sends that is closed.
+//! Ctrl-C, SIGTERM, and SIGHUP, which is sent when the terminal is closed.
 //!
 //! Without a [`Watch`], a signal ends the process at once, which the store survives like any crash.
 //! Work that can stop cleanly starts a watch and polls [`Watch::stopped`]. It may also register a
-//! call that makes blocking work return. A second signal ends the process at once. In every case the
-//! exit code is that of the signal, and files that are not complete are removed.
+//! call that makes blocking work return. A second signal ends the process at once, unless both are
+//! SIGHUP: the shell and the kernel each send one. In every case the exit code is that of the signal,
+//! and files that are not complete are removed.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -22,8 +23,8 @@ static PROMPTING: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicU8 = AtomicU8::new(0);
 /// What to call on a signal, in addition to setting the flag.
 static CALL: Mutex<Option<Call>> = Mutex::new(None);
-/// Files and directories that are worthless if the process ends now.
-static INCOMPLETE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Files and directories that are worthless if the process ends now, in the order of their removal.
+static INCOMPLETE: Mutex<Vec<Vec<PathBuf>>> = Mutex::new(Vec::new());
 
 const HANG_UP: u8 = 1;
 const CTRL_C: u8 = 2;
@@ -58,7 +59,7 @@ fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the process was started to outlive its terminal, as `nohup` does. Where that is not known, it counts as so.
+/// Whether the process was started to outlive its terminal, as `nohup` does. Where this cannot be found out, it is assumed.
 #[cfg(unix)]
 fn ignores_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -114,7 +115,7 @@ impl Watch {
         Self::start()
     }
 
-    /// Whether the user has pressed Ctrl-C, or the process got another of these signals.
+    /// Whether the user has pressed Ctrl-C, or the process received SIGTERM or SIGHUP.
     pub(crate) fn stopped(&self) -> bool {
         requested()
     }
@@ -162,17 +163,22 @@ impl Drop for Prompt {
     }
 }
 
-/// While this exists, a signal that ends the process at once removes the file or directory first.
+/// While this exists, a signal that ends the process at once removes files or directories first.
 #[derive(Debug)]
-pub(crate) struct Incomplete(PathBuf);
+pub(crate) struct Incomplete(Vec<PathBuf>);
 
 impl Incomplete {
     pub(crate) fn new(path: &Path) -> Self {
-        lock(&INCOMPLETE).push(path.to_owned());
-        Self(path.to_owned())
+        Self::in_order(vec![path.to_owned()])
     }
 
-    /// Removes it, while others may be writing into it.
+    /// A path is removed only if those before it are gone.
+    pub(crate) fn in_order(paths: Vec<PathBuf>) -> Self {
+        lock(&INCOMPLETE).push(paths.clone());
+        Self(paths)
+    }
+
+    /// Removes them, while others may be writing into them.
     #[cfg(feature = "sql")]
     pub(crate) fn remove(&self) {
         remove(&self.0);
@@ -181,7 +187,7 @@ impl Incomplete {
 
 impl Drop for Incomplete {
     fn drop(&mut self) {
-        lock(&INCOMPLETE).retain(|path| *path != self.0);
+        lock(&INCOMPLETE).retain(|paths| *paths != self.0);
     }
 }
 
@@ -223,7 +229,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Runs on the handler's own thread, not inside the signal.
 #[expect(clippy::exit, reason = "without a watch, a signal ends the process")]
 fn on_signal(signal: u8) {
-    SIGNAL.store(signal, Ordering::SeqCst);
+    let before = SIGNAL.swap(signal, Ordering::SeqCst);
+    if signal == HANG_UP && before == HANG_UP && requested() {
+        return;
+    }
     let ends_nothing = !WATCHED.load(Ordering::SeqCst) || requested();
     if signal == CTRL_C && PROMPTING.load(Ordering::SeqCst) && ends_nothing {
         return;
@@ -249,21 +258,28 @@ fn on_signal(signal: u8) {
 /// The main thread may still be writing.
 fn remove_incomplete() {
     // The lock is held until the process ends, so that no file is added.
-    for path in lock(&INCOMPLETE).iter() {
-        remove(path);
+    for paths in lock(&INCOMPLETE).iter() {
+        remove(paths);
+    }
+}
+
+/// Removes files and directories until one cannot be removed.
+fn remove(paths: &[PathBuf]) {
+    for path in paths {
+        if !is_removed(path) {
+            return;
+        }
     }
 }
 
 /// Removes a file or a directory. A directory can get another file while it is removed.
-fn remove(path: &Path) {
+fn is_removed(path: &Path) -> bool {
     const TRIES: usize = 20;
-    for _ in 0..TRIES {
+    (0..TRIES).any(|_| {
         let removed = match path.is_dir() {
             true => std::fs::remove_dir_all(path),
             false => std::fs::remove_file(path),
         };
-        if removed.is_ok() || !path.exists() {
-            break;
-        }
-    }
+        removed.is_ok() || !path.exists()
+    })
 }

@@ -259,6 +259,37 @@ pub trait Table: Send + Sync {
     /// [`SampleNotPresent`](ErrorKind::SampleNotPresent) for a sample that the table does not keep.
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> Result<Box<dyn Scan>>;
 
+    /// Divides `ranges` among readers that work in parallel: at most `most` (and at least one) lists
+    /// of ranges in row order, with about the same number of entries as far as that is known
+    /// without reading. No row is divided. A small tablet is not divided, nor is any table for a
+    /// reader that must not see its split points; this default never divides.
+    ///
+    /// # Errors
+    /// When the source cannot be reached.
+    fn divide(&self, ranges: &[Range], most: usize) -> Result<Vec<Vec<Range>>> {
+        let _ = most;
+        Ok(vec![Range::merge(ranges.to_vec())])
+    }
+
+    /// Starts an ordered scan for each list of ranges. All see the same snapshot, as far as one
+    /// scan would; the [`interrupt`](ScanOptions::interrupt) ends all of them. This default starts
+    /// one after the other, and each sees a snapshot of its own.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    fn scan_parts(
+        &self,
+        parts: &[Vec<Range>],
+        options: &ScanOptions,
+    ) -> Result<Vec<Box<dyn Scan>>> {
+        let options = ScanOptions {
+            ordered: true,
+            ..options.clone()
+        };
+        let scans = parts.iter().map(|ranges| self.scan(ranges, &options));
+        scans.collect()
+    }
+
     /// The properties in force, defaults included.
     ///
     /// # Errors

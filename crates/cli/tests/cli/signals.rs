@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -70,6 +71,10 @@ fn an_import_that_waits_for_a_pipe_stops_and_keeps_what_was_read() {
         }
         let input = feed(&mut child, &lines);
         signal(&child, name);
+        if name == "HUP" {
+            // A terminal that is closed has the shell send one, and the kernel another.
+            signal(&child, name);
+        }
         let (ended_with, err) = ended(child, input);
         assert_eq!(ended_with, Some(code), "{err}");
         assert!(err.contains(said), "{err}");
@@ -205,6 +210,17 @@ fn a_second_signal_ends_an_export_at_once_and_removes_the_file() {
     drop(pipe);
 }
 
+/// Bytes of the files in a directory and those in it.
+fn bytes_in(directory: &Path) -> u64 {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => bytes_in(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
+}
+
 /// They hold cells. Nothing would remove them later.
 #[test]
 fn a_stopped_query_leaves_no_temporary_files() {
@@ -224,15 +240,8 @@ fn a_stopped_query_leaves_no_temporary_files() {
             .stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         let begun = Instant::now();
-        let files = || -> usize {
-            let within = |path: std::path::PathBuf| std::fs::read_dir(path).into_iter().flatten();
-            let count = |path| within(path).flatten().count();
-            within(folder.path("temporary"))
-                .flatten()
-                .map(|entry| 1 + count(entry.path()))
-                .sum()
-        };
-        while files() < 2 && begun.elapsed() < Duration::from_secs(60) {
+        while bytes_in(&folder.path("temporary")) == 0 && begun.elapsed() < Duration::from_secs(60)
+        {
             std::thread::sleep(Duration::from_millis(2));
         }
         signal(&child, name);
@@ -243,7 +252,8 @@ fn a_stopped_query_leaves_no_temporary_files() {
             [Some(code), Some(0)].contains(&ended.status.code()),
             "{said}"
         );
-        assert_eq!(files(), 0, "{said}");
+        let left = std::fs::read_dir(folder.path("temporary")).unwrap();
+        assert_eq!(left.count(), 0, "{said}");
     }
 }
 
@@ -271,4 +281,23 @@ fn a_file_that_may_not_grow_is_an_error() {
         .filter(|name| name.starts_with("out.csv"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+#[cfg(feature = "sql")]
+fn a_table_that_could_not_be_filled_is_gone() {
+    let folder = Folder::with_table();
+    let numbers = "SELECT value AS k, value * 2 AS v FROM range(1000000000)";
+    let fill = format!("CREATE TABLE u (PRIMARY KEY (k)) AS {numbers}");
+    for wait in [150, 300, 450, 600, 750, 900] {
+        let child = start(&folder, &["sql", "-c", &fill]);
+        std::thread::sleep(Duration::from_millis(wait));
+        signal(&child, "INT");
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        let err = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(130), "{err}");
+        // A signal before the first statement ends the program without a word.
+        let tables = folder.ok(&["table", "list"]);
+        assert!(!tables.contains("u\n"), "after {wait} ms: {tables}\n{err}");
+    }
 }

@@ -162,10 +162,44 @@ fn files_that_cannot_be_read_are_named() {
             "SELECT count(x.a) FROM 'good.csv' y, 'late.csv' x",
         ],
     );
-    assert!(
-        err.contains("files: good.csv, late.csv\n") && err.contains("one of the files"),
-        "{err}"
-    );
+    assert!(err.contains("  file: late.csv\n"), "{err}");
+    assert!(!err.contains("check the disk"), "{err}");
+    // An error of the values of a query that reads files is not a fault of a file.
+    folder.write("text.csv", "a\nhello\n");
+    for query in [
+        "SELECT CAST(a AS TIMESTAMP) FROM 'text.csv'",
+        "SELECT CAST(x AS TIMESTAMP) FROM (VALUES ('hello')) v (x) JOIN 'good.csv' ON true",
+    ] {
+        let err = folder.fails(1, &["sql", "-c", query]);
+        assert!(err.contains("failed on a value"), "{err}");
+        assert!(
+            !err.contains("good.csv") && !err.contains("text.csv"),
+            "{err}"
+        );
+    }
+    // Many files are counted.
+    for number in 0..5 {
+        folder.write(&format!("many-{number}.csv"), "a\n1\n");
+    }
+    folder.write("many-5.csv", format!("a\n{numbers}x\n"));
+    let err = folder.fails(1, &["sql", "-c", "SELECT sum(a) FROM 'many-*.csv'"]);
+    assert!(err.contains("many-"), "{err}");
+}
+
+#[test]
+fn no_two_columns_are_kept_in_one_cell() {
+    let folder = Folder::with_table();
+    for (columns, said) in [
+        ("k INTEGER PRIMARY KEY, a VARCHAR, \":a\" VARCHAR", "a, :a"),
+        ("k INTEGER PRIMARY KEY, \":\" VARCHAR", "rename it"),
+    ] {
+        let err = folder.fails(2, &["sql", "-c", &format!("CREATE TABLE u ({columns})")]);
+        assert!(err.contains(said), "{err}");
+    }
+    folder.write("al.csv", "k,a,:a\n1,,x\n2,p,q\n");
+    let copy = "CREATE TABLE u (PRIMARY KEY (k)) AS SELECT * FROM 'al.csv'";
+    let err = folder.fails(2, &["sql", "-c", copy]);
+    assert!(err.contains("kept in one cell"), "{err}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl LookupTable {
     /// Reads a table whose first column is the key; the other columns are added to records whose `field` is the key.
     ///
     /// # Errors
-    /// The source cannot be read or has a bad line or no rows; a key that occurs twice; more than 256 MiB.
+    /// The source cannot be read or has a bad line or no row with a key; a key that occurs twice; more than 256 MiB.
     pub fn read(field: &str, source: &mut dyn RecordSource) -> Result<Self> {
         let mut table = Self {
             field: field.to_owned(),
@@ -60,7 +60,7 @@ impl LookupTable {
         }
         if table.rows.is_empty() {
             return Err(Error::invalid(
-                "the lookup table has no rows: its first line names the columns, and each line after it is a row",
+                "the lookup table has no row with a key, which is the value of its first column",
             ));
         }
         table.names = source.names().iter().skip(1).cloned().collect();

@@ -4,4 +4,4 @@ mod filter;
 mod provider;
 mod reader;
 
-pub(crate) use provider::{CellsTable, Nothing};
+pub(crate) use provider::CellsTable;

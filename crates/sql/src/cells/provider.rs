@@ -7,14 +7,13 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
-use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{Authorizations, Batch, BatchLimit, Range, ScanOptions, Table};
 
 use super::filter::{Filter, Part, understood};
 use super::reader::CellsReader;
-use crate::scan::{Asked, Reading, Relation, SourceExec, Start, partitions, with_rest};
+use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
 
 /// Entries and bytes of a batch.
 const BATCH: BatchLimit = BatchLimit {
@@ -64,11 +63,11 @@ impl TableProvider for CellsTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let filter = Arc::new(Filter::of(filters));
         let most = state.config_options().execution.target_partitions;
-        let ranges = match filter.is_empty() {
-            true => vec![Vec::new()],
-            false => partitions(&*self.table, &filter.rows(), most)
-                .map_err(|error| DataFusionError::External(Box::new(error)))?,
+        let rows = match filter.is_empty() {
+            true => ByteSet::none(),
+            false => filter.rows(),
         };
+        let ranges = partitions(&*self.table, &rows, most)?;
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -139,12 +138,8 @@ impl Relation for Cells {
         places.collect()
     }
 
-    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>> {
-        let ranges = self.ranges.get(partition).map_or(&[][..], Vec::as_slice);
+    fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>> {
         let left = start.limit.unwrap_or(usize::MAX);
-        if ranges.is_empty() || left == 0 {
-            return Ok(Box::new(Nothing));
-        }
         // Of filtered entries more are read than are wanted.
         let least = if self.filter.describe().is_some() {
             1024
@@ -161,14 +156,18 @@ impl Relation for Cells {
             interrupt: Some(start.interrupt),
             ..ScanOptions::default()
         };
-        Ok(Box::new(CellsReader {
-            scan: self.table.scan(ranges, &options)?,
-            filter: self.filter.clone(),
-            parts: self.parts.clone(),
-            schema: self.schema.clone(),
-            batch: Batch::new(),
-            left,
-        }))
+        let reading = |scan| {
+            Box::new(CellsReader {
+                scan,
+                filter: self.filter.clone(),
+                parts: self.parts.clone(),
+                schema: self.schema.clone(),
+                batch: Batch::new(),
+                left,
+            }) as Box<dyn Reading>
+        };
+        let scans = self.table.scan_parts(&self.ranges, &options)?;
+        Ok(scans.into_iter().map(reading).collect())
     }
 
     fn describe(&self) -> Vec<(&'static str, String)> {
@@ -183,14 +182,5 @@ impl Relation for Cells {
             pairs.push(("partitions", self.ranges.len().to_string()));
         }
         pairs
-    }
-}
-
-/// A partition without rows.
-pub(crate) struct Nothing;
-
-impl Reading for Nothing {
-    fn next(&mut self) -> ostrakon_cell::Result<Option<datafusion::arrow::array::RecordBatch>> {
-        Ok(None)
     }
 }

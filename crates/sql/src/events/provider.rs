@@ -189,7 +189,7 @@ impl Relation for Events {
         time.map(|at| (at, true)).into_iter().collect()
     }
 
-    fn open(&self, _: usize, start: Start) -> Result<Box<dyn Reading>> {
+    fn open(&self, start: Start) -> Result<Vec<Box<dyn Reading>>> {
         let mut query = self.query.clone();
         query.interrupt = Some(start.interrupt);
         query.limit = start.limit;
@@ -198,7 +198,7 @@ impl Relation for Events {
             self.columns.clone(),
             self.schema.clone(),
         );
-        in_thread(move |send| {
+        let reading = in_thread(move |send| {
             let mut rows = EventRows::of(columns, schema);
             let outcome = store.query(&query, |event| {
                 rows.push(event);
@@ -212,7 +212,8 @@ impl Relation for Events {
                 Ok(_) => {}
                 Err(error) => drop(send(Err(error))),
             }
-        })
+        })?;
+        Ok(vec![reading])
     }
 
     fn describe(&self) -> Vec<(&'static str, String)> {

@@ -13,7 +13,7 @@ const UNFLUSHED_MAX: usize = 1 << 16;
 /// A cell by family, qualifier and label.
 pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
 
-/// Finds cells that the writer may see, also of records that were written just before.
+/// Finds the cells that the writer may see, including those of records it has just written.
 pub(super) struct Present {
     table: Arc<dyn Table>,
     authorizations: Arc<Authorizations>,

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Constraint, Constraints, Result};
-use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use ostrakon_cell::{
@@ -17,7 +16,6 @@ use ostrakon_cell::{
 use super::filter::{columns, understood, wanted};
 use super::reader::{Layout, RecordsReader};
 use super::{RecordSchema, key};
-use crate::cells::Nothing;
 use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
 
 /// A table with a schema as a relation.
@@ -76,8 +74,7 @@ impl TableProvider for RecordsTable {
         let names = columns(&self.schema);
         let rows = key::rows(&self.schema.keys, filters);
         let most = state.config_options().execution.target_partitions;
-        let ranges = partitions(&*self.table, &rows, most)
-            .map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let ranges = partitions(&*self.table, &rows, most)?;
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -166,12 +163,8 @@ impl Relation for Records {
             .collect()
     }
 
-    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>> {
-        let ranges = self.ranges.get(partition).map_or(&[][..], Vec::as_slice);
+    fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>> {
         let left = start.limit.unwrap_or(usize::MAX);
-        if ranges.is_empty() || left == 0 {
-            return Ok(Box::new(Nothing));
-        }
         let cells = left.saturating_mul(1 + self.schema.columns.len()).max(64);
         let options = ScanOptions {
             columns: self.selection(),
@@ -183,12 +176,12 @@ impl Relation for Records {
             interrupt: Some(start.interrupt),
             ..ScanOptions::default()
         };
-        let scan = self.table.scan(ranges, &options)?;
-        Ok(Box::new(RecordsReader::new(
-            scan,
-            self.layout.clone(),
-            left,
-        )))
+        let reading = |scan| {
+            let reader = RecordsReader::new(scan, self.layout.clone(), left);
+            Box::new(reader) as Box<dyn Reading>
+        };
+        let scans = self.table.scan_parts(&self.ranges, &options)?;
+        Ok(scans.into_iter().map(reading).collect())
     }
 
     fn describe(&self) -> Vec<(&'static str, String)> {

@@ -1,5 +1,6 @@
 //! The schema of a table: a property, in the form that the Python package writes too (docs/decisions/0034).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -94,7 +95,8 @@ impl RecordSchema {
     /// Checks what needs no table.
     ///
     /// # Errors
-    /// No key; a name that is empty, or occurs twice.
+    /// No key; a name that is empty, or occurs twice; two columns in one cell, or one in the cell of
+    /// records without values.
     pub(crate) fn check(&self) -> Result<()> {
         if self.keys.is_empty() {
             return Err(Error::invalid("the schema has no key"));
@@ -104,11 +106,28 @@ impl RecordSchema {
         if names.first().is_some_and(String::is_empty) {
             return Err(Error::invalid("a column has an empty name"));
         }
-        match names.windows(2).find(|pair| pair.first() == pair.last()) {
-            Some(pair) => Err(Error::invalid("two columns have the same name")
-                .with("column", pair.first().cloned().unwrap_or_default())),
-            None => Ok(()),
+        if let Some(pair) = names.windows(2).find(|pair| pair.first() == pair.last()) {
+            return Err(Error::invalid("two columns have the same name")
+                .with("column", pair.first().cloned().unwrap_or_default()));
         }
+        let mut cells: HashMap<(&[u8], &[u8]), &str> = HashMap::new();
+        for column in &self.columns {
+            let cell = (column.family.as_slice(), column.qualifier.as_slice());
+            if cell == (&[], &[]) {
+                return Err(Error::invalid(
+                    "a column has neither a family nor a qualifier: rename it",
+                )
+                .with("column", &column.name));
+            }
+            if let Some(other) = cells.insert(cell, &column.name) {
+                return Err(Error::invalid(
+                    "two columns are kept in one cell, since what stands before the first colon is \
+                     the family: rename one",
+                )
+                .with("columns", format!("{other}, {}", column.name)));
+            }
+        }
+        Ok(())
     }
 
     /// The text of the property.

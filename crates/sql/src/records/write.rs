@@ -204,7 +204,8 @@ impl RecordWriter {
         }
         let is_marked = self.mutation.is_empty();
         if is_marked {
-            // A record without values is a row with one empty cell, which no column of the schema names.
+            // A record without values is a row with one empty cell. No column is kept in that one, and
+            // no two in one: the schema was checked.
             self.mutation.update(ColumnUpdate {
                 visibility: label,
                 value: Some(&[]),

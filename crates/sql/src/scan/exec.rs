@@ -38,19 +38,20 @@ pub(crate) trait Relation: fmt::Debug + Send + Sync {
     /// By which of the returned columns the rows of each partition are sorted, and whether descending.
     fn order(&self) -> Vec<(usize, bool)>;
 
-    /// Starts reading a partition: its snapshot is that of this moment.
-    fn open(&self, partition: usize, start: Start) -> ostrakon_cell::Result<Box<dyn Reading>>;
+    /// Starts reading. All partitions, at most [`partitions`](Self::partitions), share a snapshot of
+    /// this moment.
+    fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>>;
 
     /// What an explanation shows: names and values.
     fn describe(&self) -> Vec<(&'static str, String)>;
 }
 
-/// How a partition is read.
+/// How a relation is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
-    /// Ends the scan.
+    /// Ends the scans of all partitions.
     pub(crate) interrupt: Interrupt,
-    /// No more rows are needed.
+    /// No more rows are needed of each partition.
     pub(crate) limit: Option<usize>,
 }
 
@@ -60,16 +61,44 @@ pub(crate) trait Reading: Send {
     fn next(&mut self) -> ostrakon_cell::Result<Option<RecordBatch>>;
 }
 
-/// A partition that was opened and is not read yet.
+/// A relation whose partitions were opened and are not all read yet.
+#[derive(Default)]
 struct Opened {
-    reading: Box<dyn Reading>,
-    end: EndsScan,
+    /// By partition; `None` for those that were taken. There may be fewer than the plan has.
+    readings: Vec<Option<Box<dyn Reading>>>,
+    /// Until the last one was taken.
+    end: Option<Arc<EndsScans>>,
 }
 
-/// Ends a scan when it is dropped, also in the middle of a read.
-struct EndsScan(Interrupt);
+impl Opened {
+    /// `None` if the partition was taken, or nothing was opened.
+    fn take(&mut self, partition: usize) -> Option<(Box<dyn Reading>, Arc<EndsScans>)> {
+        let end = self.end.clone()?;
+        let reading = match self.readings.get_mut(partition) {
+            Some(reading) => reading.take()?,
+            None => Box::new(Nothing),
+        };
+        if self.readings.iter().all(Option::is_none) {
+            self.end = None;
+        }
+        Some((reading, end))
+    }
+}
 
-impl Drop for EndsScan {
+/// A partition without rows.
+struct Nothing;
+
+impl Reading for Nothing {
+    fn next(&mut self) -> ostrakon_cell::Result<Option<RecordBatch>> {
+        Ok(None)
+    }
+}
+
+/// Ends the scans of a relation when nobody reads a partition any more, also in the middle of a
+/// read.
+struct EndsScans(Interrupt);
+
+impl Drop for EndsScans {
     fn drop(&mut self) {
         self.0.set();
     }
@@ -81,8 +110,8 @@ pub(crate) struct SourceExec {
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
-    /// By partition: what was opened ahead of the execution.
-    ahead: Mutex<Vec<Option<Opened>>>,
+    /// What was opened, ahead of the execution or by its first partition.
+    opened: Mutex<Opened>,
 }
 
 impl SourceExec {
@@ -113,23 +142,36 @@ impl SourceExec {
             limit,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
-            ahead: Mutex::default(),
+            opened: Mutex::default(),
         }
     }
 
-    fn open(&self, partition: usize) -> ostrakon_cell::Result<Opened> {
+    fn open(&self) -> Result<Opened> {
         let interrupt = Interrupt::default();
         let start = Start {
             interrupt: interrupt.clone(),
             limit: self.limit,
         };
-        let reading = self.relation.open(partition, start)?;
-        let end = EndsScan(interrupt);
-        Ok(Opened { reading, end })
+        let end = Some(Arc::new(EndsScans(interrupt)));
+        let readings = self.relation.open(start).map_err(external)?;
+        let readings = readings.into_iter().map(Some).collect();
+        Ok(Opened { readings, end })
     }
 
-    fn ahead(&self) -> std::sync::MutexGuard<'_, Vec<Option<Opened>>> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    fn opened(&self) -> std::sync::MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A partition to read: of what is open, or else of what is opened now.
+    fn take(&self, partition: usize) -> Result<(Box<dyn Reading>, Arc<EndsScans>)> {
+        let mut opened = self.opened();
+        if let Some(taken) = opened.take(partition) {
+            return Ok(taken);
+        }
+        *opened = self.open()?;
+        opened.take(partition).ok_or_else(|| {
+            DataFusionError::Internal(format!("a scan without partition {partition}"))
+        })
     }
 }
 
@@ -139,9 +181,7 @@ impl SourceExec {
 /// Those of the tables.
 pub(crate) fn open_scans(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
     if let Some(source) = plan.downcast_ref::<SourceExec>() {
-        let opened = (0..source.relation.partitions()).map(|at| source.open(at).map(Some));
-        let opened: ostrakon_cell::Result<Vec<_>> = opened.collect();
-        *source.ahead() = opened.map_err(external)?;
+        *source.opened() = source.open()?;
     }
     plan.children().into_iter().try_for_each(open_scans)
 }
@@ -178,11 +218,7 @@ impl ExecutionPlan for SourceExec {
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let ahead = self.ahead().get_mut(partition).and_then(Option::take);
-        let Opened { mut reading, end } = match ahead {
-            Some(opened) => opened,
-            None => self.open(partition).map_err(external)?,
-        };
+        let (mut reading, end) = self.take(partition)?;
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let mut builder = RecordBatchReceiverStream::builder(self.relation.schema(), WAITING);
         let sender = builder.tx();
@@ -252,10 +288,10 @@ impl fmt::Debug for SourceExec {
     }
 }
 
-/// A stream that ends its scan when it is dropped.
+/// A stream that takes part in keeping the scans of its relation alive.
 struct Guarded {
     stream: SendableRecordBatchStream,
-    _end: EndsScan,
+    _end: Arc<EndsScans>,
 }
 
 impl Stream for Guarded {

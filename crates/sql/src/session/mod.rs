@@ -4,6 +4,7 @@ mod bind;
 mod change;
 mod create;
 mod ignored;
+mod memory;
 mod open;
 mod options;
 mod prompt;

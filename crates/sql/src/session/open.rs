@@ -8,7 +8,6 @@ use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
@@ -20,6 +19,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
+use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
@@ -28,13 +28,17 @@ use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
+/// Bytes of a query's memory for each row of a batch, so that sorts have room for hundreds of batches of rows of a
+/// hundred bytes. Batches are smaller than the engine's default only if there are less than 256 MiB.
+const BATCH_ROW_SHARE: usize = 32 << 10;
+
 /// Runs statements on the tables of a source, for a reader with certain authorizations.
 ///
 /// The authorizations are those given to [`new`](Self::new), for as long as the session lives. No statement, setting
 /// or function can change them.
 ///
-/// Every scan of a query is started before the query returns or writes a row. Within a tablet a scan reads one
-/// snapshot. Two scans of one query, or two tablets, may differ by what was written in between.
+/// Every scan of a query is started before the query returns or writes a row. A scan reads one snapshot of its table,
+/// also if several threads share it. Two scans of one query may differ by what was written in between.
 ///
 /// Clones are the same session.
 #[derive(Clone)]
@@ -63,12 +67,13 @@ impl SqlSession {
             None => DiskManagerMode::OsTmpDirectory,
         };
         let environment = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(options.memory_bytes)))
+            .with_memory_pool(Arc::new(QueryMemory::new(options.memory_bytes)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
             .map_err(of_query)?;
         let mut config = SessionConfig::new()
             .with_target_partitions(threads)
+            .with_batch_size((options.memory_bytes / BATCH_ROW_SHARE).clamp(256, 8192))
             .with_information_schema(true)
             .with_default_catalog_and_schema(MAIN, PUBLIC)
             .with_create_default_catalog_and_schema(false);
@@ -188,12 +193,11 @@ impl SqlSession {
     /// Starts a plan that reads.
     pub(super) async fn run(&self, plan: LogicalPlan) -> QueryResult<SendableRecordBatchStream> {
         check_subqueries(&plan)?;
-        let files = files::read_by(&plan)?;
         let frame = DataFrame::new(self.context.state(), plan);
         let context = Arc::new(frame.task_ctx());
-        let plan = frame.create_physical_plan().await?;
+        let plan = files::name_files(frame.create_physical_plan().await?)?;
         crate::scan::open_scans(&plan)?;
-        Ok(files::naming(files, execute_stream(plan, context)?))
+        execute_stream(plan, context)
     }
 
     /// The label of records that are written without one.

@@ -30,6 +30,8 @@ pub struct SqlRows {
     batches: Receiver<QueryResult<RecordBatch>>,
     /// `None` once it has ended.
     work: Option<JoinHandle<()>>,
+    /// How long its end is waited for.
+    undo: Duration,
     lease: Lease,
 }
 
@@ -45,13 +47,14 @@ pub enum Step {
 }
 
 impl SqlRows {
-    pub(super) fn new(mut stream: SendableRecordBatchStream, lease: Lease) -> Self {
+    pub(super) fn new(mut stream: SendableRecordBatchStream, undo: Duration, lease: Lease) -> Self {
         let schema = stream.schema();
         let (sender, batches) = channel(WAITING);
         let work = lease.handle().spawn(async move {
             while let Some(batch) = stream.next().await {
                 if batch.is_err() {
-                    // First: a table that could not be filled is gone when the caller sees the error.
+                    // Before the error is sent, so that a table that could not be filled is gone when
+                    // the caller sees it.
                     drop(stream);
                     let _ = sender.send(batch).await;
                     return;
@@ -65,6 +68,7 @@ impl SqlRows {
             schema,
             batches,
             work: Some(work),
+            undo,
             lease,
         }
     }
@@ -98,6 +102,16 @@ impl SqlRows {
             outcome.map_err(ended)?;
         }
         Ok(None)
+    }
+}
+
+/// Ends work, and waits for its end for at most `undo`.
+pub(super) fn end<T>(work: JoinHandle<T>, undo: Duration, lease: &Lease) {
+    if !work.is_finished() {
+        work.abort();
+        lease.abandon();
+        // Whether it succeeded or was ended does not matter to a caller who has left.
+        let _ = within(undo, work);
     }
 }
 
@@ -146,11 +160,9 @@ impl Iterator for SqlRows {
 
 impl Drop for SqlRows {
     fn drop(&mut self) {
-        if let Some(work) = &self.work
-            && !work.is_finished()
-        {
-            work.abort();
-            self.lease.abandon();
+        if let Some(work) = self.work.take() {
+            self.batches.close();
+            end(work, self.undo, &self.lease);
         }
     }
 }

@@ -6,26 +6,38 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use ostrakon_cell::Result;
 use tokio::task::JoinHandle;
 
-use super::rows::{ended, within};
+use super::rows::{end, ended, within};
 use super::workers::Lease;
 use super::{SqlRows, SqlSession, SqlStatement};
 
-/// A statement that is being planned on the threads of its session, which takes long for some. Dropping it ends the
-/// statement.
+/// How long a statement that creates a table may take to undo it when it is ended. The table is gone
+/// then before the caller goes on, and perhaps closes the store.
+const UNDO: Duration = Duration::from_secs(10);
+
+/// A statement that is being planned on the threads of its session, which takes long for some.
+/// Dropping it ends the planning; a statement without rows, such as `DROP TABLE`, may have had its
+/// effect by then.
 pub struct SqlStart {
     /// `None` once it has ended.
     work: Option<JoinHandle<Result<SendableRecordBatchStream>>>,
+    /// How long its end is waited for.
+    undo: Duration,
     lease: Lease,
 }
 
 impl SqlStart {
     pub(super) fn new(session: SqlSession, statement: SqlStatement) -> Result<Self> {
         let lease = session.workers.lease()?;
+        let undo = match statement.creates_tables() {
+            true => UNDO,
+            false => Duration::ZERO,
+        };
         let work = lease
             .handle()
             .spawn(async move { session.execute(statement).await });
         Ok(Self {
             work: Some(work),
+            undo,
             lease,
         })
     }
@@ -33,7 +45,7 @@ impl SqlStart {
     /// The rows of the statement, if it is planned within `wait`.
     ///
     /// # Errors
-    /// Those of [`SqlSession::execute`]. After an error, and after the rows were returned, there are none.
+    /// Those of [`SqlSession::execute`]. After an error, or once the rows were returned, it returns `None`.
     pub fn within(&mut self, wait: Duration) -> Result<Option<SqlRows>> {
         let Some(work) = &mut self.work else {
             return Ok(None);
@@ -43,7 +55,7 @@ impl SqlStart {
         };
         self.work = None;
         let stream = outcome.map_err(ended)??;
-        Ok(Some(SqlRows::new(stream, self.lease.clone())))
+        Ok(Some(SqlRows::new(stream, self.undo, self.lease.clone())))
     }
 
     /// Waits until the statement is planned.
@@ -60,11 +72,8 @@ impl SqlStart {
 
 impl Drop for SqlStart {
     fn drop(&mut self) {
-        if let Some(work) = &self.work
-            && !work.is_finished()
-        {
-            work.abort();
-            self.lease.abandon();
+        if let Some(work) = self.work.take() {
+            end(work, self.undo, &self.lease);
         }
     }
 }

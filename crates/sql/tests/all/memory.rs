@@ -31,3 +31,30 @@ fn large_sorts_spill_and_what_cannot_spill_fails() {
     let error = try_rows(&small(16 << 10), query).unwrap_err();
     assert!(error.to_string().contains("memory"), "{error}");
 }
+
+/// Of many times their memory, on two threads, whose sorts and merges share it.
+#[test]
+fn sorts_and_groups_spill_with_little_memory() {
+    let source = store();
+    let long = "repeat('x', 100) || CAST(value * 7919 % 200000 AS VARCHAR) AS v";
+    let numbers = format!("(SELECT value AS k, {long} FROM range(200000)) n");
+    let sorted = format!(
+        "SELECT count(*), sum(n * (k % 7)) FROM (SELECT k, v, row_number() OVER (ORDER BY v, k) AS n FROM {numbers})"
+    );
+    let grouped =
+        format!("SELECT count(*), sum(c) FROM (SELECT v, count(*) AS c FROM {numbers} GROUP BY v)");
+    let expected = [&sorted, &grouped].map(|query| rows(&session(&source), query));
+    for memory_bytes in [24 << 20, 32 << 20, 48 << 20] {
+        let options = SqlOptions {
+            threads: 2,
+            memory_bytes,
+            ..SqlOptions::default()
+        };
+        let small = SqlSession::new(source.clone(), Authorizations::default(), options).unwrap();
+        for (query, expected) in [&sorted, &grouped].into_iter().zip(&expected) {
+            let found = try_rows(&small, query);
+            let found = found.unwrap_or_else(|error| panic!("{memory_bytes} bytes: {error}"));
+            assert_eq!(found, *expected, "{memory_bytes} bytes: {query}");
+        }
+    }
+}

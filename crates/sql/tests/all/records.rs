@@ -226,6 +226,36 @@ fn plans_read_few_rows_and_columns() {
 }
 
 #[test]
+fn a_large_table_is_read_by_several_threads() {
+    let source = store();
+    let session = session(&source);
+    let numbers = "SELECT value AS number, value % 7 AS rest FROM range(100000)";
+    rows(
+        &session,
+        &format!("CREATE TABLE numbers (PRIMARY KEY (number)) AS {numbers}"),
+    );
+    let sums = "SELECT rest, count(*), sum(number) FROM numbers GROUP BY rest ORDER BY rest";
+    let plan = explain(&session, sums);
+    assert!(plan.contains("partitions=2"), "{plan}");
+    let expected = format!("SELECT rest, count(*), sum(number) FROM ({numbers}) GROUP BY rest");
+    assert_eq!(
+        rows(&session, sums),
+        rows(&session, &format!("{expected} ORDER BY rest"))
+    );
+    // In the order of the key, a part after the other.
+    let first = "SELECT number FROM numbers ORDER BY number LIMIT 3 OFFSET 49998";
+    assert_eq!(rows(&session, first), ["49998", "49999", "50000"]);
+    // As entries, too.
+    let entries = "SELECT count(*) FROM cells.numbers WHERE qualifier = 'rest'";
+    assert_eq!(rows(&session, entries), ["100000"]);
+    let plan = explain(&session, "SELECT count(*) FROM cells.numbers");
+    assert!(plan.contains("partitions=2"), "{plan}");
+    // Few rows are read by one.
+    let plan = explain(&session, "SELECT rest FROM numbers WHERE number < 5");
+    assert!(!plan.contains("partitions"), "{plan}");
+}
+
+#[test]
 fn tables_are_created_from_queries_and_dropped() {
     let source = city();
     let session = session(&source);

@@ -81,8 +81,18 @@ impl SerialScan {
         ranges: &[Range],
         options: &ScanOptions,
     ) -> StoreResult<Self> {
-        IteratorSetting::check_distinct(&options.iterators)?;
         let snapshot = Arc::new(source.snapshot());
+        Self::of(source, snapshot, ranges, options)
+    }
+
+    /// A scan of a given snapshot.
+    pub(super) fn of(
+        source: Arc<dyn Readable>,
+        snapshot: Arc<Snapshot>,
+        ranges: &[Range],
+        options: &ScanOptions,
+    ) -> StoreResult<Self> {
+        IteratorSetting::check_distinct(&options.iterators)?;
         let limits = ScanLimits::new(source.clone(), options);
         let mut scan = Self::over(source, snapshot, limits, options)?;
         scan.set_ranges(ranges);

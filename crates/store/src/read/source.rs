@@ -53,6 +53,21 @@ pub(crate) struct Snapshot {
     pub(crate) epoch: u64,
 }
 
+/// Starts a scan for each list of ranges, all of one snapshot.
+pub(crate) fn start_parts(
+    source: &Arc<dyn Readable>,
+    parts: &[Vec<Range>],
+    options: &ScanOptions,
+) -> StoreResult<Vec<Box<dyn Scan>>> {
+    let snapshot = Arc::new(source.snapshot());
+    let scan_of = |ranges: &Vec<Range>| {
+        source.metrics().scans_started.increment();
+        let scan = SerialScan::of(source.clone(), snapshot.clone(), ranges, options)?;
+        Ok(Box::new(scan) as Box<dyn Scan>)
+    };
+    parts.iter().map(scan_of).collect()
+}
+
 /// Starts a scan of `ranges`.
 pub(crate) fn start_scan(
     source: Arc<dyn Readable>,

@@ -20,7 +20,7 @@ use super::core::TableCore;
 use crate::catalog::Fence;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::effective;
-use crate::read::{Snapshot, start_scan};
+use crate::read::{Readable, Snapshot, divide, start_parts, start_scan};
 
 /// A handle to a table of an open store.
 pub(crate) struct TableHandle(pub(crate) Arc<TableCore>, pub(crate) Caller);
@@ -28,6 +28,38 @@ pub(crate) struct TableHandle(pub(crate) Arc<TableCore>, pub(crate) Caller);
 /// What a store supports: everything except samples.
 pub(crate) fn capabilities() -> Capabilities {
     Capabilities::all().without(Capability::Sampling)
+}
+
+impl TableHandle {
+    /// Starts reading, within the caller's time.
+    fn start<T>(
+        &self,
+        options: &ScanOptions,
+        start: impl FnOnce(&ScanOptions) -> StoreResult<T>,
+    ) -> StoreResult<T> {
+        self.1.told(self.1.check())?;
+        self.0.check_online()?;
+        if let Some((class, _)) = &options.sampler {
+            return Err(Error::new(
+                ErrorKind::SampleNotPresent,
+                "the table keeps no sample: scan without a sampler",
+            )
+            .with("table", self.name())
+            .with("class", class));
+        }
+        let started = match self.1.deadline() {
+            None => start(options),
+            Some(deadline) => {
+                let left = deadline.left();
+                let timeout = options.timeout.map_or(left, |timeout| timeout.min(left));
+                start(&ScanOptions {
+                    timeout: Some(timeout),
+                    ..options.clone()
+                })
+            }
+        };
+        self.1.told(started)
+    }
 }
 
 impl Table for TableHandle {
@@ -79,29 +111,26 @@ impl Table for TableHandle {
     }
 
     fn scan(&self, ranges: &[Range], options: &ScanOptions) -> StoreResult<Box<dyn Scan>> {
+        self.start(options, |options| {
+            start_scan(self.0.clone(), ranges, options)
+        })
+    }
+
+    fn divide(&self, ranges: &[Range], most: usize) -> StoreResult<Vec<Vec<Range>>> {
         self.1.told(self.1.check())?;
         self.0.check_online()?;
-        if let Some((class, _)) = &options.sampler {
-            return Err(Error::new(
-                ErrorKind::SampleNotPresent,
-                "the table keeps no sample: scan without a sampler",
-            )
-            .with("table", self.name())
-            .with("class", class));
-        }
-        let started = match self.1.deadline() {
-            None => start_scan(self.0.clone(), ranges, options),
-            Some(deadline) => {
-                let left = deadline.left();
-                let timeout = options.timeout.map_or(left, |timeout| timeout.min(left));
-                let options = ScanOptions {
-                    timeout: Some(timeout),
-                    ..options.clone()
-                };
-                start_scan(self.0.clone(), ranges, &options)
-            }
-        };
-        self.1.told(started)
+        divide(&self.0.snapshot(), ranges, most)
+    }
+
+    fn scan_parts(
+        &self,
+        parts: &[Vec<Range>],
+        options: &ScanOptions,
+    ) -> StoreResult<Vec<Box<dyn Scan>>> {
+        self.start(options, |options| {
+            let table: Arc<dyn Readable> = self.0.clone();
+            start_parts(&table, parts, options)
+        })
     }
 
     fn properties(&self) -> StoreResult<Properties> {

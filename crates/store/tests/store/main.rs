@@ -8,6 +8,7 @@ mod compacting;
 mod conditional;
 mod constraints;
 mod deadlines;
+mod dividing;
 mod failing;
 mod garbage;
 mod last_write;

@@ -101,6 +101,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("I6", "a scan may bring options", &[ScanIterators], iterators::a_scan_may_bring_options),
     scenario("I7", "classes are looked up", &[ClassLookup], iterators::classes_are_looked_up),
     scenario("N6", "samples that are not kept are refused", &[], scans::samples_not_kept_are_refused),
+    scenario("N7", "parts together are the whole", &[], scans::parts_together_are_the_whole),
     scenario("P5", "rows are located", &[Tablets], tablets::rows_are_located),
     scenario("Q4", "refused mutations are told by their places", &[Constraints], constraints::refused_mutations_are_told),
     scenario("X1", "constraints know the principal", &[CanCallContext, Constraints], contexts::constraints_know_the_principal),

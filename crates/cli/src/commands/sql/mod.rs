@@ -57,11 +57,11 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         restricted: true,
         ..access.clone()
     };
-    let spill = SpillDirectory::create();
+    let spill = SpillDirectory::create()?;
     let mut options = SqlOptions {
         files: true,
         label: args.label.clone().into_bytes(),
-        temporary: spill.as_ref().map(|spill| spill.path().to_owned()),
+        temporary: Some(spill.path().to_owned()),
         ..SqlOptions::default()
     };
     let memory_bytes = match access.memory {
@@ -161,6 +161,8 @@ fn start(
     about: About,
     watch: &Watch,
 ) -> Result<SqlRows> {
+    // Also before it starts: a statement without rows may have its effect while it is planned.
+    watch.check(&about.kept(0))?;
     let mut start = session.start(statement)?;
     loop {
         watch.check(&about.kept(0))?;

@@ -172,12 +172,12 @@ impl Relation for Projected {
         place.map(|place| (place, false)).into_iter().collect()
     }
 
-    fn open(&self, _: usize, start: Start) -> Result<Box<dyn Reading>> {
+    fn open(&self, start: Start) -> Result<Vec<Box<dyn Reading>>> {
         let mut query = self.counts.query.clone();
         query.interrupt = Some(start.interrupt);
         let most = start.limit.unwrap_or(usize::MAX);
         let projected = self.clone();
-        in_thread(move |send| {
+        let reading = in_thread(move |send| {
             let mut rows = Rows::new(&projected);
             let (mut sent, mut is_wanted) = (0, true);
             let outcome = projected.counts.visit(&query, |value, start, count| {
@@ -196,7 +196,8 @@ impl Relation for Projected {
                 Ok(()) => {}
                 Err(error) => drop(send(Err(error))),
             }
-        })
+        })?;
+        Ok(vec![reading])
     }
 
     fn describe(&self) -> Vec<(&'static str, String)> {

@@ -84,6 +84,9 @@ faults! {
     ForgetsPrincipals: "X1";
     ForgetsDeadlines: "X2" "X3";
     DeadlinesBeginAnew: "X3";
+    GivesPartsTwice: "N7";
+    LosesParts: "N7";
+    DividesRows: "N7";
     LocatesTheFirst: "P5";
     LayoutStandsStill: "P5";
     NamespaceIdsAreNames: "G1";

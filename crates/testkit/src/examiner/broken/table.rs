@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use ostrakon_cell::source::{FailedExtent, WriteOutcome};
 use ostrakon_cell::{
     Authorizations, BulkWriter, CallContext, Capabilities, Capability, CompactOptions,
-    ConditionalMutation, ConditionalStatus, Durability, Error, ErrorKind, IteratorSetting,
+    ConditionalMutation, ConditionalStatus, Durability, Error, ErrorKind, IteratorSetting, Key,
     Mutation, MutationBatch, PendingWrite, Properties, PropertyEffect, PropertyInfo, PropertyLevel,
     Range, Result, Scan, ScanOptions, Source, Table, TabletInfo, TabletLocation,
     VersionedProperties,
@@ -200,6 +200,25 @@ impl Table for BrokenTable {
             last: None,
             failed: None,
         }))
+    }
+
+    fn divide(&self, ranges: &[Range], most: usize) -> Result<Vec<Vec<Range>>> {
+        let mut parts = self.inner.divide(ranges, most)?;
+        match self.source.fault {
+            Fault::GivesPartsTwice if most > 1 => parts.extend(parts.clone()),
+            Fault::LosesParts if most > 1 => parts = vec![Range::merge(ranges[1..].to_vec())],
+            Fault::DividesRows if most > 1 => {
+                let middle = Some(Key::new("001000", "f", "2"));
+                let halves = [
+                    Range::keys(None, true, middle.clone(), false)?,
+                    Range::keys(middle, true, None, true)?,
+                ];
+                let clip = |half: &Range| ranges.iter().filter_map(|one| one.clip(half)).collect();
+                parts = halves.iter().map(clip).collect();
+            }
+            _ => {}
+        }
+        Ok(parts)
     }
 
     fn properties(&self) -> Result<Properties> {

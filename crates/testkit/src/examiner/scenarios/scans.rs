@@ -274,3 +274,48 @@ pub(in crate::examiner) fn samples_not_kept_are_refused(bench: &Bench<'_>) -> Ch
     )
     .map(drop)
 }
+
+pub(in crate::examiner) fn parts_together_are_the_whole(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    let all: Vec<Entry> = (0..100_000)
+        .map(|at| {
+            let (row, column) = (format!("{:06}", at / 4), format!("f:{}", at % 4));
+            entry(&row, &column, 1, "v")
+        })
+        .collect();
+    write(&table, &all[..60_000])?;
+    table.flush(true)?;
+    write(&table, &all[60_000..])?;
+    let ranges = [Range::rows("001000".."024000"), Range::row("000500")];
+    let options = ScanOptions::default();
+    for (at, most) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 7)] {
+        let whole = rest(&mut *table.scan(&ranges, &options)?)?;
+        let parts = table.divide(&ranges, most)?;
+        ensure((1..=most.max(1)).contains(&parts.len()), || {
+            format!("{} parts where at most {most} are asked for", parts.len())
+        })?;
+        let mut scans = table.scan_parts(&parts, &options)?;
+        expect_equal(scans.len(), parts.len(), "scans of parts")?;
+        // The scans are of the moment at which they were started.
+        let late = [
+            entry("000500", "f:late", at, "v"),
+            entry("023999", "f:late", at, "v"),
+        ];
+        write(&table, &late)?;
+        let mut together: Vec<Entry> = Vec::new();
+        for scan in &mut scans {
+            let part = rest(&mut **scan)?;
+            let last = together.last().map(|last| last.key.row.clone());
+            let first = part.first().map(|first| first.key.row.clone());
+            ensure(first.is_none() || last < first, || {
+                format!("a part begins with row {first:?} and the one before ends with {last:?}")
+            })?;
+            together.extend(part);
+        }
+        ensure(together == whole, || {
+            let (found, expected) = (together.len(), whole.len());
+            format!("of at most {most} parts: {found} entries, not the {expected} of one scan")
+        })?;
+    }
+    Ok(())
+}

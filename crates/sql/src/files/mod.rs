@@ -1,13 +1,11 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
+mod naming;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
-use datafusion::arrow::error::ArrowError;
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
@@ -16,21 +14,13 @@ use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
     ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl,
 };
-use datafusion::datasource::source_as_provider;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::prelude::SessionContext;
-use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use ostrakon_cell::{Error, ErrorKind};
 use parking_lot::RwLock;
 
-use crate::error::plain;
-
-/// What a panic becomes while a file is read.
-const PANICKED: &str = "the reader of the file failed";
+pub(crate) use naming::name_files;
 
 /// Opens files as relations.
 #[derive(Debug, Default)]
@@ -78,7 +68,6 @@ impl FileTables {
         let state = state
             .map(|state| state.read().clone())
             .ok_or_else(|| DataFusionError::Plan("the session was closed".to_owned()))?;
-        let names = [name.to_owned()];
         let options = ListingOptions::new(format).with_file_extension(
             ending
                 .map(|ending| format!(".{ending}"))
@@ -86,92 +75,10 @@ impl FileTables {
         );
         let config =
             ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
-        // The reader of Parquet panics at some damaged files.
-        let inferred = AssertUnwindSafe(config.infer_schema(&state)).catch_unwind();
-        let inferred = inferred
-            .await
-            .unwrap_or_else(|panic| Err(panicked(&*panic)));
-        let table = ListingTable::try_new(inferred.map_err(|error| named(error, &names))?)?;
+        let inferred = naming::caught(config.infer_schema(&state)).await;
+        let named = |error| naming::named(error, name);
+        let table = ListingTable::try_new(inferred.map_err(named)?)?;
         Ok(Arc::new(table))
-    }
-}
-
-/// The files that a plan reads, as the statement names them.
-pub(crate) fn read_by(plan: &LogicalPlan) -> Result<Vec<String>> {
-    let mut files = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && source_as_provider(&scan.source)?.is::<ListingTable>()
-        {
-            let name = scan.table_name.table().to_owned();
-            if !files.contains(&name) {
-                files.push(name);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    Ok(files)
-}
-
-/// The rows of a query that reads `files`; its errors name them.
-pub(crate) fn naming(
-    files: Vec<String>,
-    rows: SendableRecordBatchStream,
-) -> SendableRecordBatchStream {
-    if files.is_empty() {
-        return rows;
-    }
-    let schema = rows.schema();
-    let rows = AssertUnwindSafe(rows)
-        .catch_unwind()
-        .map(move |rows| rows.unwrap_or_else(|panic| Err(panicked(&*panic))))
-        .map_err(move |error| named(error, &files));
-    Box::pin(RecordBatchStreamAdapter::new(schema, rows))
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> DataFusionError {
-    let message = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    DataFusionError::Execution(format!("{PANICKED}: {}", message.unwrap_or("no message")))
-}
-
-/// An error of reading one of these files; other errors as they are.
-fn named(error: DataFusionError, files: &[String]) -> DataFusionError {
-    if !is_of_content(&error) {
-        return error;
-    }
-    let (message, name) = match files {
-        [_] => ("the file cannot be read", "file"),
-        _ => ("one of the files cannot be read", "files"),
-    };
-    let error = Error::new(ErrorKind::Io, message)
-        .with(name, files.join(", "))
-        .with("reason", plain(&error.strip_backtrace()));
-    DataFusionError::External(Box::new(error))
-}
-
-/// Whether other content of a file would not have caused the error.
-fn is_of_content(error: &DataFusionError) -> bool {
-    match error.find_root() {
-        DataFusionError::ParquetError(_) | DataFusionError::ObjectStore(_) => true,
-        DataFusionError::ArrowError(error, _) => matches!(
-            **error,
-            ArrowError::CsvError(_)
-                | ArrowError::JsonError(_)
-                | ArrowError::ParquetError(_)
-                | ArrowError::IpcError(_)
-                | ArrowError::ParseError(_)
-                | ArrowError::SchemaError(_)
-        ),
-        // Not an error of the disk that temporary files are on.
-        DataFusionError::IoError(error) => !matches!(
-            error.kind(),
-            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-        ),
-        DataFusionError::Execution(message) => message.starts_with(PANICKED),
-        _ => false,
     }
 }
 
