@@ -85,6 +85,7 @@ impl TableProvider for CellsTable {
                 authorizations: self.authorizations.clone(),
                 filter,
                 ranges,
+                batch_rows: state.config().batch_size(),
             };
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
@@ -112,6 +113,7 @@ struct Cells {
     schema: SchemaRef,
     /// By partition.
     ranges: Vec<Vec<Range>>,
+    batch_rows: usize,
 }
 
 impl fmt::Debug for Cells {
@@ -150,7 +152,7 @@ impl Relation for Cells {
             columns: self.filter.columns(),
             authorizations: Authorizations::clone(&self.authorizations),
             batch: BatchLimit {
-                entries: BATCH.entries.min(left.max(least)),
+                entries: BATCH.entries.min(self.batch_rows).min(left.max(least)),
                 bytes: BATCH.bytes,
             },
             interrupt: Some(start.interrupt),

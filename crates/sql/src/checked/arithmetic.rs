@@ -1,4 +1,4 @@
-//! `+`, `-` and `*` of integers. The query engine computes them modulo 2^64; a rule replaces them by functions that fail.
+//! `+`, `-` (also of one value) and `*` of integers. The query engine computes them modulo 2^64; a rule replaces them by functions that fail.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,7 +6,7 @@ use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
@@ -55,8 +55,15 @@ fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
 }
 
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = &expr else {
-        return Ok(Transformed::no(expr));
+    let (left, op, right) = match &expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => (&**left, *op, &**right),
+        // The engine checks that of a constant.
+        Expr::Negative(inner) if !matches!(**inner, Expr::Literal(..)) => {
+            return Ok(
+                negated(inner, schema)?.map_or_else(|| Transformed::no(expr), Transformed::yes)
+            );
+        }
+        _ => return Ok(Transformed::no(expr)),
     };
     let function = match op {
         Operator::Plus => &PLUS,
@@ -71,9 +78,23 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     if a != b || !a.is_integer() {
         return Ok(Transformed::no(expr));
     }
+    Ok(Transformed::yes(call(function, left, right)))
+}
+
+/// `0 - inner`, if that is an integer.
+fn negated(inner: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
+    match inner.get_type(schema) {
+        Ok(kind) if kind.is_signed_integer() => {
+            let zero = Expr::Literal(ScalarValue::new_zero(&kind)?, None);
+            Ok(Some(call(&MINUS, &zero, inner)))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn call(function: &Arc<ScalarUDF>, left: &Expr, right: &Expr) -> Expr {
     let args = vec![Expr::clone(left), Expr::clone(right)];
-    let call = ScalarFunction::new_udf(Arc::clone(function), args);
-    Ok(Transformed::yes(Expr::ScalarFunction(call)))
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args))
 }
 
 static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Checked::function(Operation::Plus));

@@ -1,8 +1,9 @@
-//! Arithmetic on integers that fails instead of wrapping around, and bins of all times.
+//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, and bins of all times.
 
 mod arithmetic;
 mod date_bin;
 mod distinct_sum;
+mod extremes;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -14,6 +15,9 @@ use datafusion::prelude::SessionContext;
 pub(crate) fn register(context: &SessionContext) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
+    for extreme in extremes::Extreme::both() {
+        context.register_udaf(extreme);
+    }
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
 }
 

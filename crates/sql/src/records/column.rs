@@ -9,7 +9,7 @@ use datafusion::arrow::array::{
 use ostrakon_cell::lexicoder::{decode_f64, decode_i64, decode_u64};
 use ostrakon_cell::{Error, Result};
 
-use super::kind::{ColumnType, DAY_MILLIS};
+use super::kind::{ColumnType, DAY_MILLIS, normal};
 
 /// A column under construction, from the bytes that a table keeps.
 #[derive(Debug)]
@@ -53,7 +53,11 @@ impl ColumnBuilder {
         match &mut self.0 {
             Builder::Int(out) => out.append_option(value.map(decode_i64).transpose()?),
             Builder::Uint(out) => out.append_option(value.map(decode_u64).transpose()?),
-            Builder::Float(out) => out.append_option(value.map(decode_f64).transpose()?),
+            Builder::Float(out) => {
+                // Others than SQL may have written the other zero, or another NaN.
+                let value = value.map(decode_f64).transpose()?;
+                out.append_option(value.map(normal));
+            }
             Builder::Bool(out) => out.append_option(value.map(truth).transpose()?),
             Builder::Date(out) => out.append_option(value.map(day).transpose()?),
             Builder::Datetime(out) => out.append_option(value.map(decode_i64).transpose()?),

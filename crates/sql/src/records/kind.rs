@@ -116,7 +116,7 @@ impl ColumnType {
         match self {
             Self::Int => encode_i64(array.as_primitive::<Int64Type>().value(at), out),
             Self::Uint => encode_u64(array.as_primitive::<UInt64Type>().value(at), out),
-            Self::Float => encode_f64(array.as_primitive::<Float64Type>().value(at), out),
+            Self::Float => encode_f64(normal(array.as_primitive::<Float64Type>().value(at)), out),
             Self::Bool => out.push(u8::from(array.as_boolean().value(at))),
             Self::Date => {
                 let day = i64::from(array.as_primitive::<Date32Type>().value(at));
@@ -162,5 +162,15 @@ impl ColumnType {
             _ => return None,
         }
         Some(out)
+    }
+}
+
+/// A number as a record keeps it: SQL has one zero and one NaN, and two encodings of one key would be
+/// two records.
+pub(super) fn normal(value: f64) -> f64 {
+    match value.is_nan() {
+        true => f64::NAN,
+        // The sum of the two zeros is the positive one.
+        false => value + 0.0,
     }
 }

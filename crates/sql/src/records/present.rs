@@ -3,12 +3,16 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use ostrakon_cell::visibility::evaluate;
 use ostrakon_cell::{
-    Authorizations, Batch, BatchLimit, BatchWriter, Range, Result, ScanOptions, Table,
+    Authorizations, Batch, BatchLimit, BatchWriter, Properties, Range, Result, ScanOptions, Table,
 };
 
 /// Rows that are remembered until they are flushed.
 const UNFLUSHED_MAX: usize = 1 << 16;
+
+/// The label that counts for cells without one.
+const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
 
 /// A cell by family, qualifier and label.
 pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
@@ -69,6 +73,19 @@ impl Present {
         }
         self.unflushed.extend(rows.iter().cloned());
         self.cells(rows)
+    }
+
+    /// Whether the writer sees cells with a label.
+    pub(super) fn is_visible(&self, label: &[u8]) -> Result<bool> {
+        let properties = match label.is_empty() {
+            true => self.table.properties()?,
+            false => Properties::new(),
+        };
+        let label = properties
+            .get(DEFAULT_LABEL)
+            .map_or(label, String::as_bytes);
+        // A label that is not valid was refused when it was written.
+        Ok(evaluate(label, &self.authorizations).unwrap_or_default())
     }
 
     fn is_empty(&self, range: Range) -> Result<bool> {

@@ -93,6 +93,7 @@ impl TableProvider for RecordsTable {
                 layout: Arc::new(layout),
                 rows,
                 ranges,
+                batch_rows: state.config().batch_size(),
             };
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
@@ -121,6 +122,7 @@ struct Records {
     rows: ByteSet,
     /// By partition.
     ranges: Vec<Vec<Range>>,
+    batch_rows: usize,
 }
 
 impl Records {
@@ -177,7 +179,7 @@ impl Relation for Records {
             ..ScanOptions::default()
         };
         let reading = |scan| {
-            let reader = RecordsReader::new(scan, self.layout.clone(), left);
+            let reader = RecordsReader::new(scan, self.layout.clone(), self.batch_rows, left);
             Box::new(reader) as Box<dyn Reading>
         };
         let scans = self.table.scan_parts(&self.ranges, &options)?;

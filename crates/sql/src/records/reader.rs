@@ -14,8 +14,7 @@ use super::column::ColumnBuilder;
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{ByteSet, Reading};
 
-/// Records and bytes of a batch. One record may be larger; none of its values is larger than 256 MiB.
-const BATCH_ROWS: usize = 8192;
+/// Bytes of a batch. One record may be larger; none of its values is larger than 256 MiB.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// A column of the table.
@@ -162,6 +161,8 @@ pub(super) struct RecordsReader {
     batch: Batch,
     at: usize,
     over: bool,
+    /// The most records of a batch.
+    batch_rows: usize,
     /// Records that are still wanted.
     left: usize,
     row: Vec<u8>,
@@ -172,7 +173,12 @@ pub(super) struct RecordsReader {
 }
 
 impl RecordsReader {
-    pub(super) fn new(scan: Box<dyn Scan>, layout: Arc<Layout>, left: usize) -> Self {
+    pub(super) fn new(
+        scan: Box<dyn Scan>,
+        layout: Arc<Layout>,
+        batch_rows: usize,
+        left: usize,
+    ) -> Self {
         let mut cells = Vec::new();
         cells.resize_with(layout.kinds.len(), Cell::default);
         Self {
@@ -181,6 +187,7 @@ impl RecordsReader {
             batch: Batch::new(),
             at: 0,
             over: false,
+            batch_rows,
             left,
             row: Vec::new(),
             cells,
@@ -244,7 +251,11 @@ impl RecordsReader {
             kinds.map(|kind| ColumnBuilder::new(*kind)).collect();
         let any_key = (0..layout.keys).any(|place| layout.is_needed(place));
         let (mut rows, mut bytes) = (0, 0);
-        while rows < BATCH_ROWS && bytes < BATCH_BYTES && self.left > 0 && self.next_record()? {
+        while rows < self.batch_rows
+            && bytes < BATCH_BYTES
+            && self.left > 0
+            && self.next_record()?
+        {
             let keys = match any_key {
                 // A row that is the only key needs no splitting.
                 true if layout.keys > 1 => {

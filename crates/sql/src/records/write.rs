@@ -73,9 +73,15 @@ impl RecordWriter {
         while at < batch.num_rows() {
             let chunk = self.chunk(&columns, at, batch.num_rows())?;
             let mut present = self.present.find(&mut self.writer, &chunk)?;
+            let repeats = repeats(&chunk);
             for (offset, row) in chunk.iter().enumerate() {
-                let before = present.remove(row).unwrap_or_default();
-                self.replace(row, &columns, at + offset, &before)?;
+                let mut cells = present.remove(row).unwrap_or_default();
+                self.replace(row, &columns, at + offset, &cells)?;
+                if repeats {
+                    // A later record of the chunk replaces this one, which cannot be read yet.
+                    self.replaced(&columns, at + offset, &mut cells)?;
+                    present.insert(row.clone(), cells);
+                }
             }
             at += chunk.len();
         }
@@ -132,23 +138,10 @@ impl RecordWriter {
         columns.collect()
     }
 
-    /// The rows of the next records. Of two records with one key the second replaces the first, so both may not be in
-    /// one chunk.
+    /// The rows of the next records.
     fn chunk(&self, columns: &[ArrayRef], from: usize, end: usize) -> Result<Vec<Vec<u8>>> {
-        let mut chunk: Vec<Vec<u8>> = Vec::new();
-        // Needed only if they are not in order.
-        let mut inside: Option<HashSet<Vec<u8>>> = None;
-        for at in from..end.min(from + CHUNK) {
-            let row = self.row(columns, at)?;
-            if inside.is_some() || chunk.last().is_some_and(|last| *last >= row) {
-                let inside = inside.get_or_insert_with(|| chunk.iter().cloned().collect());
-                if !inside.insert(row.clone()) {
-                    break;
-                }
-            }
-            chunk.push(row);
-        }
-        Ok(chunk)
+        let places = from..end.min(from + CHUNK);
+        places.map(|at| self.row(columns, at)).collect()
     }
 
     /// The row with the key of a record.
@@ -215,9 +208,7 @@ impl RecordWriter {
         for cell in before {
             let (family, qualifier, visibility) = cell;
             // Cells of columns that the schema does not have are left alone.
-            let place = (self.schema.columns.iter())
-                .position(|column| column.family == *family && column.qualifier == *qualifier);
-            let is_written = match place {
+            let is_written = match self.place(cell) {
                 Some(place) => value_of(place).is_some(),
                 None if family.is_empty() && qualifier.is_empty() => is_marked,
                 None => continue,
@@ -228,6 +219,40 @@ impl RecordWriter {
         }
         self.writer.add(&self.mutation)
     }
+
+    /// What the writer sees of a record that was just written, in place of what it saw before.
+    fn replaced(&self, columns: &[ArrayRef], at: usize, cells: &mut Vec<Name>) -> Result<()> {
+        let is_marker = |(family, qualifier, _): &Name| family.is_empty() && qualifier.is_empty();
+        cells.retain(|cell| !is_marker(cell) && self.place(cell).is_none());
+        let label = label_of(&self.schema, &self.label, columns, at)?;
+        if !self.present.is_visible(label)? {
+            return Ok(());
+        }
+        let others = cells.len();
+        let values = columns.iter().skip(self.schema.keys.len());
+        for (column, array) in self.schema.columns.iter().zip(values) {
+            if !array.is_null(at) {
+                let (family, qualifier) = (column.family.clone(), column.qualifier.clone());
+                cells.push((family, qualifier, label.to_vec()));
+            }
+        }
+        if cells.len() == others {
+            cells.push((Vec::new(), Vec::new(), label.to_vec()));
+        }
+        Ok(())
+    }
+
+    /// The column of a cell.
+    fn place(&self, (family, qualifier, _): &Name) -> Option<usize> {
+        let mut columns = self.schema.columns.iter();
+        columns.position(|column| column.family == *family && column.qualifier == *qualifier)
+    }
+}
+
+/// Whether a row occurs twice.
+fn repeats(rows: &[Vec<u8>]) -> bool {
+    let ascending = rows.is_sorted_by(|a, b| a < b);
+    !ascending && rows.iter().collect::<HashSet<_>>().len() < rows.len()
 }
 
 fn label_of<'a>(

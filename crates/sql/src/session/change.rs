@@ -9,14 +9,17 @@ use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, WriteOp};
 use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::sql::parser::Statement;
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, Table};
 
-use super::SqlSession;
+use super::{SqlSession, insertion};
 use crate::catalog::TableName;
 use crate::records::{RecordSchema, RecordWriter};
+
+/// Record batches that wait to be written.
+const WAITING: usize = 2;
 
 /// What is done with the rows of a plan.
 #[derive(Clone, Copy)]
@@ -30,7 +33,7 @@ pub(super) async fn insert(
     session: &SqlSession,
     statement: Statement,
 ) -> QueryResult<SendableRecordBatchStream> {
-    let plan = session.context.state().statement_to_plan(statement).await?;
+    let plan = insertion::plan(&session.context.state(), statement).await?;
     let LogicalPlan::Dml(DmlStatement {
         table_name,
         op: WriteOp::Insert(op),
@@ -45,7 +48,7 @@ pub(super) async fn insert(
         return plan_err!("INSERT OVERWRITE is not supported: delete the rows first");
     }
     let writer = writer(session, &table_name).map_err(external)?;
-    let rows = session.run(LogicalPlan::clone(&input)).await?;
+    let rows = session.run_in_order(LogicalPlan::clone(&input)).await?;
     Ok(counted(rows, writer, Action::Write))
 }
 
@@ -123,7 +126,7 @@ fn writer(session: &SqlSession, name: &TableReference) -> Result<RecordWriter> {
 
 /// One row with the number of records that were written or deleted, when that is done.
 pub(super) fn counted(
-    mut rows: SendableRecordBatchStream,
+    rows: SendableRecordBatchStream,
     mut writer: RecordWriter,
     action: Action,
 ) -> SendableRecordBatchStream {
@@ -133,6 +136,7 @@ pub(super) fn counted(
         false,
     )]));
     let shown = schema.clone();
+    let mut rows = ahead(rows);
     let work = async move {
         let mut count = 0;
         while let Some(batch) = rows.next().await {
@@ -161,6 +165,21 @@ pub(super) fn counted(
         schema,
         futures_util::stream::once(work),
     ))
+}
+
+/// The rows, read by a task of their own while earlier ones are written.
+fn ahead(mut rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let mut builder = RecordBatchReceiverStream::builder(rows.schema(), WAITING);
+    let sender = builder.tx();
+    builder.spawn(async move {
+        while let Some(batch) = rows.next().await {
+            if sender.send(batch).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    builder.build()
 }
 
 fn stopped(error: tokio::task::JoinError) -> DataFusionError {

@@ -60,7 +60,7 @@ pub(super) async fn create(
         .insert(PROPERTY.to_owned(), schema.to_json().map_err(external)?);
     // The query is planned and its scans are started before the table exists.
     let rows = match filled {
-        true => Some(session.run(ordered(&create, &schema)?).await?),
+        true => Some(session.run_in_order(ordered(&create, &schema)?).await?),
         false => None,
     };
     match session.source.create_table(&name.full, &options) {

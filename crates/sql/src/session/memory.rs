@@ -11,18 +11,23 @@ use parking_lot::Mutex;
 /// Shares memory among the operators of queries.
 ///
 /// Those that can spill (sorts, aggregations) share what is left equally, as in the engine's
-/// `FairSpillPool`. But three eighths are kept for those that cannot: they merge what was spilled,
-/// and with the engine's pool they fail once the others have filled all of it. A large one of these
-/// leaves as much as it takes to those after it: the merge of a sort takes as many parts at once as
-/// it gets memory for, and the other merges and the operator after them need a few batches.
+/// `FairSpillPool`. But a quarter is kept for those that cannot, such as joins, which fail in the
+/// engine's pool once the others have filled all of it.
 ///
-/// Exchanges between threads are never refused memory. They could spill, but with the engine's
-/// present version (55.2) a query waits forever if two of its threads do so at once
-/// (<https://github.com/apache/datafusion/issues/24883>). What they hold is bounded by their
-/// readers, unless one of these is much slower than the others.
+/// A sort needs as much memory again to merge what it holds, if its key is the whole row. The engine
+/// takes that from the same pool, as an operator that cannot spill; and the merge of what was spilled
+/// takes as many parts at once as it gets memory for. So both parts of a sort have a limit.
+///
+/// Exchanges between threads are never refused memory, and do not count. They could spill, but with
+/// the engine's present version (55.2) a query waits forever if two of its threads do so at once
+/// (<https://github.com/apache/datafusion/issues/24883>). They hold a few batches for each reader,
+/// unless one of these is much slower than the others; and the engine counts what is shared by
+/// parts of one large batch once for each part.
 #[derive(Debug)]
 pub(super) struct QueryMemory {
     limit: usize,
+    /// The threads of a query, and the most parts of a sort.
+    threads: usize,
     state: Mutex<State>,
 }
 
@@ -30,25 +35,31 @@ pub(super) struct QueryMemory {
 struct State {
     /// Operators that can spill.
     spillers: usize,
-    /// Bytes of those that can spill, and of those that cannot.
+    /// Bytes of those that can spill, of those that cannot, and of exchanges.
     spillable: usize,
     fixed: usize,
+    exchanged: usize,
 }
 
 /// How an operator uses memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Spills,
+    Sort,
+    Merge,
     Fixed,
     Exchange,
 }
 
 impl Use {
     fn of(consumer: &MemoryConsumer) -> Self {
-        match consumer.can_spill() {
-            _ if consumer.name().starts_with("RepartitionExec") => Self::Exchange,
-            true => Self::Spills,
-            false => Self::Fixed,
+        // The names have the number of the part after them.
+        match consumer.name().split('[').next() {
+            Some("RepartitionExec") => Self::Exchange,
+            Some("ExternalSorter") => Self::Sort,
+            Some("ExternalSorterMerge") => Self::Merge,
+            _ if consumer.can_spill() => Self::Spills,
+            _ => Self::Fixed,
         }
     }
 }
@@ -56,33 +67,41 @@ impl Use {
 impl State {
     fn held(&mut self, by: Use) -> &mut usize {
         match by {
-            Use::Spills => &mut self.spillable,
-            Use::Fixed | Use::Exchange => &mut self.fixed,
+            Use::Spills | Use::Sort => &mut self.spillable,
+            Use::Fixed | Use::Merge => &mut self.fixed,
+            Use::Exchange => &mut self.exchanged,
         }
     }
 }
 
 impl QueryMemory {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize, threads: usize) -> Self {
         Self {
             limit,
+            threads,
             state: Mutex::default(),
         }
     }
 
-    /// The most bytes of one operator that can spill.
-    fn share(&self, state: &State) -> usize {
-        let left = self.limit - state.fixed.clamp(self.limit / 8 * 3, self.limit);
-        left / state.spillers.max(1)
-    }
-
-    /// Bytes left to an operator that cannot spill and holds `held`. Beyond a sixteenth of all it
-    /// gets half of what the others leave.
-    fn left(&self, state: &State, held: usize) -> usize {
-        let others = (state.spillable + state.fixed).saturating_sub(held);
-        let left = self.limit.saturating_sub(others);
-        let most = (left / 2).max(left.min(self.limit / 16));
-        most.saturating_sub(held)
+    /// The most bytes of an operator, if the others hold what they hold now.
+    fn most(&self, by: Use, held: usize, state: &State) -> usize {
+        let eighths = |count: usize| self.limit / 8 * count;
+        let spills = || {
+            let left = self.limit - state.fixed.clamp(eighths(2), self.limit);
+            left / state.spillers.max(1)
+        };
+        let fixed = || {
+            let others = (state.spillable + state.fixed).saturating_sub(held);
+            self.limit.saturating_sub(others)
+        };
+        match by {
+            Use::Spills => spills(),
+            Use::Sort => spills().min(eighths(3) / self.threads),
+            // Somewhat more than the sorts; the rest is for operators after them.
+            Use::Merge => fixed().min(eighths(10) / (2 * self.threads + 1)),
+            Use::Fixed => fixed(),
+            Use::Exchange => usize::MAX,
+        }
     }
 }
 
@@ -92,13 +111,13 @@ impl MemoryPool for QueryMemory {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        if Use::of(consumer) == Use::Spills {
+        if matches!(Use::of(consumer), Use::Spills | Use::Sort) {
             self.state.lock().spillers += 1;
         }
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        if Use::of(consumer) == Use::Spills {
+        if matches!(Use::of(consumer), Use::Spills | Use::Sort) {
             let mut state = self.state.lock();
             state.spillers = state.spillers.saturating_sub(1);
         }
@@ -117,11 +136,8 @@ impl MemoryPool for QueryMemory {
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let mut state = self.state.lock();
         let by = Use::of(reservation.consumer());
-        let left = match by {
-            Use::Spills => self.share(&state).saturating_sub(reservation.size()),
-            Use::Fixed => self.left(&state, reservation.size()),
-            Use::Exchange => usize::MAX,
-        };
+        let held = reservation.size();
+        let left = self.most(by, held, &state).saturating_sub(held);
         if additional > left {
             let name = reservation.consumer().name();
             return Err(DataFusionError::ResourcesExhausted(format!(
@@ -135,7 +151,7 @@ impl MemoryPool for QueryMemory {
 
     fn reserved(&self) -> usize {
         let state = self.state.lock();
-        state.spillable + state.fixed
+        state.spillable + state.fixed + state.exchanged
     }
 
     fn memory_limit(&self) -> MemoryLimit {
@@ -155,40 +171,58 @@ mod tests {
 
     use super::*;
 
+    fn operator(pool: &Arc<dyn MemoryPool>, name: &str, spills: bool) -> MemoryReservation {
+        let consumer = MemoryConsumer::new(name).with_can_spill(spills);
+        consumer.register(pool)
+    }
+
+    /// How much more it gets, in steps of one.
+    fn more(operator: &MemoryReservation) -> usize {
+        (0..).take_while(|_| operator.try_grow(1).is_ok()).count()
+    }
+
     #[test]
     fn operators_that_cannot_spill_have_room_beside_those_that_can() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1600));
-        let sort = |name: &str| {
-            MemoryConsumer::new(name)
-                .with_can_spill(true)
-                .register(&pool)
-        };
-        let (first, second) = (sort("a"), sort("b"));
-        // Two share five eighths.
-        assert!(first.try_grow(500).is_ok() && first.try_grow(1).is_err());
-        assert!(second.try_grow(500).is_ok() && second.try_grow(1).is_err());
-        let merge = MemoryConsumer::new("merge").register(&pool);
-        // It gets half of what is left, the next one half of the rest.
-        assert!(merge.try_grow(300).is_ok());
-        let error = merge.try_grow(1).unwrap_err().to_string();
-        assert!(error.contains("merge needs 1 more bytes; 0 of"), "{error}");
-        let next = MemoryConsumer::new("next").register(&pool);
-        assert!(next.try_grow(150).is_ok() && next.try_grow(1).is_err());
-        // Small ones get what they need.
-        let last = MemoryConsumer::new("last").register(&pool);
-        assert!(last.try_grow(100).is_ok() && last.try_grow(1).is_err());
-        // What cannot spill may have more, and the others less then.
-        second.shrink(500);
-        assert!(merge.try_grow(125).is_ok() && merge.try_grow(1).is_err());
-        assert!(second.try_grow(463).is_err() && second.try_grow(462).is_ok());
-        merge.free();
-        next.free();
-        assert!(second.try_grow(38).is_ok() && second.try_grow(1).is_err());
-        let exchange = MemoryConsumer::new("RepartitionExec[0]")
-            .with_can_spill(true)
-            .register(&pool);
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1600, 2));
+        let groups = ["a", "b"].map(|name| operator(&pool, name, true));
+        // Two share three quarters.
+        assert_eq!(groups.each_ref().map(more), [600, 600]);
+        let join = operator(&pool, "join", false);
+        assert_eq!(more(&join), 400);
+        let error = join.try_grow(1).unwrap_err().to_string();
+        assert!(error.contains("join needs 1 more bytes; 0 of"), "{error}");
+        // It may have more, and they less then.
+        let [first, second] = groups;
+        second.shrink(600);
+        assert_eq!(more(&join), 600);
+        assert_eq!(more(&second), 0);
+        drop(first);
+        assert_eq!(more(&second), 600);
+        let exchange = operator(&pool, "RepartitionExec[0]", true);
         assert!(exchange.try_grow(5000).is_ok());
-        drop((first, second, merge, next, last, exchange));
+        drop((second, join, exchange));
         assert_eq!(pool.reserved(), 0);
+    }
+
+    #[test]
+    fn sorts_leave_room_to_merge_all_that_they_hold() {
+        for threads in 1..9 {
+            let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(16_000, threads));
+            let part = |name: &str, spills| {
+                let parts = 0..threads;
+                let parts = parts.map(|at| operator(&pool, &format!("{name}[{at}]"), spills));
+                parts.collect::<Vec<_>>()
+            };
+            let (sorts, merges) = (
+                part("ExternalSorter", true),
+                part("ExternalSorterMerge", false),
+            );
+            let sorted: Vec<usize> = sorts.iter().map(more).collect();
+            let merged: Vec<usize> = merges.iter().map(more).collect();
+            for (sorted, merged) in sorted.iter().zip(&merged) {
+                assert!(*sorted > 0 && merged >= sorted, "{sorted} {merged}");
+            }
+            assert!(more(&operator(&pool, "last", false)) > 500);
+        }
     }
 }

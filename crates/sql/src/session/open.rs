@@ -6,6 +6,7 @@ use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Result as QueryResult, TableReference};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
+use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
@@ -67,7 +68,7 @@ impl SqlSession {
             None => DiskManagerMode::OsTmpDirectory,
         };
         let environment = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(QueryMemory::new(options.memory_bytes)))
+            .with_memory_pool(Arc::new(QueryMemory::new(options.memory_bytes, threads)))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
             .map_err(of_query)?;
@@ -192,8 +193,30 @@ impl SqlSession {
 
     /// Starts a plan that reads.
     pub(super) async fn run(&self, plan: LogicalPlan) -> QueryResult<SendableRecordBatchStream> {
+        self.run_with(self.context.state(), plan).await
+    }
+
+    /// Starts a plan whose rows are returned in the order that its query says. Without one, the rows of
+    /// a file come in the order of the file. Of rows with one key the last one stays.
+    pub(super) async fn run_in_order(
+        &self,
+        plan: LogicalPlan,
+    ) -> QueryResult<SendableRecordBatchStream> {
+        let mut state = self.context.state();
+        let optimizer = &mut state.config_mut().options_mut().optimizer;
+        // What these distribute among threads is not sorted again.
+        optimizer.enable_round_robin_repartition = false;
+        optimizer.repartition_file_scans = false;
+        self.run_with(state, plan).await
+    }
+
+    async fn run_with(
+        &self,
+        state: SessionState,
+        plan: LogicalPlan,
+    ) -> QueryResult<SendableRecordBatchStream> {
         check_subqueries(&plan)?;
-        let frame = DataFrame::new(self.context.state(), plan);
+        let frame = DataFrame::new(state, plan);
         let context = Arc::new(frame.task_ctx());
         let plan = files::name_files(frame.create_physical_plan().await?)?;
         crate::scan::open_scans(&plan)?;

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::ignored;
+use super::{ignored, names};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -28,6 +28,7 @@ const QUERIES_MAX: usize = 200;
 /// Corrects a statement.
 ///
 /// * `TIMESTAMP` is of microseconds, as in tables. The engine's default of nanoseconds ends in 2262.
+/// * Columns that the engine would give one name have two.
 ///
 /// # Errors
 /// An expression that is too deep; `IS DISTINCT FROM` whose right side the parser took too far; a clause that the engine
@@ -73,10 +74,12 @@ impl VisitorMut for Correction {
         if self.named > QUERIES_MAX {
             return ControlFlow::Break(too_many("WITH"));
         }
+        names::name_casts(query);
         or_break(ignored::check_query(query))
     }
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Error> {
+        names::name_repetitions(select);
         or_break(ignored::check_select(select))
     }
 

@@ -44,7 +44,7 @@ fn sorts_and_groups_spill_with_little_memory() {
     let grouped =
         format!("SELECT count(*), sum(c) FROM (SELECT v, count(*) AS c FROM {numbers} GROUP BY v)");
     let expected = [&sorted, &grouped].map(|query| rows(&session(&source), query));
-    for memory_bytes in [24 << 20, 32 << 20, 48 << 20] {
+    for memory_bytes in [16 << 20, 24 << 20, 48 << 20] {
         let options = SqlOptions {
             threads: 2,
             memory_bytes,

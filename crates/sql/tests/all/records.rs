@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{Scanner, Source, TableOptions};
+use ostrakon_cell::lexicoder::{encode_f64, encode_i64};
+use ostrakon_cell::{Mutation, MutationBatch, Scanner, Source, TableOptions};
 
 use super::kit::{Entry, explain, rows, session, session_of, store, table, try_rows};
 
@@ -255,6 +256,75 @@ fn a_large_table_is_read_by_several_threads() {
     assert!(!plan.contains("partitions"), "{plan}");
 }
 
+/// Also if the query's threads finish in another order.
+#[test]
+fn of_records_with_one_key_the_last_in_the_order_of_the_query_stays() {
+    let source = store();
+    let session = session(&source);
+    let keys = 20_011;
+    let query = format!(
+        "SELECT (value * 7919) % {keys} AS k, CAST(value AS VARCHAR) AS s, value AS seq FROM generate_series(0, 59999)"
+    );
+    for order in ["seq", "seq DESC", "k, seq"] {
+        for _ in 0..3 {
+            rows(
+                &session,
+                "CREATE TABLE r (k BIGINT, s VARCHAR, seq BIGINT, PRIMARY KEY (k))",
+            );
+            let inserted = rows(&session, &format!("INSERT INTO r {query} ORDER BY {order}"));
+            assert_eq!(inserted, ["60000"]);
+            let wrong = match order {
+                "seq DESC" => format!("seq >= {keys}"),
+                _ => format!("seq < {}", 60_000 - keys),
+            };
+            let wrong =
+                format!("SELECT count(*) FROM r WHERE {wrong} OR s <> CAST(seq AS VARCHAR)");
+            assert_eq!(rows(&session, &wrong), ["0"], "{order}");
+            assert_eq!(rows(&session, "SELECT count(*) FROM r"), [keys.to_string()]);
+            rows(&session, "DROP TABLE r");
+        }
+    }
+}
+
+/// A record that was written just before is replaced as far as its writer may see it.
+#[test]
+fn repeated_keys_of_one_statement_keep_what_their_writer_does_not_see() {
+    let source = store();
+    let writer = session_of(&source, &["A"]);
+    rows(
+        &writer,
+        "CREATE TABLE t (k BIGINT, a VARCHAR, b VARCHAR, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    // The first record of 1 is seen by its writer, that of 2 is not.
+    rows(
+        &writer,
+        "INSERT INTO t VALUES (1, 'a1', 'b1', 'A'), (2, 'a1', 'b1', 'B'), (1, 'a2', NULL, 'A'), (2, 'a2', NULL, 'B'),
+         (3, 'a1', 'b1', 'A'), (3, NULL, 'b2', 'B')",
+    );
+    let all = session_of(&source, &["A", "B"]);
+    assert_eq!(
+        rows(&all, "SELECT k, a, b FROM t ORDER BY k"),
+        ["1|a2|NULL", "2|a2|b1", "3|NULL|b2"]
+    );
+    // One after the other it is the same.
+    let copy = "INSERT INTO t VALUES";
+    rows(&all, "DELETE FROM t");
+    for record in [
+        "(1, 'a1', 'b1', 'A')",
+        "(2, 'a1', 'b1', 'B')",
+        "(1, 'a2', NULL, 'A')",
+        "(2, 'a2', NULL, 'B')",
+        "(3, 'a1', 'b1', 'A')",
+        "(3, NULL, 'b2', 'B')",
+    ] {
+        rows(&writer, &format!("{copy} {record}"));
+    }
+    assert_eq!(
+        rows(&all, "SELECT k, a, b FROM t ORDER BY k"),
+        ["1|a2|NULL", "2|a2|b1", "3|NULL|b2"]
+    );
+}
+
 #[test]
 fn tables_are_created_from_queries_and_dropped() {
     let source = city();
@@ -377,7 +447,25 @@ fn zeros_are_equal_whatever_their_sign() {
             &session,
             "SELECT v FROM z WHERE x = 0.0 AND y = 1 ORDER BY v"
         ),
-        ["1", "2"]
+        ["2"]
+    );
+    // Others than SQL may have written the negative zero.
+    rows(
+        &session,
+        "CREATE TABLE w (x DOUBLE, v BIGINT, PRIMARY KEY (x))",
+    );
+    let (mut row, mut value) = (Vec::new(), Vec::new());
+    encode_f64(-0.0, &mut row);
+    encode_i64(9, &mut value);
+    let mut mutation = Mutation::new(row);
+    mutation.put("", "v", value).unwrap();
+    let mut batch = MutationBatch::new();
+    batch.push(&mutation).unwrap();
+    let table = source.table("w").unwrap();
+    table.submit(batch, None).unwrap().wait().unwrap();
+    assert_eq!(
+        rows(&session, "SELECT x, v FROM w WHERE x = 0.0"),
+        ["0.0|9"]
     );
 }
 

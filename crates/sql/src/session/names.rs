@@ -1,0 +1,66 @@
+//! Names of columns that a query does not name. The engine refuses two of one name.
+
+use std::collections::HashSet;
+
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
+
+/// Names the second `a` of `SELECT a, a` `a_1`, and so on.
+pub(super) fn name_repetitions(select: &mut Select) {
+    let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    let mut seen: HashSet<String> = HashSet::new();
+    for item in &mut select.projection {
+        let SelectItem::UnnamedExpr(expr) = item else {
+            continue;
+        };
+        let text = expr.to_string();
+        if seen.insert(text.clone()) {
+            continue;
+        }
+        let is_free = |name: &String| !taken.contains(name);
+        let Some(name) = (1..).map(|at| format!("{text}_{at}")).find(is_free) else {
+            continue;
+        };
+        taken.insert(name.clone());
+        *item = named(expr.clone(), name);
+    }
+}
+
+/// Names the casts of a sorted query as they are written. The engine gives a cast the name of what is
+/// cast, which ORDER BY may name, too.
+pub(super) fn name_casts(query: &mut Query) {
+    let SetExpr::Select(select) = &mut *query.body else {
+        return;
+    };
+    if query.order_by.is_none() {
+        return;
+    }
+    let mut seen: HashSet<String> = HashSet::new();
+    for item in &mut select.projection {
+        if let SelectItem::UnnamedExpr(expr @ Expr::Cast { .. }) = item {
+            let name = expr.to_string();
+            if seen.insert(name.clone()) {
+                *item = named(expr.clone(), name);
+            }
+        }
+    }
+}
+
+fn named(expr: Expr, name: String) -> SelectItem {
+    SelectItem::ExprWithAlias {
+        expr,
+        alias: Ident::with_quote('"', name),
+    }
+}
+
+/// The name that a column has, or would have if it had one.
+fn name(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
+        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
+            Some(parts.last()?.value.clone())
+        }
+        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        _ => None,
+    }
+}
