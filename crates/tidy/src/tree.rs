@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Folders that hold no source: build output, what version control keeps, what Python makes.
-const SKIPPED: [&str; 10] = [
+const SKIPPED: [&str; 11] = [
     ".git",
     "target",
     "out",
     "node_modules",
+    "ostrakon.data",
     ".venv",
     "__pycache__",
     ".hypothesis",

@@ -32,6 +32,11 @@ fn files_are_not_too_long() {
 }
 
 #[test]
+fn no_file_is_large() {
+    hold(rules::size::check);
+}
+
+#[test]
 fn format_pages_are_tied_to_their_modules() {
     hold(rules::pages::check);
 }

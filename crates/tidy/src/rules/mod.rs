@@ -14,3 +14,4 @@ pub mod map;
 pub mod mutants;
 pub mod pages;
 pub mod reasons;
+pub mod size;
