@@ -10,7 +10,7 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -60,7 +60,7 @@ fn files_of(scan: &FileScanConfig) -> Arc<str> {
         let name = path.strip_prefix(&below).unwrap_or(&path);
         name.display().to_string()
     };
-    let files = scan.file_groups.iter().flat_map(|group| group.iter());
+    let files = scan.file_groups.iter().flat_map(FileGroup::iter);
     let mut names: Vec<String> = files.map(name).collect();
     // A file may be read in several parts.
     names.sort_unstable();
