@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
@@ -74,12 +75,23 @@ impl RecordWriter {
             let chunk = self.chunk(&columns, at, batch.num_rows())?;
             let mut present = self.present.find(&mut self.writer, &chunk)?;
             let repeats = repeats(&chunk);
+            // Rows with cells that their writer does not see, so that they stay.
+            let mut unseen: HashSet<&[u8]> = HashSet::new();
             for (offset, row) in chunk.iter().enumerate() {
                 let mut cells = present.remove(row).unwrap_or_default();
+                if unseen.contains(row.as_slice()) {
+                    // Written within one millisecond, they would be of one time, and none of them
+                    // the newest.
+                    self.writer.flush()?;
+                    std::thread::sleep(Duration::from_millis(2));
+                    unseen.clear();
+                }
                 self.replace(row, &columns, at + offset, &cells)?;
                 if repeats {
                     // A later record of the chunk replaces this one, which cannot be read yet.
-                    self.replaced(&columns, at + offset, &mut cells)?;
+                    if !self.replaced(&columns, at + offset, &mut cells)? {
+                        unseen.insert(row);
+                    }
                     present.insert(row.clone(), cells);
                 }
             }
@@ -220,13 +232,14 @@ impl RecordWriter {
         self.writer.add(&self.mutation)
     }
 
-    /// What the writer sees of a record that was just written, in place of what it saw before.
-    fn replaced(&self, columns: &[ArrayRef], at: usize, cells: &mut Vec<Name>) -> Result<()> {
+    /// What the writer sees of a record that was just written, in place of what it saw before. False if
+    /// it does not see the record.
+    fn replaced(&self, columns: &[ArrayRef], at: usize, cells: &mut Vec<Name>) -> Result<bool> {
         let is_marker = |(family, qualifier, _): &Name| family.is_empty() && qualifier.is_empty();
         cells.retain(|cell| !is_marker(cell) && self.place(cell).is_none());
         let label = label_of(&self.schema, &self.label, columns, at)?;
         if !self.present.is_visible(label)? {
-            return Ok(());
+            return Ok(false);
         }
         let others = cells.len();
         let values = columns.iter().skip(self.schema.keys.len());
@@ -239,7 +252,7 @@ impl RecordWriter {
         if cells.len() == others {
             cells.push((Vec::new(), Vec::new(), label.to_vec()));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The column of a cell.

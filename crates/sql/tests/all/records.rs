@@ -299,7 +299,19 @@ fn repeated_keys_of_one_statement_keep_what_their_writer_does_not_see() {
     rows(
         &writer,
         "INSERT INTO t VALUES (1, 'a1', 'b1', 'A'), (2, 'a1', 'b1', 'B'), (1, 'a2', NULL, 'A'), (2, 'a2', NULL, 'B'),
-         (3, 'a1', 'b1', 'A'), (3, NULL, 'b2', 'B')",
+         (3, 'a1', 'b1', 'A'), (3, NULL, 'b2', 'B'), (4, 'old', NULL, 'B'), (4, 'new', NULL, 'C'), (4, 'last', NULL, 'D')",
+    );
+    // Of what stays, the newest counts.
+    assert_eq!(
+        rows(
+            &session_of(&source, &["B", "C"]),
+            "SELECT a, l FROM t WHERE k = 4"
+        ),
+        ["new|C"]
+    );
+    rows(
+        &session_of(&source, &["B", "C", "D"]),
+        "DELETE FROM t WHERE k = 4",
     );
     let all = session_of(&source, &["A", "B"]);
     assert_eq!(
