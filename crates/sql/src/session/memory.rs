@@ -86,20 +86,18 @@ impl QueryMemory {
     /// The most bytes of an operator, if the others hold what they hold now.
     fn most(&self, by: Use, held: usize, state: &State) -> usize {
         let eighths = |count: usize| self.limit / 8 * count;
-        let spills = || {
-            let left = self.limit - state.fixed.clamp(eighths(2), self.limit);
-            left / state.spillers.max(1)
-        };
-        let fixed = || {
-            let others = (state.spillable + state.fixed).saturating_sub(held);
-            self.limit.saturating_sub(others)
+        let others = (state.spillable + state.fixed).saturating_sub(held);
+        let left = self.limit.saturating_sub(others);
+        let share = || {
+            let shared = self.limit - state.fixed.clamp(eighths(2), self.limit);
+            left.min(shared / state.spillers.max(1))
         };
         match by {
-            Use::Spills => spills(),
-            Use::Sort => spills().min(eighths(3) / self.threads),
+            Use::Spills => share(),
+            Use::Sort => share().min(eighths(3) / self.threads),
             // Somewhat more than the sorts; the rest is for operators after them.
-            Use::Merge => fixed().min(eighths(10) / (2 * self.threads + 1)),
-            Use::Fixed => fixed(),
+            Use::Merge => left.min(eighths(10) / (2 * self.threads + 1)),
+            Use::Fixed => left,
             Use::Exchange => usize::MAX,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Value};
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on.
 pub(super) fn name_repetitions(select: &mut Select) {
@@ -12,6 +12,10 @@ pub(super) fn name_repetitions(select: &mut Select) {
         let SelectItem::UnnamedExpr(expr) = item else {
             continue;
         };
+        // Two parameters have two values.
+        if is_parameter(expr) {
+            continue;
+        }
         let text = expr.to_string();
         if seen.insert(text.clone()) {
             continue;
@@ -43,6 +47,10 @@ pub(super) fn name_casts(query: &mut Query) {
             }
         }
     }
+}
+
+fn is_parameter(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
 
 fn named(expr: Expr, name: String) -> SelectItem {
