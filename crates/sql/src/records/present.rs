@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::visibility::evaluate;
 use ostrakon_cell::{
-    Authorizations, Batch, BatchLimit, BatchWriter, Properties, Range, Result, ScanOptions, Table,
+    Authorizations, Batch, BatchLimit, BatchWriter, Interrupt, Properties, Range, Result,
+    ScanOptions, Table,
 };
 
 /// Rows that are remembered until they are flushed.
@@ -21,6 +22,7 @@ pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
 pub(super) struct Present {
     table: Arc<dyn Table>,
     authorizations: Arc<Authorizations>,
+    interrupt: Interrupt,
     /// The greatest row so far. Rows after it were not written by this statement.
     greatest: Option<Vec<u8>>,
     /// Whether rows were written since the last flush that are not among `unflushed`.
@@ -33,10 +35,16 @@ impl Present {
         Self {
             table,
             authorizations,
+            interrupt: Interrupt::default(),
             greatest: None,
             appended: false,
             unflushed: HashSet::new(),
         }
+    }
+
+    /// Ends the search, which passes over any number of cells that the writer does not see.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
     }
 
     /// The cells of rows that `writer` is about to write.
@@ -133,6 +141,7 @@ impl Present {
     fn options(&self) -> ScanOptions {
         ScanOptions {
             authorizations: Authorizations::clone(&self.authorizations),
+            interrupt: Some(self.interrupt.clone()),
             ..ScanOptions::default()
         }
     }

@@ -9,8 +9,8 @@ use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::util::display::FormatOptions;
 use ostrakon_cell::lexicoder::push_part;
 use ostrakon_cell::{
-    Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind, Mutation,
-    Result, Table,
+    Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind, Interrupt,
+    Mutation, Result, Table,
 };
 
 use super::present::{Name, Present};
@@ -120,6 +120,11 @@ impl RecordWriter {
             }
         }
         Ok(deleted)
+    }
+
+    /// Ends the writing, also in the middle of a search for present cells. Earlier rows may be written.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        self.present.interrupt()
     }
 
     /// Waits until everything is written.

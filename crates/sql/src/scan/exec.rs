@@ -94,9 +94,9 @@ impl Reading for Nothing {
     }
 }
 
-/// Ends the scans of a relation when nobody reads a partition any more, also in the middle of a
-/// read.
-struct EndsScans(Interrupt);
+/// Ends scans when it is dropped, also in the middle of a read: those of a relation when nobody reads
+/// a partition any more.
+pub(crate) struct EndsScans(pub(crate) Interrupt);
 
 impl Drop for EndsScans {
     fn drop(&mut self) {

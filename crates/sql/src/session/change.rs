@@ -17,6 +17,7 @@ use ostrakon_cell::{Error, ErrorKind, Result, Table};
 use super::{SqlSession, insertion};
 use crate::catalog::TableName;
 use crate::records::{RecordSchema, RecordWriter};
+use crate::scan::EndsScans;
 
 /// Record batches that wait to be written.
 const WAITING: usize = 2;
@@ -137,7 +138,10 @@ pub(super) fn counted(
     )]));
     let shown = schema.clone();
     let mut rows = ahead(rows);
+    let ends = EndsScans(writer.interrupt().clone());
     let work = async move {
+        // A statement that is given up drops this, while a thread may still search for present cells.
+        let _ends = ends;
         let mut count = 0;
         while let Some(batch) = rows.next().await {
             let batch = batch?;

@@ -1,8 +1,14 @@
 //! Rows that are dropped end their query.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use ostrakon_cell::{
+    Batch, BatchLimit, BoxedIterator, ColumnSelection, IteratorClass, IteratorEnvironment,
+    IteratorOptions, Range, Result, SortedKeyValueIterator, Source,
+};
 use ostrakon_sql::{SqlStatement, Step, parse_statements};
+use ostrakon_store::{Components, Store, StoreOptions};
 
 use super::kit::{rows, session, store};
 
@@ -64,4 +70,90 @@ fn dropped_rows_end_their_query() {
         rows(&session, "SELECT count(*), max(k) FROM n"),
         ["30000|30000"]
     );
+}
+
+/// Reads on without end, as over cells that the reader does not see, until its source says to stop.
+struct Endless(BoxedIterator, Arc<()>);
+
+impl SortedKeyValueIterator for Endless {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.0.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, _: &mut Batch, _: BatchLimit) -> Result<bool> {
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(true)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self(self.0.deep_copy(), self.1.clone()))
+    }
+}
+
+/// The iterators hold what the class holds, so that they can be counted.
+struct EndlessClass(Arc<()>);
+
+impl IteratorClass for EndlessClass {
+    fn names(&self) -> &[&str] {
+        &["test.Endless"]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Returns nothing, without end."
+    }
+
+    fn validate(&self, _: &IteratorOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        _: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        Ok(Box::new(Endless(source, self.0.clone())))
+    }
+}
+
+#[test]
+fn a_change_that_is_left_ends_its_search_for_present_cells() {
+    let held = Arc::new(());
+    let mut components = Components::default();
+    let class = Arc::new(EndlessClass(held.clone()));
+    components.iterators.register(class);
+    let running = || Arc::strong_count(&held) - 2;
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions {
+        background: false,
+        ..StoreOptions::default()
+    };
+    let source: Arc<dyn Source> = Store::open_with(components, dir.path(), options).unwrap();
+    let session = session(&source);
+    rows(&session, "CREATE TABLE n (k BIGINT, PRIMARY KEY (k))");
+    rows(&session, "INSERT INTO n VALUES (1)");
+    let endless = Some("50,test.Endless".to_owned());
+    let changes = [("table.iterator.scan.endless".to_owned(), endless)];
+    let table = source.table("n").unwrap();
+    table.modify_properties(&changes).unwrap();
+    let mut change = session
+        .query_blocking("INSERT INTO n VALUES (1), (2)")
+        .unwrap();
+    let wait_until = |many: usize| {
+        let begun = Instant::now();
+        while running() != many {
+            let waited = begun.elapsed();
+            assert!(
+                waited < Duration::from_mins(1),
+                "{} run, not {many}",
+                running()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let step = change.next_within(Duration::from_millis(20)).unwrap();
+    assert!(matches!(step, Step::Waiting));
+    wait_until(1);
+    drop(change);
+    wait_until(0);
 }

@@ -11,6 +11,7 @@ use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, UnitWeighter, W
 
 use super::ahead::AheadBudget;
 use super::ghost_list::GhostList;
+use super::read_around::ReadAround;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
 use crate::sorted_file::{Block, Bloom, IndexPartition};
@@ -128,6 +129,7 @@ pub struct BlockCache {
     files: Cache<u64, Arc<dyn ReadableFile>>,
     ahead: Arc<AheadBudget>,
     seen: GhostList,
+    around: ReadAround,
     /// The own budget of blocks and parts.
     bytes: u64,
     /// Memory that is lent to them in addition.
@@ -191,6 +193,7 @@ impl BlockCache {
             ),
             ahead: AheadBudget::new(options.bytes / 4),
             seen: GhostList::new(options.bytes),
+            around: ReadAround::of_machine(),
             bytes: options.bytes,
             lent: AtomicU64::new(0),
             room: Mutex::new(options.bytes),
@@ -239,6 +242,11 @@ impl BlockCache {
     /// The budget for reading ahead.
     pub(crate) fn ahead(&self) -> &Arc<AheadBudget> {
         &self.ahead
+    }
+
+    /// What to load around blocks that were read from the disk.
+    pub(crate) fn around(&self) -> &ReadAround {
+        &self.around
     }
 
     /// Whether a block is cached; counts neither as a use nor in the metrics.

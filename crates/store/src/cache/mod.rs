@@ -4,6 +4,7 @@
 mod ahead;
 mod block_cache;
 mod ghost_list;
+mod read_around;
 
 pub(crate) use ahead::Reservation;
 pub use block_cache::{BlockCache, CacheOptions};

@@ -372,6 +372,8 @@ impl SerialScan {
             if self.limits.is_past(answer_by) {
                 return Ok(true);
             }
+            // An iterator may go on without calling its source, which checks them too.
+            self.limits.check()?;
         }
     }
 

@@ -35,6 +35,8 @@ struct Watch {
     slow: AtomicBool,
     /// Reads by threads of the disk.
     beside: AtomicUsize,
+    /// Offsets and lengths of the ranges that the system was asked to load.
+    prefetched: Mutex<Vec<(u64, u64)>>,
 }
 
 impl Watch {
@@ -100,7 +102,9 @@ impl ReadableFile for WatchedFile<dyn ReadableFile> {
         self.file.len()
     }
 
-    fn prefetch(&self, _: u64, _: u64) {}
+    fn prefetch(&self, offset: u64, bytes: u64) {
+        self.watch.prefetched.lock().push((offset, bytes));
+    }
 
     fn path(&self) -> &Path {
         &self.path
@@ -337,6 +341,34 @@ fn reading_ahead_stays_inside_the_range() {
         let read = bench.watch.reads.lock().iter().sum::<usize>() - before;
         let wanted = (to - from) * VALUE * 11 / 10 + 2 * BLOCK;
         assert!(read <= wanted, "{read} bytes where {wanted} are enough");
+    }
+}
+
+#[test]
+fn point_reads_load_each_region_of_a_file_once() {
+    let bench = bench(Compression::None, 1 << 20);
+    let read = |at: usize| {
+        let mut iterator = bench.file.iterator(&[Fence::ALL]);
+        let range = Range::row(row(at));
+        iterator.seek(&range, &ColumnSelection::all()).unwrap();
+        assert_eq!(read_on(&mut iterator, at, usize::MAX).unwrap(), at + 1);
+    };
+    // A few rows are read without anything around them.
+    (0..10).for_each(|_| read(ENTRIES / 2));
+    assert!(bench.watch.prefetched.lock().is_empty());
+    for round in 0..3 {
+        (0..ENTRIES).for_each(|at| read(at * 7 % ENTRIES));
+        let mut prefetched = bench.watch.prefetched.lock().clone();
+        prefetched.sort_unstable();
+        let bytes: u64 = prefetched.iter().map(|(_, bytes)| bytes).sum();
+        let len = fs::metadata(&bench.path).unwrap().len();
+        assert!(
+            bytes >= len - BLOCK as u64,
+            "{bytes} of {len} in round {round}"
+        );
+        assert!(bytes < len + (1 << 20), "{bytes} of {len} in round {round}");
+        let disjoint = |pair: &[(u64, u64)]| pair[0].0 + pair[0].1 <= pair[1].0;
+        assert!(prefetched.windows(2).all(disjoint), "{prefetched:?}");
     }
 }
 

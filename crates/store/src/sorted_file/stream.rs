@@ -454,8 +454,13 @@ impl GroupStream {
     fn read(&mut self, file: &SortedFile, place: BlockPlace) -> StoreResult<Block> {
         let bytes = place.bytes as usize;
         self.stored.resize(bytes, 0);
-        file.handle()?.read_at(place.offset, &mut self.stored)?;
+        let handle = file.handle()?;
+        handle.read_at(place.offset, &mut self.stored)?;
         file.metrics().block_bytes_read.add(bytes as u64);
+        // Not before the read, which would wait for all of it.
+        if let Some(around) = file.cache().around().after_miss(file.id(), place.offset) {
+            handle.prefetch(around.start, around.end - around.start);
+        }
         let buffer = match std::mem::take(&mut self.spare) {
             spare if spare.capacity() > 0 => spare,
             _ => self.ahead.buffer(),

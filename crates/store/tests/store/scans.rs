@@ -28,6 +28,8 @@ struct Running {
     how: FaultyIterator,
     range: Range,
     columns: ColumnSelection,
+    /// Returns nothing from now on, and does not call its source.
+    idles: bool,
 }
 
 impl IteratorClass for Faulty {
@@ -58,6 +60,7 @@ impl IteratorClass for Faulty {
             },
             range: Range::all(),
             columns: ColumnSelection::all(),
+            idles: false,
         }))
     }
 }
@@ -70,6 +73,10 @@ impl SortedKeyValueIterator for Running {
     }
 
     fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        if self.idles {
+            std::thread::sleep(Duration::from_millis(1));
+            return Ok(true);
+        }
         let first = out.len();
         let more = self.source.next_batch(out, limit)?;
         let met = (first..out.len()).any(|at| out.row(at) == self.how.row);
@@ -86,6 +93,7 @@ impl SortedKeyValueIterator for Running {
                 self.how.interrupt.check()?;
                 std::thread::sleep(Duration::from_millis(1));
             },
+            "idle" if met => self.idles = true,
             "reread" if met => loop {
                 self.source.seek(&self.range, &self.columns)?;
             },
@@ -100,6 +108,7 @@ impl SortedKeyValueIterator for Running {
             how: self.how.clone(),
             range: Range::all(),
             columns: ColumnSelection::all(),
+            idles: false,
         })
     }
 }
@@ -265,8 +274,10 @@ fn a_scan_in_an_endless_iterator_ends_soon() {
         for (ordered, does) in [
             (true, "poll"),
             (true, "reread"),
+            (true, "idle"),
             (false, "poll"),
             (false, "reread"),
+            (false, "idle"),
         ] {
             let (store, table) = table(true);
             let interrupt = Interrupt::default();
