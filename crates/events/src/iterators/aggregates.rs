@@ -1,72 +1,20 @@
 //! `AggregateScan`: the versions of a count become their sum.
 
-use ostrakon_cell::{
-    Batch, BoxedIterator, Error, IteratorClass, IteratorEnvironment, IteratorOptions,
-    IteratorSetting, Range, Result,
-};
+use ostrakon_cell::{Batch, Error, IteratorSetting, Range, Result};
 
-use super::options::{self, only};
-use super::rows::{RowHandler, RowIterator};
+use super::period::PeriodClass;
 use super::snapshot::Snapshot;
-use crate::layout::skip_times;
 
-const CLASS: &[&str] = &["ostrakon.events.AggregateScan"];
+pub(super) const AGGREGATE_SCAN: PeriodClass = PeriodClass {
+    names: &["ostrakon.events.AggregateScan"],
+    description: "Sums the counts of committed batches, for each label. Options: committed, since (required), \
+                  aborted: the batches and times that count; from, to: times in microseconds.",
+    handle: sum_row,
+};
 
 /// The setting that sums the counts of bins that begin from `from` to before `to`, per label.
 pub(crate) fn aggregate_scan(snapshot: &Snapshot, from: i64, to: i64) -> IteratorSetting {
-    snapshot
-        .add_to(IteratorSetting::new(30, "counts", CLASS[0]))
-        .with("from", from.to_string())
-        .with("to", to.to_string())
-}
-
-#[derive(Clone)]
-struct Plan {
-    snapshot: Snapshot,
-    from: i64,
-    to: i64,
-}
-
-pub(super) struct AggregateScanClass;
-
-impl AggregateScanClass {
-    fn read(options: &IteratorOptions) -> Result<Plan> {
-        only(options, &["committed", "aborted", "since", "from", "to"])?;
-        let snapshot = Snapshot::from_options(options)?;
-        Ok(Plan {
-            from: options::moment(options, "from", i64::MIN)?.max(snapshot.since),
-            to: options::moment(options, "to", i64::MAX)?,
-            snapshot,
-        })
-    }
-}
-
-impl IteratorClass for AggregateScanClass {
-    fn names(&self) -> &[&str] {
-        CLASS
-    }
-
-    fn describe(&self) -> &str {
-        "Sums the counts of committed batches, for each label. Options: committed, since (required), aborted: the \
-         batches and times that count; from, to: times in microseconds."
-    }
-
-    fn validate(&self, options: &IteratorOptions) -> Result<()> {
-        Self::read(options).map(|_| ())
-    }
-
-    fn init(
-        &self,
-        source: BoxedIterator,
-        options: &IteratorOptions,
-        _: &IteratorEnvironment,
-    ) -> Result<BoxedIterator> {
-        Ok(RowIterator::boxed(source, Self::read(options)?))
-    }
-
-    fn scans_only(&self) -> bool {
-        true
-    }
+    AGGREGATE_SCAN.setting("counts", snapshot, from, to)
 }
 
 /// Adds a stored count.
@@ -80,34 +28,27 @@ pub(super) fn add(sum: i64, value: &[u8]) -> Result<i64> {
     })
 }
 
-impl RowHandler for Plan {
-    fn skip(&self, row: &[u8], target: &mut Vec<u8>) -> bool {
-        skip_times(row, self.from, self.to, target)
-    }
-
-    fn handle(
-        &self,
-        batch: &Batch,
-        positions: std::ops::Range<usize>,
-        wanted: &Range,
-        out: &mut Batch,
-    ) -> Result<()> {
-        let (plan, start, end) = (self, positions.start, positions.end);
-        let mut at = start;
-        while at < end {
-            let label = batch.key(at).visibility;
-            let (mut sum, mut next) = (0, at);
-            while next < end && batch.key(next).visibility == label {
-                if plan.snapshot.sees(batch.key(next).timestamp) {
-                    sum = add(sum, batch.value(next))?;
-                }
-                next += 1;
+fn sum_row(
+    snapshot: &Snapshot,
+    batch: &Batch,
+    positions: std::ops::Range<usize>,
+    wanted: &Range,
+    out: &mut Batch,
+) -> Result<()> {
+    let std::ops::Range { start: mut at, end } = positions;
+    while at < end {
+        let label = batch.key(at).visibility;
+        let (mut sum, mut next) = (0, at);
+        while next < end && batch.key(next).visibility == label {
+            if snapshot.sees(batch.key(next).timestamp) {
+                sum = add(sum, batch.value(next))?;
             }
-            if sum != 0 && wanted.contains(batch.key(at)) {
-                out.push(batch.key(at), &sum.to_be_bytes())?;
-            }
-            at = next;
+            next += 1;
         }
-        Ok(())
+        if sum != 0 && wanted.contains(batch.key(at)) {
+            out.push(batch.key(at), &sum.to_be_bytes())?;
+        }
+        at = next;
     }
+    Ok(())
 }

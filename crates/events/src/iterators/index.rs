@@ -1,114 +1,55 @@
 //! `IndexScan`: the entries of the index that count.
 
-use ostrakon_cell::{
-    Batch, BoxedIterator, IteratorClass, IteratorEnvironment, IteratorOptions, IteratorSetting,
-    Range, Result,
-};
+use ostrakon_cell::{Batch, IteratorSetting, Range, Result};
 
-use super::options::{self, only};
-use super::rows::{RowHandler, RowIterator};
+use super::period::PeriodClass;
 use super::snapshot::Snapshot;
-use crate::layout::{DELETED, skip_times};
+use crate::layout::DELETED;
 
-const CLASS: &[&str] = &["ostrakon.events.IndexScan"];
+pub(super) const INDEX_SCAN: PeriodClass = PeriodClass {
+    names: &["ostrakon.events.IndexScan"],
+    description: "Keeps the index entries of events that were committed and not deleted. Options: committed, since \
+                  (required), aborted: the batches and times that count; from, to: times in microseconds.",
+    handle: keep_visible,
+};
 
 /// The setting that keeps entries of visible events from `from` to before `to`.
 pub(crate) fn index_scan(snapshot: &Snapshot, from: i64, to: i64) -> IteratorSetting {
-    snapshot
-        .add_to(IteratorSetting::new(30, "index", CLASS[0]))
-        .with("from", from.to_string())
-        .with("to", to.to_string())
+    INDEX_SCAN.setting("index", snapshot, from, to)
 }
 
-#[derive(Clone)]
-struct Plan {
-    snapshot: Snapshot,
-    from: i64,
-    to: i64,
-}
-
-pub(super) struct IndexScanClass;
-
-impl IndexScanClass {
-    fn read(options: &IteratorOptions) -> Result<Plan> {
-        only(options, &["committed", "aborted", "since", "from", "to"])?;
-        let snapshot = Snapshot::from_options(options)?;
-        Ok(Plan {
-            from: options::moment(options, "from", i64::MIN)?.max(snapshot.since),
-            to: options::moment(options, "to", i64::MAX)?,
-            snapshot,
-        })
-    }
-}
-
-impl IteratorClass for IndexScanClass {
-    fn names(&self) -> &[&str] {
-        CLASS
-    }
-
-    fn describe(&self) -> &str {
-        "Keeps the index entries of events that were committed and not deleted. Options: committed, since (required), \
-         aborted: the batches and times that count; from, to: times in microseconds."
-    }
-
-    fn validate(&self, options: &IteratorOptions) -> Result<()> {
-        Self::read(options).map(|_| ())
-    }
-
-    fn init(
-        &self,
-        source: BoxedIterator,
-        options: &IteratorOptions,
-        _: &IteratorEnvironment,
-    ) -> Result<BoxedIterator> {
-        Ok(RowIterator::boxed(source, Self::read(options)?))
-    }
-
-    fn scans_only(&self) -> bool {
-        true
-    }
-}
-
-impl RowHandler for Plan {
-    fn skip(&self, row: &[u8], target: &mut Vec<u8>) -> bool {
-        skip_times(row, self.from, self.to, target)
-    }
-
-    fn handle(
-        &self,
-        batch: &Batch,
-        positions: std::ops::Range<usize>,
-        wanted: &Range,
-        out: &mut Batch,
-    ) -> Result<()> {
-        let (plan, start, end) = (self, positions.start, positions.end);
-        let mut at = start;
-        while at < end {
-            // The versions of one entry: the newest that is visible decides.
-            let key = batch.key(at);
-            let same = |other: usize| {
-                let slot = batch.slots().get(other);
-                slot.is_some_and(|slot| {
-                    batch.bytes(slot.qualifier) == key.qualifier
-                        && batch.visibility(slot.visibility) == key.visibility
-                })
-            };
-            let mut next = at + 1;
-            while next < end && same(next) {
-                next += 1;
-            }
-            let newest =
-                (at..next).find(|&version| plan.snapshot.sees(batch.key(version).timestamp));
-            if let Some(newest) = newest
-                && batch.value(newest) != DELETED
-                && wanted.contains(batch.key(newest))
-            {
-                out.push(batch.key(newest), b"")?;
-            }
-            at = next;
+fn keep_visible(
+    snapshot: &Snapshot,
+    batch: &Batch,
+    positions: std::ops::Range<usize>,
+    wanted: &Range,
+    out: &mut Batch,
+) -> Result<()> {
+    let std::ops::Range { start: mut at, end } = positions;
+    while at < end {
+        // The versions of one entry: the newest that is visible decides.
+        let key = batch.key(at);
+        let same = |other: usize| {
+            let slot = batch.slots().get(other);
+            slot.is_some_and(|slot| {
+                batch.bytes(slot.qualifier) == key.qualifier
+                    && batch.visibility(slot.visibility) == key.visibility
+            })
+        };
+        let mut next = at + 1;
+        while next < end && same(next) {
+            next += 1;
         }
-        Ok(())
+        let newest = (at..next).find(|&version| snapshot.sees(batch.key(version).timestamp));
+        if let Some(newest) = newest
+            && batch.value(newest) != DELETED
+            && wanted.contains(batch.key(newest))
+        {
+            out.push(batch.key(newest), b"")?;
+        }
+        at = next;
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -116,7 +57,10 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use ostrakon_cell::{BatchLimit, ColumnSelection, Entry, Key, SortedKeyValueIterator};
+    use ostrakon_cell::{
+        BatchLimit, BoxedIterator, ColumnSelection, Entry, IteratorClass, IteratorEnvironment,
+        IteratorScope, Key, SortedKeyValueIterator,
+    };
 
     use super::*;
     use crate::layout::{index_qualifier, value_row};
@@ -187,16 +131,16 @@ mod tests {
     fn a_window_does_not_read_the_index_of_all_times() {
         let source = source(20_000);
         let read = source.read.clone();
-        let plan = Plan {
-            snapshot: Snapshot {
-                committed: 1,
-                aborted: Vec::new(),
-                since: i64::MIN,
-            },
-            from: 9_000,
-            to: 9_003,
+        let snapshot = Snapshot {
+            committed: 1,
+            aborted: Vec::new(),
+            since: i64::MIN,
         };
-        let mut scan = RowIterator::boxed(Box::new(source), plan);
+        let setting = index_scan(&snapshot, 9_000, 9_003);
+        let environment = IteratorEnvironment::new(IteratorScope::Scan);
+        let mut scan = INDEX_SCAN
+            .init(Box::new(source), &setting.options, &environment)
+            .expect("options of its own");
         scan.seek(&Range::row_prefix(&[0, 1]), &ColumnSelection::all())
             .expect("memory");
         let mut out = Batch::new();

@@ -4,6 +4,7 @@ mod aggregates;
 mod events;
 mod index;
 mod options;
+mod period;
 mod register;
 mod rows;
 mod settle;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use ostrakon_cell::IteratorRegistry;
 
-use super::aggregates::AggregateScanClass;
+use super::aggregates::AGGREGATE_SCAN;
 use super::events::EventScanClass;
-use super::index::IndexScanClass;
+use super::index::INDEX_SCAN;
 use super::settle::SettleClass;
 
 /// Adds the classes of this crate to a store's.
@@ -20,7 +20,7 @@ use super::settle::SettleClass;
 /// ```
 pub fn register_event_iterators(registry: &mut IteratorRegistry) {
     registry.register(Arc::new(EventScanClass));
-    registry.register(Arc::new(IndexScanClass));
-    registry.register(Arc::new(AggregateScanClass));
+    registry.register(Arc::new(INDEX_SCAN));
+    registry.register(Arc::new(AGGREGATE_SCAN));
     registry.register(Arc::new(SettleClass));
 }
