@@ -158,7 +158,6 @@ pub(crate) enum Command {
     #[cfg(not(feature = "sql"))]
     #[command(hide = true, disable_help_flag = true)]
     Sql {
-        #[expect(dead_code, reason = "taken so that the error is about SQL")]
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<std::ffi::OsString>,
     },

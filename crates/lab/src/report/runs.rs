@@ -37,7 +37,8 @@ pub(super) fn section(runs: &[RunRecord]) -> Result<String> {
         "<section id=\"continuous\"><h2>The continuous test on this machine</h2>\
          <p>Ingest writes linked lists: each entry names the row of one that was acknowledged before it. A link to a row \
          that is not there is lost data. Walkers follow links, verify checks all of them, and agitate kills the writer \
-         with <code>kill -9</code> again and again.</p>\
+         with <code>kill -9</code> again and again. Lists are joined by writing their first entries again, so fewer \
+         entries are stored than were written.</p>\
          <div class=\"verdict{}\"><ul>{headlines}</ul></div>{}{}\
          <div class=\"charts\">{}</div>\
          <details open><summary>Conditions</summary><dl><dt>Memory budget</dt><dd>{}</dd>\

@@ -150,12 +150,28 @@ fn overflowing(browser: &str, page: &str, width: u32, folder: &Path) -> Vec<Stri
     );
     let file = folder.join(format!("frame-{width}.html"));
     std::fs::write(&file, wrapper).unwrap();
+    // A browser that a busy machine delays may end before the page has measured itself.
+    for _ in 0..3 {
+        let found = found(browser, &file, &folder.join("profile"));
+        if found.first() == Some(&format!("measured {width}")) {
+            return found.into_iter().skip(1).collect();
+        }
+    }
+    panic!("three times the browser measured nothing");
+}
+
+/// The lines that the page writes about itself.
+fn found(browser: &str, file: &Path, profile: &Path) -> Vec<String> {
     let ran = Command::new(browser)
         .args([
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
             "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
         ])
         .args([
             "--window-size=1600,1000",
@@ -163,28 +179,20 @@ fn overflowing(browser: &str, page: &str, width: u32, folder: &Path) -> Vec<Stri
             "--virtual-time-budget=20000",
             "--dump-dom",
         ])
-        .arg(format!(
-            "--user-data-dir={}",
-            folder.join("profile").display()
-        ))
+        .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", file.display()))
         .output()
         .unwrap();
-    let dom = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let dom = String::from_utf8_lossy(&ran.stdout);
     let found = dom
         .split("<pre id=\"found\">")
         .nth(1)
         .and_then(|rest| rest.split("</pre>").next())
         .unwrap_or_default();
-    let mut lines = found.lines().map(str::to_owned);
-    let measured = lines.next().unwrap_or_default();
-    assert_eq!(
-        measured,
-        format!("measured {width}"),
-        "the browser measured nothing: {}",
-        String::from_utf8_lossy(&ran.stderr)
-    );
-    lines.collect()
+    if found.is_empty() {
+        println!("{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    found.lines().map(str::to_owned).collect()
 }
 
 #[test]
