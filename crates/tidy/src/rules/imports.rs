@@ -1,4 +1,4 @@
-//! Which crate may import which: the table of ARCHITECTURE.md, "Which crate may import which?".
+//! Crates import only what the table in ARCHITECTURE.md, "Imports between crates", allows.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ fn check_manifest<'a>(
             let refused = !row.imports.contains(ours) && !in_test_list;
             return refused.then_some((
                 format!("`{here}` imports `{ours}` in [{section}]"),
-                "imports go downward only (ARCHITECTURE.md, \"Which crate may import which?\"): \
+                "imports go downward only (ARCHITECTURE.md, \"Imports between crates\"): \
                  take it as an argument or a trait of `cell`, or move the code",
             ));
         }
