@@ -36,19 +36,19 @@ A first table:
   ostrakon scan people --auths hr
 
 Rows, columns and values are bytes. Write \\xNN for any byte and \\\\ for a backslash. Output uses the
-same escapes, so you can paste it back into a command, in quotes. JSON has its own escapes and no
-others; bytes that are not UTF-8 are in base64, as \"row_base64\" instead of \"row\". `-` stands for
+same escapes, so you can paste it back into a command, in quotes. JSON output uses only the escapes
+of JSON. Bytes that are not UTF-8 are in base64, as \"row_base64\" instead of \"row\". `-` stands for
 stdin or stdout.
 
 Exit codes:
   0  Success.
-  1  The command is valid, but it failed or found a problem: the table or file does not exist, the
-     name is taken, the store is damaged or in use, the disk is full, lines were rejected, or data
-     was lost.
-  2  The command is not valid on any store: an unknown option, property, iterator class or
-     experiment; an invalid value, label or range; or options that cannot be combined or do not
+  1  The command is valid, but it failed or found a problem. For example, the table or file does not
+     exist, the name already exists, the store is damaged or in use, the disk is full, lines were
+     rejected, or data was lost.
+  2  The command would be invalid on any store. It has an unknown option, property, iterator class
+     or experiment, an invalid value, label or range, or options that cannot be combined or do not
      fit the file.
-  130, 143  Ctrl-C was pressed, or SIGTERM ended the command. What it wrote before is kept.
+  129, 130, 143  SIGHUP, Ctrl-C or SIGTERM ended the command. Data written before that is kept.
 
 Errors go to stderr. With --json, the last line of stderr is one object:
 {\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
@@ -89,7 +89,7 @@ pub(crate) struct Cli {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
-    /// Memory the store may use, such as 512M or 2G; at least 16M [default: chosen by the store]
+    /// Memory that the store may use, such as 512M or 2G; at least 16M [default: chosen by the store]
     #[arg(
         long,
         global = true,
@@ -141,7 +141,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     #[command(flatten)]
     Store(StoreCommand),
-    /// Keep log records as events: ingest, query, count and plot them
+    /// Store log records as events, and query, count and plot them
     #[command(
         subcommand,
         after_help = "Examples:
@@ -154,7 +154,7 @@ pub(crate) enum Command {
     /// Run SQL on tables, events and files
     #[cfg(feature = "sql")]
     Sql(SqlArgs),
-    /// Says that there is no SQL here
+    /// Says that this program was built without SQL
     #[cfg(not(feature = "sql"))]
     #[command(hide = true, disable_help_flag = true)]
     Sql {
@@ -230,7 +230,7 @@ Examples:
   ostrakon check
   ostrakon check --json | jq '.problems[].file'")]
     Check,
-    /// List the iterator or constraint classes that the store can run, or look some up
+    /// List or look up the iterator or constraint classes that the store can run
     Iterators(IteratorsArgs),
 }
 

@@ -67,13 +67,13 @@ pub(crate) struct PutArgs {
 /// `delete`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Deletes the versions of one cell: the row, family, qualifier and visibility must be equal.
+Deletes the versions of the cell with exactly this row, family, qualifier and visibility.
 
 Examples:
   ostrakon delete people alice contact mail
   ostrakon delete people alice contact mail --visibility 'hr|self'
 
-See also `delete-many` (what a scan would return) and `delete-rows` (ranges of whole rows).")]
+See also `delete-many` (deletes the entries of a scan) and `delete-rows` (deletes ranges of rows).")]
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
@@ -109,8 +109,8 @@ pub(crate) struct DeleteManyArgs {
 /// `delete-rows`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Deletes the rows after --begin, up to and including --end, whatever their labels are. Files are
-dropped or cut, so deleting millions of rows takes no longer than deleting one.
+Deletes the rows after --begin, up to and including --end, whatever their labels are. The rows are
+excluded from the table's files, so deleting millions of rows takes no longer than deleting one.
 
 Examples:
   ostrakon delete-rows events --end '2025\\xff' --yes
@@ -183,7 +183,7 @@ pub(crate) struct Selection {
     /// Read ranges in parallel, and return entries in any order
     #[arg(long)]
     pub(crate) unordered: bool,
-    /// Number of threads of an unordered scan [default: chosen by the store]
+    /// Number of threads for an unordered scan [default: chosen by the store]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) threads: usize,
     /// Fail if the scan takes longer than this [default: no limit]
@@ -205,8 +205,8 @@ pub(crate) struct Selection {
   ostrakon scan people --raw -0 | xargs -0 -n1 echo
 
 Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not text is
-\\xNN, and so is a blank inside a row or column, and a colon inside a family. --json gives texts
-exactly; bytes that are not UTF-8 are in base64, such as \"value_base64\" instead of \"value\".")]
+written \\xNN, and so are blanks inside a row or column, and colons inside a family. With --json,
+text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
     #[arg(add = table_names())]
@@ -223,7 +223,7 @@ pub(crate) struct ScanArgs {
         help_heading = "What to show"
     )]
     pub(crate) limit: Option<u64>,
-    /// Show only the number of entries, and how fast they were read
+    /// Show only the number of entries, and the speed of reading them
     #[arg(
         long,
         conflicts_with_all = ["timestamps", "keys_only", "values_only"],
@@ -262,9 +262,10 @@ pub(crate) struct ScanArgs {
   ostrakon get people alice contact:mail contact:phone --auths hr
   ostrakon get people alice contact:mail --raw
 
---raw adds a line feed to the value (with -0, a zero byte), so a file written by it is one byte longer
-than the value. The same as `scan --row ROW --column COLUMN`, which has more options. A row without entries that the
-authorizations let you read prints nothing; the exit code is 0.")]
+`get` does the same as `scan --row ROW --column COLUMN`, which has more options. --raw adds a line
+feed to the value (with -0, a zero byte), so a file written with it is one byte longer than the
+value. If a row has no entries that the authorizations let you read, `get` prints nothing and the
+exit code is 0.")]
 pub(crate) struct GetArgs {
     /// The table
     #[arg(add = table_names())]
@@ -348,12 +349,13 @@ pub(crate) enum ExportFormat {
   ostrakon import copy people.csv --entries --create     imports it again
 
 The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, bytes that
-are not text are written as \\xNN. JSON lines hold texts exactly; bytes that are not UTF-8 are in
-base64, such as \"value_base64\" instead of \"value\". Only entries that the authorizations let you read are exported.
+are not text are written as \\xNN. In JSON lines, text is exact, and bytes that are not UTF-8 are in
+base64, as \"value_base64\" instead of \"value\". Only entries that the authorizations let you read
+are exported.
 
-A damaged or missing table file ends the export, and the output file is removed. With --skip-damaged
-the export continues after the rows that cannot be read. It then reports the rows it left out, and
-the exit code is 1.")]
+If a table file is damaged or missing, the export fails and removes the output file. With
+--skip-damaged the export continues after the rows that cannot be read. It then reports the rows
+that it left out, and the exit code is 1.")]
 pub(crate) struct ExportArgs {
     /// The table
     #[arg(add = table_names())]

@@ -17,7 +17,7 @@ pub(crate) enum EventsCommand {
   ostrakon events create conn --from conn.log --print > conn.toml    edit it, then:
   ostrakon events create conn --schema conn.toml")]
     Create(EventsCreateArgs),
-    /// Replace the definition of an event type by an edited one
+    /// Replace the definition of an event type with an edited one
     #[command(after_help = "Examples:
   ostrakon events show conn > conn.toml
   ostrakon events edit conn --schema conn.toml
@@ -48,7 +48,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
         #[arg(short, long)]
         yes: bool,
     },
-    /// Read log files into an event type; events that are stored already are skipped
+    /// Read log files into an event type; events that are already stored are skipped
     #[command(after_help = "Examples:
   ostrakon events ingest conn logs/conn.*.log.gz
   ostrakon events ingest web access.log --rejects rejects.txt
@@ -56,7 +56,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
   ostrakon events ingest conn conn.log --enrich id.orig_h=hosts.csv
   zcat syslog.gz | ostrakon events ingest messages - --format syslog")]
     Ingest(EventsIngestArgs),
-    /// Print events, the newest first
+    /// Print events, newest first
     #[command(after_help = "Examples:
   ostrakon events query conn \"id.resp_h == '10.0.0.1' and time > ago('1h')\"
   ostrakon events query conn \"id.resp_h in '10.0.0.0/8' and not service == 'dns'\" --limit 20
@@ -64,20 +64,21 @@ Fields and shards can be added. The index of a field cannot be changed once ther
   ostrakon events query dns \"query == 'example.org'\" --then conn.id.orig_h=id.orig_h
 
 Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
-=~ and !~ (regular expressions), exists; combined by and, or, not and parentheses. `time` is the time of
-the event, ago('1h') and now() are moments. A comparison with a field that an event lacks is false.")]
+=~ and !~ (regular expressions), exists. They are combined with and, or, not and parentheses. `time`
+is the time of the event; ago('1h') and now() are points in time. If an event does not have the
+field, a comparison is false.")]
     Query(EventsQueryArgs),
-    /// Count events by spans of time, and plot the counts
+    /// Count events by time span, and plot the counts
     #[command(after_help = "Examples:
   ostrakon events histogram conn --by 1h --last 1d
   ostrakon events histogram conn \"id.resp_h == '10.0.0.1'\" --by 1d --json")]
     Histogram {
         #[command(flatten)]
         question: EventsQuestion,
-        /// The span of time of one bar, such as 15m, 1h or 1d
+        /// The time span of one bar, such as 15m, 1h or 1d
         #[arg(long, value_name = "SPAN", default_value = "1h")]
         by: String,
-        /// What is counted
+        /// What to count
         #[arg(
             long,
             value_name = "PATH",
@@ -108,15 +109,15 @@ the event, ago('1h') and now() are moments. A comparison with a field that an ev
     /// Show how a query is answered
     #[command(after_help = "Examples:
   ostrakon events explain conn \"id.resp_h == '10.0.0.1'\"
-  ostrakon events explain conn \"service == 'dns'\" --analyze     runs the query, too")]
+  ostrakon events explain conn \"service == 'dns'\" --analyze     also runs the query")]
     Explain {
         #[command(flatten)]
         question: EventsQuestion,
-        /// Run the query, and show what was read
+        /// Also run the query, and show what it has read
         #[arg(long)]
         analyze: bool,
     },
-    /// Measure on this machine when an index pays, and keep the result
+    /// Measure when an index is faster on this machine, and store the result
     Calibrate {
         /// The event type
         #[arg(value_name = "TYPE")]
@@ -132,12 +133,12 @@ the event, ago('1h') and now() are moments. A comparison with a field that an ev
         #[arg(short, long)]
         yes: bool,
     },
-    /// Remove events that are older than the event type keeps them
+    /// Remove events that are older than the event type's limit
     #[command(after_help = "Examples:
   ostrakon events age-off conn --yes
   ostrakon events age-off conn --before 2015-05-17T10:05 --auths soc
 
-Whole bins of time are removed: with a bin of 1h, --before 10:05 removes the events before 10:00.")]
+Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the events before 10:00.")]
     AgeOff {
         /// The event type
         #[arg(value_name = "TYPE")]
@@ -145,7 +146,7 @@ Whole bins of time are removed: with a bin of 1h, --before 10:05 removes the eve
         /// Remove events before this time instead, rounded down to a whole bin
         #[arg(long, value_name = "TIME")]
         before: Option<String>,
-        /// Authorizations for the number of events that is shown [default: none]
+        /// Authorizations with which the removed events are counted for the output [default: none]
         #[arg(
             short = 's',
             long = "auths",
@@ -168,7 +169,7 @@ Whole bins of time are removed: with a bin of 1h, --before 10:05 removes the eve
         #[command(flatten)]
         when: EventsWhen,
     },
-    /// Make index and counts agree with the events
+    /// Correct index and counts to agree with the events
     Repair {
         /// The event type
         #[arg(value_name = "TYPE")]
@@ -200,13 +201,13 @@ pub(crate) struct EventsCreateArgs {
     /// The label of events
     #[arg(long, value_name = "LABEL")]
     pub(crate) visibility: Option<String>,
-    /// The field that holds the label of an event
+    /// The field with the label of an event
     #[arg(long, value_name = "FIELD")]
     pub(crate) visibility_field: Option<String>,
-    /// How long events are kept, such as 90d
+    /// How long to keep events, such as 90d
     #[arg(long, value_name = "SPAN")]
     pub(crate) keep: Option<String>,
-    /// The number of shards, by which scans are divided among threads
+    /// The number of shards, which divide scans among threads
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<u16>,
     /// Print the definition instead of creating the type
@@ -220,24 +221,24 @@ pub(crate) struct EventsIngestArgs {
     /// The event type
     #[arg(value_name = "TYPE")]
     pub(crate) name: String,
-    /// The log files, also packed by gzip or zstd, and Parquet; - for stdin
+    /// Log files, compressed with gzip or zstd or not, or Parquet files; - for stdin
     #[arg(required_unless_present = "follow", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Read the files of this directory, and go on reading what is added to them, until Ctrl-C
+    /// Read the files of this directory, and what is added to them, until Ctrl-C
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub(crate) follow: Option<PathBuf>,
-    /// How often the directory is looked at
+    /// How often to check the directory
     #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
     pub(crate) interval: String,
-    /// End when nothing was added for so many seconds; 0 ends after one look
+    /// End when nothing was added for this many seconds; 0 ends after one check
     #[arg(long, value_name = "SECONDS", requires = "follow")]
     pub(crate) until_idle: Option<u64>,
     #[command(flatten)]
     pub(crate) source: EventsSource,
-    /// Write lines that are rejected to this file, each after its reason
+    /// Write rejected lines to this file, each preceded by the reason
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// The most events that become visible at once
+    /// Maximum number of events that become visible at once
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     pub(crate) batch_events: usize,
 }
@@ -245,13 +246,13 @@ pub(crate) struct EventsIngestArgs {
 /// How log files are read.
 #[derive(Debug, Default, Args)]
 pub(crate) struct EventsSource {
-    /// The format of the log files [default: told from their content]
+    /// The format of the log files [default: from their content or names]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<EventsFormat>,
-    /// Give a field of the files another name; can be repeated
+    /// Rename a field of the files (repeatable)
     #[arg(long, value_name = "SOURCE=FIELD", value_parser = renamed)]
     pub(crate) map: Vec<(String, String)>,
-    /// Add the columns of a table to events whose FIELD is a key in its first column; can be repeated
+    /// Add the columns of a table to events whose FIELD is a key in its first column (repeatable)
     #[arg(long, value_name = "FIELD=FILE", value_parser = enriched)]
     pub(crate) enrich: Vec<(String, PathBuf)>,
 }
@@ -293,10 +294,10 @@ pub(crate) struct EventsQueryArgs {
     /// Print at most this many events
     #[arg(short, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Go on where an earlier query ended: its `token`
+    /// Continue an earlier query; takes the `token` that it printed
     #[arg(long, value_name = "TOKEN")]
     pub(crate) resume: Option<String>,
-    /// Then look for events of another type that share a value with those found; can be repeated
+    /// Then find events of another type that share a value with those found (repeatable)
     #[arg(long, value_name = "TYPE.FIELD=FIELD", value_parser = follow_up)]
     pub(crate) then: Vec<FollowUp>,
     /// Print only the number of events
@@ -313,7 +314,7 @@ pub(crate) struct EventsQuestion {
     /// The condition
     #[arg(value_name = "EXPRESSION")]
     pub(crate) expression: Option<String>,
-    /// How the question is answered
+    /// How to answer the query
     #[arg(
         long,
         value_name = "PATH",
@@ -328,16 +329,16 @@ pub(crate) struct EventsQuestion {
 /// The time, and the reader.
 #[derive(Debug, Args)]
 pub(crate) struct EventsWhen {
-    /// The first time, such as 2015-05-17 or 2015-05-17T10:05:03Z
+    /// Only events from this time on, such as 2015-05-17 or 2015-05-17T10:05:03Z
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
-    /// The first time that is not wanted any more
+    /// Only events before this time
     #[arg(long, value_name = "TIME")]
     pub(crate) to: Option<String>,
-    /// Only the last span of time, such as 1h or 7d
+    /// Only events of the last time span, such as 1h or 7d
     #[arg(long, value_name = "SPAN", conflicts_with = "from")]
     pub(crate) last: Option<String>,
-    /// The time that counts as the present, for reports that can be repeated
+    /// The time that counts as now, for reproducible reports
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
     /// Comma-separated authorizations of the reader [default: none]
@@ -396,7 +397,7 @@ pub(crate) enum QueryPath {
     Auto,
     /// By the index
     Index,
-    /// By reading all events of the time
+    /// By reading all events in the time range
     Scan,
 }
 
@@ -413,9 +414,9 @@ impl From<QueryPath> for Path {
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CountBy {
-    /// Whatever is cheapest
+    /// The cheapest of the others
     Auto,
-    /// The counts kept at ingest
+    /// The counts stored at ingest
     Aggregates,
     /// The entries of the index
     Index,

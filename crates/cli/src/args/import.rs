@@ -111,14 +111,14 @@ impl FromStr for FieldTyping {
 Each record (usually a line) becomes one mutation, which writes to one row.
 
   row      the fields of --row, joined by --joiner
-  columns  one entry for each other field: the family is --family, the qualifier is the field's
+  columns  one entry for each other field. The family is --family, the qualifier is the field's
            name, and the value is the field's text. --map sets the column of single fields;
            --only and --skip choose fields. With --qualifier-field, the whole record becomes one
            entry instead (see the graph below).
-  missing  a field that is empty, \\N, or equal to a text of --missing makes no entry
+  missing  a field that is empty, \\N, or equal to a text of --missing produces no entry
 
-A file that is compressed with gzip or zstd is unpacked; its first bytes tell, not its name. Parquet files
-are read too, but not from a pipe.
+Files that are compressed with gzip or zstd are decompressed; they are recognized by their first
+bytes, not by their names. Parquet files are read too, but not from a pipe.
 
 Fields take their names from the header row or from --fields; without names, they are numbered from
 1. Every format also has @line (the line number, with leading zeros) and @file (the file's name).
@@ -166,7 +166,7 @@ pub(crate) struct ImportArgs {
     /// The format [default: from the file extension or the first line]
     #[arg(short, long, value_name = "FORMAT", help_heading = "Reading")]
     pub(crate) format: Option<ImportFormat>,
-    /// The file was written by `ostrakon export`: its columns are the parts of entries
+    /// The file was written by `ostrakon export`, so its columns are the parts of entries
     #[arg(
         long,
         conflicts_with_all = [
@@ -209,14 +209,14 @@ pub(crate) struct ImportArgs {
     /// Skip lines that begin with this
     #[arg(long, value_name = "TEXT", help_heading = "Reading")]
     pub(crate) comment: Option<Bytes>,
-    /// A regular expression with named groups: the fields of --format regex
+    /// A regular expression whose named groups are the fields of --format regex
     #[arg(long, value_name = "REGEX", help_heading = "Reading")]
     pub(crate) pattern: Option<String>,
     /// A text that stands for a missing field (repeatable) [default: empty and \N]
     #[arg(long = "missing", value_name = "TEXT", help_heading = "Reading")]
     pub(crate) missing: Vec<String>,
-    /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. Lines whose
-    /// field is something else are rejected
+    /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. Lines with
+    /// another type of value are rejected
     #[arg(long = "type", value_name = "FIELD=TYPE", help_heading = "Reading")]
     pub(crate) types: Vec<FieldTyping>,
 
@@ -272,7 +272,7 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) explode: bool,
-    /// Make one entry per record; comma-separated fields that make up its qualifier
+    /// Make one entry per record, whose qualifier is made up of these comma-separated fields
     #[arg(
         long,
         value_name = "FIELDS",
@@ -312,11 +312,11 @@ pub(crate) struct ImportArgs {
         help_heading = "Making entries"
     )]
     pub(crate) visibility: Option<VisibilityExpression>,
-    /// The field that holds the label. A record without one gets the label of --visibility; without
-    /// that option it is rejected
+    /// The field with the label. A record without one gets the label of --visibility; without that
+    /// option it is rejected
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) visibility_field: Option<String>,
-    /// The field that holds the timestamp
+    /// The field with the timestamp
     #[arg(long, value_name = "FIELD", help_heading = "Making entries")]
     pub(crate) timestamp_field: Option<String>,
     /// Format of timestamps: seconds, millis, micros, rfc3339, or a pattern such as

@@ -15,7 +15,7 @@ pub(crate) enum LabCommand {
     List,
     /// Run experiments, and write a JSON record of each
     Run(RunArgs),
-    /// Make an HTML page from the records in a directory
+    /// Create an HTML page from the records in a directory
     Report(ReportArgs),
     /// The continuous test suite: linked lists that reveal any loss of data
     #[command(
@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
         allow_negative_numbers = true
     )]
     pub(crate) scale: f64,
-    /// How many times each row is measured
+    /// How many times to measure each row
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) repeat: usize,
     /// Directory of the records; created if missing
@@ -130,7 +130,7 @@ pub(crate) struct ReportArgs {
     /// The page [default: DIR/report.html]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// A directory of earlier records, against which changes of rates are shown
+    /// Directory of earlier records; the page shows how rates have changed since then
     #[arg(long, value_name = "DIR")]
     pub(crate) baseline: Option<PathBuf>,
 }
@@ -405,7 +405,7 @@ pub(crate) struct AgitateArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) writer: WriterArgs,
-    /// How many times the child process is killed
+    /// How many times to kill the child process
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) kills: u64,
     /// Shortest lifetime of a child process
@@ -417,7 +417,7 @@ pub(crate) struct AgitateArgs {
     /// Seconds to wait after a kill before the store is opened again
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     pub(crate) down: f64,
-    /// The periods of Accumulo's suite: a kill every 20 minutes, and 10 minutes down after it
+    /// Use the periods of Accumulo's suite: kill every 20 minutes, then wait 10 minutes
     #[arg(long, conflicts_with_all = ["life_min", "life_max", "down"])]
     pub(crate) suite_periods: bool,
     /// Verify after every kill, not only at the end
@@ -432,7 +432,7 @@ pub(crate) struct AgitateArgs {
 /// `stats`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A store belongs to one process at a time. To watch an ingest, use `ingest --stats SECONDS`."
+    after_help = "Only one process can have a store open for writing. To watch an ingest, use `ingest --stats SECONDS`."
 )]
 pub(crate) struct StatsArgs {
     /// The table

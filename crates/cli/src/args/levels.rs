@@ -18,7 +18,7 @@ pub(crate) enum NamespaceCommand {
         /// The namespace
         name: String,
     },
-    /// Rename a namespace, and with it its tables
+    /// Rename a namespace and its tables
     Rename {
         /// The old name
         from: String,
@@ -59,8 +59,8 @@ Shows only what is set at this level. `ostrakon table config get TABLE` shows th
   ostrakon config set table.durability=flush
   ostrakon config set --namespace people table.file.compress.type=zstd
 
-A value that is set for the table takes precedence, then its namespace, then the store, then the
-default. `ostrakon table config get TABLE --long` shows where each value is set.")]
+A table uses its own value if it has one, else that of its namespace, else that of the store, else
+the default. `ostrakon table config get TABLE --long` shows where each value is set.")]
     Set {
         #[command(flatten)]
         level: Level,

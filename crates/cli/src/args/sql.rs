@@ -7,15 +7,15 @@ use ostrakon_cell::Authorizations;
 
 use super::values::authorizations;
 
-/// Runs statements, or reads them from stdin. In a terminal, starts a prompt.
+/// Runs statements from arguments, files or stdin. In a terminal, starts a prompt.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A table with a schema is the relation of its records; any other table has the columns row, family,
-qualifier, visibility, timestamp and value, as has cells.TABLE for every table. An event type is
-events.TYPE. Files are named by their path, in quotes. EXPLAIN shows which rows and columns a query
-reads. Without -c and -f, statements are read from stdin; in a terminal there is a prompt with
-completion and history, where \\? shows help. The exit code is that of the first
-statement that fails, and the ones after it are not run.
+A table with a schema is the relation of its records. Any other table is the relation of its entries,
+with the columns row, family, qualifier, visibility, timestamp and value; cells.TABLE is this
+relation for every table. An event type is events.TYPE. A file is named by its path, in quotes.
+EXPLAIN shows which rows and columns a query reads. Without -c and -f, statements are read from
+stdin. In a terminal, there is a prompt with completion and history instead, where \\? shows help.
+The first statement that fails sets the exit code, and the statements after it are not run.
 
 Examples:
   ostrakon sql -c 'SELECT row, value FROM people WHERE family = '\\''contact'\\'' LIMIT 10'
@@ -23,22 +23,22 @@ Examples:
   ostrakon sql -c \"INSERT INTO city SELECT * FROM 'city.csv'\"
   ostrakon sql -f report.sql --format parquet --output report.parquet")]
 pub(crate) struct SqlArgs {
-    /// A statement, or several that end with `;`. May be repeated
+    /// A statement, or several that end with `;` (repeatable)
     #[arg(short, long = "command", value_name = "QUERY")]
     pub(crate) command: Vec<String>,
-    /// A file of statements that end with `;`, after those of -c; `-` is stdin. May be repeated
+    /// A file of statements that end with `;`, run after those of -c; - for stdin (repeatable)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
-    /// How rows are printed [default: table; json with --json]
+    /// How to print rows [default: table; json with --json]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<SqlFormat>,
     /// Write the rows of the only query to this file
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace the file of --output if there is one
+    /// Replace the file of --output if it exists
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-    /// The label of records that are written without one
+    /// The label of records that are written without a label of their own
     #[arg(
         long,
         value_name = "EXPRESSION",

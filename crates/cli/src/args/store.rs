@@ -40,12 +40,12 @@ pub(crate) struct IteratorsArgs {
   ostrakon completions zsh > ~/.zfunc/_ostrakon
   ostrakon completions fish > ~/.config/fish/completions/ostrakon.fish
 
-The shell asks the program for completions, which include the tables of the store of --data or
-OSTRAKON_DATA. Write the file again after an update of the program.")]
+The shell calls the program for completions, which include the tables of the store in --data or
+OSTRAKON_DATA. Write the file again after you update the program.")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
-    /// Print completions that do not call the program, and so do not know the tables
+    /// Print completions that do not call the program, and so do not include the tables
     #[arg(long)]
     pub(crate) fixed: bool,
 }

@@ -53,14 +53,14 @@ pub(crate) enum TableCommand {
     },
     /// Show what fails in tables, why, and what to do about it
     #[command(after_help = "Examples:
-  ostrakon table status                what fails in any table; prints nothing if all is well
-  ostrakon table status people --try   flush the table first, to see whether it works")]
+  ostrakon table status                what fails in any table; prints nothing if nothing fails
+  ostrakon table status people --try   flushes and reads the table first, to find failures")]
     Status {
         /// The table [default: all tables]
         #[arg(add = table_names())]
         table: Option<String>,
-        /// First flush the memory, and read from each tablet. A command that has just opened the store
-        /// has not tried that yet
+        /// First flush the memory and read from each tablet, because a command that has just opened
+        /// the store has not done so yet
         #[arg(long = "try")]
         tried: bool,
     },
@@ -68,8 +68,8 @@ pub(crate) enum TableCommand {
     #[command(after_help = "Examples:
   ostrakon table restore-file backups/monday/files/0000000000000012.sorted
 
-The file is verified first. It must be undamaged, and be the file that the store has under that
-number.")]
+The file is verified first. It must be undamaged, and must be the file that the store has under
+that number.")]
     RestoreFile {
         /// The file in the checkpoint
         #[arg(value_name = "FILE")]
@@ -129,7 +129,7 @@ number.")]
     Compact(CompactArgs),
     /// Import the sorted files of a directory, atomically
     ImportDirectory(ImportDirectoryArgs),
-    /// Make a copy of a table that shares its files
+    /// Create a copy of a table that shares its files
     Clone(CloneArgs),
     /// Show and change the properties of a table
     #[command(subcommand)]
@@ -140,7 +140,7 @@ number.")]
         #[arg(value_name = "TABLE", add = table_names())]
         tables: Vec<String>,
     },
-    /// Take a table offline: it rejects reads and writes until it is back online
+    /// Take a table offline, so that it rejects reads and writes until it is back online
     Offline {
         /// The table
         #[arg(add = table_names())]
@@ -250,7 +250,7 @@ pub(crate) struct ImportDirectoryArgs {
     /// The directory
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// Leave the files in the directory; the store shares their bytes if the file system has links
+    /// Leave the files in the directory; the store shares them by hard links if the file system can
     #[arg(long)]
     pub(crate) keep: bool,
     /// Leave the files in the directory, and copy them
@@ -273,7 +273,7 @@ pub(crate) struct CloneArgs {
     /// The name of the copy
     #[arg(value_parser = new_table)]
     pub(crate) to: String,
-    /// Do not flush first; the copy lacks what is still in memory
+    /// Do not flush first; the copy lacks the entries that are still in memory
     #[arg(long)]
     pub(crate) no_flush: bool,
     /// A property that differs in the copy (repeatable)
@@ -282,7 +282,7 @@ pub(crate) struct CloneArgs {
     /// A property that the copy does not inherit from the original (repeatable)
     #[arg(short = 'x', long = "exclude", value_name = "NAME")]
     pub(crate) exclude: Vec<String>,
-    /// Leave the copy offline
+    /// Create the copy offline
     #[arg(long)]
     pub(crate) offline: bool,
 }
@@ -317,7 +317,7 @@ pub(crate) enum ConfigCommand {
         #[arg(required = true, value_name = "NAME=VALUE")]
         properties: Vec<Property>,
     },
-    /// Unset properties of a table, which then inherits them, atomically
+    /// Unset properties of a table, atomically; it then inherits them
     Delete {
         /// The table
         #[arg(add = table_names())]

@@ -128,7 +128,7 @@ pub(crate) fn authorizations(text: &str) -> Result<Authorizations, Refusal> {
             None => names.push(name.parse::<Bytes>()?.0),
             Some('"' | '\'') => {
                 return Err(
-                    "names are given without quotes, also if a label has them in quotes".into(),
+                    "write names without quotes, even if a label has them in quotes".into(),
                 );
             }
             Some('|' | '&' | '(' | ')') => {

@@ -16,7 +16,7 @@ pub(crate) enum YcsbCommand {
   ostrakon lab ycsb load -P workloada -p recordcount=1000000 --threads 2
   ostrakon lab ycsb load -P workloada -p recordcount=1000 -p insertstart=500 -p insertcount=500")]
     Load(YcsbLoadArgs),
-    /// Do the operations of a workload, and print what was measured
+    /// Run the operations of a workload, and print the measurements
     #[command(after_help = "Examples:
   ostrakon lab ycsb run -P workloada -p recordcount=1000000 -p operationcount=100000 --threads 2
   ostrakon lab ycsb run -P workloadc -p recordcount=1000000 -p maxexecutiontime=10 -p operationcount=0
@@ -24,7 +24,7 @@ pub(crate) enum YcsbCommand {
     Run(YcsbArgs),
 }
 
-/// When a write has ended.
+/// When a write ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WritesChoice {
     /// When a batch writer has accepted it; durable at the end of the run
@@ -49,10 +49,10 @@ pub(crate) struct YcsbLoadArgs {
 /// `lab ycsb run`
 #[derive(Debug, Args)]
 pub(crate) struct YcsbArgs {
-    /// A core workload, workloada to workloadf, or a property file of YCSB; can be repeated
+    /// A core workload, workloada to workloadf, or a property file of YCSB (repeatable)
     #[arg(short = 'P', long = "workload", value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<PathBuf>,
-    /// A property of YCSB, which overrides those of workloads; can be repeated
+    /// A property of YCSB, which overrides those of workloads (repeatable)
     #[arg(short = 'p', long = "property", value_name = "NAME=VALUE")]
     pub(crate) properties: Vec<Property>,
     /// Client threads; the property threadcount [default: 1]
@@ -61,7 +61,7 @@ pub(crate) struct YcsbArgs {
     /// Operations per second of all threads together; the property target [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) target: Option<u64>,
-    /// When a write has ended [default: buffered for load, durable for run]
+    /// When a write ends [default: buffered for load, durable for run]
     #[arg(long, value_enum)]
     pub(crate) writes: Option<WritesChoice>,
     /// Durability of the writes [default: the table's]
@@ -73,7 +73,7 @@ pub(crate) struct YcsbArgs {
     /// Label of every entry written
     #[arg(long, value_name = "EXPRESSION", value_parser = label)]
     pub(crate) visibility: Option<VisibilityExpression>,
-    /// Authorizations of the reader, separated by commas
+    /// Comma-separated authorizations of the reader [default: none]
     #[arg(
         long,
         value_name = "LABELS",
