@@ -99,7 +99,7 @@ pub(crate) struct RunArgs {
         hide_possible_values = true
     )]
     pub(crate) names: Vec<String>,
-    /// Factor by which to scale entries and seconds; 1 takes one or two minutes on two processors
+    /// Factor by which to scale entries and seconds; 1 takes one to three minutes per experiment on two processors
     #[arg(
         long,
         value_name = "FACTOR",
