@@ -7,6 +7,7 @@ mod cells;
 mod events;
 mod kit;
 mod memory;
+mod noninterference;
 mod overflow;
 mod papers;
 mod records;
