@@ -146,6 +146,12 @@ impl Failure {
             .is_some_and(|file| is_table_file(Path::new(file)))
     }
 
+    /// Whether the error is about a segment of a store's log.
+    fn is_of_log(&self) -> bool {
+        let folder = self.named("file").map(Path::new).and_then(Path::parent);
+        folder.and_then(Path::file_name) == Some("wal".as_ref())
+    }
+
     /// Whether it suggests a similar name.
     pub(crate) fn suggests(&self) -> bool {
         self.suggestion().is_some()
@@ -222,11 +228,15 @@ impl Failure {
     }
 
     fn to_json(&self) -> String {
-        let context: serde_json::Map<String, serde_json::Value> = self
-            .context
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
+        let mut context = serde_json::Map::new();
+        for (name, value) in &self.context {
+            // The file of an export and the file that it cannot read, for example.
+            let mut name = name.clone();
+            while context.contains_key(&name) {
+                name.push_str(" 2");
+            }
+            context.insert(name, json!(value));
+        }
         let object = json!({"error": {
             "kind": self.kind_name(),
             "message": self.message,
@@ -273,6 +283,9 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "run `ostrakon check` to list every damaged file, and `ostrakon table restore-file` to restore one from a \
              checkpoint; everything else is still readable"
         }
+        ErrorKind::Corruption if failure.is_of_log() => {
+            "export what can be read with `ostrakon --read-only --allow-damage export TABLE FILE`, or use a checkpoint"
+        }
         ErrorKind::Corruption => {
             "run `ostrakon check` to list every damaged file; everything else is still readable"
         }
@@ -303,10 +316,7 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::Unavailable if failure.named("cause").is_some() => {
             "run `ostrakon table status` to see the cause and what to do"
         }
-        ErrorKind::TimedOut => {
-            "allow more time with --timeout, or request less; a flush is finished and a compaction is cancelled before \
-             the command ends"
-        }
+        ErrorKind::TimedOut => "allow more time with --timeout, or request less",
         ErrorKind::PermissionDenied if of_file => "change the owner or the permissions of the file",
         ErrorKind::Io if of_file => "check the disk, and look for its errors in the system log",
         ErrorKind::Io if failure.named("thread").is_some() => {
@@ -435,7 +445,11 @@ mod tests {
                 Error::corruption("rot").with("file", "/s/files/0000000000000012.sorted"),
                 "restore-file",
             ),
-            (Error::corruption("rot").with("file", "/s/wal/1"), "check"),
+            (
+                Error::corruption("rot").with("file", "/s/wal/1"),
+                "--allow-damage",
+            ),
+            (Error::corruption("rot").with("file", "/s/catalog"), "check"),
             (Error::no_table("none").with("similar", "tt"), "`tt`"),
             (Error::no_table("none"), "table list"),
             (
@@ -498,12 +512,12 @@ mod tests {
     #[test]
     fn a_failure_names_context_cause_and_next_step() {
         let error = Error::corruption("a block does not match its checksum")
-            .with("file", "wal/1")
+            .with("file", "s/catalog")
             .with_source(io::Error::other("inner"));
-        let failure = Failure::from(error);
+        let failure = Failure::from(error).with("file", "copy");
         assert_eq!(
             failure.to_text(),
-            "error: a block does not match its checksum\n  file: wal/1\n  caused by: inner\n  \
+            "error: a block does not match its checksum\n  file: s/catalog\n  file: copy\n  caused by: inner\n  \
              next: run `ostrakon check` to list every damaged file; everything else is still readable\n"
         );
         let quoting = Failure::usage("no field `\u{1b}[31m\u{9b}`\nsecond line").to_text();
@@ -513,6 +527,7 @@ mod tests {
         );
         let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");
-        assert_eq!(json["error"]["context"]["file"], "wal/1");
+        assert_eq!(json["error"]["context"]["file"], "s/catalog");
+        assert_eq!(json["error"]["context"]["file 2"], "copy");
     }
 }

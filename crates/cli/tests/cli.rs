@@ -40,6 +40,8 @@ mod lending;
 mod logs;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/mistakes.rs"]
+mod mistakes;
 #[path = "cli/noninterference.rs"]
 mod noninterference;
 #[path = "cli/packages.rs"]

@@ -55,6 +55,7 @@ impl EventStore {
         let mut definition = definition.clone();
         definition.check()?;
         definition.check_time_name()?;
+        definition.check_label_field()?;
         definition.assign_ids(None);
         let registry = self.make_registry()?;
         match self.read_definition(&registry, &definition.name) {

@@ -111,7 +111,7 @@ impl fmt::Display for VisibilityErrorKind {
                 f.write_str("two terms stand side by side; write '&' or '|' between them")
             }
             Self::MixedOperators => f.write_str(
-                "'&' and '|' stand on one level; say which binds first with parentheses, as in A&(B|C)",
+                "'&' and '|' are mixed without parentheses; say which binds first, as in A&(B|C)",
             ),
             Self::UnclosedParenthesis => f.write_str("'(' is never closed; add the missing ')'"),
             Self::UnmatchedParenthesis => f.write_str("')' closes nothing; remove it or add the missing '('"),

@@ -443,7 +443,7 @@ fn messages_say_what_to_do() {
     let message = |text: &[u8]| validate(text).expect_err("broken").to_string();
     assert_eq!(
         message(b"a|b&c"),
-        "visibility expression, byte 3: '&' and '|' stand on one level; say which binds first with parentheses, as in A&(B|C)"
+        "visibility expression, byte 3: '&' and '|' are mixed without parentheses; say which binds first, as in A&(B|C)"
     );
     assert!(message(b"a!").contains("byte 1: '!' cannot stand outside quotes"));
     assert!(message(b"a\xff").contains("byte 1: byte 0xff cannot stand outside quotes"));

@@ -66,7 +66,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
 Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
 =~ and !~ (regular expressions), exists. They are combined with and, or, not and parentheses. `time`
 is the time of the event; ago('1h') and now() are points in time. If an event does not have the
-field, a comparison is false.")]
+field, a comparison other than != is false.")]
     Query(EventsQueryArgs),
     /// Count events by time span, and plot the counts
     #[command(after_help = "Examples:

@@ -29,7 +29,7 @@ pub(crate) struct SqlArgs {
     /// A file of statements that end with `;`, run after those of -c; - for stdin (repeatable)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
-    /// How to print rows [default: table; json with --json]
+    /// How to print rows [default: json with --json, else by the extension of --output, else table]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<SqlFormat>,
     /// Write the rows of the only query to this file

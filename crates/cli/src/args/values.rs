@@ -167,7 +167,9 @@ pub(crate) fn iterator(text: &str) -> Result<IteratorSetting, Refusal> {
     // The name must be unique in the stack; the priority is.
     let mut setting = IteratorSetting::new(priority, format!("scan{priority}"), class);
     for part in parts {
-        let (name, value) = part.split_once('=').ok_or(FORM)?;
+        let (name, value) = part.split_once('=').ok_or_else(|| {
+            format!("`{part}` is not an option NAME=VALUE; write a comma in a value as \\x2c")
+        })?;
         // Options are text; only commas need the escape, and a pattern keeps its backslashes.
         setting = setting.with(name, value.replace("\\x2c", ","));
     }

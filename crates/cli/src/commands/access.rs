@@ -13,6 +13,9 @@ use super::activity::Activity;
 use crate::failure::{Failure, Result, nearest};
 use crate::output::bytes;
 
+/// The property with the schema of a table of records.
+const RECORD_SCHEMA: &str = "table.custom.ostrakon.schema";
+
 /// What to do if the directory does not hold a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
@@ -317,6 +320,19 @@ pub(super) fn find_table_within(
         timeout,
         ..CallContext::default()
     })?)
+}
+
+/// Rejects plain values for a table of records: values without the encoding of their column could not be
+/// read as records any more.
+pub(super) fn refuse_records(table: &dyn Table, next: &str) -> Result<()> {
+    if !table.properties()?.contains_key(RECORD_SCHEMA) {
+        return Ok(());
+    }
+    Err(
+        Failure::usage("the table has a schema, whose columns encode their values")
+            .with("table", table.name())
+            .next(next),
+    )
 }
 
 /// The short names of the iterator or constraint classes of a store that is opened here.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{ErrorKind, Source, Table, TableOptions};
 
-use super::access::{Absent, Access, find_table};
+use super::access::{Absent, Access, find_table, refuse_records};
 use crate::args::ImportArgs;
 use crate::failure::Result;
 use crate::import;
@@ -82,6 +82,14 @@ fn find(source: &dyn Source, args: &ImportArgs) -> Result<Option<Arc<dyn Table>>
                 }
             };
             Err(failure.next(next))
+        }
+        Ok(table) if !args.entries => {
+            refuse_records(
+                &*table,
+                "read the file in SQL: `ostrakon sql -c \"INSERT INTO TABLE SELECT … FROM 'FILE'\"`; --entries imports \
+                 what `ostrakon export` wrote",
+            )?;
+            Ok(Some(table))
         }
         found => found.map(Some),
     }

@@ -151,9 +151,9 @@ impl NewTable {
             .map_err(|error| {
                 let failure = Failure::from(error);
                 match failure.named("given") {
-                    Some(_) => failure
+                    Some(_) if failure.named("property").is_none() => failure
                         .next("choose such a name, for example people or archive.people_2026"),
-                    None => about_splits(failure),
+                    _ => about_splits(failure),
                 }
             })
     }

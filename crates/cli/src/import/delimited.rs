@@ -4,6 +4,8 @@
 //! the file. To lose only one line, a record that does not end within bounds, or has the wrong number
 //! of fields, is given up: its first line is rejected, and reading continues with the second.
 
+use std::collections::HashSet;
+
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
 use super::blanks::{self, Found, Quotes};
@@ -11,7 +13,7 @@ use super::fields::Fields;
 use super::lines::{Got, Line, Lines, too_long};
 use super::record::{Presence, Record, RecordReader, Step};
 use super::zeek::Zeek;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 
 /// Bounds of a record with quotes.
 const MAX_RECORD_LINES: usize = 1000;
@@ -254,7 +256,7 @@ impl Delimited {
     }
 
     /// Takes the names from the header row, or numbers the fields of the first record.
-    fn name_fields(&mut self, record: &Record, header: bool) {
+    fn name_fields(&mut self, record: &Record, header: bool) -> Result<()> {
         self.named = true;
         let names: Vec<String> = if header {
             record
@@ -271,8 +273,37 @@ impl Delimited {
                 .map(|number| number.to_string())
                 .collect()
         };
+        if header {
+            check_header(&names)?;
+        }
         self.fields.reset(names);
+        Ok(())
     }
+}
+
+/// Rejects a header row with a name twice, of which one field would replace the other, and warns of one
+/// that looks like data.
+fn check_header(names: &[String]) -> Result<()> {
+    let mut seen = HashSet::new();
+    if let Some(name) = names
+        .iter()
+        .find(|name| !name.is_empty() && !seen.insert(*name))
+    {
+        return Err(
+            Failure::usage("two fields of the header row have the same name")
+                .with("field", name.clone())
+                .next(
+                    "use --no-header if the first line is data; otherwise correct the header row",
+                ),
+        );
+    }
+    if names.iter().any(|name| name.parse::<f64>().is_ok()) {
+        tracing::warn!(
+            line = names.join(" "),
+            "the first line was taken for the header row, although it has numbers: use --no-header if it is data"
+        );
+    }
+    Ok(())
 }
 
 /// The byte between fields; edge lists are split by [`blanks`] instead.
@@ -352,7 +383,7 @@ impl RecordReader for Delimited {
             }
             let header = std::mem::take(&mut self.dialect.header);
             if !self.named {
-                self.name_fields(record, header);
+                self.name_fields(record, header)?;
             }
             if header {
                 continue;

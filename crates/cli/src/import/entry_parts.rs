@@ -21,6 +21,12 @@ pub(super) const ENTRY_PARTS: [&str; 6] = [
 /// The parts without which there is no entry.
 pub(super) const REQUIRED_PARTS: [&str; 2] = ["row", "value"];
 
+/// Whether a file has all fields that `export` writes.
+pub(super) fn is_export(fields: &Fields) -> bool {
+    let has = |name: &str| fields.has(name) || fields.has(&format!("{name}{BASE64_SUFFIX}"));
+    ENTRY_PARTS.into_iter().all(has)
+}
+
 /// The fields that may hold a part of an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {

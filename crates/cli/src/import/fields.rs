@@ -53,6 +53,11 @@ impl Fields {
         Some(id)
     }
 
+    /// Whether a field has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.ids.contains_key(name)
+    }
+
     /// The number of a name, if it is known.
     #[cfg(feature = "parquet")]
     pub(super) fn known(&self, name: &str) -> Option<u32> {

@@ -7,7 +7,7 @@ use ostrakon_cell::VisibilityExpression;
 use ostrakon_cell::visibility::validate;
 use ostrakon_cell::{ColumnUpdate, Mutation};
 
-use super::entry_parts::{ENTRY_PARTS, Part, REQUIRED_PARTS, entry_parts, part_bytes};
+use super::entry_parts::{ENTRY_PARTS, Part, REQUIRED_PARTS, entry_parts, is_export, part_bytes};
 use super::fields::Fields;
 use super::record::{Field, Presence, Record};
 use super::timestamp::TimestampFormat;
@@ -194,6 +194,12 @@ impl<'a> Plan<'a> {
     /// is kept, so that a file with a new name per line does not take quadratic time.
     fn compile(&self, fields: &Fields, before: Option<Compiled>) -> Result<Compiled> {
         let args = self.args;
+        if !args.entries && args.visibility_field.is_none() && is_export(fields) {
+            return Err(Failure::usage(
+                "the file has the fields of `ostrakon export`: its labels would become values, and what they protect public",
+            )
+            .next("add --entries, or name the field with the labels with --visibility-field"));
+        }
         let place = |name: &String| place(name, fields);
         let places = |names: &[String]| names.iter().map(place).collect::<Result<Vec<_>>>();
         let option = |name: &Option<String>| name.as_ref().map(place).transpose();

@@ -34,17 +34,16 @@ struct Summary {
     entries_per_second: f64,
 }
 
-/// Checks that the first file can be opened and that the options fit its format, before a store or a
+/// Checks that all files can be opened and that the options fit their formats, before a store or a
 /// table is created. An input that can be read only once (a pipe) is not touched.
 pub(crate) fn look(args: &ImportArgs) -> Result<()> {
-    let Some(path) = args.files.first().filter(|path| *path != Path::new("-")) else {
-        return Ok(());
-    };
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return Ok(());
+    for path in args.files.iter().filter(|path| *path != Path::new("-")) {
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            continue;
+        }
+        let Opened { format, .. } = open(path, args)?;
+        Plan::new(args, format, shown_name(path))?;
     }
-    let Opened { format, .. } = open(path, args)?;
-    Plan::new(args, format, shown_name(path))?;
     Ok(())
 }
 
@@ -147,10 +146,16 @@ fn complain(args: &ImportArgs, rejects: &Rejects) -> Result<()> {
     if rejects.count() == 0 || args.accept_rejects {
         return Ok(());
     }
-    let mut failure = Failure::outcome(format!(
-        "{} rejected; all others were imported",
-        counted(rejects.count(), "line was", "lines were")
-    ));
+    let mut failure = Failure::outcome(match args.dry_run {
+        true => format!(
+            "{} would be rejected; nothing was written",
+            counted(rejects.count(), "line", "lines")
+        ),
+        false => format!(
+            "{} rejected; all others were imported",
+            counted(rejects.count(), "line was", "lines were")
+        ),
+    });
     for (at, line) in rejects.first().iter().enumerate() {
         failure = failure.with(&format!("rejected {}", at + 1), line.clone());
     }

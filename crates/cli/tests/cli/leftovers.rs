@@ -50,19 +50,29 @@ fn a_failed_import_leaves_no_empty_table() {
     ];
     folder.fails(1, &typed);
     assert_eq!(folder.ok(&["table", "list"]), "t\n");
-    // Lines before the failure are kept, and so is their table.
-    folder.fails(
-        1,
-        &[
-            "import",
-            "u",
-            "data.csv",
-            "absent.csv",
-            "--row",
-            "n",
-            "--create",
-        ],
-    );
+    let absent = [
+        "import",
+        "u",
+        "data.csv",
+        "absent.csv",
+        "--row",
+        "n",
+        "--create",
+    ];
+    folder.fails(1, &absent);
+    assert_eq!(folder.ok(&["table", "list"]), "t\n");
+    // Lines before a failure are kept, and so is their table.
+    folder.write("wrong.csv", "m,v\nx,y\n");
+    let wrong = [
+        "import",
+        "u",
+        "data.csv",
+        "wrong.csv",
+        "--row",
+        "n",
+        "--create",
+    ];
+    folder.fails(2, &wrong);
     assert_eq!(folder.ok(&["scan", "u"]), "x :v []\ty\n");
     // A file without records is not a failure, and makes no table.
     let told = folder.ok(&["import", "v", "empty.csv", "--row", "n", "--create"]);

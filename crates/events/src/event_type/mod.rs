@@ -232,6 +232,19 @@ impl EventType {
         .with("time field", &self.time))
     }
 
+    /// Checks that the field with the labels is a field of the type. With a misspelt name, every event would get the
+    /// label of events without the field, and a label in the other field would be a value like any other.
+    pub(crate) fn check_label_field(&self) -> Result<()> {
+        match &self.visibility_field {
+            Some(name) if self.field(name).is_none() => Err(Error::invalid(
+                "the field with the labels is not a field of the type: correct its name, or add the field",
+            )
+            .with("type", &self.name)
+            .with("field", name)),
+            _ => Ok(()),
+        }
+    }
+
     /// Microseconds of the resolution.
     pub(crate) fn resolution_micros(&self) -> Result<i64> {
         match self.resolution.as_str() {
@@ -350,6 +363,9 @@ impl EventType {
         }
         if before.field("time").is_none() {
             self.check_time_name()?;
+        }
+        if self.visibility_field != before.visibility_field {
+            self.check_label_field()?;
         }
         if has_events {
             let added = |field: &&Field| field.indexed && before.field(&field.name).is_none();
@@ -517,5 +533,8 @@ mod tests {
         assert!(change(|web| web.fields[1].indexed = false).is_err());
         assert!(change(|web| web.bin = "1d".into()).is_err());
         assert!(change(|web| web.shards[0].count = 3).is_err());
+        let labels = |web: &mut EventType, name: &str| web.visibility_field = Some(name.into());
+        assert!(change(|web| labels(web, "hots")).is_err());
+        assert!(change(|web| labels(web, "host")).is_ok());
     }
 }

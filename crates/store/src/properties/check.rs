@@ -1,6 +1,6 @@
 //! Checks names and values when a user sets a property.
 
-use ostrakon_cell::Durability;
+use ostrakon_cell::{Durability, IteratorScope};
 
 use super::names::{KNOWN, Kind, PREFIXES, SERVER_PREFIXES};
 use super::values::{
@@ -35,7 +35,7 @@ pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
             .iter()
             .any(|prefix| name.len() > prefix.len() && name.starts_with(prefix))
         {
-            return Ok(());
+            return check_iterator_scope(name);
         }
         return Err(unknown(name));
     };
@@ -60,6 +60,24 @@ pub fn check_property(name: &str, value: &str) -> StoreResult<()> {
     Err(Error::invalid(format!("this property takes {takes}"))
         .with("property", name)
         .with("given", value))
+}
+
+/// Rejects an iterator of a scope that does not exist, which would never run.
+fn check_iterator_scope(name: &str) -> StoreResult<()> {
+    let Some(rest) = name.strip_prefix("table.iterator.") else {
+        return Ok(());
+    };
+    let scope = rest.split_once('.').map_or("", |(scope, _)| scope);
+    match IteratorScope::ALL
+        .iter()
+        .any(|known| known.as_str() == scope)
+    {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "the scope of an iterator is scan, minc or majc, as in table.iterator.scan.NAME",
+        )
+        .with("property", name)),
+    }
 }
 
 fn unknown(name: &str) -> Error {

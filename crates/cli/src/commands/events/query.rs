@@ -29,16 +29,16 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     query.limit = args.limit;
     query.resume = args.resume;
     let _watch = interruptible(&mut query);
+    let mut written = Ok(());
     let outcome = store.query_then(&query, &args.then, |event| {
-        let written = match out.is_json() {
+        written = match out.is_json() {
             true => write_json_line(out.stream(), &event_json(event)),
             false => writeln!(out.stream(), "{}", event_text(event)),
         };
-        written.map(|()| true).map_err(|error| {
-            ostrakon_cell::Error::new(ostrakon_cell::ErrorKind::Io, "cannot write to stdout")
-                .with_source(error)
-        })
+        Ok(written.is_ok())
     })?;
+    // Also when the reader of the output has closed it.
+    written?;
     match outcome.token {
         Some(token) if out.is_json() => out.object(&json!({"token": token}), String::new),
         Some(token) => {

@@ -39,7 +39,7 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     let format = match args.format {
         Some(format) => format,
         None if out.is_json() => SqlFormat::Json,
-        None => SqlFormat::Table,
+        None => named_format(args.output.as_deref()).unwrap_or(SqlFormat::Table),
     };
     let queries = statements.iter().filter(|one| one.returns_rows()).count();
     if args.output.is_some() && queries != 1 {
@@ -99,6 +99,17 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     access.with_store(absent, |source| {
         on_source(source, statements, options, format, args, out)
     })
+}
+
+/// The format that the extension of a file names.
+fn named_format(file: Option<&Path>) -> Option<SqlFormat> {
+    let extension = file?.extension()?.to_str()?.to_ascii_lowercase();
+    match extension.as_str() {
+        "csv" => Some(SqlFormat::Csv),
+        "json" | "jsonl" | "ndjson" => Some(SqlFormat::Json),
+        "parquet" => Some(SqlFormat::Parquet),
+        _ => None,
+    }
 }
 
 /// Runs statements on any source.
