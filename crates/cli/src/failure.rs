@@ -215,7 +215,10 @@ impl Failure {
     fn to_text(&self) -> String {
         let mut text = format!("error: {}", self.message);
         for (name, value) in &self.context {
-            let _ = write!(text, "\n  {name}: {value}");
+            // Only says that other data might not have failed; for the exit code.
+            if name != "data" || value != "a value" {
+                let _ = write!(text, "\n  {name}: {value}");
+            }
         }
         for cause in &self.causes {
             let _ = write!(text, "\n  caused by: {cause}");

@@ -70,6 +70,9 @@ const REQUEST_END: &str = "/issues";
 /// What follows a list of what every candidate of a function said.
 const NO_FUNCTION: &str = "No function matches the given name";
 
+/// What stands before the engine's own form of a part of a statement.
+const UNSUPPORTED: &str = "Unsupported ast node ";
+
 /// The engine's message as one line that is about the statement.
 pub(crate) fn plain(message: &str) -> String {
     let mut text = message.to_owned();
@@ -82,6 +85,10 @@ pub(crate) fn plain(message: &str) -> String {
     }
     if let Some(start) = text.find(NO_FUNCTION) {
         text.drain(..start);
+    }
+    if let Some((_, node)) = text.split_once(UNSUPPORTED) {
+        let name = node.split(|letter: char| !letter.is_alphanumeric()).next();
+        return format!("{} is not supported", name.unwrap_or_default());
     }
     let mut rest = text.as_str();
     while let Some(shorter) = SPEAKERS
@@ -159,6 +166,10 @@ mod tests {
                  \n\tavg(Float64)",
                 "No function matches the given name and argument types 'avg(Binary)'. Candidate functions: avg(Decimal); \
                  avg(Float64)",
+            ),
+            (
+                "This feature is not implemented: Unsupported ast node Pivot { table: Derived { lateral: false } } in create_relation",
+                "Pivot is not supported",
             ),
             ("Divide by zero error", "Divide by zero error"),
             ("", ""),

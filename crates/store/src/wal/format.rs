@@ -35,6 +35,8 @@ pub(super) const VERSION: u32 = 2;
 pub const SEGMENT_HEADER_BYTES: usize = 60;
 /// Bytes of a record's header.
 pub const RECORD_HEADER_BYTES: usize = 48;
+/// No version will have a greater number: the bytes were overwritten.
+const PLAUSIBLE_VERSION_MAX: u32 = 1 << 16;
 /// Bytes of the header of a segment of version 1.
 const SEGMENT_HEADER_BYTES_V1: usize = 24;
 /// Bytes of the header of a record of version 1.
@@ -163,8 +165,8 @@ pub(super) fn decode_segment_header(bytes: &[u8]) -> StoreResult<SegmentHeader> 
         1 => SEGMENT_HEADER_BYTES_V1,
         2 => SEGMENT_HEADER_BYTES,
         0 => return Err(corrupt()),
-        // Not a newer version, but this one with a flipped bit in its number.
-        _ if passes_as_current(bytes) => return Err(corrupt()),
+        // Not a newer version, but this one with a flipped bit in its number, or other bytes in place of it.
+        _ if version > PLAUSIBLE_VERSION_MAX || passes_as_current(bytes) => return Err(corrupt()),
         _ => {
             return Err(Error::new(
                 ErrorKind::NewerFormat,

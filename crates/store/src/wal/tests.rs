@@ -313,6 +313,10 @@ fn a_segment_of_a_newer_version_is_rejected_by_name() {
     rewrite(&*vfs, &path, |bytes| bytes[8] ^= 8);
     let error = open(&*vfs, &path, true).err().unwrap();
     assert_eq!(error.kind(), crate::error::ErrorKind::Corruption);
+    // Nor are other bytes in its place.
+    rewrite(&*vfs, &path, |bytes| bytes[10..14].fill(b'Z'));
+    let error = open(&*vfs, &path, true).err().unwrap();
+    assert_eq!(error.kind(), crate::error::ErrorKind::Corruption);
     rewrite(&*vfs, &path, |bytes| bytes[0] = 0);
     let error = open(&*vfs, &path, true).err().unwrap();
     assert!(error.to_string().contains(".wal"), "{error}");
