@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install deb demo test quick conformance faults mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
+.PHONY: help install deb demo test quick conformance faults soak mutants test-python test-extras wheel venv packages deny book dist lint fmt bench bench-compare fuzz doc stamp clean setup
 
 # rustup installs here; the shell that calls make may not know yet.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
@@ -19,6 +19,8 @@ RIVALS ?= rocksdb,sqlite
 PRIVATE := bench-compare python testkit tidy
 # For faults: how many times as many rounds as in `make test`.
 FAULTS ?= 20
+# For soak: how long it plays.
+MINUTES ?= 60
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
 
@@ -63,6 +65,10 @@ faults: ## damaged files, failing disks, power loss and kills, in full (FAULTS=2
 	@scripts/setup
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: corruption:: io_errors::
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
+
+soak: ## random tests with ever new seeds until one fails or the time is over, and kills of writers (MINUTES=60)
+	@scripts/setup
+	@scripts/soak $(MINUTES)
 
 mutants: ## puts repaired faults back one at a time and expects tests to fail (ARGS="a1 b4-cut": those alone); takes hours
 	@scripts/setup

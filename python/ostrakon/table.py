@@ -213,7 +213,7 @@ class Table:
         Any process may write the files, with `write_sorted_file`. Names that begin with `_` or `.`
         are skipped. If a file is not a valid sorted file, the error names it, and nothing is
         imported. `transfer` is `move` (removes the files from the directory), `link` (shares their
-        bytes; never change such a file) or `copy`. `verify` reads every entry first.
+        bytes; never change such a file) or `copy`. `verify` checks every entry first.
         """
         return ImportReport(
             *self._native.import_directory(directory, transfer, verify, allow_empty)

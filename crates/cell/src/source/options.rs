@@ -136,9 +136,9 @@ pub struct ImportDirectoryOptions {
     /// What happens to the files. Default: they leave the directory. Across file systems they are
     /// always copied.
     pub transfer: ImportTransfer,
-    /// Reads every entry of every file before it is taken over. Default: no. Then the format, the
-    /// checksums of indexes and filters, the order of the index and the first and last row are
-    /// checked, and each block is checked when it is read later.
+    /// Decodes every entry of every file before it is taken over, and checks order, counts and filter.
+    /// Default: no. Then the format, all checksums, the order of the index, the first and last row and
+    /// the distinct labels of each block are checked. Each file is read once in either case.
     pub verify: bool,
     /// Accepts a directory without files. Default: no.
     pub allow_empty: bool,

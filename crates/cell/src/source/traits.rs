@@ -390,7 +390,8 @@ pub trait Table: Send + Sync {
     /// Unknown iterators, an error of the disk, or [`Cancelled`](ErrorKind::Cancelled).
     fn compact(&self, options: &CompactOptions) -> Result<()>;
 
-    /// Cancels compactions that users requested.
+    /// Cancels compactions that users requested, and stops other background work of the table whose
+    /// iterators read nothing for a while. May take a second if there is such work.
     ///
     /// # Errors
     /// When the source cannot be reached.

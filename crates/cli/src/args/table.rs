@@ -238,7 +238,7 @@ pub(crate) struct CompactArgs {
 #[command(after_help = "Examples:
   ostrakon table import-directory graph ./parts           moves the files
   ostrakon table import-directory graph ./parts --keep    links them; never change them afterwards
-  ostrakon table import-directory graph ./parts --verify  reads every entry first
+  ostrakon table import-directory graph ./parts --verify  checks every entry first
 
 Sorted files are written by other processes (with BulkFileWriter in Rust, or
 ostrakon.write_sorted_file in Python). Their names end with .sorted; names that begin with _ or .
@@ -256,7 +256,7 @@ pub(crate) struct ImportDirectoryArgs {
     /// Leave the files in the directory, and copy them
     #[arg(long, conflicts_with = "keep")]
     pub(crate) copy: bool,
-    /// Read every entry of every file before the import
+    /// Check the order, the counts and the filter of every file too, which takes decoding every entry
     #[arg(long)]
     pub(crate) verify: bool,
     /// Accept a directory without files

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use redb::ReadableTable;
 
+use super::fence::Fence;
 use super::format;
 use super::records::{FileId, NamespaceId, TableId, namespace_of};
 use super::view::{self, CatalogView};
@@ -12,8 +13,9 @@ use crate::error::StoreResult;
 impl CatalogView {
     /// Reads every record and reports each contradiction as a sentence; empty for a valid catalog.
     ///
-    /// Checked: names and tables match; each table has tablets up to the last; files and references
-    /// match; fences hold rows of their tablet; ids are below the next ones.
+    /// Checked: names and tables match; each table has a last tablet; files and references match; each
+    /// fence has rows inside its tablet; ids are below the next ones. What concerns the files of a tablet
+    /// together, as ties between them, is checked by `TableVersion::problems`.
     pub fn check(&self) -> StoreResult<Vec<String>> {
         let mut problems = Vec::new();
         let store = view::store(&self.meta, &self.failing)?;
@@ -99,6 +101,8 @@ impl CatalogView {
     ) -> StoreResult<BTreeMap<FileId, BTreeSet<Vec<u8>>>> {
         let mut wanted: BTreeMap<FileId, BTreeSet<Vec<u8>>> = BTreeMap::new();
         let mut complete = BTreeSet::new();
+        // The table and the end row of the tablet before.
+        let mut before: Option<(TableId, Option<Vec<u8>>)> = None;
         for record in self.tablets.iter().map_err(|e| self.failing.error(e))? {
             let (key, value) = record.map_err(|e| self.failing.error(e))?;
             let (table, end) =
@@ -113,8 +117,13 @@ impl CatalogView {
             }
             let files = format::decode_tablet(key.value(), value.value())
                 .map_err(|e| self.failing.record(e))?;
+            let end = end.map(<[u8]>::to_vec);
+            let after = before
+                .replace((table, end.clone()))
+                .and_then(|(other, row)| row.filter(|_| other == table));
+            let extent = Fence::new(after, end);
             for reference in files {
-                if reference.fence.is_empty() {
+                if reference.fence.intersection(&extent).is_none() {
                     problems.push(format!(
                         "a tablet of table {table} reads no row of file {}",
                         reference.file

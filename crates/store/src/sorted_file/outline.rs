@@ -1,5 +1,5 @@
-//! Checks a file from another program before a table takes it over: everything except the middle of
-//! its data.
+//! Checks a file from another program before a table takes it over: everything except what is between
+//! the first and the last entry of its blocks.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use ostrakon_cell::Batch;
 impl SortedFile {
     /// Checks header, footer, description, indexes and filters with their checksums, that the parts
     /// fill the file without gap, that the index ascends, that counts agree, and that the first and
-    /// last blocks begin and end with the rows in the description. The data in between is not read:
-    /// each block has its own checksum, which is checked whenever it is read.
-    /// [`verify`](Self::verify) reads all of it.
+    /// last blocks begin and end with the rows in the description. Of the blocks, it compares the
+    /// checksums and checks the labels in their dictionaries; it does not decode their entries, which
+    /// [`verify`](Self::verify) does.
     ///
     /// # Errors
-    /// The first problem: `Corruption` with file and offset, `NewerFormat`, those of the disk.
+    /// The first problem: `Corruption` with file and offset, `NewerFormat`, `InvalidArgument` for a
+    /// malformed label, those of the disk.
     pub fn check_outline(&self) -> StoreResult<FileSummary> {
         let footer = self.footer()?;
         let description_place = footer.description;
@@ -32,6 +33,7 @@ impl SortedFile {
         handle.read_at(0, &mut header)?;
         check_header(&header, footer.version).map_err(|error| self.format_error(0, error))?;
         let mut parts = vec![description_place];
+        let mut blocks = Vec::new();
         for partition in &description.partitions {
             self.read_bloom(partition)?;
             parts.push(partition.place);
@@ -62,6 +64,7 @@ impl SortedFile {
                 }
                 row_before = row;
                 parts.push(place.into());
+                blocks.push(place);
             }
             entries += index.entries();
             let Some(last) = index.blocks().checked_sub(1) else {
@@ -84,7 +87,9 @@ impl SortedFile {
                 "the description does not agree with the entries",
             ));
         }
+        // Now no block is named twice.
         self.verify_places(parts)?;
+        self.check_labels(&blocks)?;
         Ok(description.summary(len, footer.identity))
     }
 

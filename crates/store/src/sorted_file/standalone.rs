@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ostrakon_cell::{Batch, BulkWriter};
 
+use super::labels::KnownLabels;
 use super::options::WriterOptions;
 use super::writer::{FileSummary, SortedFileWriter};
 use crate::error::{Error, ErrorKind, StoreResult};
@@ -47,6 +48,7 @@ pub const ENDING: &str = ".sorted";
 #[derive(Debug)]
 pub struct BulkFileWriter {
     inner: SortedFileWriter,
+    labels: KnownLabels,
 }
 
 impl BulkFileWriter {
@@ -66,15 +68,21 @@ impl BulkFileWriter {
         fork::check(path)?;
         Ok(Self {
             inner: SortedFileWriter::create(&RealVfs::shared(), path, options)?,
+            labels: KnownLabels::default(),
         })
     }
 
     /// Appends entries, which must be sorted and not less than those appended before.
     ///
     /// # Errors
-    /// `InvalidArgument` for unsorted entries, naming the row; those of the disk. After an error
-    /// the writer must be dropped.
+    /// `InvalidArgument` for unsorted entries, naming the row, and for a malformed label; those of the
+    /// disk. After an error the writer must be dropped.
     pub fn append(&mut self, batch: &Batch) -> StoreResult<()> {
+        self.labels.check_entries(batch).map_err(|error| {
+            Error::invalid("a visibility is not a valid expression, and would hide its entry from every reader")
+                .with("file", self.inner.path().display())
+                .with_source(error)
+        })?;
         let appended = self.inner.append(batch, 0..batch.len());
         appended.map_err(|error| match error.kind() {
             // In the store unsorted entries are an internal error; here they are the caller's.

@@ -10,6 +10,7 @@ use super::bound::Bound;
 use super::filter::{Bloom, FilterFunctor, KeyHash};
 use super::format::{Description, FOOTER_BYTES, HEADER_BYTES, PartPlace, check_header};
 use super::index::GroupIndex;
+use super::labels::count_malformed;
 use super::reader::SortedFile;
 use crate::codec::Decompressor;
 use crate::error::StoreResult;
@@ -22,6 +23,7 @@ struct Totals {
     newest: i64,
     first_row: Option<Vec<u8>>,
     last_row: Option<Vec<u8>>,
+    malformed_labels: u64,
 }
 
 impl SortedFile {
@@ -30,9 +32,12 @@ impl SortedFile {
     /// except for the file's metadata. `progress` is called after each block with the number of
     /// bytes read.
     ///
+    /// Returns the number of entries whose label is malformed. They are no damage: an older version may
+    /// have imported them.
+    ///
     /// # Errors
     /// The first problem: `Corruption` with file and offset, `NewerFormat`, those of the disk.
-    pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> StoreResult<()> {
+    pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> StoreResult<u64> {
         // Cached file, footer and description may be older than the damage.
         self.forget_handle();
         let footer = self.footer()?;
@@ -54,6 +59,7 @@ impl SortedFile {
             newest: i64::MIN,
             first_row: None,
             last_row: None,
+            malformed_labels: 0,
         };
         for group in 0..description.groups.len() {
             self.verify_group(
@@ -76,7 +82,8 @@ impl SortedFile {
                 "the description does not agree with the entries",
             ));
         }
-        self.verify_places(parts)
+        self.verify_places(parts)?;
+        Ok(totals.malformed_labels)
     }
 
     fn verify_group(
@@ -133,6 +140,7 @@ impl SortedFile {
             block
                 .decode(0, block.entries(), &mut batch, &mut scratch)
                 .map_err(|_| wrong("a block is malformed"))?;
+            totals.malformed_labels += count_malformed(&batch);
             for (at, entry) in batch.iter().enumerate() {
                 let key = entry.key;
                 let in_order = match at.checked_sub(1) {

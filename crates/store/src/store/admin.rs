@@ -418,6 +418,7 @@ impl Source for Store {
     }
 
     fn problems(&self) -> StoreResult<Vec<Problem>> {
+        self.context.health.check_open()?;
         Ok(self.list_problems())
     }
 

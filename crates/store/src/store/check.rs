@@ -7,13 +7,21 @@ use ostrakon_cell::source::{CheckProblem, CheckReport, Progress};
 
 use super::open::Store;
 use super::recovery::known_log;
+use crate::catalog::CatalogView;
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::version::TableVersion;
 use crate::wal::{LogPart, LogReader};
 
 /// Message for a store whose log may have lost its end.
 const NO_CLOSED: &str = "the file `closed` is missing or damaged, so that nothing proves where the log ended when the \
                          store was opened: a store that was never closed in order, as after a crash of the process \
                          that made it, has none; in any other the last writes may be missing";
+
+fn named(table: &str, problems: Vec<String>) -> impl Iterator<Item = (String, String)> {
+    problems
+        .into_iter()
+        .map(move |problem| (table.to_owned(), problem))
+}
 
 /// Turns an error about a file into a message; returns the error itself if it is not about the
 /// file.
@@ -57,6 +65,11 @@ impl Store {
         }
         let _kept = context.files.hold_garbage();
         let view = context.catalog.view()?;
+        for (table, message) in self.invariants_broken(&view)? {
+            report
+                .problems
+                .push(problem("catalog".into(), Some(table), message));
+        }
         let files = view.files()?;
         let total: u64 = files.iter().map(|file| file.bytes).sum();
         let owners = self.owners();
@@ -65,13 +78,13 @@ impl Store {
             let path = context.files.path(record.id);
             let done = report.bytes;
             let checked = context.files.file(&record).and_then(|file| {
-                file.reader().verify(&mut |bytes| {
+                let malformed = file.reader().verify(&mut |bytes| {
                     progress(done + bytes, total);
                 })?;
-                file.reader().summary()
+                Ok((malformed, file.reader().summary()?))
             });
             match checked {
-                Ok(summary)
+                Ok((_, summary))
                     if summary.entries != record.entries || summary.bytes != record.bytes =>
                 {
                     let message = format!(
@@ -82,7 +95,20 @@ impl Store {
                         .problems
                         .push(problem(self.relative(&path), owners(record.id), message));
                 }
-                Ok(summary) => report.entries += summary.entries,
+                Ok((malformed, summary)) => {
+                    report.entries += summary.entries;
+                    if malformed > 0 {
+                        let message = format!(
+                            "{malformed} entries have a malformed visibility, which hides them from every reader; write \
+                             them again from where they came from, and remove these with `delete-rows`"
+                        );
+                        report.problems.push(problem(
+                            self.relative(&path),
+                            owners(record.id),
+                            message,
+                        ));
+                    }
+                }
                 Err(error) => {
                     let message = verdict(error)?;
                     report
@@ -110,6 +136,31 @@ impl Store {
             }
         }
         Ok(report)
+    }
+
+    /// The broken invariants of the tables' tablets and files: as the catalog has them, and as they are in
+    /// memory. By the name of the table.
+    fn invariants_broken(&self, view: &CatalogView) -> StoreResult<Vec<(String, String)>> {
+        let mut broken = Vec::new();
+        for record in view.tables()? {
+            match TableVersion::load(view, record.id, &self.context.files) {
+                Ok(version) => broken.extend(named(&record.name, version.problems())),
+                Err(error) => broken.push((record.name, verdict(error)?)),
+            }
+        }
+        let tables: Vec<_> = self.tables.read().values().cloned().collect();
+        for table in tables {
+            let version = table.version();
+            // A deleted table has no tablets.
+            if table.check_exists().is_ok() {
+                for one in named(&table.status().name, version.problems()) {
+                    if !broken.contains(&one) {
+                        broken.push(one);
+                    }
+                }
+            }
+        }
+        Ok(broken)
     }
 
     /// Reads the log and reports its problems.
@@ -176,5 +227,102 @@ impl Store {
             }
         }
         move |id| owners.get(&id).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use ostrakon_cell::{Source, TableOptions};
+
+    use super::*;
+    use crate::catalog::{
+        AgeRange, CatalogTransaction, Fence, FileId, FileRecord, FileReference, TableId,
+    };
+    use crate::vfs::MemoryVfs;
+    use crate::{Components, StoreOptions};
+
+    fn file(id: FileId, age: u64) -> FileRecord {
+        FileRecord {
+            id,
+            bytes: 100,
+            entries: 1,
+            deletes: 0,
+            identity: 7,
+            first_row: b"a".to_vec(),
+            last_row: b"z".to_vec(),
+            generation: 0,
+            ages: AgeRange::at(age),
+            created_millis: 1,
+        }
+    }
+
+    type Change = fn(&mut CatalogTransaction<'_>, TableId, [FileId; 2]) -> StoreResult<()>;
+
+    /// What `check` says about the table after a change of its catalog that no edit makes.
+    fn found_after(change: Change) -> Vec<String> {
+        let components = Components {
+            vfs: MemoryVfs::shared(),
+            ..Components::default()
+        };
+        let options = StoreOptions {
+            background: false,
+            ..StoreOptions::default()
+        };
+        let store = Store::open_with(components, "/store", options).unwrap();
+        let splits = TableOptions {
+            splits: vec![b"g".to_vec()],
+            ..TableOptions::default()
+        };
+        store.create_table("t", &splits).unwrap();
+        let catalog = &store.context.catalog;
+        let ids = [catalog.new_file_id(), catalog.new_file_id()];
+        let table = catalog.view().unwrap().table_id("t").unwrap().unwrap();
+        let _ = catalog
+            .transaction(|transaction| change(transaction, table, ids))
+            .unwrap();
+        let report = store.check(&mut |_, _| true).unwrap();
+        let of_catalog = report
+            .problems
+            .into_iter()
+            .filter(|problem| problem.file == "catalog");
+        of_catalog.map(|problem| problem.message).collect()
+    }
+
+    #[test]
+    fn files_of_one_age_that_share_keys_are_found() {
+        let tie: Change = |change, table, ids| {
+            for id in ids {
+                let file = file(id, 5);
+                change.add_file(&file)?;
+                change.replace_files(table, None, &[], &[FileReference::whole(&file)])?;
+            }
+            Ok(())
+        };
+        let found = found_after(tie);
+        assert!(
+            found[0].contains("two files share keys and ages"),
+            "{found:?}"
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn a_fence_outside_its_tablet_is_found() {
+        let outside: Change = |change, table, ids| {
+            let file = file(ids[0], 5);
+            let fence = Fence::new(None, Some(b"c".to_vec()));
+            let reference = FileReference {
+                fence,
+                ..FileReference::whole(&file)
+            };
+            change.add_file(&file)?;
+            // The last tablet begins after `g`.
+            change.replace_files(table, None, &[], &[reference])
+        };
+        let found = found_after(outside);
+        assert!(found[0].contains("reads no row of file"), "{found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
     }
 }

@@ -172,8 +172,9 @@ impl Store {
         })?;
         *inherited = next;
         for (table, config) in tables {
+            let before = table.config();
             table.set_status(|status| status.config = Arc::new(config));
-            table.retry();
+            table.properties_changed(&before);
         }
         Ok(version)
     }

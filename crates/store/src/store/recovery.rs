@@ -10,8 +10,12 @@ use super::closed::Closed;
 use crate::catalog::{CatalogView, TableId};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
+use crate::options::StoreOptions;
 use crate::table::{StoreContext, TableCore};
 use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd};
+
+/// A batch of this size is accepted with any memory budget.
+const SMALLEST_BATCH_LIMIT: u64 = 16 << 20;
 
 /// The result of recovery.
 pub(super) struct Recovered {
@@ -203,6 +207,27 @@ fn refuse_unless_allowed(context: &StoreContext, damage: Damage) -> StoreResult<
     Err(error)
 }
 
+/// Memory that a log may take in a store that is open read-only: more than the memtables of a store that
+/// was written with the same budget take, so that such a store can always be read.
+fn replay_most(options: &StoreOptions) -> u64 {
+    let written = options.memtable_bytes() + SMALLEST_BATCH_LIMIT;
+    options.memory_budget_bytes.max(written)
+}
+
+/// Refuses a log that takes more memory than [`replay_most`].
+fn refuse_if_too_large(context: &StoreContext) -> StoreResult<()> {
+    let most = replay_most(&context.options);
+    if context.pressure.used() <= most {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "the log holds more than fits into the memory of a store that is open read-only; open the store for writing \
+         once, which writes the log's content to files, or give it a larger memory budget",
+    )
+    .with("directory", context.dir.display())
+    .with("limit", most))
+}
+
 struct Replay {
     table: Arc<TableCore>,
     name: String,
@@ -230,7 +255,10 @@ impl Replay {
         context.metrics.wal_entries_recovered.add(run.len() as u64);
         self.table.publish(run, sequence, Some(segment))?;
         self.table.merge_runs();
-        if !context.options.read_only {
+        if context.options.read_only {
+            // It cannot be flushed.
+            refuse_if_too_large(context)?;
+        } else {
             // A log larger than memory is flushed during recovery, without the table's iterators if
             // these fail: the store opens whatever one table contains.
             self.table.flush_if_large(context.options.flush_bytes())?;

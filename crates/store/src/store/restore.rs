@@ -81,7 +81,7 @@ impl Store {
         };
         let cache = BlockCache::new(sizes, metrics.clone())?;
         let candidate = SortedFile::open_known(&self.context.vfs, from, record, &cache, &metrics)?;
-        candidate.verify(&mut |_| ())
+        candidate.verify(&mut |_| ()).map(drop)
     }
 }
 

@@ -164,7 +164,7 @@ impl Table for TableHandle {
     }
 
     fn problems(&self) -> StoreResult<Vec<Problem>> {
-        self.0.check_exists()?;
+        self.0.check_open()?;
         Ok(self.0.problems())
     }
 
@@ -300,6 +300,7 @@ impl Table for TableHandle {
     fn cancel_compaction(&self) -> StoreResult<()> {
         self.0.check_open()?;
         self.0.cancel_user_compactions();
+        self.0.cancel_stalled();
         Ok(())
     }
 

@@ -19,6 +19,9 @@ pub(crate) const LOOK: Duration = Duration::from_millis(10);
 /// Iterators that read nothing for this time are asked to stop when a caller waits for their work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Work whose iterators read nothing for this time is stopped when a user cancels compactions.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
+
 /// All work that runs iterators is asked to stop after this time when the store closes.
 pub(crate) const LONGEST: Duration = Duration::from_secs(60);
 
@@ -164,6 +167,23 @@ impl TableCore {
             |table| table.flush_memtables(),
             |_| false,
         )
+    }
+
+    /// Stops flushes and background compactions of this table whose iterators read nothing for
+    /// [`CANCEL_PATIENCE`]. Work that reads goes on.
+    pub(in crate::table) fn cancel_stalled(&self) {
+        let running = &self.context.running;
+        let mut still = running.progress_of(self.id());
+        for _ in 0..looks(CANCEL_PATIENCE) {
+            if still.is_empty() {
+                return;
+            }
+            let _ = after(LOOK).recv();
+            still.retain(|(work, steps)| running.is_at(work, *steps));
+        }
+        for (work, _) in &still {
+            work.stop();
+        }
     }
 
     /// Stops work of this table that stalls or takes very long; returns whether there is such work.

@@ -12,7 +12,6 @@ use super::bounded::Unattended;
 use super::compacting::{Pressing, RewritePlan};
 use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
-use super::labels::KnownLabels;
 use super::time::TableTime;
 use crate::catalog::{
     CatalogTransaction, Fence, FileId, NamespaceId, TableId, TableRecord, TableState,
@@ -22,6 +21,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Memtable, RowPrefix, Run};
 use crate::properties::TableConfig;
 use crate::read::Snapshot;
+use crate::sorted_file::KnownLabels;
 use crate::tablet::{IteratorStackBuilder, TableVersion};
 
 /// Stripes of row locks for conditional writes.

@@ -116,7 +116,7 @@ impl TableCore {
             status.config = Arc::new(config);
         });
         // Work that failed may succeed now.
-        self.retry();
+        self.properties_changed(&status.config);
         Ok(version)
     }
 }

@@ -80,6 +80,32 @@ impl Running {
         }
     }
 
+    /// Requests a table's flushes that run its iterators to stop.
+    pub(crate) fn stop_flushes_of(&self, table: TableId) {
+        let running = self.0.lock();
+        let is_meant = |work: &&Work| {
+            work.table == table && work.activity == Activity::Flush && !work.classes.is_empty()
+        };
+        running.iter().filter(is_meant).for_each(Work::stop);
+    }
+
+    /// A table's work that runs its iterators, and how far it is.
+    pub(super) fn progress_of(&self, table: TableId) -> Vec<(Work, u64)> {
+        let running = self.0.lock();
+        let own = running
+            .iter()
+            .filter(|work| work.table == table && !work.classes.is_empty());
+        own.map(|work| (work.clone(), work.cancel.steps()))
+            .collect()
+    }
+
+    /// Whether this work still runs and has read nothing since it was at `steps`.
+    pub(super) fn is_at(&self, work: &Work, steps: u64) -> bool {
+        let running = self.0.lock();
+        let is_running = running.iter().any(|other| other.cancel.is(&work.cancel));
+        is_running && work.cancel.steps() == steps
+    }
+
     /// Requests all work that runs iterators of tables to stop; other work ends as soon as the disk
     /// does.
     pub(crate) fn stop_iterators(&self) {

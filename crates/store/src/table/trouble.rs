@@ -12,6 +12,7 @@ use super::running::{Begun, Work};
 use crate::catalog::Fence;
 use crate::compaction::{Cancel, Failure, caught};
 use crate::error::{Error, ErrorKind, StoreResult};
+use crate::properties::TableConfig;
 use crate::tablet::TabletView;
 
 /// A table that cannot compact accepts writes until a tablet has this many times `table.file.max`
@@ -35,8 +36,19 @@ pub(crate) enum FlushIterators {
 impl TableCore {
     /// Flushes frozen memtables through the table's iterators. Under `flushing`.
     pub(super) fn flush_frozen(&self) -> StoreResult<()> {
-        let outcome = caught(|| self.flush_frozen_by(FlushIterators::OfTable));
-        if outcome.is_ok() {
+        let outcome = loop {
+            let config = self.config();
+            let outcome = caught(|| self.flush_frozen_by(FlushIterators::OfTable));
+            let was_stopped =
+                matches!(&outcome, Err(error) if error.kind() == ErrorKind::Cancelled);
+            // Stopped because the iterators were changed: those in force now run instead.
+            if !was_stopped || has_same_iterators(&config, &self.config(), IteratorScope::Minc) {
+                break outcome;
+            }
+        };
+        let was_stopped = matches!(&outcome, Err(error) if is_end(error));
+        if outcome.is_ok() || was_stopped {
+            // The iterators that stalled read nothing any more, so memory can be written without them.
             self.unwritable.store(false, Ordering::Relaxed);
         } else if !self.has_flush_iterators() {
             self.unwritable.store(true, Ordering::Relaxed);
@@ -240,6 +252,19 @@ impl TableCore {
         let _ = self.note::<()>(work.activity, work.tablet.as_ref(), Err(work.stall()));
     }
 
+    /// After a change of the properties that were `before`: stops flushes and background compactions
+    /// that run iterators no longer in force, and retries failed work.
+    pub(crate) fn properties_changed(&self, before: &TableConfig) {
+        let now = self.config();
+        if !has_same_iterators(before, &now, IteratorScope::Minc) {
+            self.context.running.stop_flushes_of(self.id);
+        }
+        if !has_same_iterators(before, &now, IteratorScope::Majc) {
+            self.cancel_background_compactions();
+        }
+        self.retry();
+    }
+
     /// Stops running flushes and compactions.
     pub(crate) fn stop_work(&self) {
         self.cancel_compactions();
@@ -356,6 +381,14 @@ impl TableCore {
             });
         }
         problems
+    }
+}
+
+/// Whether the iterators of a scope are the same ones, with the same options.
+fn has_same_iterators(one: &TableConfig, other: &TableConfig, scope: IteratorScope) -> bool {
+    match (one.iterators(scope), other.iterators(scope)) {
+        (Ok(one), Ok(other)) => one == other,
+        (one, other) => one.is_err() && other.is_err(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::TableFile;
 use super::rows::RowBounds;
@@ -9,6 +10,15 @@ use super::table_version::{Chunk, TableVersion, chunks_of};
 use super::tablet::{TabletFile, TabletView};
 use crate::catalog::{Fence, FileId, FileReference, TabletChange};
 use crate::error::{Error, ErrorKind, StoreResult};
+
+/// How the error of an edit begins that breaks an invariant.
+const BROKEN: &str = "a change of a table was refused because it breaks an invariant";
+
+/// With debug assertions, each edit of a table with at most this many tablets checks all of them,
+const CHECKED_ALWAYS: usize = 32;
+
+/// and one in so many edits of larger tables does.
+const CHECKED_EVERY: u64 = 64;
 
 /// A chunk smaller than this is joined with the previous one when either is edited.
 const SMALL_CHUNK: usize = 64;
@@ -91,13 +101,38 @@ impl TableVersion {
         if !ends_open || changes.peek().is_some() {
             return Err(broken("the tablets do not cover the table"));
         }
+        if cfg!(debug_assertions) && next.is_checked_whole() {
+            self.refuse_new_problems(&next)?;
+        }
         Ok(next)
+    }
+
+    /// Whether an edit that leads to this version checks all of its tablets, and not only those that it
+    /// touches: every edit of a small table, and some of a large one.
+    fn is_checked_whole(&self) -> bool {
+        static EDITS: AtomicU64 = AtomicU64::new(0);
+        self.tablets().len() <= CHECKED_ALWAYS
+            || EDITS
+                .fetch_add(1, Ordering::Relaxed)
+                .is_multiple_of(CHECKED_EVERY)
+    }
+
+    /// Rejects an edit after which an invariant is broken that held before.
+    pub(super) fn refuse_new_problems(&self, next: &Self) -> StoreResult<()> {
+        let problems = next.problems();
+        match problems.first() {
+            Some(problem) if self.problems().is_empty() => Err(Error::new(
+                ErrorKind::Internal,
+                format!("{BROKEN}: {problem}"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Checks every invariant of every tablet, and returns the broken ones; empty for a valid
     /// version.
     ///
-    /// Files that tie are reported too if a version before catalog format 3 wrote them.
+    /// Two files that a version before catalog format 3 wrote may tie: their ids decide, as they did then.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
@@ -113,7 +148,7 @@ impl TableVersion {
             if extent.is_empty() {
                 problems.push(format!("tablet {at} has no rows"));
             }
-            if let Err(error) = check_files(tablet, &|_| true) {
+            if let Err(error) = check_files(tablet, &|_| true, true) {
                 problems.push(format!("tablet {at}: {}", error.message()));
             }
         }
@@ -214,26 +249,32 @@ impl<'a, F: FnMut(FileId) -> StoreResult<Arc<TableFile>>> ChunkEdit<'a, F> {
             return Err(broken("a tablet has no rows"));
         }
         let tablet = TabletView::new(extent, files);
-        check_files(&tablet, &|id| !self.known.contains_key(&id))?;
+        check_files(&tablet, &|id| !self.known.contains_key(&id), false)?;
         self.tablets.push(Arc::new(tablet));
         Ok(())
     }
 }
 
 /// Checks a tablet's files: no file ties with another that shares keys with it, if one of them
-/// `is_new`; references to one file share no row.
-fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreResult<()> {
+/// `is_new`; references to one file share no row. With `old_may_tie` two files without an identity, which
+/// catalogs before format 3 did not have, may tie.
+fn check_files(
+    tablet: &TabletView,
+    is_new: &dyn Fn(FileId) -> bool,
+    old_may_tie: bool,
+) -> StoreResult<()> {
     let files: Vec<_> = tablet
         .files
         .iter()
         .map(|file| {
             let id = file.reference.file;
             let bounds = RowBounds::of(file, &tablet.extent);
-            (id, file.ages(), bounds, is_new(id))
+            let is_old = old_may_tie && file.file.record().identity == 0;
+            (id, file.ages(), bounds, is_new(id), is_old)
         })
         .collect();
     let mut seen = BTreeSet::new();
-    for (at, (id, ages, rows, new)) in files.iter().enumerate() {
+    for (at, (id, ages, rows, new, is_old)) in files.iter().enumerate() {
         if ages.oldest > ages.newest {
             return Err(broken("a file is older than itself").with("file", *id));
         }
@@ -241,7 +282,8 @@ fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreRes
         if !new && !is_again {
             continue;
         }
-        for (other_at, (other, other_ages, other_rows, _)) in files.iter().enumerate() {
+        for (other_at, (other, other_ages, other_rows, _, other_is_old)) in files.iter().enumerate()
+        {
             // A pair of new files is checked once.
             let was_seen = other_at == at || (other_at > at && files[other_at].3);
             if was_seen || !rows.meets(*other_rows) {
@@ -250,7 +292,7 @@ fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreRes
             if id == other {
                 return Err(broken("a tablet reads rows of a file twice").with("file", *id));
             }
-            if *new && ages.intersects(*other_ages) {
+            if *new && ages.intersects(*other_ages) && !(*is_old && *other_is_old) {
                 return Err(broken("two files share keys and ages")
                     .with("file", *id)
                     .with("ages", ages)
@@ -263,8 +305,5 @@ fn check_files(tablet: &TabletView, is_new: &dyn Fn(FileId) -> bool) -> StoreRes
 }
 
 fn broken(what: &'static str) -> Error {
-    Error::new(
-        ErrorKind::Internal,
-        format!("a change of a table was refused because it breaks an invariant: {what}"),
-    )
+    Error::new(ErrorKind::Internal, format!("{BROKEN}: {what}"))
 }

@@ -355,3 +355,26 @@ fn edits_share_unchanged_chunks() {
     assert_eq!(rig.version.bytes(), record.bytes);
     assert_eq!(rig.version.most_files(), 1);
 }
+
+/// As an edit that loses the rows between two tablets would leave it.
+#[test]
+fn a_version_with_a_new_problem_is_refused() {
+    let tablet =
+        |after: u8, through: u8| Arc::new(TabletView::new(fence(after, through), Vec::new()));
+    let version = |tablets| TableVersion::of_chunks(table_version::chunks_of(tablets));
+    let valid = version(vec![tablet(0, 5), tablet(5, ROWS + 1)]);
+    assert_eq!(valid.problems(), Vec::<String>::new());
+    valid.refuse_new_problems(&valid).unwrap();
+    for broken in [
+        version(vec![tablet(0, 5), tablet(6, ROWS + 1)]),
+        version(vec![tablet(0, 5), tablet(5, 7)]),
+        version(vec![tablet(0, 5), tablet(5, 5), tablet(5, ROWS + 1)]),
+    ] {
+        let problems = broken.problems();
+        assert!(!problems.is_empty());
+        let error = valid.refuse_new_problems(&broken).unwrap_err();
+        assert!(error.message().contains(&problems[0]), "{error}");
+        // What was broken before does not stop a repair.
+        broken.refuse_new_problems(&broken).unwrap();
+    }
+}

@@ -6,9 +6,9 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use ostrakon_cell::{
-    Batch, BatchLimit, BulkWriter, CloneOptions, CompactOptions, Constraint, ConstraintEnvironment,
-    Durability, ErrorKind, ImportDirectoryOptions, Mutation, MutationBatch, MutationRef, Range,
-    Result, ScanOptions, Scanner, Source, Table, TableOptions,
+    Batch, BatchLimit, BulkWriter, ClassKind, CloneOptions, CompactOptions, Constraint,
+    ConstraintEnvironment, Durability, ErrorKind, ImportDirectoryOptions, Mutation, MutationBatch,
+    MutationRef, PropertyOwner, Range, Result, ScanOptions, Scanner, Source, Table, TableOptions,
 };
 use ostrakon_store::constraint::stock_constraints;
 use ostrakon_store::vfs::MemoryVfs;
@@ -374,6 +374,26 @@ fn after_close_every_call_answers_closed() {
         ("set_online", store.set_online("t", false)),
         ("checkpoint", store.checkpoint(directory)),
         ("check", store.check(&mut |_, _| true).map(drop)),
+        ("restore_file", store.restore_file(directory).map(drop)),
+        ("problems", store.problems().map(drop)),
+        ("namespaces", store.namespaces().map(drop)),
+        ("create_namespace", store.create_namespace("n")),
+        ("delete_namespace", store.delete_namespace("n")),
+        ("rename_namespace", store.rename_namespace("n", "m")),
+        (
+            "find_class",
+            store.find_class(ClassKind::Iterator, "Versions").map(drop),
+        ),
+        (
+            "own_properties",
+            store.own_properties(PropertyOwner::System).map(drop),
+        ),
+        (
+            "change_properties",
+            store
+                .change_properties(PropertyOwner::System, None, &[])
+                .map(drop),
+        ),
         ("submit", put(&table, "late")),
         ("scan", table.scan(&[Range::all()], &scan).map(drop)),
         (
@@ -382,7 +402,20 @@ fn after_close_every_call_answers_closed() {
                 .write_conditionally(Vec::new(), &scan.authorizations, None)
                 .map(drop),
         ),
+        ("table problems", table.problems().map(drop)),
+        ("locate", table.locate(b"row").map(drop)),
+        ("divide", table.divide(&[Range::all()], 2).map(drop)),
+        (
+            "scan_parts",
+            table.scan_parts(&[vec![Range::all()]], &scan).map(drop),
+        ),
         ("properties", table.properties().map(drop)),
+        ("describe_properties", table.describe_properties().map(drop)),
+        ("table own_properties", table.own_properties().map(drop)),
+        (
+            "table change_properties",
+            table.change_properties(None, &[]).map(drop),
+        ),
         ("modify", table.modify_properties(&[])),
         ("tablets", table.tablets().map(drop)),
         ("splits", table.add_splits(&[])),

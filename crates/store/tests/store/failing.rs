@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ostrakon_cell::{
     Batch, BatchLimit, BatchWriter, BatchWriterConfig, BoxedIterator, ColumnSelection,
     ColumnUpdate, CompactOptions, Durability, ErrorKind, IteratorClass, IteratorEnvironment,
-    IteratorOptions, IteratorScope, IteratorSetting, Range, Result, Scanner,
+    IteratorOptions, IteratorScope, IteratorSetting, PropertyOwner, Range, Result, Scanner,
     SortedKeyValueIterator, Source, Table, TableOptions,
 };
 use ostrakon_store::vfs::{MemoryVfs, Vfs};
@@ -478,6 +478,150 @@ fn a_flush_that_is_not_waited_for_leaves_its_caller() {
     until("the call has returned", || flush.is_finished());
     hangs.store(false, Ordering::SeqCst);
     flush.join().unwrap().unwrap();
+    store.close().unwrap();
+}
+
+/// Of the ways out that the guide names, cancelling and removing the iterator did not end such a flush.
+#[test]
+fn a_flush_that_hangs_ends_when_it_is_cancelled_or_its_iterator_or_table_goes() {
+    for end in ["cancel", "property", "level", "delete", "offline"] {
+        let (_vfs, hangs, store) = hanging_flush(true);
+        let name = "table.iterator.minc.plain";
+        if end == "level" {
+            let app = store.table("app").unwrap();
+            app.modify_properties(&[(name.to_owned(), None)]).unwrap();
+            let inherited = (name.to_owned(), Some("30,org.example.Plain".to_owned()));
+            store
+                .change_properties(PropertyOwner::System, None, &[inherited])
+                .unwrap();
+        }
+        let app = store.table("app").unwrap();
+        put(&app, "row", b"v").unwrap();
+        let flushed = app.clone();
+        let flush = std::thread::spawn(move || flushed.flush(true));
+        until("the flush runs", || store.metrics().flushes_running == 1);
+        let begun = Instant::now();
+        let removed = [(name.to_owned(), None)];
+        match end {
+            "cancel" => app.cancel_compaction().unwrap(),
+            "property" => app.modify_properties(&removed).unwrap(),
+            "level" => store
+                .change_properties(PropertyOwner::System, None, &removed)
+                .map(drop)
+                .unwrap(),
+            "delete" => store.delete_table("app").unwrap(),
+            _ => store.set_online("app", false).unwrap(),
+        }
+        let outcome = flush.join().unwrap();
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(30), "{end}: {took:?}");
+        // The iterator would still hang.
+        match end {
+            "property" | "level" => {
+                outcome.unwrap();
+                assert_eq!(app.tablets().unwrap()[0].files, 1, "{end}");
+            }
+            "cancel" => {
+                assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
+                put(&app, "row 2", b"v").unwrap();
+            }
+            "delete" => assert!(outcome.unwrap_err().kind().is_not_found()),
+            _ => assert!(outcome.is_err(), "{end}"),
+        }
+        hangs.store(false, Ordering::SeqCst);
+        if end != "delete" {
+            store.set_online("app", true).unwrap();
+            app.flush(true).unwrap();
+            let expected = if end == "cancel" { 2 } else { 1 };
+            assert_eq!(rows(&app, Range::all()), expected, "{end}");
+        }
+        store.close().unwrap();
+    }
+}
+
+/// Its memory can be written without the iterator then, until that is tried again.
+#[test]
+fn a_table_whose_stalled_flush_is_cancelled_accepts_writes_again() {
+    let (_vfs, hangs, store) = hanging_flush(true);
+    let app = store.table("app").unwrap();
+    put(&app, "row", b"v").unwrap();
+    app.flush(false).unwrap();
+    until("it is seen to hang for a while", || {
+        let problems = store.problems().unwrap();
+        problems.iter().any(|problem| problem.times > 6)
+    });
+    let error = fill(&app, 0..8_000, 200).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    app.cancel_compaction().unwrap();
+    until("it has ended", || store.metrics().flushes_running == 0);
+    fill(&app, 0..8_000, 200).unwrap();
+    // Only now, since the iterator also hangs in scans.
+    hangs.store(false, Ordering::SeqCst);
+    assert_eq!(rows(&app, Range::all()), 8_001);
+    store.close().unwrap();
+}
+
+/// A tablet does not collect files without end: the table refuses its own writes, and no other's.
+#[test]
+fn a_table_that_cannot_compact_refuses_its_own_writes() {
+    let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+    let store = Store::open_with(components(&vfs), DIR, small()).unwrap();
+    let sum = IteratorSetting::new(10, "sum", "SummingCombiner")
+        .with("type", "STRING")
+        .with("all", "true");
+    let mut options = TableOptions {
+        without_default_iterators: true,
+        properties: sum.to_properties(&[IteratorScope::Majc]),
+        ..TableOptions::default()
+    };
+    options
+        .properties
+        .insert("table.file.max".to_owned(), "3".to_owned());
+    store.create_table("sums", &options).unwrap();
+    store
+        .create_table("other", &TableOptions::default())
+        .unwrap();
+    let (sums, other) = (store.table("sums").unwrap(), store.table("other").unwrap());
+    let mut files = 0;
+    let error = loop {
+        match put(&sums, SECRET_ROW, b"word") {
+            Ok(()) => sums.flush(true).unwrap(),
+            Err(error) => break error,
+        }
+        files += 1;
+        assert!(files < 1_000, "it accepts any number of files");
+        if files >= 12 {
+            // The number of files is seen when a compaction is tried.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    assert!(files >= 12, "refused with {files} files");
+    assert_eq!(error.kind(), ErrorKind::TooManyFiles, "{error}");
+    let text = format!("{error:?}");
+    assert!(
+        text.contains("sums") && !text.contains(SECRET_ROW),
+        "{text}"
+    );
+    let problems = store.problems().unwrap();
+    assert!(
+        problems.iter().any(|problem| problem.refuses_writes
+            && problem.table.as_deref() == Some("sums")
+            && problem.way_out.contains("table config")),
+        "{problems:?}"
+    );
+    assert_eq!(rows(&sums, Range::all()), files, "what is there is read");
+    for round in 0..20 {
+        put(&other, &format!("row {round}"), b"v").unwrap();
+        other.flush(true).unwrap();
+    }
+    // The way out.
+    let removed: Vec<_> = sum
+        .to_properties(&[IteratorScope::Majc])
+        .into_keys()
+        .map(|name| (name, None))
+        .collect();
+    sums.modify_properties(&removed).unwrap();
+    until("it accepts writes", || put(&sums, "row", b"v").is_ok());
     store.close().unwrap();
 }
 

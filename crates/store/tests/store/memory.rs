@@ -5,12 +5,14 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use ostrakon_cell::{
     Batch, BatchLimit, BatchWriter, BatchWriterConfig, ColumnUpdate, CompactOptions, Durability,
-    ErrorKind, MutationBatch, Range, ScanOptions, Source, TableOptions,
+    ErrorKind, MutationBatch, Range, ScanOptions, Scanner, Source, TableOptions,
 };
-use ostrakon_store::{Store, StoreOptions};
+use ostrakon_store::vfs::{MemoryVfs, Vfs};
+use ostrakon_store::{Components, Store, StoreOptions};
 
 const BUDGET: u64 = 96 << 20;
 /// Five times the budget, so that memory has to be given back again and again.
@@ -274,6 +276,79 @@ fn a_batch_that_memory_cannot_hold_is_refused_by_name() {
     );
     write(most - 100).unwrap();
     table.flush(true).unwrap();
+}
+
+/// A log from a machine with more memory came into memory whole.
+#[test]
+fn a_log_larger_than_the_budget_is_refused_when_nothing_may_be_written() {
+    let large = StoreOptions {
+        memory_budget_bytes: 256 << 20,
+        background: false,
+        ..StoreOptions::default()
+    };
+    let written: Arc<dyn Vfs> = MemoryVfs::shared();
+    let store = open_on(&written, &large).unwrap();
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    for at in 0..60_u64 {
+        let mut batch = MutationBatch::new();
+        let update = ColumnUpdate {
+            value: Some(&vec![at as u8; 1 << 20]),
+            ..ColumnUpdate::default()
+        };
+        batch.put(&at.to_be_bytes(), update).unwrap();
+        table.submit(batch, None).unwrap().wait().unwrap();
+    }
+    // As after a crash.
+    let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
+    for folder in ["", "wal"] {
+        let folder = Path::new(DIR).join(folder);
+        vfs.create_dir_all(&folder).unwrap();
+        for entry in written.list(&folder).unwrap() {
+            let path = folder.join(&entry.name);
+            if !entry.is_dir && entry.name != "LOCK" {
+                let bytes = written.read_to_vec(&path, u64::MAX).unwrap();
+                vfs.replace(&path, &bytes).unwrap();
+            }
+        }
+    }
+    vfs.create_dir_all(&Path::new(DIR).join("files")).unwrap();
+
+    let reading = |budget: u64| StoreOptions {
+        memory_budget_bytes: budget,
+        read_only: true,
+        ..large.clone()
+    };
+    let budget = 40 << 20;
+    let error = open_on(&vfs, &reading(budget)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("open the store for writing once") && text.contains(&budget.to_string()),
+        "{text}"
+    );
+    let rows = |store: &Store| {
+        let scan = Scanner::new(store.table("t").unwrap());
+        scan.entries().unwrap().len()
+    };
+    // Both ways out.
+    assert_eq!(rows(&open_on(&vfs, &reading(256 << 20)).unwrap()), 60);
+    let writing = StoreOptions {
+        read_only: false,
+        ..reading(budget)
+    };
+    assert_eq!(rows(&open_on(&vfs, &writing).unwrap()), 60);
+    assert_eq!(rows(&open_on(&vfs, &reading(budget)).unwrap()), 60);
+}
+
+const DIR: &str = "/store";
+
+fn open_on(vfs: &Arc<dyn Vfs>, options: &StoreOptions) -> ostrakon_cell::Result<Arc<Store>> {
+    let components = Components {
+        vfs: vfs.clone(),
+        ..Components::default()
+    };
+    Store::open_with(components, DIR, options.clone())
 }
 
 /// A line of the process's own status, in bytes.

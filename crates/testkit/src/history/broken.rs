@@ -7,8 +7,8 @@ use std::time::Duration;
 use ostrakon_cell::source::{CheckReport, Progress};
 use ostrakon_cell::{
     Authorizations, Capabilities, CloneOptions, ConditionalMutation, ConditionalStatus, Durability,
-    MutationBatch, PendingWrite, Properties, Range, Result, Scan, ScanOptions, Scanner, Source,
-    Table, TableInfo, TableOptions, TabletInfo,
+    MutationBatch, PendingWrite, Properties, PropertyChange, PropertyOwner, Range, Result, Scan,
+    ScanOptions, Scanner, Source, Table, TableInfo, TableOptions, TabletInfo, VersionedProperties,
 };
 
 use crate::reference_model::MapSource;
@@ -22,6 +22,8 @@ pub(super) enum Torn {
     Names,
     /// A clone lacks what its origin holds.
     Clones,
+    /// The version is compared, then the properties of the table are changed.
+    Properties,
 }
 
 /// The reference model with one call torn.
@@ -32,6 +34,7 @@ pub(super) struct TornSource {
 
 struct TornTable {
     inner: Arc<dyn Table>,
+    torn: Torn,
 }
 
 /// Time for others to come between.
@@ -86,10 +89,26 @@ impl Source for TornSource {
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
         let inner = self.inner.table(name)?;
-        if self.torn == Torn::ConditionalWrites {
-            return Ok(Arc::new(TornTable { inner }));
+        match self.torn {
+            Torn::ConditionalWrites | Torn::Properties => Ok(Arc::new(TornTable {
+                inner,
+                torn: self.torn,
+            })),
+            Torn::Names | Torn::Clones => Ok(inner),
         }
-        Ok(inner)
+    }
+
+    fn own_properties(&self, owner: PropertyOwner<'_>) -> Result<VersionedProperties> {
+        self.inner.own_properties(owner)
+    }
+
+    fn change_properties(
+        &self,
+        owner: PropertyOwner<'_>,
+        version: Option<u64>,
+        changes: &[PropertyChange],
+    ) -> Result<u64> {
+        self.inner.change_properties(owner, version, changes)
     }
 
     fn set_online(&self, name: &str, online: bool) -> Result<()> {
@@ -132,6 +151,10 @@ impl Table for TornTable {
         authorizations: &Authorizations,
         durability: Option<Durability>,
     ) -> Result<Vec<ConditionalStatus>> {
+        if self.torn != Torn::ConditionalWrites {
+            let inner = &self.inner;
+            return inner.write_conditionally(mutations, authorizations, durability);
+        }
         let mut answers = Vec::new();
         for one in mutations {
             // The same conditions around a mutation of another row: they are looked at, and nothing happens.
@@ -154,7 +177,6 @@ impl Table for TornTable {
                 ConditionalStatus::Rejected
             });
         }
-        let _ = authorizations;
         Ok(answers)
     }
 
@@ -166,11 +188,20 @@ impl Table for TornTable {
         self.inner.properties()
     }
 
-    fn change_properties(
-        &self,
-        version: Option<u64>,
-        changes: &[(String, Option<String>)],
-    ) -> Result<u64> {
+    fn own_properties(&self) -> Result<VersionedProperties> {
+        self.inner.own_properties()
+    }
+
+    fn change_properties(&self, version: Option<u64>, changes: &[PropertyChange]) -> Result<u64> {
+        if self.torn == Torn::Properties
+            && version.is_some_and(|version| {
+                let own = self.inner.own_properties();
+                own.is_ok_and(|own| own.version == version)
+            })
+        {
+            pause();
+            return self.inner.change_properties(None, changes);
+        }
         self.inner.change_properties(version, changes)
     }
 

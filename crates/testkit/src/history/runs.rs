@@ -1,44 +1,61 @@
-//! Random histories of a source, made by several threads.
+//! Random histories of administration, and what all random histories share.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, CloneOptions, Condition, ConditionalMutation, ConditionalStatus, Error,
-    Mutation, MutationBatch, Range, Result, Scanner, Source, Table, TableOptions, TimeType,
+    CloneOptions, Error, Mutation, MutationBatch, Result, Scanner, Source, Table, TableOptions,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::administration::{AdminAnswer, AdminCall, surely_cloned};
 use super::record::{Event, Recorder};
-use super::registers::{RegisterAnswer, RegisterCall};
 
 /// Threads of one history: more make more orders possible, and so hide more.
 const THREADS: usize = 4;
 
 /// Calls of each thread.
-const CALLS: usize = 24;
+pub(super) const CALLS: usize = 24;
 
 const NAMES: [char; 3] = ['a', 'b', 'c'];
-const ROWS: [&str; 2] = ["row1", "row2"];
 
-/// How many histories a test makes: as many as `OSTRAKON_HISTORIES` says, else `few`.
+/// The seeds of the histories that a test makes: those that `OSTRAKON_HISTORIES` names, else the `few` first ones.
+///
+/// # Panics
+/// When the variable is neither `N`, for the first N, nor `FIRST..LAST`, without the last.
 #[must_use]
-pub fn histories_wanted(few: u64) -> u64 {
-    let wanted = std::env::var("OSTRAKON_HISTORIES").ok();
-    wanted.and_then(|text| text.parse().ok()).unwrap_or(few)
+pub fn histories_wanted(few: u64) -> Range<u64> {
+    match std::env::var("OSTRAKON_HISTORIES") {
+        Ok(text) => seeds_of(&text)
+            .unwrap_or_else(|| panic!("OSTRAKON_HISTORIES is N or FIRST..LAST, and not {text:?}")),
+        Err(_) => 0..few,
+    }
+}
+
+/// The seeds that a text names; `None` if it names none.
+pub(super) fn seeds_of(text: &str) -> Option<Range<u64>> {
+    let seeds = match text.split_once("..") {
+        Some((first, last)) => first.trim().parse().ok()?..last.trim().parse().ok()?,
+        None => 0..text.trim().parse().ok()?,
+    };
+    (!seeds.is_empty()).then_some(seeds)
 }
 
 /// Runs `work` on every thread with dice of its own, all beginning at once.
-fn on_all_threads(seed: u64, work: impl Fn(usize, &mut StdRng) -> Result<()> + Sync) -> Result<()> {
+pub(super) fn on_all_threads(
+    seed: u64,
+    work: impl Fn(usize, &mut StdRng) -> Result<()> + Sync,
+) -> Result<()> {
     let barrier = std::sync::Barrier::new(THREADS);
     std::thread::scope(|scope| {
         let (work, barrier) = (&work, &barrier);
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
                 scope.spawn(move || {
-                    let mut dice = StdRng::seed_from_u64(seed * THREADS as u64 + thread as u64);
+                    let mut dice =
+                        StdRng::seed_from_u64(seed.wrapping_mul(THREADS as u64) + thread as u64);
                     barrier.wait();
                     work(thread, &mut dice)
                 })
@@ -48,93 +65,6 @@ fn on_all_threads(seed: u64, work: impl Fn(usize, &mut StdRng) -> Result<()> + S
         threads
             .into_iter()
             .try_for_each(|thread| thread.join().unwrap_or_else(panicked))
-    })
-}
-
-/// Reads, writes, deletes and compares and sets few rows of a new table; one history for each row.
-///
-/// # Errors
-/// Those of the source.
-pub fn register_history(
-    source: &Arc<dyn Source>,
-    name: &str,
-    seed: u64,
-) -> Result<Vec<Vec<Event<RegisterCall, RegisterAnswer>>>> {
-    // A clock that counts: with one that stands still a delete hides what is written after it.
-    let options = TableOptions {
-        time_type: TimeType::Logical,
-        ..TableOptions::default()
-    };
-    source.create_table(name, &options)?;
-    let table = source.table(name)?;
-    let recorders: Vec<Recorder<RegisterCall, RegisterAnswer>> =
-        ROWS.iter().map(|_| Recorder::default()).collect();
-    on_all_threads(seed, |thread, dice| {
-        for number in 0..CALLS {
-            let at = dice.random_range(0..ROWS.len());
-            // Values of their own, so that an answer tells which write it saw; few enough conditions hold by guess.
-            let value = (thread * CALLS + number) as u32;
-            let call = match dice.random_range(0..8) {
-                0 | 1 => RegisterCall::Read,
-                2 => RegisterCall::Write(value),
-                3 => RegisterCall::Delete,
-                _ => RegisterCall::CompareAndSet(read(&table, ROWS[at])?, value),
-            };
-            let mut failed = None;
-            recorders[at].record(thread, call, |call| {
-                on_register(&table, ROWS[at], call).unwrap_or_else(|error| {
-                    failed = Some(error);
-                    RegisterAnswer::Refused
-                })
-            });
-            if let Some(error) = failed {
-                return Err(error);
-            }
-        }
-        Ok(())
-    })?;
-    source.delete_table(name)?;
-    Ok(recorders.into_iter().map(Recorder::into_events).collect())
-}
-
-fn read(table: &Arc<dyn Table>, row: &str) -> Result<Option<u32>> {
-    let entries = Scanner::new(table.clone())
-        .range(Range::row(row))
-        .entries()?;
-    let value = entries
-        .first()
-        .map(|entry| String::from_utf8_lossy(&entry.value).parse());
-    Ok(value.and_then(std::result::Result::ok))
-}
-
-fn on_register(table: &Arc<dyn Table>, row: &str, call: &RegisterCall) -> Result<RegisterAnswer> {
-    let mut mutation = Mutation::new(row);
-    match call {
-        RegisterCall::Read => return read(table, row).map(RegisterAnswer::Value),
-        RegisterCall::Delete => mutation.delete("f", "q")?,
-        RegisterCall::Write(value) | RegisterCall::CompareAndSet(_, value) => {
-            mutation.put("f", "q", value.to_string())?
-        }
-    };
-    let mut conditions = Vec::new();
-    if let RegisterCall::CompareAndSet(expected, _) = call {
-        conditions.push(Condition {
-            family: b"f".to_vec(),
-            qualifier: b"q".to_vec(),
-            value: expected.map(|value| value.to_string().into_bytes()),
-            ..Condition::default()
-        });
-    }
-    // Writes without a condition too: plain ones do not wait for conditional writers of their row, as in Accumulo, and may
-    // come between another's condition and its write.
-    let conditional = ConditionalMutation {
-        mutation,
-        conditions,
-    };
-    let answers = table.write_conditionally(vec![conditional], &Authorizations::default(), None)?;
-    Ok(match answers.first() {
-        Some(ConditionalStatus::Accepted) => RegisterAnswer::Done,
-        _ => RegisterAnswer::Refused,
     })
 }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use ostrakon_cell::{ErrorKind, Source};
 
 use super::broken::{Torn, TornSource};
+use super::runs::seeds_of;
 use super::{
     AdminAnswer, AdminCall, Event, RegisterAnswer, RegisterCall, Registers, Tables,
-    administration_history, check, register_history,
+    administration_history, check, property_history, register_history,
 };
 use crate::reference_model::MapSource;
 
@@ -92,34 +93,76 @@ fn a_name_means_one_table_at_a_time() {
     check(&Tables, &mut handle).unwrap_err();
 }
 
+/// The kinds of histories.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Rows,
+    Names,
+    Properties,
+}
+
 /// Whether no order explains one of some histories.
-fn is_violated(source: &Arc<dyn Source>, histories: u64, admin: bool) -> bool {
-    (0..histories).any(|seed| {
-        if admin {
+fn is_violated(source: &Arc<dyn Source>, histories: u64, kind: Kind) -> bool {
+    (0..histories).any(|seed| match kind {
+        Kind::Names => {
             let mut events = administration_history(source, "h", seed).unwrap();
-            return check(&Tables, &mut events).is_err();
+            check(&Tables, &mut events).is_err()
         }
-        let rows = register_history(source, "h", seed).unwrap();
-        rows.into_iter()
-            .any(|mut events| check(&Registers, &mut events).is_err())
+        Kind::Rows => {
+            let (_, rows) = register_history(source.clone(), "h", seed, &mut Ok).unwrap();
+            rows.into_iter()
+                .any(|mut events| check(&Registers, &mut events).is_err())
+        }
+        Kind::Properties => {
+            let levels = property_history(source, "h", seed).unwrap();
+            levels
+                .into_iter()
+                .any(|(start, mut events)| check(&start, &mut events).is_err())
+        }
     })
 }
 
 #[test]
 fn the_reference_model_is_linearizable() {
     let model: Arc<dyn Source> = Arc::new(MapSource::new());
-    assert!(!is_violated(&model, 20, false));
-    assert!(!is_violated(&model, 20, true));
+    for kind in [Kind::Rows, Kind::Names, Kind::Properties] {
+        assert!(!is_violated(&model, 20, kind), "{kind:?}");
+    }
 }
 
 #[test]
 fn torn_calls_are_found() {
-    for (torn, admin) in [
-        (Torn::ConditionalWrites, false),
-        (Torn::Names, true),
-        (Torn::Clones, true),
+    for (torn, kind) in [
+        (Torn::ConditionalWrites, Kind::Rows),
+        (Torn::Names, Kind::Names),
+        (Torn::Clones, Kind::Names),
+        (Torn::Properties, Kind::Properties),
     ] {
         let source = TornSource::shared(torn);
-        assert!(is_violated(&source, 200, admin), "{torn:?} got through");
+        assert!(is_violated(&source, 200, kind), "{torn:?} got through");
+    }
+}
+
+#[test]
+fn a_reopening_that_loses_a_write_is_found() {
+    let model: Arc<dyn Source> = Arc::new(MapSource::new());
+    let mut lose = |source: Arc<dyn Source>| {
+        source.table("h")?.delete_rows(None, None)?;
+        Ok(source)
+    };
+    let found = (0..50).any(|seed| {
+        let (_, rows) = register_history(model.clone(), "h", seed, &mut lose).unwrap();
+        rows.into_iter()
+            .any(|mut events| check(&Registers, &mut events).is_err())
+    });
+    assert!(found, "lost writes got through");
+}
+
+#[test]
+fn a_text_names_seeds() {
+    assert_eq!(seeds_of("7"), Some(0..7));
+    assert_eq!(seeds_of("100..250"), Some(100..250));
+    for wrong in ["", "0", "5..5", "9..3", "a", "1..", "..4", "1..2..3"] {
+        assert_eq!(seeds_of(wrong), None, "{wrong}");
     }
 }

@@ -219,7 +219,7 @@ fn a_damaged_sorted_file_is_refused_by_name_and_nothing_is_imported() {
 }
 
 #[test]
-fn damage_in_the_middle_is_found_when_asked_for_and_else_when_read() {
+fn damage_in_the_middle_is_found() {
     for verify in [true, false] {
         let disk = FaultyVfs::new(1);
         let path = &parts(&disk)[0];
@@ -232,12 +232,11 @@ fn damage_in_the_middle_is_found_when_asked_for_and_else_when_read() {
             verify,
             ..ImportDirectoryOptions::default()
         };
-        let outcome = into.import_directory(Path::new(PARTS), &options);
-        let error = match outcome {
-            Err(error) => error,
-            Ok(_) => Scanner::new(into.clone()).entries().unwrap_err(),
-        };
+        let error = into
+            .import_directory(Path::new(PARTS), &options)
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corruption, "{error:?}");
+        assert_eq!(rows(&into), [""; 0]);
     }
 }
 
@@ -322,4 +321,76 @@ fn local_files_are_moved_linked_or_copied() {
         into.compact(&CompactOptions::default()).unwrap();
         assert_eq!(rows(&into).len(), 10);
     }
+}
+
+/// A batch of rows, each with a label.
+fn labelled(rows: std::ops::Range<u32>, label: impl Fn(u32) -> &'static str) -> Batch {
+    let mut batch = Batch::new();
+    for row in rows {
+        let mut key = Key::new(format!("{row:05}"), "f", "q");
+        key.visibility = label(row).into();
+        batch.push(key.as_ref(), &[7; 50]).unwrap();
+    }
+    batch
+}
+
+/// A malformed label hides its entry from every reader for good, so no file brings one into a table.
+#[test]
+fn malformed_labels_are_refused_wherever_they_are_in_a_file() {
+    for (bad, verify) in [0, 4_999, 9_999]
+        .into_iter()
+        .flat_map(|bad| [(bad, false), (bad, true)])
+    {
+        let disk = FaultyVfs::new(1);
+        let shared = disk.shared();
+        shared.create_dir_durably(Path::new(PARTS)).unwrap();
+        let right = labelled(0..10_000, |row| ["", "a&b", "\"x y\"|c"][row as usize % 3]);
+        put_file(&shared, &Path::new(PARTS).join("right.sorted"), &right);
+        let wrong = labelled(0..10_000, |row| if row == bad { "secret&" } else { "a" });
+        put_file(&shared, &Path::new(PARTS).join("wrong.sorted"), &wrong);
+        let store = open(&disk, &tiny()).unwrap();
+        let into = table(&store);
+        let options = ImportDirectoryOptions {
+            verify,
+            ..ImportDirectoryOptions::default()
+        };
+        let error = into
+            .import_directory(Path::new(PARTS), &options)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error:?}");
+        let said = format!("{error:?}");
+        assert!(said.contains("/parts/wrong.sorted"), "{said}");
+        assert!(said.contains(&format!("{bad:05}")), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+        assert_eq!(rows(&into), [""; 0]);
+        let left = shared.list(Path::new(PARTS)).unwrap().len();
+        assert_eq!(left, 2, "the files stay in their directory");
+        shared
+            .remove(&Path::new(PARTS).join("wrong.sorted"))
+            .unwrap();
+        into.import_directory(Path::new(PARTS), &options).unwrap();
+        assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+    }
+}
+
+#[test]
+fn a_writer_of_sorted_files_refuses_malformed_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one.sorted");
+    let mut writer = BulkFileWriter::create(&path, WriterOptions::default()).unwrap();
+    writer.append(&labelled(0..10, |_| "a|b")).unwrap();
+    let error = writer
+        .append(&labelled(
+            10..20,
+            |row| if row == 15 { "(secret" } else { "a" },
+        ))
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error:?}");
+    let said = format!("{error:?}");
+    assert!(
+        said.contains("one.sorted") && !said.contains("secret"),
+        "{said}"
+    );
+    drop(writer);
+    assert!(!path.exists());
 }

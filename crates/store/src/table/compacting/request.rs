@@ -202,6 +202,11 @@ impl TableCore {
     /// Stops all compactions.
     pub(crate) fn cancel_compactions(&self) {
         self.cancel_user_compactions();
+        self.cancel_background_compactions();
+    }
+
+    /// Stops the compactions that the background chose.
+    pub(crate) fn cancel_background_compactions(&self) {
         for (_, chosen) in &self.busy.lock().chosen {
             chosen.cancel();
         }

@@ -17,6 +17,9 @@ use crate::harness::{DIRECTORY, open, tiny};
 const BATCH_ROWS: usize = 40;
 const BATCHES: usize = 6;
 
+/// The file that says how the store was closed.
+const CLOSED: &str = "/closed";
+
 type Rows = BTreeMap<String, String>;
 
 fn options() -> StoreOptions {
@@ -216,6 +219,10 @@ fn look(
             assert!(found, "{what}: check finds {:?}", report.problems);
         }
     }
+    if kind == CLOSED {
+        let told = report.notes.iter().any(|note| note.contains("`closed`"));
+        assert!(told, "{what}: check says {:?}", report.notes);
+    }
     // Work goes on where nothing was harmed, and stays.
     for name in sample.tables.keys() {
         if !failing.contains(name) {
@@ -238,14 +245,19 @@ fn damaged_files_are_named_and_affect_nothing_else() {
     for closed in [true, false] {
         let sample = Sample::new(closed);
         assert!(sample.files("/files/").len() > 3 && sample.files("/wal/").len() > 2);
-        for kind in ["/files/", "/wal/", "catalog", "LOCK"] {
+        for kind in ["/files/", "/wal/", "catalog", "LOCK", CLOSED] {
             let mut struck = 0;
             for harm in Harm::ALL {
                 for _ in 0..rounds_wanted(3) {
                     struck += u64::from(strike(&sample, kind, harm, &mut random));
                 }
             }
-            assert!(struck > 2 || kind == "LOCK", "{kind}: {struck} strikes");
+            // A store that never closed has no record of it.
+            let is_absent = kind == CLOSED && !closed;
+            assert!(
+                struck > 2 || kind == "LOCK" || is_absent,
+                "{kind}: {struck} strikes"
+            );
         }
     }
 }
