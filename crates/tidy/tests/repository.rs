@@ -57,6 +57,11 @@ fn every_crate_takes_the_lints() {
 }
 
 #[test]
+fn published_packages_are_complete() {
+    hold(rules::packages::check);
+}
+
+#[test]
 fn decisions_are_numbered() {
     hold(rules::decisions::check);
 }

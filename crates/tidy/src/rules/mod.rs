@@ -12,6 +12,7 @@ pub mod links;
 pub mod lints;
 pub mod map;
 pub mod mutants;
+pub mod packages;
 pub mod pages;
 pub mod reasons;
 pub mod size;
