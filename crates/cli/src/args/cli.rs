@@ -48,7 +48,7 @@ Exit codes:
   2  The command is not valid on any store: an unknown option, property, iterator class or
      experiment; an invalid value, label or range; or options that cannot be combined or do not
      fit the file.
-  130, 143  Ctrl-C was pressed, or SIGTERM ended the command. What it wrote before is kept.
+  129, 130, 143  SIGHUP, Ctrl-C or SIGTERM ended the command. What it wrote before is kept.
 
 Errors go to stderr. With --json, the last line of stderr is one object:
 {\"error\": {\"kind\", \"message\", \"context\", \"causes\", \"next\"}}.
