@@ -81,6 +81,8 @@ fn lengthen(record: &mut Record) {
                     .map(|at| ostrakon_lab::measure::HostSample {
                         seconds: f64::from(at) / 2.0,
                         processors: 1.5,
+                        disk_read_bytes_per_second: f64::from(at) * 1e8,
+                        disk_written_bytes_per_second: f64::from(at) * 2e8,
                         ..sample
                     })
                     .collect();
