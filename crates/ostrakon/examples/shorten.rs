@@ -31,10 +31,10 @@ impl EntryIterator for Shorten {
         self.source.advance()
     }
 
-    #[rustfmt::skip] // As the guide prints it.
     fn deep_copy(&self) -> Box<dyn EntryIterator> {
         let source = BatchCursor::new(self.source.source().deep_copy(), BatchLimit::default());
-        Box::new(Shorten { source, bytes: self.bytes })
+        let bytes = self.bytes;
+        Box::new(Shorten { source, bytes })
     }
 }
 
@@ -68,10 +68,8 @@ impl IteratorClass for ShortenClass {
     ) -> Result<BoxedIterator> {
         let source = BatchCursor::new(source, BatchLimit::default());
         let bytes = Self::bytes(options)?;
-        Ok(Box::new(EntryAdapter::new(Box::new(Shorten {
-            source,
-            bytes,
-        }))))
+        let shorten = Shorten { source, bytes };
+        Ok(Box::new(EntryAdapter::new(Box::new(shorten))))
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod dead_files;
 pub mod decisions;
+pub mod dependencies;
 pub mod fixtures;
 pub mod fuzzed;
 pub mod imports;

@@ -13,7 +13,7 @@ pub(super) fn times(factor: f64) -> String {
 
 /// A relative change in whole percent, with its sign.
 pub(super) fn percent(factor: f64) -> String {
-    let percent = (factor - 1.0) * 100.0;
+    let percent = ((factor - 1.0) * 100.0).round();
     let sign = if percent < 0.0 { "−" } else { "+" };
     format!("{sign}{:.0} %", percent.abs())
 }
