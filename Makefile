@@ -86,9 +86,9 @@ wheel: ## build the Python wheel into target/wheels/
 	@scripts/setup python
 	@scripts/python wheel
 
-venv: ## an environment .venv with the wheel and its extras
+venv: ## an environment .venv with the wheel and its extras (FAST=1: a quick build, without SQL, events and schemas)
 	@scripts/setup python
-	@scripts/python venv
+	@FAST="$(FAST)" scripts/python venv
 
 packages: ## the crates as registries would get them, in target/package/; compiles nothing, needs no network
 	$(CARGO) package --quiet --workspace $(PRIVATE:%=--exclude ostrakon-%) --no-verify --allow-dirty --offline

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 __version__: str
 ERROR_KINDS: dict[str, str]
+HAS_SQL: bool
 
 def write_sorted_file(path: str | PathLike[str], columns: Mapping[str, Any]) -> int: ...
 
@@ -207,6 +208,17 @@ class NativeColumn:
     def get(self, at: int) -> bytes: ...
     def take(self, positions: Any) -> NativeColumn: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
+
+@final
+class NativeRecordFile:
+    def __new__(cls, path: str | PathLike[str]) -> NativeRecordFile: ...
+    def next(
+        self, most: int
+    ) -> tuple[
+        int,
+        list[tuple[str, NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint32]]],
+        NativeColumn | None,
+    ]: ...
 
 @final
 class NativeRecordImport:

@@ -198,7 +198,7 @@ _COMPARISON = re.compile(r'(\w+) (==|<=|>=|<|>) (-?\d+|-?\d+\.\d+|"[^"\\()]*"|tr
 
 def arrow_conditions(expression: Any) -> list[Condition]:
     """The conditions that an expression of Arrow implies, from its text: there is no other way to
-    look into it. Constants with quotes, backslashes or parentheses are passed over."""
+    look into it. Constants with quotes, backslashes or parentheses are skipped."""
     found: list[Condition] = []
     for part in _conjuncts(str(expression)):
         match = _COMPARISON.fullmatch(part)

@@ -139,15 +139,22 @@ class Scan:
         """The number of entries."""
         return self._start(fields=["row"]).count()
 
-    def to_arrow(self) -> pyarrow.Table:
-        """All entries as a pyarrow table."""
-        table: pyarrow.Table = load("pyarrow", "arrow").table(self)
+    def to_arrow(self, *, datetimes: bool = False) -> pyarrow.Table:
+        """All entries as a pyarrow table. Timestamps are integers; with `datetimes`, points in time
+        in UTC, for tables whose time is in milliseconds (`time_type="millis"`, the default)."""
+        pa = load("pyarrow", "arrow")
+        table: pyarrow.Table = pa.table(self)
+        if datetimes and "timestamp" in table.column_names:
+            at = table.column_names.index("timestamp")
+            times = table.column(at).cast(pa.timestamp("ms", tz="UTC"))
+            table = table.set_column(at, "timestamp", times)
         return table
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """All entries as a pandas frame; needs pyarrow too."""
+    def to_pandas(self, *, datetimes: bool = False) -> pandas.DataFrame:
+        """All entries as a pandas frame; needs pyarrow too. `datetimes` is as in `to_arrow`: then
+        timestamps are `datetime64[ms, UTC]`."""
         load("pandas", "pandas")
-        return self.to_arrow().to_pandas()
+        return self.to_arrow(datetimes=datetimes).to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
         """All entries as a polars frame."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
@@ -34,7 +35,24 @@ def columns_of(
                 f"`{name}` is given twice: as an argument and in `columns`", {"argument": name}
             )
     columns = {lane: given.get(lane) for lane in LANES}
+    columns["timestamp"] = _milliseconds(columns["timestamp"])
     return {**columns, "frame": frame, "names": names, "delete": delete}
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+
+def _milliseconds(timestamp: Any) -> Any:
+    """`datetime` objects as milliseconds since 1970, rounded down; one without a zone is in UTC.
+    Anything else is left to the native part."""
+    if isinstance(timestamp, dt.datetime):
+        moment = timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=dt.timezone.utc)
+        return (moment - _EPOCH) // dt.timedelta(milliseconds=1)
+    if isinstance(timestamp, (list, tuple)) and any(
+        isinstance(one, dt.datetime) for one in timestamp
+    ):
+        return [_milliseconds(one) for one in timestamp]
+    return timestamp
 
 
 def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
@@ -78,6 +96,9 @@ class Writer:
     list, a NumPy array (`str`, `bytes`, numbers), or anything with Arrow's interface (pyarrow,
     polars, pandas). Numbers are stored as decimal text. All arguments of a call are checked before
     any entry is written.
+
+    `timestamp` takes milliseconds since 1970, `datetime` (without a zone: in UTC), `datetime64` or
+    Arrow's timestamps; they are stored as milliseconds. Without it the table sets the timestamps.
     """
 
     __slots__ = ("_native",)

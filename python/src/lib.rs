@@ -5,16 +5,33 @@
 //! call into a store releases the interpreter lock.
 //!
 //! To add a topic, declare its module and call its `register` below.
+//!
+//! Without the feature `sql`, `lacking.rs` stands in for SQL, events and tables with a schema.
+
+#![cfg_attr(
+    not(feature = "sql"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "SQL, events and schemas use more of the other modules"
+    )
+)]
 
 mod arrays;
 mod assoc;
 mod capsule;
 mod columns;
 mod errors;
+#[cfg(feature = "sql")]
 mod events;
 mod graph;
+#[cfg(not(feature = "sql"))]
+mod lacking;
+mod logs;
+#[cfg(feature = "sql")]
 mod rows;
 mod signals;
+#[cfg(feature = "sql")]
 mod sql;
 mod tables;
 
@@ -27,8 +44,14 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     assoc::register(module)?;
     graph::register(module)?;
     tables::register(module)?;
-    sql::register(module)?;
-    events::register(module)?;
+    #[cfg(feature = "sql")]
+    {
+        sql::register(module)?;
+        events::register(module)?;
+    }
+    #[cfg(not(feature = "sql"))]
+    lacking::register(module)?;
+    module.add("HAS_SQL", cfg!(feature = "sql"))?;
     // The stub lists the names, and a test compares them, so the module does not list them again.
     module.delattr("__all__")
 }

@@ -44,7 +44,7 @@ def test_what_is_not_a_list_makes_no_array(kind):
     for at, name in enumerate(("row", "col", "val")):
         arguments = ["r", "c", 1]
         arguments[at] = NO_COLUMNS[kind]()
-        with pytest.raises(InvalidArgumentError, match=f"{name}: a {kind} is no list"):
+        with pytest.raises(InvalidArgumentError, match=f"{name}: a {kind} is not a list"):
             Assoc(*arguments)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,15 +16,10 @@ import ostrakon
 from ostrakon import spmd
 from ostrakon.spmd import processes
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 InvalidArgument = ostrakon.errors.InvalidArgumentError
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    import os
-
     return subprocess.run(
         [sys.executable, "-m", "ostrakon.spmd", *arguments[:-1], str(script), arguments[-1]],
         capture_output=True,
@@ -284,3 +281,56 @@ def test_a_missing_launcher_or_script_says_what_to_do(tmp_path: Path) -> None:
     assert "pip install mpi4py mpich" in ran.stderr
     assert run(script, "launch", "-n", "0", "-").returncode == 2
     assert run(tmp_path / "absent.py", "launch", "-n", "1", "-").returncode == 2
+
+
+PROGRAMS = {
+    # Instead of installing: the environment of the tests has both.
+    "pip": 'test "$*" = "install mpi4py mpich"',
+    "python": f'exec "{sys.executable}" "$@"',
+    # SLURM's, as far as the page uses it: it starts two processes.
+    "srun": 'test "$1" = --mpi=pmix; shift; exec mpiexec -n 2 "$@"',
+}
+
+
+def test_the_page_on_processes_runs_as_printed(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/spmd.md").read_text()
+    blocks = re.findall(r"```(sh|python)\n(.*?)```", page, re.DOTALL)
+    count, load = (code for language, code in blocks if language == "python")
+    shells = [code for language, code in blocks if language == "sh"]
+    assert len(shells) == 4
+
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, code in PROGRAMS.items():
+        (tools / name).write_text(f"#!/bin/sh\nset -e\n{code}\n")
+        (tools / name).chmod(0o755)
+    activate = tmp_path / "venv/bin/activate"
+    activate.parent.mkdir(parents=True)
+    activate.write_text("")
+    for number in range(32):
+        (tmp_path / f"edges-{number:02}.csv").write_text(f"a{number} b\na{number} c\n")
+
+    def in_shell(code: str) -> str:
+        path = os.pathsep.join([str(tools), str(Path(sys.executable).parent), os.environ["PATH"]])
+        ran = subprocess.run(
+            ["/bin/sh", "-e", "-c", code],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "HOME": str(tmp_path), "NSLOTS": "3"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    (tmp_path / "script.py").write_text(count)
+    printed = [in_shell(code) for code in shells]
+    # As many processes as each of them starts.
+    assert printed == [f"64 edges, read by {np} processes\n" for np in (2, 8, 2, 3)]
+
+    (tmp_path / "script.py").write_text(count + load)
+    assert "64 edges" in in_shell("python -m ostrakon.spmd launch -n 2 script.py")
+    with ostrakon.open(tmp_path / "graphs") as store:
+        assert store["Tedge"].count() == 64
+    assert list((tmp_path / "parts").glob("*.sorted")) == []

@@ -28,11 +28,11 @@ pytestmark = pytest.mark.skipif(
 class Terminal:
     """The program in a terminal of its own."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, data: str | None = None) -> None:
         self.master, child = pty.openpty()
         environment = {
             **os.environ,
-            "OSTRAKON_DATA": str(folder / "store"),
+            "OSTRAKON_DATA": data or str(folder / "store"),
             "OSTRAKON_HISTORY": str(folder / "state" / "history"),
             "TERM": "xterm",
         }
@@ -201,3 +201,25 @@ def test_the_history_is_kept_for_its_owner_alone(folder: Path) -> None:
     terminal.wait_for("first")
     terminal.wait_for("sql> ")
     assert terminal.end("exit\r") == 0
+
+
+def test_the_session_of_the_page_runs_as_printed(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/guide/sql.md").read_text()
+    session = re.search(r"```text\n\$ ostrakon sql (.*?)\n(.*?)```", page, re.DOTALL)
+    assert session is not None
+    arguments, shown = session.groups()
+    # The page makes the table further down.
+    for statement in re.findall(
+        r'^\$ ostrakon sql -c "((?:CREATE|INSERT) .*)"$', page, re.MULTILINE
+    ):
+        environment = {**os.environ, "OSTRAKON_DATA": str(tmp_path / "store")}
+        command = [PROGRAM, "sql", "-c", statement]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+    terminal = Terminal(tmp_path, *arguments.split(), data="./store")
+    banner, _, rest = shown.partition("sql> ")
+    assert terminal.wait_for("sql> ") == banner
+    statement, _, printed = rest.partition(";\n")
+    terminal.type((statement + ";\n").replace("\n", "\r"))
+    assert terminal.wait_for("sql> ").endswith(f"\n{printed}")
+    assert printed.count("\n") == 2
+    assert terminal.end() == 0

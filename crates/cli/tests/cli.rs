@@ -22,6 +22,8 @@ mod exact;
 mod follow;
 #[path = "cli/formats.rs"]
 mod formats;
+#[path = "cli/help.rs"]
+mod help;
 #[path = "cli/import.rs"]
 mod import;
 #[path = "cli/kills.rs"]
@@ -52,6 +54,8 @@ mod pages;
 mod resident;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/shell.rs"]
+mod shell;
 #[path = "cli/signals.rs"]
 mod signals;
 #[cfg(feature = "sql")]

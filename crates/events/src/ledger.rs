@@ -121,9 +121,7 @@ pub(crate) fn read(registry: &Arc<dyn Table>, name: &str) -> Result<State> {
     let text = entries
         .first()
         .map(|entry| String::from_utf8_lossy(&entry.value));
-    let text = text.ok_or_else(|| {
-        Error::not_found("no such event type: `ostrakon events list` lists them").with("type", name)
-    })?;
+    let text = text.ok_or_else(|| Error::not_found("no such event type").with("type", name))?;
     State::read(&text).ok_or_else(|| {
         Error::corruption("the state of the event type is malformed").with("type", name)
     })

@@ -402,25 +402,18 @@ fn table_names(name: &str) -> [String; 3] {
 }
 
 fn no_type(name: &str) -> Error {
-    Error::not_found(
-        "no such event type: `ostrakon events list` lists them, `ostrakon events create` makes one",
-    )
-    .with("type", name)
+    Error::not_found("no such event type").with("type", name)
 }
 
 fn taken(name: &str) -> Error {
-    Error::new(
-        ErrorKind::AlreadyExists,
-        "the event type exists already: choose another name, or change it with `ostrakon events edit`",
-    )
-    .with("type", name)
+    Error::new(ErrorKind::AlreadyExists, "the event type exists already").with("type", name)
 }
 
 fn left_over(name: &str, table: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
         "there is a table of this event type but no such type, because its creation or deletion was interrupted: \
-         delete the tables with `ostrakon events drop`, or choose another name",
+         drop the type, which deletes the tables, or choose another name",
     )
     .with("type", name)
     .with("table", table)

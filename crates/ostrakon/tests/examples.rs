@@ -6,6 +6,9 @@
 
 use std::process::Command;
 
+use ostrakon::cell::{Entry, IteratorEnvironment, IteratorOptions, IteratorScope, Key};
+use ostrakon_testkit::iterators::{IteratorCase, Seeks, examine_iterator};
+
 #[path = "../examples/custom_iterator.rs"]
 mod custom_iterator;
 #[path = "../examples/first_table.rs"]
@@ -18,6 +21,8 @@ mod guide;
 mod labels;
 #[path = "../examples/lock.rs"]
 mod lock;
+#[path = "../examples/shorten.rs"]
+mod shorten;
 #[path = "../examples/time_series.rs"]
 mod time_series;
 
@@ -30,6 +35,7 @@ const EXAMPLES: &[(&str, Main)] = &[
     ("guide", guide::main),
     ("labels", labels::main),
     ("lock", lock::main),
+    ("shorten", shorten::main),
     ("time_series", time_series::main),
 ];
 
@@ -48,6 +54,8 @@ fn main() {
     all_are_listed();
     the_readme_shows_the_first();
     the_guide_is_one_of_them();
+    the_page_on_iterators_shows_one();
+    shorten_keeps_the_rules_of_iterators();
 }
 
 fn prints_what_it_says(name: &str) {
@@ -121,6 +129,43 @@ fn the_guide_is_one_of_them() {
         lines.filter(said).eq(printed.into_iter().filter(said)),
         "another program"
     );
+}
+
+/// The program of the page on iterators, and what it prints, are an example without its head.
+fn the_page_on_iterators_shows_one() {
+    let source = source("shorten");
+    let (_, program) = source.split_once("an example prints\")]\n\n").unwrap();
+    let program = program.replace("pub(crate) ", "");
+    let program = program.replace("#[rustfmt::skip] // As the guide prints it.\n", "");
+    let page = format!(
+        "{}/../../docs/guide/iterators.md",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    let shown = page.split("```rust\n").nth(1).unwrap();
+    let (code, rest) = shown.split_once("```").unwrap();
+    assert_eq!(code, program, "the page on iterators shows another program");
+    let printed = rest.strip_prefix("\n\n```text\n").unwrap();
+    let printed = printed.split("```").next().unwrap();
+    assert!(
+        source.contains(&format!("//! ```text\n//! {printed}//! ```\n")),
+        "{printed}"
+    );
+}
+
+fn shorten_keeps_the_rules_of_iterators() {
+    let entry = |i: usize| Entry {
+        key: Key::new(format!("{:02}", i / 3), "f", "q"),
+        value: vec![b'x'; i],
+    };
+    let case = IteratorCase {
+        class: &shorten::ShortenClass,
+        options: IteratorOptions::from([("bytes".into(), "7".into())]),
+        environment: IteratorEnvironment::new(IteratorScope::Scan),
+        entries: (0..20).map(entry).collect(),
+        seeks: Seeks::Anywhere,
+    };
+    examine_iterator(case).unwrap();
 }
 
 fn source(name: &str) -> String {

@@ -200,9 +200,9 @@ metrics! {
     blocks_read: Counter = "Data blocks read from files.",
     block_bytes_read: Counter = "Bytes of data blocks read from files, as stored.",
     index_loads: Counter = "Indexes and filters loaded from files.",
-    filter_checks: Counter = "Look-ups in filters.",
-    filter_negatives: Counter = "Look-ups in filters that proved a key absent.",
-    filter_false_positives: Counter = "Look-ups in filters that passed an absent key.",
+    filter_checks: Counter = "Lookups in filters.",
+    filter_negatives: Counter = "Lookups in filters that proved a key absent.",
+    filter_false_positives: Counter = "Lookups in filters that passed an absent key.",
     open_files: Gauge = "Table files held open.",
 
     tables: Gauge = "Tables in the store.",

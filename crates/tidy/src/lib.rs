@@ -9,6 +9,7 @@
 
 pub mod architecture;
 pub mod finding;
+pub mod literals;
 pub mod pages;
 pub mod rules;
 pub mod rust;

@@ -69,7 +69,8 @@ impl Tree {
             let kind = entry.file_type()?;
             if kind.is_dir() {
                 self.read_folder(&entry.path(), &path)?;
-            } else if kind.is_file() {
+            } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
+                // The licence's text is a link in each package.
                 self.files.insert(path, fs::read(entry.path())?);
             }
         }

@@ -57,6 +57,11 @@ fn every_crate_takes_the_lints() {
 }
 
 #[test]
+fn published_packages_are_complete() {
+    hold(rules::packages::check);
+}
+
+#[test]
 fn decisions_are_numbered() {
     hold(rules::decisions::check);
 }
@@ -89,4 +94,39 @@ fn pages_and_help_use_standard_terms() {
 #[test]
 fn patches_of_fixed_faults_apply() {
     hold(rules::mutants::check);
+}
+
+/// For this platform, because only its dependencies are sure to be there without the network.
+#[test]
+fn dependencies_are_allowed() {
+    let output = |program: &str, arguments: &[&str]| {
+        let ran = std::process::Command::new(program)
+            .args(arguments)
+            .current_dir(ostrakon_tidy::tree::root())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&ran.stderr);
+        assert!(ran.status.success(), "{program}: {error}");
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    let about = output("rustc", &["-vV"]);
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    let metadata = output(
+        "cargo",
+        &[
+            "metadata",
+            "--format-version=1",
+            "--offline",
+            "--locked",
+            "--filter-platform",
+            host.unwrap(),
+        ],
+    );
+    let tree = Tree::of_this_repository().unwrap();
+    let findings = rules::dependencies::check(&metadata, tree.text("deny.toml").unwrap()).unwrap();
+    let report: String = findings
+        .iter()
+        .map(|finding| format!("\n{finding}"))
+        .collect();
+    assert!(findings.is_empty(), "{} findings:{report}", findings.len());
 }

@@ -96,7 +96,7 @@ def conv(array: Assoc, window: Any, origin: int = 0, *, limit_bytes: int | None 
         return array
     keys = array._col.to_numpy()
     if isinstance(array._col, TextKeys) or keys.dtype.kind != "i":
-        raise TypeError("conv: the column keys are no integers")
+        raise TypeError("conv: the column keys are not integers")
     least, most = int(keys[0]) - origin, int(keys[-1]) + len(weights) - origin
     if least < -(2**63) or most > 2**63 - 1:
         raise InvalidArgumentError("conv: a column key beyond 64 bits would be made")
@@ -142,7 +142,7 @@ def words(array: Assoc, separator: str | None = None, *, lower: bool = True) -> 
     if array._val is None:
         if not len(array._matrix.columns):
             return array
-        raise TypeError("words: the values are no texts")
+        raise TypeError("words: the values are not texts")
     native, places, owners = array._val.native.words(lower)
     found = TextKeys(native)
     # The words of text t are places[starts[t]:starts[t + 1]].

@@ -49,7 +49,7 @@ def collision_name(aggregate: Any) -> str | Callable[[Any, Any], Any]:
         function: Callable[[Any, Any], Any] = aggregate
         return function
     raise InvalidArgumentError(
-        f"aggregate: {aggregate!r} is none of {', '.join(_NAMES)}, and no function of two values"
+        f"aggregate: {aggregate!r} is not one of {', '.join(_NAMES)}, nor a function of two values"
     )
 
 
@@ -85,8 +85,8 @@ def read_triples(row: Any, col: Any, val: Any, missing: str) -> tuple[Items, Ite
 
 
 def _check_list(name: str, given: Any) -> None:
-    """Raises for what can be iterated and is no list: half of a dictionary would be lost, and the
-    items of a set have no order."""
+    """Raises for what can be iterated and is not a list: half of a dictionary would be lost, and
+    the items of a set have no order."""
     if isinstance(given, (Mapping, set, frozenset)):
         way_out = (
             "give its keys and its values as two lists, or use Assoc.from_dict"
@@ -94,7 +94,7 @@ def _check_list(name: str, given: Any) -> None:
             else "sort it into a list"
         )
         raise InvalidArgumentError(
-            f"{name}: a {type(given).__name__} is no list of keys or values: {way_out}",
+            f"{name}: a {type(given).__name__} is not a list of keys or values: {way_out}",
             {"argument": name},
         )
 

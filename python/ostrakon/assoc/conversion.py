@@ -46,7 +46,8 @@ def from_dict(cls: type[Assoc], /, entries: Mapping[Any, Any]) -> Assoc:
             triples.append((*key, value))
         else:
             raise InvalidArgumentError(
-                f"entries: {key!r} is no (row, column), and its value no mapping of columns"
+                f"entries: {key!r} is not a pair (row, column), and its value is not a mapping of "
+                "columns"
             )
     return _of(cls, *([triple[at] for triple in triples] for at in range(3)))
 
@@ -107,7 +108,7 @@ def from_pandas(
     **options: Any,
 ) -> Assoc:
     """From a data frame of triples; with `row=None` from a wide one, whose index has the row
-    keys and whose gaps are no entries."""
+    keys and whose gaps make no entry."""
     if row is not None:
         return _of(cls, *_columns(frame, list(frame.columns), row, col, val), **options)
     rows: list[Any] = []

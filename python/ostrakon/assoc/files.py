@@ -37,7 +37,7 @@ def read_csv(
     **options: Any,
 ) -> Assoc:
     """Reads a table whose first line has the column keys and whose first column the row keys.
-    Empty cells are no entries.
+    Empty cells make no entries.
 
     Without `labels`, positions from 0 are the keys. With `triples`, lines are row, column,
     value, without a header. With `convert`, values become numbers if all are; with

@@ -97,7 +97,7 @@ def read_items(name: str, data: Any) -> Items:
         return _from_sequence(name, [data])
     if isinstance(data, Iterable):
         return _from_sequence(name, list(data))
-    raise TypeError(f"{name}: {type(data).__name__} is no list of keys or values")
+    raise TypeError(f"{name}: {type(data).__name__} is not a list of keys or values")
 
 
 def _from_sequence(name: str, data: list[Any]) -> Items:
@@ -138,7 +138,7 @@ def from_numpy(name: str, array: Array) -> Items:
         array = array.reshape(1)
     if array.ndim != 1:
         raise InvalidArgumentError(
-            f"{name}: an array of {array.ndim} dimensions is no list; flatten it first"
+            f"{name}: an array of {array.ndim} dimensions is not a list; flatten it first"
         )
     kind = array.dtype.kind
     count = len(array)

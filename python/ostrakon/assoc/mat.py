@@ -38,8 +38,8 @@ def save_mat(array: Assoc, path: StrPath, name: str = "A") -> None:
 
     if not (name.isascii() and name.isidentifier() and name[0] != "_" and len(name) <= 31):
         raise InvalidArgumentError(
-            f"name: {name!r} is no variable of Matlab: up to 31 letters, digits and _, a "
-            "letter first"
+            f"name: {name!r} is not a valid name of a Matlab variable: up to 31 letters, "
+            "digits and _, a letter first"
         )
     values = array._matrix.values
     if values.dtype.kind in "mM":
@@ -84,7 +84,7 @@ def read_mat(cls: type[Assoc], /, path: StrPath, name: str | None = None) -> Ass
             raise InvalidArgumentError(f"name: {path} has no variable {name!r}, it has {there}")
         if name not in found:
             raise InvalidArgumentError(
-                f"name: the variable {name!r} of {path} is no associative array: a struct of "
+                f"name: the variable {name!r} of {path} is not an associative array: a struct of "
                 "row, col, val and adj"
             )
     elif len(found) != 1:
@@ -130,7 +130,7 @@ def _loaded(path: StrPath) -> dict[str, Any]:
     except Exception as error:  # SciPy names no base class of what it raises on broken files.
         if isinstance(error, OSError) and error.errno is not None:
             raise  # The file cannot be opened or read.
-        raise InvalidArgumentError(f"path: {path} is no readable .mat file: {error}") from None
+        raise InvalidArgumentError(f"path: {path} is not a readable .mat file: {error}") from None
     return {key: value for key, value in loaded.items() if not key.startswith("__")}
 
 
@@ -199,7 +199,7 @@ def _assembled(cls: Any, place: str, fields: dict[str, Any]) -> Assoc:
 def _numbers(name: str, place: str, values: Array) -> Array:
     items = read_items(name, values)
     if items.valid is not None or items.array is None:
-        raise InvalidArgumentError(f"{name}: {place}: NaN is no value")
+        raise InvalidArgumentError(f"{name}: {place}: NaN is not a valid value")
     return items.array
 
 

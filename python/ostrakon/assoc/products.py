@@ -100,12 +100,12 @@ def _multiplied(
     add, _, multiply = semiring.replace("_", ".", 1).partition(".")
     if add not in ADDITIONS or multiply not in MULTIPLICATIONS:
         raise InvalidArgumentError(
-            f"semiring: {semiring!r} is no addition ({', '.join(ADDITIONS)}), point, "
+            f"semiring: {semiring!r} is not an addition ({', '.join(ADDITIONS)}), point, "
             f"multiplication ({', '.join(MULTIPLICATIONS)})"
         )
     if isinstance(engine, str):
         if engine not in ENGINES:
-            raise InvalidArgumentError(f"engine: {engine!r} is none of {', '.join(ENGINES)}")
+            raise InvalidArgumentError(f"engine: {engine!r} is not one of {', '.join(ENGINES)}")
         engine = ENGINES[engine]
     left, right = common_numbers(numbers(array, "@"), numbers(other, "@"))
     inner = inner_map(array._col, other._row)

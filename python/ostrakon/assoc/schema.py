@@ -62,7 +62,7 @@ def col2type(array: Assoc, separator: str = "|", convert: bool = True) -> Assoc:
     if not isinstance(array._col, TextKeys):
         if len(array._col) == 0:
             return array
-        raise TypeError("col2type: the column keys are no texts")
+        raise TypeError("col2type: the column keys are not texts")
     left, left_at, right, right_at = array._col.native.split_once(separator, "col2type")
     columns = array._matrix.columns
     triples = (array._matrix.rows(), left_at[columns], right_at[columns])
@@ -72,7 +72,7 @@ def col2type(array: Assoc, separator: str = "|", convert: bool = True) -> Assoc:
 
 def to_numbers(array: Assoc, strict: bool = True) -> Assoc:
     """Texts as numbers: integers if all of them are, else floats. With `strict` off, the array
-    stays as it is when one is no number.
+    stays as it is if one is not a number.
 
     >>> from ostrakon import Assoc
     >>> Assoc("a,b,", "x,", "10,2.5,").to_numbers().values.tolist()
@@ -85,7 +85,7 @@ def to_numbers(array: Assoc, strict: bool = True) -> Assoc:
         if not strict:
             return array
         wrong = next(text for text in array._val.to_list() if parse_numbers([text]) is None)
-        raise InvalidArgumentError(f"to_numbers: the value {wrong!r} is no number")
+        raise InvalidArgumentError(f"to_numbers: the value {wrong!r} is not a number")
     return with_numbers(array, numbers[array._matrix.values])
 
 
@@ -197,8 +197,8 @@ def delimited(keys: TextKeys, separator: str, name: str) -> str:
 
 
 def parse_numbers(texts: list[str]) -> Array | None:
-    """Integers if all texts are, else floats, else `None`. `nan`, `1_000` and blanks are no
-    numbers."""
+    """Integers if all texts are, else floats, else `None`. `nan`, `1_000` and blanks do not count
+    as numbers."""
     if any("_" in text or text != text.strip() for text in texts):
         return None
     try:

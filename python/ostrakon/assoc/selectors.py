@@ -17,7 +17,7 @@ from ostrakon.errors import InvalidArgumentError
 class Selector:
     """Chooses keys by a rule; made by `startswith`, `contains` and `matches`.
 
-    `kind` is that function's name and `texts` what it was given, for those who choose otherwise
+    `kind` is that function's name and `texts` what it was given, for code that chooses otherwise
     than among sorted keys.
     """
 
@@ -77,7 +77,7 @@ def _texts(name: str, texts: str | list[str]) -> list[str]:
     listed = split_delimited(texts) if isinstance(texts, str) else list(texts)
     for text in listed:
         if not isinstance(text, str):
-            raise TypeError(f"{name}: {text!r} is no text")
+            raise TypeError(f"{name}: {text!r} is not a text")
     return listed
 
 

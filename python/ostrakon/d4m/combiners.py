@@ -154,8 +154,8 @@ def refuse_other_values(
         for kind, keys in combined:
             if (keys == ":" or _key(column) in keys) and not _is_whole(_key(value)):
                 raise InvalidArgumentError(
-                    f"val: {value!r} is no whole number of 64 bits, and the column {column!r} is "
-                    f"combined by {kind!r}; nothing was written",
+                    f"val: {value!r} is not an integer of 64 bits, and the column "
+                    f"{column!r} is combined by {kind!r}; nothing was written",
                     {"argument": "val"},
                 )
 

@@ -100,7 +100,7 @@ def _label_text(label: Any) -> str:
         return label.decode()
     if not isinstance(label, str):
         raise InvalidArgumentError(
-            f"visibility: {label!r} is no label; nothing was written", {"argument": "visibility"}
+            f"visibility: {label!r} is not a label; nothing was written", {"argument": "visibility"}
         )
     return label
 

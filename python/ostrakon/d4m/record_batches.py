@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrakon._native import NativeRecordImport, check_labels
+from ostrakon._native import NativeColumn, NativeRecordImport, check_labels
 from ostrakon.d4m.ids import Ids, IdSource
 from ostrakon.d4m.parts import Part, part_of, text_labels_of
 from ostrakon.d4m.sources import RecordSet
@@ -115,7 +115,7 @@ class Batch(NamedTuple):
     text: bool | list[str]
     text_labels: Any
 
-    def texts(self) -> list[str] | None:
+    def texts(self) -> NativeColumn | list[str] | None:
         """The text of each record."""
         if isinstance(self.text, bool):
             return self.read.texts() if self.text else None
@@ -151,8 +151,8 @@ def _check(batch: Batch, family: str) -> None:
         size = 4 * (record + part.columns.native.longest) + len(family.encode()) + label
         if size > _KEY_BYTES:
             _check_exactly(batch.ids, part, len(family.encode()) + label)
-    given = batch.text if isinstance(batch.text, list) else batch.read.raw
-    for at, text in enumerate(given or () if batch.text is not False else ()):
+    # A line of a file is shorter than that.
+    for at, text in enumerate(batch.text if isinstance(batch.text, list) else ()):
         if 4 * len(text) > _VALUE_BYTES and len(text.encode()) > _VALUE_BYTES:
             raise InvalidArgumentError(
                 f"text: that of record {at} is larger than {_VALUE_BYTES} bytes; nothing was "

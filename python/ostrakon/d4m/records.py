@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,9 +93,11 @@ class Records(Search, TableGroup):
         """Writes records to all five tables.
 
         `records`: a data frame of pandas or polars, an Arrow table, anything with Arrow's stream
-        interface, a list of dictionaries, a dictionary of columns, or the path of a CSV, TSV, JSON
-        lines or Parquet file. Everything is checked before any of it is visible. Files, Arrow
-        tables and frames are read in batches of a million records, which bounds the memory.
+        interface, a list of dictionaries, a dictionary of columns, or the path of a file: CSV, TSV,
+        JSON lines, Parquet, or a log of Zeek, of a web server, Squid, syslog or dpkg, all but
+        Parquet also compressed by gzip or zstd. The name or the first line tells the format.
+        Everything is checked before any of it is visible. Files, Arrow tables and frames are read
+        in batches of a million records, which bounds the memory.
 
         `id`: the field with the records' keys, or a list of them; they must differ. Otherwise
         records are numbered from `start` on, with ten digits; or by the time, which no two calls
@@ -110,7 +111,9 @@ class Records(Search, TableGroup):
         value. Degrees are stored separately for each label, so that a reader sees the sum of what
         the authorizations allow. A record that is written twice counts twice, unless `upsert`
         replaces it: then what the tables have of a record with the same key is deleted first, as
-        far as the authorizations allow, so that old values are not found any more.
+        far as the authorizations allow, so that old values are not found any more. With `upsert`,
+        and in tables with constraints or logical time, a batch of a million records is written
+        before the next one is read: an error then leaves the batches before it.
 
         Batches of 100,000 records and more are imported as files, without the log. They become
         visible at the end, table by table; an error before that leaves nothing.
@@ -127,22 +130,24 @@ class Records(Search, TableGroup):
             raise InvalidArgumentError(
                 "`upsert` replaces records by their keys: give `id`", {"argument": "upsert"}
             )
-        if upsert or not self._imports():
-            (read,) = read_batches(records, self.separator, sys.maxsize)
-            return self._put(batch_of(read, ids, options), ids, options, upsert)
         batches = read_batches(records, self.separator, BATCH)
-        first = batch_of(next(batches), ids, options)
-        if first.records < _IMPORTED:
-            second = next(batches, None)
-            if second is None:
-                return self._put(first, ids, options, False)
-            batches = itertools.chain([second], batches)
-        rest = (batch_of(read, ids, options) for read in batches)
+        checked = (batch_of(read, ids, options) for read in batches)
+        held = [next(checked)]
+        imports = not upsert and self._imports()
+        if not imports or held[0].records < _IMPORTED:
+            held.extend(itertools.islice(checked, 1))
+            if len(held) == 1:
+                ids.end()
+                options.end(held[0].records)
+                return self._put(held[0], upsert)
+        batches_left = _handed_over(held, checked)
+        if not imports:
+            return self._put_all(batches_left, ids, options, upsert)
         with self._lock.shared(), self.pair._lock.shared():
             return import_batches(
                 (self.pair.main, self.pair.transpose, self.degree_table, self.field_table,
                  self.text_table),
-                itertools.chain([first], rest), ids, options,
+                batches_left, ids, options,
             )  # fmt: skip
 
     def _imports(self) -> bool:
@@ -158,10 +163,28 @@ class Records(Search, TableGroup):
     def _counting(self) -> tuple[AssocTable, AssocTable]:
         return self.degree_table, self.field_table
 
-    def _put(self, batch: Batch, ids: IdSource, options: Options, upsert: bool) -> Ingested:
+    def _put_all(
+        self, batches: Iterator[Batch], ids: IdSource, options: Options, upsert: bool
+    ) -> Ingested:
+        """Writes batches one after another, so that one alone is in memory."""
+        entries, keys = 0, []
+        try:
+            while (batch := next(batches, None)) is not None:
+                entries += self._put(batch, upsert).entries
+                keys.append(batch.ids)
+                # Before the next batch is read.
+                del batch
+            ids.end()
+            options.end(ids.count)
+        except Exception as error:
+            if keys and hasattr(error, "add_note"):
+                written = sum(len(ids.places) for ids in keys)
+                error.add_note(f"{written:,} records before were written")
+            raise
+        return Ingested(ids.count, entries, tuple(keys))
+
+    def _put(self, batch: Batch, upsert: bool) -> Ingested:
         """Writes a batch with writers."""
-        ids.end()
-        options.end(batch.records)
         if upsert:
             with self._lock.alone():
                 self._delete_records(batch.ids.keys.to_list())
@@ -281,6 +304,13 @@ class Records(Search, TableGroup):
     def fields(self) -> dict[str, int]:
         """The number of values of each field."""
         return {row: value for row, _, value in self.field_table[:, :]}
+
+
+def _handed_over(held: list[Batch], rest: Iterator[Batch]) -> Iterator[Batch]:
+    """All batches; those of the list are not held any longer."""
+    while held:
+        yield held.pop(0)
+    yield from rest
 
 
 def _constrained(table: Table) -> bool:

@@ -127,7 +127,7 @@ def _select(index: Any) -> Selection:
             raise InvalidArgumentError("a range of keys has no step")
         if index.start is None and index.stop is None:
             return ALL
-        low, high = (None if end is None else _text(end) for end in (index.start, index.stop))
+        low, high = (None if end is None else _end_text(end) for end in (index.start, index.stop))
         return Selection(between=((low, high),))
     if index is Ellipsis:
         return ALL
@@ -169,6 +169,18 @@ def _text(key: Any) -> str:
     if isinstance(key, (float, np.floating)):
         return number_text(float(key))
     return str(key)
+
+
+def _end_text(end: Any) -> str:
+    """The end of a range as text. A number is refused: the caller means the order of numbers, in
+    which 9 is before 10, and a table has the order of texts."""
+    if isinstance(end, (int, float, np.integer, np.floating)):
+        raise InvalidArgumentError(
+            f"a range that ends at the number {end}: a table compares keys as texts, in which '10' "
+            f"is before '9'; give the end as a text ({_text(end)!r}), and store numbers with "
+            "leading zeros so that they sort as numbers"
+        )
+    return _text(end)
 
 
 def _of_selector(selector: Selector) -> Selection:

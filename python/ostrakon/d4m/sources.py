@@ -1,4 +1,4 @@
-"""Input of records: frames, Arrow tables, dictionaries, CSV, JSON lines.
+"""Input of records: frames, Arrow tables, dictionaries, files of text, logs.
 
 Whatever the form, it becomes fields: the distinct values of each as sorted texts, and which record
 has which. Frames and tables never become one Python object per value.
@@ -6,12 +6,11 @@ has which. Frames and tables never become one Python object per value.
 
 from __future__ import annotations
 
-import csv
 import datetime
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ostrakon._native import NativeColumn, NativeRecordFile
 from ostrakon.assoc.construction import number_text, texts_of_numbers
 from ostrakon.assoc.items import Items, read_items, resolve
 from ostrakon.assoc.keys import TextKeys
@@ -52,12 +52,12 @@ class RecordSet:
 
     count: int
     fields: list[Field]
-    raw: list[str] | None = None
+    raw: NativeColumn | None = None
     """The text of each record as it came, where there is one."""
     rows: list[Mapping[Any, Any]] | None = None
     """The records, where they came one by one."""
 
-    def texts(self) -> list[str]:
+    def texts(self) -> NativeColumn | list[str]:
         """The text of each record: as it came, or as JSON."""
         if self.raw is not None:
             return self.raw
@@ -274,7 +274,7 @@ def _exploded(name: str, column: Any) -> tuple[Array, Any, int] | None:
         return None
     if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
         raise InvalidArgumentError(
-            f"records: the field {name!r} is no column", {"argument": "records"}
+            f"records: the field {name!r} is not a column", {"argument": "records"}
         )
     listed = list(column)
     if not any(isinstance(item, (list, tuple, set)) for item in listed):
@@ -313,7 +313,7 @@ def value_text(name: str, value: Any) -> str:
             return value.decode()
         except UnicodeDecodeError:
             raise InvalidArgumentError(
-                f"records: a value of the field {name!r} holds bytes that are no UTF-8",
+                f"records: a value of the field {name!r} holds bytes that are not valid UTF-8",
                 {"argument": "records"},
             ) from None
     raise InvalidArgumentError(
@@ -336,7 +336,7 @@ def _from_rows(records: Any, most: int) -> Iterator[RecordSet]:
         before += max(len(rows), 1)
 
 
-def _set_of_rows(rows: list[Any], before: int = 0, raw: list[str] | None = None) -> RecordSet:
+def _set_of_rows(rows: list[Any], before: int) -> RecordSet:
     values: dict[str, tuple[list[int], list[str]]] = {}
     for at, record in enumerate(rows):
         if not isinstance(record, Mapping):
@@ -351,7 +351,7 @@ def _set_of_rows(rows: list[Any], before: int = 0, raw: list[str] | None = None)
         keys, places = resolve([Items(name, len(texts), source=(name, "list", texts))])[0]
         assert isinstance(keys, TextKeys)
         fields.append(Field(name, keys, places, np.array(owners, np.uint32)))
-    return RecordSet(len(rows), fields, raw, rows)
+    return RecordSet(len(rows), fields, rows=rows)
 
 
 def _collect(
@@ -384,17 +384,9 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _from_path(path: Path, most: int) -> Iterator[RecordSet]:
-    form = path.suffix.lower()
-    if form in (".jsonl", ".ndjson", ".json"):
-        return _from_json_lines(path, most)
-    if form in (".csv", ".tsv"):
-        return _from_csv(path, "\t" if form == ".tsv" else ",", most)
-    if form == ".parquet":
-        return _from_parquet(path, most)
-    raise InvalidArgumentError(
-        f"records: {str(path)!r} ends neither in .csv, .tsv, .jsonl, .ndjson, .json nor .parquet",
-        {"argument": "records"},
-    )
+    with path.open("rb") as file:
+        start = file.read(4)
+    return _from_parquet(path, most) if start == b"PAR1" else _from_file(path, most)
 
 
 def _from_parquet(path: Path, most: int) -> Iterator[RecordSet]:
@@ -402,84 +394,21 @@ def _from_parquet(path: Path, most: int) -> Iterator[RecordSet]:
         yield from _from_arrow_batches(file.iter_batches(_PARQUET), file.schema_arrow, most)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of these pairs. With a name twice, label and text would be of different values."""
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return record
-
-
-def _from_json_lines(path: Path, most: int) -> Iterator[RecordSet]:
-    lines: list[str] = []
-    records: list[Any] = []
-    before = 0
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            text = line.strip()
-            if not text:
-                continue
-            try:
-                record = json.loads(text, object_pairs_hook=_once)
-            except ValueError as error:
-                raise InvalidArgumentError(
-                    f"records: line {number} of {path.name} is no JSON: {error}; nothing was "
-                    "written",
-                    {"argument": "records"},
-                ) from None
-            if not isinstance(record, dict):
-                raise InvalidArgumentError(
-                    f"records: line {number} of {path.name} is no JSON object; nothing was written",
-                    {"argument": "records"},
-                )
-            lines.append(text)
-            records.append(record)
-            if len(records) == most:
-                yield _set_of_rows(records, before, lines)
-                before += most
-                lines, records = [], []
-    if records or not before:
-        yield _set_of_rows(records, before, lines)
-
-
-def _from_csv(path: Path, delimiter: str, most: int) -> Iterator[RecordSet]:
-    """Every cell is text, as it stands; the first line names the fields."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
-        try:
-            header = next(reader, None)
-            if not header:
-                yield RecordSet(0, [])
-                return
-            if len(set(header)) != len(header):
-                raise InvalidArgumentError(
-                    f"records: {path.name} names a field twice in its first line",
-                    {"argument": "records"},
-                )
-            rows: list[list[str]] = []
-            first = True
-            for row in reader:
-                if len(row) != len(header):
-                    if not row:
-                        continue
-                    raise InvalidArgumentError(
-                        f"records: line {reader.line_num} of {path.name} has {len(row)} cells, the "
-                        f"first line {len(header)}; nothing was written",
-                        {"argument": "records"},
-                    )
-                rows.append(row)
-                if len(rows) == most:
-                    yield _of_cells(header, rows)
-                    rows, first = [], False
-        except csv.Error as error:
-            raise InvalidArgumentError(
-                f"records: line {reader.line_num} of {path.name}: {error}; nothing was written",
-                {"argument": "records"},
-            ) from None
-    if rows or first:
-        yield _of_cells(header, rows)
-
-
-def _of_cells(header: list[str], rows: list[list[str]]) -> RecordSet:
-    columns: Iterable[Sequence[str]] = zip(*rows, strict=True) if rows else [[] for _ in header]
-    return _record_set({name: list(column) for name, column in zip(header, columns, strict=True)})
+def _from_file(path: Path, most: int) -> Iterator[RecordSet]:
+    """Text and logs, compressed or not. Every cell is text, as it stands; lines of JSON are kept as
+    they are."""
+    file = NativeRecordFile(path)
+    first = True
+    while True:
+        count, columns, lines = file.next(most)
+        if not count and not first:
+            return
+        first = False
+        fields = []
+        for name, content, offsets, records in columns:
+            source = (name, "buffer", content, offsets)
+            keys, places = resolve([Items(name, len(records), source=source)])[0]
+            assert isinstance(keys, TextKeys)
+            several = bool((records[1:] == records[:-1]).any())
+            fields.append(Field(name, keys, places, records, several=several))
+        yield RecordSet(count, fields, lines)

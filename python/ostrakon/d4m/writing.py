@@ -141,8 +141,8 @@ def _by_function(function: Callable[[Any, Any, Any], Any], triples: Any) -> Arra
         label = function(row, col, val)
         if not isinstance(label, (str, bytes)):
             raise InvalidArgumentError(
-                f"visibility: the function gave {label!r} for ({row!r}, {col!r}), which is no "
-                "label",
+                f"visibility: the function gave {label!r} for ({row!r}, {col!r}), which is not "
+                "a label",
                 {"argument": "visibility"},
             )
         made.append(label)
@@ -178,7 +178,7 @@ def part(name: str, given: Any) -> Any:
     try:
         return listed[0] if len(listed) == 1 and isinstance(listed, list) else listed
     except TypeError:
-        raise InvalidArgumentError(f"{name}: {given!r} is no list", {"argument": name}) from None
+        raise InvalidArgumentError(f"{name}: {given!r} is not a list", {"argument": name}) from None
 
 
 def _without_floats(keys: Any) -> Any:

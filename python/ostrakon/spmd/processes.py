@@ -91,7 +91,7 @@ class World:
         self._check(source)
         if not self._mail.get(tag):
             raise UnavailableError(
-                f"nothing was sent with tag {tag}, and a process alone would wait for ever: "
+                f"nothing was sent with tag {tag}, and a process alone would wait forever: "
                 "send before you receive",
                 {"tag": str(tag)},
             )

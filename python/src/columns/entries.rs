@@ -96,12 +96,10 @@ impl Entries {
                 return Ok(());
             }
             VisibilityExpression::parse(label).map_err(|error| {
-                Error::invalid(
-                    "`visibility` has a label that is no expression; nothing was written",
-                )
-                .with("argument", "visibility")
-                .with("label", String::from_utf8_lossy(label))
-                .with_source(error)
+                Error::invalid("`visibility` has an invalid label; nothing was written")
+                    .with("argument", "visibility")
+                    .with("label", String::from_utf8_lossy(label))
+                    .with_source(error)
             })?;
             // Bounded: with a label each, checking twice costs less than remembering all.
             if known.len() < 1 << 16 {

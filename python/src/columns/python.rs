@@ -95,7 +95,7 @@ fn no_column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<Error>> {
     let class = class_of(object);
     Ok(Some(
         Error::invalid(format!(
-            "`{name}` is a {class}, which is no column: {advice}; nothing was written"
+            "`{name}` is a {class}, which is not a column: {advice}; nothing was written"
         ))
         .with("argument", name),
     ))

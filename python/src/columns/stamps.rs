@@ -62,7 +62,7 @@ pub(crate) fn stamps(object: &Bound<'_, PyAny>) -> PyResult<Stamps> {
     }
     let wrong = || {
         Error::invalid(
-            "`timestamp` takes integers (milliseconds), datetime64 or Arrow timestamps, one each \
+            "`timestamp` takes integers (milliseconds), datetime, datetime64 or Arrow timestamps, one each \
              or one for all",
         )
         .with("argument", "timestamp")

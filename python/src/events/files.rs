@@ -1,17 +1,16 @@
 //! Log files, with other names of fields and more fields if that is asked for.
 
-use std::fs::File;
-use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 use ostrakon_events::{
-    EventType, LogFormat, LookupTable, Record, RecordSource, Step, detect, enrich, infer, open_log,
-    rename_fields, unpack,
+    EventType, LogFormat, LookupTable, Record, RecordSource, Step, enrich, infer, open_log,
+    rename_fields,
 };
 use pyo3::prelude::*;
+
+use crate::logs::{self, about, now};
 
 /// Records from which a type is inferred; fewer if they are long.
 const SAMPLE: usize = 1000;
@@ -37,14 +36,6 @@ pub(super) struct Files {
     format: Option<LogFormat>,
     renamed: Vec<(String, String)>,
     tables: Vec<Arc<LookupTable>>,
-}
-
-/// The present moment in microseconds.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
-    })
 }
 
 impl FilesArgument {
@@ -95,11 +86,6 @@ impl Files {
     }
 }
 
-/// The error, with the file that it is about.
-pub(super) fn about(error: Error, path: &Path) -> Error {
-    error.with("file", path.display())
-}
-
 fn format_named(name: &str) -> Result<LogFormat> {
     let found = LogFormat::ALL
         .into_iter()
@@ -114,22 +100,10 @@ fn format_named(name: &str) -> Result<LogFormat> {
 }
 
 fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>> {
-    let unreadable = |error: std::io::Error| {
-        let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => ErrorKind::NotFound,
-            _ => ErrorKind::Io,
-        };
-        about(Error::new(kind, "the log file cannot be read"), path).with_source(error)
-    };
-    let file = File::open(path).map_err(unreadable)?;
-    let mut input = unpack(Box::new(file)).map_err(|error| about(error, path))?;
-    let start = input.fill_buf().map_err(unreadable)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let packed = start.starts_with(b"PAR1");
-    let format = format.or_else(|| detect(&name, start)).filter(|_| !packed);
-    match format {
-        Some(format) => Ok(open_log(format, input, now())),
-        None if packed => Err(about(parquet(), path)),
+    let log = logs::open(path)?;
+    match format.or(log.format).filter(|_| !log.is_parquet) {
+        Some(format) => Ok(open_log(format, log.input, now())),
+        None if log.is_parquet => Err(about(parquet(), path)),
         None => Err(about(
             Error::invalid(
                 "the format is not clear from the name or the first line of the log file: pass `format`, one of zeek, \

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ostrakon_cell::Result;
 use ostrakon_events::{EventStore, Ingest, IngestOptions, Record, Step};
 
-use super::files::{Files, about};
+use super::files::Files;
+use crate::logs::about;
 
 /// Records between two looks at the signal to stop.
 const STEP: u64 = 1024;

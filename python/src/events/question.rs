@@ -4,8 +4,8 @@ use ostrakon_cell::{Error, Interrupt, Result};
 use ostrakon_events::{CountPath, FollowUp, Path, Query, parse_condition, parse_span, parse_time};
 use pyo3::prelude::*;
 
-use super::files::now;
 use crate::errors::IntoPython;
+use crate::logs::now;
 use crate::tables::{NativeStore, Text};
 
 /// What is asked of an event type.

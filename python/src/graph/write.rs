@@ -93,7 +93,8 @@ fn write(writer: &mut Writer, rows: &Column, columns: &Column, weights: &Column)
     let ends = rows.entries().zip(columns.entries());
     for ((from, to), weight) in ends.zip(weights.entries()).take(count) {
         let weight = parse_number(weight).ok_or_else(|| {
-            Error::invalid("`weights` holds a value that is no number").with("argument", "weights")
+            Error::invalid("`weights` holds a value that is not a number")
+                .with("argument", "weights")
         })?;
         writer.add(from, to, weight)?;
     }

@@ -92,7 +92,7 @@ pub(super) fn authorizations(
 pub(super) fn set_of(names: Vec<Text>) -> PyResult<Authorizations> {
     Authorizations::new(all_bytes(names))
         .map_err(|error| {
-            Error::invalid("`auths` holds a name that is none")
+            Error::invalid("`auths` holds an invalid name")
                 .with("argument", "auths")
                 .with_source(error)
         })

@@ -406,7 +406,7 @@ fn bytes_array(name: &str, ends: Vec<i32>, data: Vec<u8>, text: bool) -> Result<
     }
     let array = StringArray::try_new(offsets, data, None).map_err(|_| {
         Error::invalid(format!(
-            "`{name}` holds bytes that are no UTF-8: scan with text=False to get bytes"
+            "`{name}` holds bytes that are not valid UTF-8: scan with text=False to get bytes"
         ))
         .with("argument", "text")
         .with("column", name)

@@ -16,12 +16,10 @@ pub(super) fn check_labels(labels: Vec<Text>) -> PyResult<()> {
         VisibilityExpression::parse(&label)
             .map(|_| ())
             .map_err(|error| {
-                Error::invalid(
-                    "`visibility` has a label that is no expression; nothing was written",
-                )
-                .with("argument", "visibility")
-                .with("label", String::from_utf8_lossy(&label))
-                .with_source(error)
+                Error::invalid("`visibility` has an invalid label; nothing was written")
+                    .with("argument", "visibility")
+                    .with("label", String::from_utf8_lossy(&label))
+                    .with_source(error)
             })
     };
     all_bytes(labels)

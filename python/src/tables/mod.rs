@@ -13,6 +13,7 @@ mod register;
 mod scan;
 mod store;
 mod table;
+#[cfg(feature = "sql")]
 mod typed;
 mod writer;
 

@@ -21,6 +21,7 @@ use super::arguments::{
 use super::batches::{FIELDS, Reader, Shape};
 use super::gate::Gate;
 use super::scan::NativeScan;
+#[cfg(feature = "sql")]
 use super::typed::{NativeTypedScan, TypedArgument};
 use super::writer::{Columns, NativeWriter};
 use crate::columns::column;
@@ -51,7 +52,7 @@ impl NativeTable {
         for name in &argument.fields {
             let Some(at) = FIELDS.iter().position(|field| field == name) else {
                 return Err(Error::invalid(format!(
-                    "`fields` names {name:?}, which is none of {}",
+                    "`fields` names {name:?}, which is not one of {}",
                     FIELDS.join(", ")
                 ))
                 .with("argument", "fields"))
@@ -222,6 +223,7 @@ impl NativeTable {
     }
 
     /// Starts a scan of a table with a schema; it is ordered, and `text` and `fields` have no effect.
+    #[cfg(feature = "sql")]
     fn typed_scan(
         &self,
         py: Python<'_>,
@@ -230,6 +232,12 @@ impl NativeTable {
     ) -> PyResult<NativeTypedScan> {
         let (scan, _, _) = self.start(py, argument)?;
         NativeTypedScan::new(scan, typed, self.gate.clone()).into_python()
+    }
+
+    /// As above, in a build without that.
+    #[cfg(not(feature = "sql"))]
+    fn typed_scan(&self, _argument: &Bound<'_, PyAny>, _typed: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(crate::lacking::lacking()).into_python()
     }
 
     /// Imports columns as one atomic change; returns the number of entries.

@@ -90,7 +90,7 @@ def test_convolution(cells, window, origin):
 def test_convolution_refuses_what_is_none():
     array = Assoc("a,", [3], 1)
     for call, text in [
-        (lambda: Assoc("a,", "x,", 1).conv([1]), "column keys are no integers"),
+        (lambda: Assoc("a,", "x,", 1).conv([1]), "column keys are not integers"),
         (lambda: array.conv([]), "window: a list of numbers"),
         (lambda: array.conv([[1]]), "window: a list of numbers"),
         (lambda: array.conv("ab"), "window: a list of numbers"),
@@ -128,7 +128,7 @@ def test_words_of_columns():
     }  # fmt: skip
     assert array.words("|")[:, "title*"].to_dict2() == {("d", "title|den"): 1}
     assert array.words(lower=False).col.tolist() == ["Wolken", "den", "Über"]
-    with pytest.raises(TypeError, match="words: the values are no texts"):
+    with pytest.raises(TypeError, match="words: the values are not texts"):
         Assoc("a", "x", 1).words()
     assert Assoc().words().is_empty()
 
@@ -238,17 +238,17 @@ def test_other_mat_files_are_refused(tmp_path):
     refused("holds no associative array .* but x, y", x=1, y="text")
     refused("several associative arrays: A, B; say which", A=good, B=good)
     refused("name: .* has no variable 'C', it has A", "C", A=good)
-    refused("name: the variable 'x' .* is no associative array", "x", A=good, x=3)
+    refused("name: the variable 'x' .* is not an associative array", "x", A=good, x=3)
     refused("row: .*, A: 1 keys for 2 of the matrix", A={**good, "adj": np.ones((2, 1))})
     refused("adj: .*: an entry points outside the 1 texts", A={**good, "val": "v,", "adj": 7.5})
     refused("adj: .*no matrix of numbers", A={**good, "adj": np.array([[1j]])})
     refused("adj: .*NaN", A={**good, "adj": np.array([[np.nan]])})
     path.write_bytes(b"no such thing")
-    refused("path: .* is no readable .mat file")
+    refused("path: .* is not a readable .mat file")
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124, b" ") + b"\x00\x02IM" + b"\x89HDF\r\n\x1a\n")
     refused("is a .mat file of version 7.3")
     path.write_bytes(b"")
-    refused("path: .* is no readable .mat file")
+    refused("path: .* is not a readable .mat file")
     scipy.io.savemat(path, {"A": good})
     whole = path.read_bytes()
     for cut in range(130, len(whole), 37):
@@ -261,9 +261,9 @@ def test_other_mat_files_are_refused(tmp_path):
 def test_what_mat_files_cannot_hold(tmp_path):
     path = tmp_path / "a.mat"
     for array, name, text in [
-        (Assoc("a", "x", 1), "1a", "name: '1a' is no variable of Matlab"),
-        (Assoc("a", "x", 1), "_a", "name: '_a' is no variable"),
-        (Assoc("a", "x", 1), "a" * 32, "is no variable"),
+        (Assoc("a", "x", 1), "1a", "name: '1a' is not a valid name of a Matlab variable"),
+        (Assoc("a", "x", 1), "_a", "name: '_a' is not a valid name"),
+        (Assoc("a", "x", 1), "a" * 32, "is not a valid name"),
         (Assoc("a", "x", 2**53 + 1), "A", r"above 2\^53"),
         (Assoc("a", "x", np.datetime64("2020-01-01", "s")), "A", "values are timestamps"),
         (Assoc(np.array(["2020-01-01"], "M8[s]"), "x", 1), "A", "row keys are timestamps"),
@@ -327,7 +327,7 @@ def test_kml_refuses_what_is_not_a_place(tmp_path):
     for values, options, text in [
         (["91", "0"], {}, "latitude: 91.0 of row 'a' is beyond 90 degrees"),
         (["9", "-181"], {}, "longitude: -181.0 of row 'a' is beyond 180"),
-        (["north", "0"], {}, "latitude: the column 'lat': .*'north' is no number"),
+        (["north", "0"], {}, "latitude: the column 'lat': .*'north' is not a number"),
         (["1", "2"], {"latitude": "none"}, "latitude: there is no column 'none'"),
         (["1", "2"], {"missing": "skip"}, "missing: 'error' or 'drop'"),
     ]:

@@ -126,8 +126,8 @@ def test_delimiters_and_single_keys():
         (lambda: Assoc("a", [object()], 1), TypeError, "col: items must be"),
         (lambda: Assoc("a", {"x": 1}.items(), 1), TypeError, "col: items must be all text"),
         (lambda: Assoc("a", [True], 1), TypeError, "col: booleans are values, not keys"),
-        (lambda: Assoc("a", 1j, 1), TypeError, "col: complex is no list"),
-        (lambda: Assoc("a", len, 1), TypeError, "col: builtin_function_or_method is no list"),
+        (lambda: Assoc("a", 1j, 1), TypeError, "col: complex is not a list"),
+        (lambda: Assoc("a", len, 1), TypeError, "col: builtin_function_or_method is not a list"),
         (lambda: Assoc([float("nan")], "x", 1), ValueError, "row: .* 0 is missing"),
         (lambda: Assoc("a,b,", "x", [1.0, np.nan]), ValueError, "val: .* 1 is missing"),
         (lambda: Assoc(["a", None], "x", 1), ValueError, "row: .* 1 is missing"),
@@ -142,7 +142,7 @@ def test_delimiters_and_single_keys():
         (lambda: Assoc(np.array([1 + 1j]), "x", 1), TypeError, "row: arrays of complex128"),
         (lambda: Assoc([2**63], "x", 1), ValueError, r"row: integers above 2\^63-1"),
         (lambda: Assoc([2**70], "x", 1), TypeError, "row: "),
-        (lambda: Assoc("a", "x", 1, "median"), ValueError, "aggregate: 'median' is none of min"),
+        (lambda: Assoc("a", "x", 1, "median"), ValueError, "aggregate: 'median' is not one of min"),
         (lambda: Assoc("a,a,", "x", "u,v,", "prod"), TypeError, "aggregate: only numbers"),
         (lambda: Assoc("a,a,", "x", [1, 2], "unique"), ValueError, "aggregate: 'unique' promises"),
         (lambda: Assoc("a,a,", "x", [1, 2], lambda *_: None), ValueError, "aggregate: the f"),
@@ -155,7 +155,7 @@ def test_delimiters_and_single_keys():
         (lambda: Assoc("a", "x", 1) < "u", TypeError, "<: the values are int64"),
         (lambda: bool(Assoc("a", "x", 1)), TypeError, r"write `\(2 <= A\) <= 9`"),
         (lambda: 2 <= Assoc("a", "x", 1) <= 9, TypeError, "neither true nor false"),
-        (lambda: Assoc("a", "x", "u").to_numbers(), ValueError, "the value 'u' is no number"),
+        (lambda: Assoc("a", "x", "u").to_numbers(), ValueError, "the value 'u' is not a number"),
         (lambda: Assoc(1, "x", 1) + Assoc("a", "x", 1), TypeError, "row keys are numbers"),
         (lambda: HierAssoc([4, 2]), ValueError, "cuts: ascending"),
         (lambda: HierAssoc().update("a", "x", "text"), TypeError, "hold numbers"),
@@ -205,7 +205,7 @@ def test_convert_val():
     assert Assoc("a,b,", "x,", "1,2,", convert_val=True).dtype == np.int64
     assert Assoc("a,b,", "x,", "1,2.5,", convert_val=True).dtype == np.float64
     for text in ("nan", "1_000", " 1", "x"):
-        with pytest.raises(ValueError, match="is no number"):
+        with pytest.raises(ValueError, match="is not a number"):
             Assoc("a", "x", [text], convert_val=True)
 
 

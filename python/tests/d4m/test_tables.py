@@ -75,7 +75,10 @@ def test_numbers_as_keys_are_found_under_one_text(db: DB) -> None:
     ]
     assert T[1.0, :].equals(T[1, :])
     assert T[[1.0, 2.5], [7]].nnz == 2
-    assert T[2.5:4.0, :].nnz == 4
+    assert T["2.5":"4", :].nnz == 4
+    for index in (np.s_[2.5:4.0, :], np.s_[:10, :], np.s_[:, 7:], np.s_[np.int64(3) :, :]):
+        with pytest.raises(InvalidArgumentError, match="compares keys as texts"):
+            T[index]
     assert T.delete_triple(1.0, [7.0, 8]) == 2
     assert T.delete_assoc(Assoc(np.array([2.5]), np.array([7.0]), 1)) == 1
     assert T.nnz() == T.T.nnz() == 3
@@ -148,9 +151,9 @@ def test_triples_that_do_not_fit_write_nothing(db: DB, arguments: Any, says: str
 @pytest.mark.parametrize(
     ("labels", "says"),
     [
-        ("A&", "no expression"),
+        ("A&", "invalid label"),
         (["A", "B"], "2 labels for 3 entries"),
-        (["A", "B|", "C"], "no expression"),
+        (["A", "B|", "C"], "invalid label"),
         (lambda row, col, val: None, "the function gave None"),
         (Assoc("a,", "x,", "A,"), "the array of labels has none for"),
         (17, "a label, a list of labels"),
@@ -371,7 +374,7 @@ def test_values_that_a_combiner_cannot_add_are_refused(db: DB) -> None:
     T.add_col_combiner("n,", "sum")
     for wrong in ("x", 1.5, "1.0", "", True):
         with pytest.raises(
-            InvalidArgumentError, match="is no whole number of 64 bits, and the column 'n'"
+            InvalidArgumentError, match="is not an integer of 64 bits, and the column 'n'"
         ):
             T.put_triple("r,s,", "free,n,", ["anything", wrong] if wrong else [1, wrong])
         if wrong:

@@ -19,7 +19,7 @@ pub(crate) enum YcsbCommand {
     /// Run the operations of a workload, and print the measurements
     #[command(after_help = "Examples:
   ostrakon lab ycsb run -P workloada -p recordcount=1000000 -p operationcount=100000 --threads 2
-  ostrakon lab ycsb run -P workloadc -p recordcount=1000000 -p maxexecutiontime=10 -p operationcount=0
+  ostrakon lab ycsb run -P workloadc -p recordcount=1000 -p maxexecutiontime=10 -p operationcount=0
   ostrakon lab ycsb run -P workloadb --target 1000 -p measurement.interval=both --json")]
     Run(YcsbArgs),
 }

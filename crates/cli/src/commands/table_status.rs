@@ -1,6 +1,8 @@
 //! `table status`: what fails, why, and what to do.
 
-use ostrakon_cell::{Batch, BatchLimit, Problem, Range, ScanOptions, Source, Table};
+use ostrakon_cell::{
+    Activity, Batch, BatchLimit, ErrorKind, Problem, Range, ScanOptions, Source, Table,
+};
 use serde_json::json;
 
 use super::access::find_table;
@@ -47,7 +49,7 @@ pub(super) fn run(
             "activity": problem.activity.as_str(),
             "kind": problem.kind.as_str(),
             "message": problem.message,
-            "way_out": problem.way_out,
+            "way_out": way_out(problem),
             "times": problem.times,
             "since_millis": problem.since_millis,
             "next_try_millis": problem.next_try_millis,
@@ -116,6 +118,31 @@ fn text(problem: &Problem) -> String {
         "{place}: {} fails{times}: {}{writes}\n  to do: {}",
         problem.activity.as_str(),
         problem.message,
-        problem.way_out
+        way_out(problem)
     )
+}
+
+/// What the store says to do about it, and the command that does it.
+fn way_out(problem: &Problem) -> String {
+    let command = match (problem.kind, problem.activity) {
+        (ErrorKind::OutOfSpace, _) => None,
+        (ErrorKind::Corruption | ErrorKind::NotFound | ErrorKind::Io, _) => {
+            Some("ostrakon table restore-file FILE")
+        }
+        (_, Activity::Flush | Activity::Compaction | Activity::Properties) => {
+            Some("ostrakon table config set")
+        }
+        _ => Some("ostrakon check"),
+    };
+    match (command, &problem.table) {
+        (Some(command), Some(table)) if command.ends_with("set") => {
+            format!(
+                "{}. The command: `{command} {table} NAME=VALUE`",
+                problem.way_out
+            )
+        }
+        (Some(command), Some(_)) => format!("{}. The command: `{command}`", problem.way_out),
+        // The log's: its advice needs no command.
+        _ => problem.way_out.clone(),
+    }
 }

@@ -431,22 +431,3 @@ fn the_demo_runs_to_its_end() {
         assert!(shown.lines().count() >= 5, "{line}: {shown}");
     }
 }
-
-/// The commands of the guide, as printed.
-#[test]
-fn the_commands_of_the_guide_run() {
-    let folder = Folder::new();
-    let page = include_str!("../../../../docs/guide/lab.md");
-    let blocks: Vec<&str> = page.split("```sh\n").skip(1).collect();
-    assert_eq!(blocks.len(), 6);
-    for block in blocks {
-        let code = block.split("```").next().unwrap();
-        for line in code.lines().filter(|line| !line.is_empty()) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            assert_eq!(words[0], "ostrakon", "{line}");
-            if cfg!(feature = "sql") || !line.contains("ivanov2014") {
-                folder.ok(&words[1..]);
-            }
-        }
-    }
-}

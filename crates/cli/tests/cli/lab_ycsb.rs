@@ -1,7 +1,5 @@
 //! lab ycsb: reports, and the commands of the guide.
 
-use std::process::Command;
-
 use crate::run::Folder;
 
 #[test]
@@ -141,40 +139,4 @@ fn wrong_calls_say_what_to_do() {
         "{}",
         ran.err
     );
-}
-
-/// As printed, one command after the other on one store.
-#[test]
-fn the_commands_of_the_guide_run() {
-    let folder = Folder::new();
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/ycsb.md");
-    let page = std::fs::read_to_string(guide).unwrap();
-    let blocks: Vec<&str> = page
-        .split("```sh\n")
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect();
-    assert!(blocks.len() >= 2);
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ostrakon"));
-    let path = std::env::join_paths(
-        [program.parent().unwrap().to_owned()]
-            .into_iter()
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    )
-    .unwrap();
-    for block in blocks {
-        let ran = Command::new("sh")
-            .args(["-e", "-c", block])
-            .env("PATH", &path)
-            .env("OSTRAKON_DATA", folder.path("store"))
-            .env("OSTRAKON_MEMORY", "64M")
-            .output()
-            .unwrap();
-        let (out, err) = (
-            String::from_utf8_lossy(&ran.stdout),
-            String::from_utf8_lossy(&ran.stderr),
-        );
-        assert!(ran.status.success(), "{block}\n{out}{err}");
-        assert!(!out.contains("-FAILED"), "{block}\n{out}");
-    }
 }

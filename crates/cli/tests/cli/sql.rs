@@ -1,41 +1,6 @@
-//! `ostrakon sql`: the guide as printed, formats, files, errors, and what is read-only.
-
-use std::process::Command;
+//! `ostrakon sql`: formats, files, errors, and what is read-only.
 
 use super::run::Folder;
-
-/// Runs the console blocks of the guide in a shell, and compares what they print.
-#[test]
-fn the_guide_prints_what_it_says() {
-    let folder = Folder::new();
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/sql.md");
-    let page = std::fs::read_to_string(page).unwrap();
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_ostrakon"));
-    let path = std::env::join_paths(
-        std::iter::once(program.parent().unwrap().to_owned())
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    )
-    .unwrap();
-    let mut commands = 0;
-    for block in page.split("```console\n").skip(1) {
-        let block = block.split("```").next().unwrap();
-        for part in block.split("$ ").skip(1) {
-            let (command, expected) = part.split_once('\n').unwrap();
-            let ran = Command::new("sh")
-                .args(["-c", command])
-                .current_dir(folder.path(""))
-                .env("PATH", &path)
-                .env("OSTRAKON_DATA", folder.path("store"))
-                .output()
-                .unwrap();
-            let printed = String::from_utf8_lossy(&ran.stdout);
-            let errors = String::from_utf8_lossy(&ran.stderr);
-            assert_eq!(printed, expected, "{command}\n{errors}");
-            commands += 1;
-        }
-    }
-    assert!(commands >= 8);
-}
 
 #[test]
 fn rows_are_exact_in_every_format() {

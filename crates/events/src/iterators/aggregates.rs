@@ -20,7 +20,7 @@ pub(crate) fn aggregate_scan(snapshot: &Snapshot, from: i64, to: i64) -> Iterato
 /// Adds a stored count.
 pub(super) fn add(sum: i64, value: &[u8]) -> Result<i64> {
     let count = value.try_into().map(i64::from_be_bytes).map_err(|_| {
-        Error::invalid("a stored count is not of 8 bytes: run `ostrakon events check`")
+        Error::invalid("a stored count does not have 8 bytes: check the event type")
             .with("data", "a value")
     })?;
     sum.checked_add(count).ok_or_else(|| {

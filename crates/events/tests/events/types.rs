@@ -26,7 +26,7 @@ fn a_new_type_never_takes_over_the_events_of_an_old_one() {
     writer.close().expect("written");
     let error = create(&store).expect_err("tables are left over");
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-    assert!(error.to_string().contains("events drop"), "{error}");
+    assert!(error.to_string().contains("drop the type"), "{error}");
     store.drop_type("web").expect("deletes the tables");
     assert!(
         store

@@ -198,6 +198,11 @@ fn host(record: &Record) -> Result<String> {
         of(|sample| sample.resident_bytes as f64 / f64::from(1 << 20)),
     )?;
     all += &line_chart(
+        "Read from the disk",
+        ("seconds, loading included", "MiB a second"),
+        of(|sample| sample.disk_read_bytes_per_second / f64::from(1 << 20)),
+    )?;
+    all += &line_chart(
         "Written towards the disk",
         ("seconds, loading included", "MiB a second"),
         of(|sample| sample.disk_written_bytes_per_second / f64::from(1 << 20)),

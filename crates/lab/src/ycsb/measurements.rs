@@ -144,7 +144,7 @@ impl MeasurementOptions {
 }
 
 fn unknown(property: &str, value: &str, known: &str) -> Error {
-    Error::invalid("a property has a value that does not exist")
+    Error::invalid("the value of a property is not one of those that are known")
         .with("property", property)
         .with("value", value)
         .with("known", known)

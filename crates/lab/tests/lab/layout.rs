@@ -10,7 +10,7 @@ use ostrakon_lab::NoProgress;
 use ostrakon_lab::continuous::RunRecord;
 use ostrakon_lab::experiments::{
     DiskModel, EmulatedStorage, ExperimentOptions, Record, Rig, RigConditions, RigSettings,
-    experiments, run_experiment,
+    experiments, run_experiment, verdicts,
 };
 use ostrakon_lab::report::{ReportOptions, write_report};
 use ostrakon_testkit::reference_model::MapSource;
@@ -81,6 +81,8 @@ fn lengthen(record: &mut Record) {
                     .map(|at| ostrakon_lab::measure::HostSample {
                         seconds: f64::from(at) / 2.0,
                         processors: 1.5,
+                        disk_read_bytes_per_second: f64::from(at) * 1e8,
+                        disk_written_bytes_per_second: f64::from(at) * 2e8,
                         ..sample
                     })
                     .collect();
@@ -100,6 +102,11 @@ fn records(folder: &Path) -> PathBuf {
     };
     for one in experiments() {
         let (mut record, file) = run_experiment(&rig, one.name, &options, &NoProgress).unwrap();
+        assert!(
+            !verdicts(&record, &[]).is_empty(),
+            "{} says nothing",
+            one.name
+        );
         lengthen(&mut record);
         std::fs::write(file, serde_json::to_vec(&record).unwrap()).unwrap();
     }
@@ -121,7 +128,8 @@ fn records(folder: &Path) -> PathBuf {
 }
 
 /// Loads the page in a frame of this width (a window of a browser cannot be as narrow as a phone's), and lists the
-/// elements whose content is wider than they are and that do not scroll, nor lie in a box that does.
+/// elements whose content is wider than they are and that do not scroll, nor lie in a box that does. At the width of a
+/// desktop no box may need to scroll.
 fn overflowing(browser: &str, page: &str, width: u32, folder: &Path) -> Vec<String> {
     let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
     let script = r#"
@@ -140,6 +148,10 @@ fn overflowing(browser: &str, page: &str, width: u32, folder: &Path) -> Vec<Stri
                 const box = node.getBoundingClientRect();
                 if (box.right > inner.documentElement.clientWidth + 1 && !scrolls(node))
                     found.push("outside " + node.tagName + "." + node.className + ": " + node.textContent.slice(0, 60));
+            }
+            for (const node of inner.querySelectorAll(inner.documentElement.clientWidth < 1280 ? "nothing" : ".scroll, figure")) {
+                if (node.scrollWidth > node.clientWidth + 1)
+                    found.push("scrolls " + node.scrollWidth + " in " + node.clientWidth + ": " + node.textContent.slice(0, 60));
             }
             document.getElementById("found").textContent = found.join("\n");
         });
@@ -174,7 +186,7 @@ fn found(browser: &str, file: &Path, profile: &Path) -> Vec<String> {
             "--no-first-run",
         ])
         .args([
-            "--window-size=1600,1000",
+            "--window-size=2000,1000",
             "--hide-scrollbars",
             "--virtual-time-budget=20000",
             "--dump-dom",
@@ -205,11 +217,20 @@ fn nothing_is_cut_off_on_a_desktop_or_a_phone() {
     let summary = write_report(&records(folder.path()), &ReportOptions::default()).unwrap();
     let page = std::fs::read_to_string(&summary.file).unwrap();
     assert!(page.contains("Ingest, entries against time") && page.contains("Resident memory"));
-    for width in [1280, 390] {
+    assert!(page.contains("Read from the disk") && page.contains("Written towards the disk"));
+    for width in [1920, 1280, 390] {
         let found = overflowing(browser, &page, width, folder.path());
         assert!(found.is_empty(), "at {width} px: {found:#?}");
     }
     // The check itself notices a box that is too wide.
     let wide = page.replacen("<header>", "<header><div style=\"width:2000px\">x</div>", 1);
     assert!(!overflowing(browser, &wide, 1280, folder.path()).is_empty());
+    // And a table that would have to scroll on a desktop.
+    let cell = format!("<td>{}</td>", "x".repeat(300));
+    let wide = page.replacen("<td>", &format!("{cell}<td>"), 1);
+    let found = overflowing(browser, &wide, 1280, folder.path());
+    assert!(
+        found.iter().all(|one| one.starts_with("scrolls")) && !found.is_empty(),
+        "{found:?}"
+    );
 }

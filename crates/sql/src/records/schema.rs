@@ -69,11 +69,15 @@ impl RecordSchema {
     /// # Errors
     /// Not a schema.
     pub(crate) fn from_json(text: &str) -> Result<Self> {
-        let stored: Stored = serde_json::from_str(text)
-            .map_err(|error| Error::invalid("not a schema").with_source(error))?;
+        let stored: Stored = serde_json::from_str(text).map_err(|error| {
+            Error::invalid("the property is not a valid schema of records").with_source(error)
+        })?;
         let typed = |(name, kind): (String, String)| match ColumnType::named(&kind) {
             Some(kind) => Ok((name, kind)),
-            None => Err(Error::invalid("not a type of columns").with("type", kind)),
+            None => Err(
+                Error::invalid("the schema names a type that columns cannot have")
+                    .with("type", kind),
+            ),
         };
         let keys = stored
             .row

@@ -347,8 +347,8 @@ impl TableCore {
             activity: Activity::Properties,
             kind: error.kind(),
             message: error.to_string(),
-            way_out: "open the store with a program that knows the class, or correct or remove the property \
-                      (`table config`); until then what needs it waits, and nothing is lost"
+            way_out: "open the store with a program that knows the class, or correct or remove the property; \
+                      until then what needs it waits, and nothing is lost"
                 .to_owned(),
             times: 1,
             since_millis: 0,
@@ -401,22 +401,21 @@ fn way_out(failure: &Failure) -> &'static str {
     match (failure.cause.kind(), failure.activity) {
         (ErrorKind::OutOfSpace, _) => "free disk space; the work is then retried automatically",
         (ErrorKind::Corruption | ErrorKind::NotFound, _) if has_context(&failure.cause, "file") => {
-            "restore the file from a checkpoint (`table restore-file`); until then only reads of its rows fail"
+            "restore the file from a checkpoint; until then only reads of its rows fail"
         }
         (ErrorKind::Io, _) => {
             "check the disk and its permissions; the work is retried automatically. Restore a missing file from a \
-             checkpoint (`table restore-file`)"
+             checkpoint"
         }
         (_, Activity::Flush) => {
-            "correct the options of the flush iterators or remove them (`table config`), or delete the entries that \
-             they cannot read. Until then memory is flushed without them when it is needed; compactions and \
+            "correct the options of the flush iterators or remove them, or delete the entries that they cannot read. Until then memory is flushed without them when it is needed; compactions and \
              scans read those entries"
         }
         (_, Activity::Compaction) => {
-            "correct the options of the compaction iterators or remove them (`table config`), or delete the entries \
-             that they cannot read; until then the files of the tablet stay as they are"
+            "correct the options of the compaction iterators or remove them, or delete the entries that they cannot \
+             read; until then the files of the tablet stay as they are"
         }
-        _ => "run `check`, and report a bug if it finds nothing",
+        _ => "check the store, and report a bug if the check finds nothing",
     }
 }
 

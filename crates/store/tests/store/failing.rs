@@ -127,7 +127,7 @@ fn a_value_that_a_combiner_cannot_read_affects_no_other_table_and_the_store_reop
     for problem in store.problems().unwrap() {
         assert_eq!(problem.table.as_deref(), Some("sums"), "{problem:?}");
         assert!(!problem.message.contains(SECRET_ROW), "{problem:?}");
-        assert!(problem.way_out.contains("table config"), "{problem:?}");
+        assert!(problem.way_out.contains("options of the"), "{problem:?}");
     }
     assert_eq!(rows(&other, Range::all()), 8_000);
     assert_eq!(rows(&sums, Range::row("00000007")), 1);
@@ -744,7 +744,10 @@ fn a_damaged_file_is_put_back_from_a_checkpoint() {
     let problems = store.problems().unwrap();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert_eq!(problems[0].activity, ostrakon_cell::Activity::Read);
-    assert!(problems[0].way_out.contains("restore-file"), "{problems:?}");
+    assert!(
+        problems[0].way_out.contains("restore the file"),
+        "{problems:?}"
+    );
     assert_eq!(rows(&u, Range::all()), 1_000);
 
     // The damaged one itself, another table's under its name, and one that no table reads.

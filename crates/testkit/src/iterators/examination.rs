@@ -465,7 +465,3 @@ fn same(wanted: &[Entry], found: &[Entry], how: &str) -> Outcome {
         show(wanted)
     ))
 }
-
-#[cfg(doctest)]
-#[doc = include_str!("../../../../docs/guide/iterators.md")]
-struct Guide;

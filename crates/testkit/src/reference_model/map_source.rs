@@ -391,7 +391,7 @@ pub(super) fn capabilities() -> Capabilities {
 /// Refuses what cannot be a split point.
 pub(super) fn check_split(row: &[u8]) -> Result<()> {
     match row.len() {
-        0 => Err(Error::invalid("the empty row is no split point")),
+        0 => Err(Error::invalid("the empty row is not a valid split point")),
         1..=10_240 => Ok(()),
         len => Err(Error::invalid("a split point has at most 10 KiB").with("bytes", len)),
     }

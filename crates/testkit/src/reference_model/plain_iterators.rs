@@ -153,7 +153,9 @@ impl IteratorClass for Summing {
                 let number = std::str::from_utf8(&version.value)
                     .ok()
                     .and_then(|text| text.parse::<i64>().ok())
-                    .ok_or_else(|| Error::invalid("a value to be summed is no decimal number"))?;
+                    .ok_or_else(|| {
+                        Error::invalid("a value to be summed is not a decimal number")
+                    })?;
                 sum = sum.saturating_add(number);
             }
             Ok(versions

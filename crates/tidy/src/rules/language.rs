@@ -1,10 +1,12 @@
 //! Words that a reader would have to learn here first, and the standard words for them.
 //!
-//! Checked are the prose of every Markdown page (code is left out) and the help texts of the
-//! command line. The list is short on purpose: each entry is a phrase that has no other meaning in
-//! these texts.
+//! Checked are the prose of every Markdown page (code is left out), the help texts of the command line, and
+//! the string literals of the product's Rust and Python sources, messages of errors among them. The list is
+//! short on purpose: each entry is a phrase that has no other meaning in these texts.
 
 use crate::finding::Finding;
+use crate::literals::{Literal, of_python, of_rust};
+use crate::sources::Sources;
 use crate::tree::Tree;
 
 /// A phrase, in lower case, and what to write instead.
@@ -28,6 +30,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("that is none", "that is invalid"),
     ("that are none", "that are invalid"),
     ("head line", "header row"),
+    ("is none of", "is not one of"),
 ];
 
 /// Words after which `no` belongs to a comparison or to `there is no`.
@@ -83,16 +86,49 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         } else {
             continue;
         };
-        let words = words_of(&prose);
-        for at in 0..words.len() {
-            if let Some((phrase, instead)) = objection(&words, at) {
-                let line = words.get(at).map_or(0, |word| word.line);
-                let what = format!("`{phrase}` is not a standard term");
-                findings.push(Finding::new(path, line, what, format!("write: {instead}")));
+        report(path, &words_of(&prose), &mut findings);
+    }
+    for (path, literals) in literals_of(tree) {
+        for literal in literals {
+            let mut words = words_of(&literal.text);
+            for word in &mut words {
+                word.line += literal.line - 1;
             }
+            report(&path, &words, &mut findings);
         }
     }
     findings
+}
+
+fn report(path: &str, words: &[Word], findings: &mut Vec<Finding>) {
+    for at in 0..words.len() {
+        if let Some((phrase, instead)) = objection(words, at) {
+            let line = words.get(at).map_or(0, |word| word.line);
+            let what = format!("`{phrase}` is not a standard term");
+            findings.push(Finding::new(path, line, what, format!("write: {instead}")));
+        }
+    }
+}
+
+/// The string literals of the product: those of tests, of this crate, which lists the phrases, and of help texts, which are
+/// read as a whole, are left out.
+fn literals_of(tree: &Tree) -> Vec<(String, Vec<Literal>)> {
+    let mut found = Vec::new();
+    let sources = Sources::of(tree);
+    for (path, source) in sources.product() {
+        let elsewhere = ["crates/tidy/", "crates/cli/src/args/"];
+        if elsewhere.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        let text = tree.text(path).unwrap_or_default();
+        if let Ok(literals) = of_rust(text, &source.outline) {
+            found.push((path.to_owned(), literals));
+        }
+    }
+    for (path, text) in tree.texts("python/ostrakon/", ".py") {
+        found.push((path.to_owned(), of_python(text)));
+    }
+    found
 }
 
 struct Word {
@@ -264,5 +300,40 @@ mod tests {
         assert_eq!(help("    long_help = \"Mend\",\n"), 1);
         let elsewhere = check(&Tree::of(&[("crates/cli/src/x.rs", "/// Mend it\n")]));
         assert_eq!(elsewhere.len(), 0);
+    }
+
+    #[test]
+    fn messages_are_read() {
+        let rust = |text: &str| {
+            let tree = Tree::of(&[("crates/a/Cargo.toml", ""), ("crates/a/src/lib.rs", text)]);
+            check(&tree)
+                .iter()
+                .map(|finding| finding.line)
+                .collect::<Vec<_>>()
+        };
+        let python = |text: &str| {
+            let found = check(&Tree::of(&[("python/ostrakon/a.py", text)]));
+            found.iter().map(|finding| finding.line).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            rust("\nfn f() { e(format!(\"{x:?} is \\\n no label\")) }\n"),
+            [2]
+        );
+        assert_eq!(
+            rust("// A tick is no second.\nfn f() { e(\"a label\") }\n"),
+            [0; 0]
+        );
+        assert_eq!(
+            rust("#[cfg(test)]\nmod tests { const A: &str = \"nobody\"; }\n"),
+            [0; 0]
+        );
+        assert_eq!(
+            python("raise E(\n    f\"{x!r} is no \"\n    f\"label\"\n)\n"),
+            [2]
+        );
+        assert_eq!(
+            python("# it is no label\nraise E('there is no label')\n"),
+            [0; 0]
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod dead_files;
 pub mod decisions;
+pub mod dependencies;
 pub mod fixtures;
 pub mod fuzzed;
 pub mod imports;
@@ -12,6 +13,7 @@ pub mod links;
 pub mod lints;
 pub mod map;
 pub mod mutants;
+pub mod packages;
 pub mod pages;
 pub mod reasons;
 pub mod size;

@@ -1,8 +1,8 @@
-//! Sentences about the queries of web requests, and about those of HiBench.
+//! Sentences about the queries of web requests.
 
 use super::super::sawyer2013::{Crossover, crossover};
 use super::super::unit::Unit;
-use super::rows::{Rows, percent, rate, times};
+use super::rows::{Rows, rate, times};
 
 /// A share in percent.
 fn share(value: f64) -> String {
@@ -111,28 +111,6 @@ impl Rows<'_> {
         Some(format!(
             "All results by index, as a multiple of the speed by scan: {}.",
             found.join(", ")
-        ))
-    }
-
-    /// What doubling the data costs a query.
-    pub(super) fn growth_of_time(&self, query: &str, paper: &str) -> Option<String> {
-        let factor =
-            |metric: &str| self.factor("as 240 GB", "as 440 GB", &format!("{query}.{metric}"));
-        Some(format!(
-            "From 240 to 440 GB, {query}: data {}, time {}; the paper: data +100 %, time {paper}.",
-            percent(factor("bytes")?),
-            percent(factor("seconds")?)
-        ))
-    }
-
-    pub(super) fn slower_query(&self) -> Option<String> {
-        let (aggregation, join) = (
-            self.of("as 440 GB", "aggregation.seconds")?,
-            self.of("as 440 GB", "join.seconds")?,
-        );
-        Some(format!(
-            "The join takes {} the time of the aggregation; the paper 0.76 times.",
-            times(join / aggregation)
         ))
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn times(factor: f64) -> String {
 
 /// A relative change in whole percent, with its sign.
 pub(super) fn percent(factor: f64) -> String {
-    let percent = (factor - 1.0) * 100.0;
+    let percent = ((factor - 1.0) * 100.0).round();
     let sign = if percent < 0.0 { "−" } else { "+" };
     format!("{sign}{:.0} %", percent.abs())
 }
@@ -133,6 +133,18 @@ impl Rows<'_> {
         })
     }
 
+    /// What labels change, drawn per list and different for each entry.
+    pub(super) fn labels(&self, metric: &str, what: &str, paper: &str) -> Option<String> {
+        let without = "without labels";
+        let list = self.factor(without, "a random label per list", metric)?;
+        let entry = self.factor(without, "a label of its own per entry", metric)?;
+        Some(format!(
+            "Labels change {what}: with one for each list {}, with one for each entry {}{paper}.",
+            percent(list),
+            percent(entry)
+        ))
+    }
+
     pub(super) fn expected_edges(&self) -> Option<String> {
         let row = &self.0.first()?.name;
         let (got, expected) = (
@@ -166,6 +178,20 @@ impl Rows<'_> {
         Some(format!(
             "One writer: {} edges/s; a process of the paper about 100,000 on a cluster without a log.",
             rate(each)
+        ))
+    }
+
+    pub(super) fn run_of_writers(&self) -> Option<String> {
+        let name = "2 writers";
+        let (each, seconds) = (
+            self.of(name, "ingest.writer_rate")?,
+            self.of(name, "ingest.seconds")?,
+        );
+        Some(format!(
+            "{name}: {} edges/s each on average, for {}, acknowledged durably; a process of the paper about 100,000 for about \
+             300 s, without a log.",
+            rate(each),
+            Unit::Seconds.show(seconds)
         ))
     }
 

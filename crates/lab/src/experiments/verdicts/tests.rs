@@ -103,6 +103,28 @@ fn factors_changes_and_losses_are_said() {
     assert!(lost.contains("DATA IS LOST"), "{lost}");
     assert_eq!(one("sen2013-table-2", &[]), "");
     assert_eq!(one("something else", log), "");
+    let labels: &[(&str, &[(&str, f64)])] = &[
+        (
+            "without labels",
+            &[("ingest.rate", 100.0), ("verify.undefined", 0.0)],
+        ),
+        ("a random label per list", &[("ingest.rate", 90.0)]),
+        ("a label of its own per entry", &[("ingest.rate", 50.0)]),
+    ];
+    let text = one("sen2013-table-11", labels);
+    assert!(
+        text.contains(
+            "with one for each list −10 %, with one for each entry −50 %; the paper +13.6"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Nothing is undefined"), "{text}");
+    let run = [("ingest.writer_rate", 400_000.0), ("ingest.seconds", 5.0)];
+    let text = one("kepner2014-figure-5", &[("2 writers", &run)]);
+    assert!(
+        text.contains("400 k edges/s each on average, for 5"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -165,4 +187,72 @@ fn queries_of_requests_stand_beside_the_papers() {
         ],
     );
     assert!(text.contains("6 M entries/s with 2 clients"), "{text}");
+}
+
+#[test]
+fn fast_and_slow_storage_stand_beside_the_papers() {
+    let row = |rate, micros| [("a.rate", rate), ("all.mean_us", micros)];
+    let (fast, slow) = (row(50_000.0, 400.0), row(1_000.0, 12_000.0));
+    let rows: &[(&str, &[(&str, f64)])] = &[
+        ("this machine, 64 threads", &fast),
+        ("emulated disks, 64 threads", &slow),
+        ("this machine, 256 threads", &fast),
+        ("emulated disks, 256 threads", &slow),
+    ];
+    let text = one("fusionio2013-figure-3", rows);
+    assert!(
+        text.contains("50 times the transactions per second"),
+        "{text}"
+    );
+    assert!(text.contains("the paper 10 times"), "{text}");
+    let text = one("fusionio2013-figure-4", rows);
+    assert!(text.contains("30 times the mean latency"), "{text}");
+}
+
+#[test]
+fn tables_and_queries_of_hibench_stand_beside_the_papers() {
+    let small: &[(&str, f64)] = &[
+        ("aggregation.seconds", 2.0),
+        ("join.seconds", 1.0),
+        ("aggregation.rate", 5e5),
+        ("join.rate", 1e6),
+        ("load.page_bytes", 81.6),
+        ("load.visit_bytes", 190.0),
+        ("load.visits", 1100.0),
+        ("load.bytes", 1000.0),
+        ("load.seconds", 10.0),
+    ];
+    let large: &[(&str, f64)] = &[
+        ("load.visits", 2200.0),
+        ("load.bytes", 2010.0),
+        ("load.seconds", 19.0),
+    ];
+    let rows = [("as 240 GB", small), ("as 440 GB", large)];
+    let text = one("ivanov2014-table-14", &rows);
+    assert!(
+        text.contains("0.5 times the time of the aggregation; the paper 0.81"),
+        "{text}"
+    );
+    assert!(
+        text.contains("500 k visits/s in the aggregation and 1 M in the join"),
+        "{text}"
+    );
+    let text = one("ivanov2014-table-15", &rows);
+    assert!(text.contains("82 bytes and a visit 190"), "{text}");
+    let text = one("ivanov2014-table-16", &rows);
+    assert!(
+        text.contains("visits +100 %, text +101 %, time of the load +90 %"),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_experiment_has_sentences() {
+    for experiment in super::super::experiments() {
+        assert!(
+            super::sentences(&record(experiment.name, &[]), &[]).is_some(),
+            "{} has no verdict",
+            experiment.name
+        );
+    }
 }

@@ -36,7 +36,7 @@ impl Reduce for LongReduce {
             None if self.lossy => {}
             None => {
                 let error = Error::invalid(
-                    "a value is no number of the type the combiner was given: set its options so \
+                    "a value is not a number of the type the combiner was given: set its options so \
                      that it leaves that column out, or lossy=true to skip such values",
                 )
                 .with("data", "a value")
@@ -81,7 +81,7 @@ macro_rules! description {
             " Options: type (required), VARLEN, FIXEDLEN or STRING, how numbers are written; \
              columns or all (one required), which columns, written family or family:qualifier \
              with commas between and %xx for odd bytes, or true for every column; lossy (false), \
-             skip values that are no numbers instead of failing; reduceOnFullCompactionOnly \
+             skip values that are not numbers instead of failing; reduceOnFullCompactionOnly \
              (false), leave entries alone in compactions of some of a tablet's files."
         )
     };

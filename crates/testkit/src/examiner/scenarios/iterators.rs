@@ -231,7 +231,7 @@ pub(in crate::examiner) fn classes_are_looked_up(bench: &Bench<'_>) -> Check {
     ensure(constraint.is_some(), || "no constraint is known".to_owned())?;
     for kind in [ClassKind::Iterator, ClassKind::Constraint] {
         let none = source.find_class(kind, "org.example.NoSuchClass")?;
-        expect_equal(none, None, "a class that nobody has")?;
+        expect_equal(none, None, "a class that does not exist")?;
     }
     // A class is looked up among those of its kind.
     let other = source.find_class(ClassKind::Constraint, long)?;

@@ -132,9 +132,9 @@ pub(in crate::examiner) fn entries_without_label_may_get_one(bench: &Bench<'_>) 
         read_with(&table, &[Range::all()], &options)
     };
     set(Some("a"))?;
-    expect_values(&seen("")?, &[], "nobody")?;
+    expect_values(&seen("")?, &[], "no reader")?;
     expect_values(&seen("a")?, &["bare"], "a")?;
     expect_values(&seen("b")?, &["b"], "b")?;
     set(None)?;
-    expect_values(&seen("")?, &["bare"], "nobody, once it is taken back")
+    expect_values(&seen("")?, &["bare"], "no reader, once it is taken back")
 }

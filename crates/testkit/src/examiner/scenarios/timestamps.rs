@@ -34,7 +34,7 @@ pub(in crate::examiner) fn millis_do_not_go_back(bench: &Bench<'_>) -> Check {
     // Between 2001 and 2286: milliseconds, not seconds or microseconds.
     let plausible = |at: &i64| (1_000_000_000_000..10_000_000_000_000).contains(at);
     ensure(given.iter().all(plausible), || {
-        format!("timestamps are no milliseconds: {given:?}")
+        format!("timestamps are not milliseconds: {given:?}")
     })
 }
 
