@@ -161,7 +161,9 @@ fn line_fits(shown: &str, printed: &str) -> bool {
     };
     printed.strip_prefix(before).is_some_and(|rest| {
         let ends = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
-        ends.into_iter().any(|at| line_fits(after, &rest[at..]))
+        ends.into_iter()
+            .filter_map(|at| rest.get(at..))
+            .any(|rest| line_fits(after, rest))
     })
 }
 
