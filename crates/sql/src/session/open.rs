@@ -24,7 +24,7 @@ use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create};
+use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange};
 use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
@@ -219,6 +219,7 @@ impl SqlSession {
         let frame = DataFrame::new(state, plan);
         let context = Arc::new(frame.task_ctx());
         let plan = files::name_files(frame.create_physical_plan().await?)?;
+        let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)
     }
