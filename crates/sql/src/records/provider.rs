@@ -16,7 +16,9 @@ use ostrakon_cell::{
 use super::filter::{columns, understood, wanted};
 use super::reader::{Layout, RecordsReader};
 use super::{RecordSchema, key};
-use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
+use crate::scan::{
+    Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
+};
 
 /// A table with a schema as a relation.
 pub(crate) struct RecordsTable {
@@ -25,6 +27,8 @@ pub(crate) struct RecordsTable {
     relation: SchemaRef,
     constraints: Constraints,
     authorizations: Arc<Authorizations>,
+    /// Whether the reader may see into how many parts the table is divided.
+    sees_layout: bool,
 }
 
 impl RecordsTable {
@@ -32,6 +36,7 @@ impl RecordsTable {
         table: Arc<dyn Table>,
         schema: RecordSchema,
         authorizations: Arc<Authorizations>,
+        sees_layout: bool,
     ) -> Self {
         let keys = (0..schema.keys.len()).collect();
         Self {
@@ -40,6 +45,7 @@ impl RecordsTable {
             constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(keys)]),
             schema: Arc::new(schema),
             authorizations,
+            sees_layout,
         }
     }
 }
@@ -73,8 +79,7 @@ impl TableProvider for RecordsTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let names = columns(&self.schema);
         let rows = key::rows(&self.schema.keys, filters);
-        let most = state.config_options().execution.target_partitions;
-        let ranges = partitions(&*self.table, &rows, most)?;
+        let ranges = partitions(&*self.table, &rows, state, self.sees_layout)?;
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -92,8 +97,11 @@ impl TableProvider for RecordsTable {
                 authorizations: self.authorizations.clone(),
                 layout: Arc::new(layout),
                 rows,
+                batch: BatchLimit {
+                    entries: state.config().batch_size(),
+                    bytes: batch_bytes(state, ranges.len()),
+                },
                 ranges,
-                batch_rows: state.config().batch_size(),
             };
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
@@ -122,7 +130,8 @@ struct Records {
     rows: ByteSet,
     /// By partition.
     ranges: Vec<Vec<Range>>,
-    batch_rows: usize,
+    /// The most records of a batch, and bytes beside its last one.
+    batch: BatchLimit,
 }
 
 impl Records {
@@ -173,13 +182,13 @@ impl Relation for Records {
             authorizations: Authorizations::clone(&self.authorizations),
             batch: BatchLimit {
                 entries: cells.min(8192),
-                bytes: 1 << 20,
+                bytes: self.batch.bytes.min(1 << 20),
             },
             interrupt: Some(start.interrupt),
             ..ScanOptions::default()
         };
         let reading = |scan| {
-            let reader = RecordsReader::new(scan, self.layout.clone(), self.batch_rows, left);
+            let reader = RecordsReader::new(scan, self.layout.clone(), self.batch, left);
             Box::new(reader) as Box<dyn Reading>
         };
         let scans = self.table.scan_parts(&self.ranges, &options)?;

@@ -9,5 +9,6 @@ mod kit;
 mod memory;
 mod overflow;
 mod papers;
+mod partitions;
 mod records;
 mod slt;
