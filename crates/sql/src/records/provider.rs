@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Constraint, Constraints, Result};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -15,7 +15,7 @@ use ostrakon_cell::{
 
 use super::filter::{columns, understood, wanted};
 use super::reader::{Layout, RecordsReader};
-use super::{RecordSchema, key};
+use super::{ColumnType, RecordSchema, key};
 use crate::scan::{
     Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
 };
@@ -47,6 +47,15 @@ impl RecordsTable {
             authorizations,
             sees_layout,
         }
+    }
+
+    /// The relation with one more column at its end, which has the rows as they are stored: of a key
+    /// with DOUBLE they may differ from what SQL would write.
+    pub(crate) fn with_rows(mut self, name: &str) -> Self {
+        let fields = self.relation.fields().iter().cloned();
+        let row = Arc::new(Field::new(name, ColumnType::Bytes.data_type(), false));
+        self.relation = Arc::new(Schema::new(fields.chain([row]).collect::<Vec<_>>()));
+        self
     }
 }
 
@@ -167,10 +176,11 @@ impl Relation for Records {
     }
 
     fn order(&self) -> Vec<(usize, bool)> {
-        let sorted = 0..self.schema.keys.len();
         let returned = &self.layout.returned;
-        sorted
-            .map_while(|key| Some((returned.iter().position(|at| *at == key)?, false)))
+        let keys = self.schema.keys.iter().enumerate();
+        // Two zeros are one, but what follows them is sorted for each; and NaNs with a sign come first.
+        keys.take_while(|(_, (_, kind))| *kind != ColumnType::Float)
+            .map_while(|(key, _)| Some((returned.iter().position(|at| *at == key)?, false)))
             .collect()
     }
 

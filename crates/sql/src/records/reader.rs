@@ -241,12 +241,14 @@ impl RecordsReader {
     /// The next batch of records.
     fn next_records(&mut self) -> Result<Option<RecordBatch>> {
         let layout = self.layout.clone();
-        let kinds = layout
+        let builders = layout
             .returned
             .iter()
-            .filter_map(|at| layout.kinds.get(*at));
-        let mut builders: Vec<ColumnBuilder> =
-            kinds.map(|kind| ColumnBuilder::new(*kind)).collect();
+            .map(|at| match layout.kinds.get(*at) {
+                Some(kind) => ColumnBuilder::new(*kind),
+                None => ColumnBuilder::new(ColumnType::Bytes),
+            });
+        let mut builders: Vec<ColumnBuilder> = builders.collect();
         let any_key = (0..layout.keys).any(|place| layout.is_needed(place));
         let (mut rows, mut bytes) = (0, 0);
         while rows < self.limit.entries
@@ -264,6 +266,8 @@ impl RecordsReader {
             let value = |place: usize| match place < layout.keys {
                 true if layout.keys == 1 => Some(self.row.as_slice()),
                 true => keys.get(place).map(Cow::as_ref),
+                // The row itself comes after the columns of the relation.
+                false if place == layout.kinds.len() => Some(self.row.as_slice()),
                 false => {
                     let cell = self.cells.get(place)?;
                     cell.time.is_some().then_some(cell.value.as_slice())
