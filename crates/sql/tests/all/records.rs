@@ -499,6 +499,15 @@ fn in_a_query_is_refused_where_nulls_would_be_false() {
         let error = try_rows(&session, &query).unwrap_err();
         assert!(error.to_string().contains("EXISTS"), "{error}");
     }
+    for query in [
+        "SELECT k, v IN (SELECT v FROM n) FROM n",
+        "SELECT count(*) FILTER (WHERE v IN (SELECT v FROM n)) FROM n",
+        "SELECT k FROM n ORDER BY v IN (SELECT v FROM n)",
+        "SELECT CASE WHEN v NOT IN (SELECT v FROM n) THEN 1 END FROM n",
+    ] {
+        let error = try_rows(&session, query).unwrap_err();
+        assert!(error.to_string().contains("EXISTS"), "{query}: {error}");
+    }
     for (condition, wanted) in [
         ("v IN (SELECT v FROM n)", vec!["1", "3"]),
         (
