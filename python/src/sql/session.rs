@@ -63,6 +63,8 @@ impl NativeSql {
         files: bool,
         memory_bytes: Option<usize>,
     ) -> PyResult<Self> {
+        // With authorizations of its own, a session reads for somebody who may see less than the program.
+        let sees_layout = auths.is_none();
         let authorizations = store.authorizations(auths)?;
         let source = store.lend_store().into_python()?;
         let usual = StoreOptions::default().memory_budget_bytes / 4;
@@ -71,6 +73,7 @@ impl NativeSql {
             files,
             label: checked(label.into_bytes()).into_python()?,
             memory_bytes: memory_bytes.unwrap_or(usual),
+            sees_layout,
             ..SqlOptions::default()
         };
         let session = py

@@ -218,6 +218,10 @@ impl Table for ReaderTable {
         self.table.submit(batch, durability)
     }
 
+    fn advance_time(&self) -> Result<()> {
+        self.table.advance_time()
+    }
+
     fn batch_buffer(&self, bytes: usize) -> Vec<u8> {
         self.table.batch_buffer(bytes)
     }

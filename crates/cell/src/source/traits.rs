@@ -222,6 +222,14 @@ pub trait Table: Send + Sync {
         durability: Option<Durability>,
     ) -> Result<Box<dyn PendingWrite>>;
 
+    /// Ends the table's current timestamp: what is submitted from now on gets a later one, where the
+    /// table sets it. Of two columns with equal timestamps none is newer, and batches that follow each
+    /// other quickly share one.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), or when the source cannot be reached.
+    fn advance_time(&self) -> Result<()>;
+
     /// An empty buffer for the next batch, with a capacity of `bytes`. A source returns the buffers
     /// of finished batches here, which saves the allocator megabytes per batch.
     fn batch_buffer(&self, bytes: usize) -> Vec<u8> {

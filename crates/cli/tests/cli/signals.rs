@@ -221,6 +221,33 @@ fn bytes_in(directory: &Path) -> u64 {
     bytes.sum()
 }
 
+/// The exit code of a query that gets a signal once it has temporary files. None of them are left.
+fn stop_when_it_has_spilled(folder: &Folder, name: &str) -> Option<i32> {
+    let query = "SELECT count(*) FROM (SELECT k, p, row_number() OVER (ORDER BY k, p) AS n FROM 'big.csv') WHERE n % 2 = 0";
+    let mut command = folder.command(&["sql", "--memory", "16M", "-c", query]);
+    command
+        .env("TMPDIR", folder.path("temporary"))
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while bytes_in(&folder.path("temporary")) == 0 {
+        if let Some(ended) = child.try_wait().unwrap() {
+            return ended.code();
+        }
+        assert!(begun.elapsed() < Duration::from_mins(1), "nothing spills");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    signal(&child, name);
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    let code = ended.status.code();
+    assert!([Some(130), Some(143), Some(0)].contains(&code), "{said}");
+    let left = std::fs::read_dir(folder.path("temporary")).unwrap();
+    assert_eq!(left.count(), 0, "{said}");
+    code
+}
+
 /// They hold cells. Nothing would remove them later.
 #[test]
 fn a_stopped_query_leaves_no_temporary_files() {
@@ -232,28 +259,9 @@ fn a_stopped_query_leaves_no_temporary_files() {
             .collect();
         folder.write("big.csv", format!("k,p\n{lines}"));
         std::fs::create_dir(folder.path("temporary")).unwrap();
-        let query = "SELECT count(*) FROM (SELECT k, p, row_number() OVER (ORDER BY k, p) AS n FROM 'big.csv') WHERE n % 2 = 0";
-        let mut command = folder.command(&["sql", "--memory", "16M", "-c", query]);
-        command
-            .env("TMPDIR", folder.path("temporary"))
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
-        let begun = Instant::now();
-        while bytes_in(&folder.path("temporary")) == 0 && begun.elapsed() < Duration::from_secs(60)
-        {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        signal(&child, name);
-        let ended = child.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        // A query may end before the signal comes.
-        assert!(
-            [Some(code), Some(0)].contains(&ended.status.code()),
-            "{said}"
-        );
-        let left = std::fs::read_dir(folder.path("temporary")).unwrap();
-        assert_eq!(left.count(), 0, "{said}");
+        // A query may end before the signal comes, on a machine that is busy.
+        let is_stopped = (0..10).any(|_| stop_when_it_has_spilled(&folder, name) == Some(code));
+        assert!(is_stopped, "no query was stopped by {name}");
     }
 }
 

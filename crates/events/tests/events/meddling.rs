@@ -100,6 +100,10 @@ impl Table for MeddlingTable {
         self.table.submit(batch, durability)
     }
 
+    fn advance_time(&self) -> Result<()> {
+        self.table.advance_time()
+    }
+
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,

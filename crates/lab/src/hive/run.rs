@@ -175,6 +175,7 @@ fn session(source: &Arc<dyn Source>, scratch: &Path, files: bool) -> Result<SqlS
     let options = SqlOptions {
         temporary: Some(scratch.to_path_buf()),
         files,
+        sees_layout: true,
         ..SqlOptions::default()
     };
     SqlSession::new(Arc::clone(source), Authorizations::default(), options)

@@ -26,10 +26,13 @@ pub(super) const EVENTS: &str = "events";
 
 /// What the schemas of a session share.
 #[derive(Clone)]
-struct Shared {
-    source: Arc<dyn Source>,
-    authorizations: Arc<Authorizations>,
-    files: Option<Arc<FileTables>>,
+pub(crate) struct Shared {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) authorizations: Arc<Authorizations>,
+    /// Whether the reader may see into how many parts a table is divided.
+    pub(crate) sees_layout: bool,
+    /// `None` if files are not read.
+    pub(crate) files: Option<Arc<FileTables>>,
 }
 
 impl fmt::Debug for Shared {
@@ -47,17 +50,7 @@ pub(crate) struct SourceCatalog {
 }
 
 impl SourceCatalog {
-    pub(crate) fn new(
-        source: Arc<dyn Source>,
-        authorizations: Arc<Authorizations>,
-        files: Option<Arc<FileTables>>,
-        entries: bool,
-    ) -> Self {
-        let shared = Shared {
-            source,
-            authorizations,
-            files,
-        };
+    pub(crate) fn new(shared: Shared, entries: bool) -> Self {
         Self { shared, entries }
     }
 
@@ -148,6 +141,7 @@ impl Namespace {
         let Shared {
             source,
             authorizations,
+            sees_layout,
             ..
         } = &self.shared;
         if self.name == EVENTS && !self.entries {
@@ -161,11 +155,17 @@ impl Namespace {
         if !self.entries
             && let Some(schema) = RecordSchema::of(&*table)?
         {
-            return Ok(Arc::new(RecordsTable::new(table, schema, authorizations)));
+            return Ok(Arc::new(RecordsTable::new(
+                table,
+                schema,
+                authorizations,
+                *sees_layout,
+            )));
         }
         Ok(Arc::new(CellsTable {
             table,
             authorizations,
+            sees_layout: *sees_layout,
         }))
     }
 }

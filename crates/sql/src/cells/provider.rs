@@ -13,7 +13,9 @@ use ostrakon_cell::{Authorizations, Batch, BatchLimit, Range, ScanOptions, Table
 
 use super::filter::{Filter, Part, understood};
 use super::reader::CellsReader;
-use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
+use crate::scan::{
+    Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
+};
 
 /// Entries and bytes of a batch.
 const BATCH: BatchLimit = BatchLimit {
@@ -36,6 +38,8 @@ static SCHEMA: LazyLock<SchemaRef> = LazyLock::new(|| {
 pub(crate) struct CellsTable {
     pub(crate) table: Arc<dyn Table>,
     pub(crate) authorizations: Arc<Authorizations>,
+    /// Whether the reader may see into how many parts the table is divided.
+    pub(crate) sees_layout: bool,
 }
 
 impl fmt::Debug for CellsTable {
@@ -62,12 +66,11 @@ impl TableProvider for CellsTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let filter = Arc::new(Filter::of(filters));
-        let most = state.config_options().execution.target_partitions;
         let rows = match filter.is_empty() {
             true => ByteSet::none(),
             false => filter.rows(),
         };
-        let ranges = partitions(&*self.table, &rows, most)?;
+        let ranges = partitions(&*self.table, &rows, state, self.sees_layout)?;
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -84,8 +87,11 @@ impl TableProvider for CellsTable {
                 table: self.table.clone(),
                 authorizations: self.authorizations.clone(),
                 filter,
+                batch: BatchLimit {
+                    entries: BATCH.entries.min(state.config().batch_size()),
+                    bytes: BATCH.bytes.min(batch_bytes(state, ranges.len())),
+                },
                 ranges,
-                batch_rows: state.config().batch_size(),
             };
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
@@ -113,7 +119,7 @@ struct Cells {
     schema: SchemaRef,
     /// By partition.
     ranges: Vec<Vec<Range>>,
-    batch_rows: usize,
+    batch: BatchLimit,
 }
 
 impl fmt::Debug for Cells {
@@ -152,8 +158,8 @@ impl Relation for Cells {
             columns: self.filter.columns(),
             authorizations: Authorizations::clone(&self.authorizations),
             batch: BatchLimit {
-                entries: BATCH.entries.min(self.batch_rows).min(left.max(least)),
-                bytes: BATCH.bytes,
+                entries: self.batch.entries.min(left.max(least)),
+                bytes: self.batch.bytes,
             },
             interrupt: Some(start.interrupt),
             ..ScanOptions::default()

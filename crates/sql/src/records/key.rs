@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
-use ostrakon_cell::lexicoder::{parts, push_part};
+use ostrakon_cell::lexicoder::{decode_f64, encode_f64, parts, push_part};
 use ostrakon_cell::{Error, Result};
 
 use super::ColumnType;
-use crate::scan::{ByteSet, Encoding, after, encoded};
+use super::kind::normal;
+use crate::scan::{ByteSet, Encoding, Interval, after, encoded};
 
 /// Values of the first parts of a row up to which rows are sought for each of them.
 const PREFIXES_MAX: usize = 1000;
@@ -51,17 +52,123 @@ impl Encoding for Part<'_> {
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
         (self.kind == ColumnType::Text).then(|| ByteSet::prefix(&self.with(prefix.as_bytes())))
     }
+
+    fn folded(&self, set: ByteSet) -> ByteSet {
+        folded(self.kind, set, |encoded| self.with(encoded))
+    }
 }
 
-/// The least and the greatest encoding of values that are equal to this one: only zeros have two.
+/// The NaNs without a sign that sort first and last.
+const NANS: (f64, f64) = (
+    f64::from_bits(0x7ff0_0000_0000_0001),
+    f64::from_bits(0x7fff_ffff_ffff_ffff),
+);
+
+/// The least and the greatest encoding of values that are equal to this one: only zeros and NaNs have
+/// several. The NaNs with a sign are missing, since they sort before all numbers; see [`folded`].
 fn equal(kind: ColumnType, value: &ScalarValue) -> Option<(Vec<u8>, Vec<u8>)> {
-    let zero = matches!(value, ScalarValue::Float64(Some(number)) if *number == 0.0);
-    if zero {
-        let of = |number: f64| kind.encode_scalar(&ScalarValue::from(number));
-        return Some((of(-0.0)?, of(0.0)?));
+    let of = |number: f64| kind.encode_scalar(&ScalarValue::from(number));
+    match value {
+        ScalarValue::Float64(Some(number)) if *number == 0.0 => Some((of(-0.0)?, of(0.0)?)),
+        ScalarValue::Float64(Some(number)) if number.is_nan() => Some((of(NANS.0)?, of(NANS.1)?)),
+        _ => {
+            let encoded = kind.encode_scalar(value)?;
+            Some((encoded.clone(), encoded))
+        }
     }
-    let encoded = kind.encode_scalar(value)?;
-    Some((encoded.clone(), encoded))
+}
+
+/// A set of encodings with all NaNs or without any. SQL has one NaN, the greatest number; those with a
+/// sign, which others than SQL may have written, are encoded before all numbers.
+fn folded(kind: ColumnType, set: ByteSet, place: impl Fn(&[u8]) -> Vec<u8>) -> ByteSet {
+    if kind != ColumnType::Float {
+        return set;
+    }
+    let (start, end) = (place(&[]), place(&encoding(f64::NEG_INFINITY)));
+    if set.contains(&place(&encoding(f64::NAN))) {
+        return set.union(ByteSet::between(start, Some(end)));
+    }
+    let before = ByteSet::between(Vec::new(), Some(start));
+    set.intersect(&before.union(ByteSet::between(end, None)))
+}
+
+fn encoding(number: f64) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    encode_f64(number, &mut encoded);
+    encoded
+}
+
+/// Whether a key may have several encodings.
+pub(super) fn has_floats(keys: &[(String, ColumnType)]) -> bool {
+    keys.iter().any(|(_, kind)| *kind == ColumnType::Float)
+}
+
+/// Where the rows are that have the key of a row in other encodings. Others may be there, too.
+///
+/// # Errors
+/// The row is not an encoding of a key.
+pub(super) fn alike(keys: &[(String, ColumnType)], row: &[u8]) -> Result<ByteSet> {
+    let found = split(row, keys.len())?;
+    let mut starts = vec![Vec::new()];
+    for (at, ((_, kind), encoded)) in keys.iter().zip(&found).enumerate() {
+        let with = |start: &Vec<u8>, encoded: &[u8]| {
+            let mut row = start.clone();
+            match keys.len() {
+                1 => row.extend_from_slice(encoded),
+                _ => push_part(at == 0, encoded, &mut row),
+            }
+            row
+        };
+        let number = match kind {
+            ColumnType::Float => Some(decode_f64(encoded)?),
+            _ => None,
+        };
+        starts = match number {
+            Some(number) if number.is_nan() => {
+                // There are too many to seek each of them with what follows.
+                let both = starts.iter().map(|start| {
+                    let signed = (with(start, &[]), with(start, &encoding(f64::NEG_INFINITY)));
+                    let mut end = with(start, &encoding(NANS.1));
+                    end.push(1);
+                    let rest = ByteSet::between(with(start, &encoding(NANS.0)), Some(end));
+                    ByteSet::between(signed.0, Some(signed.1)).union(rest)
+                });
+                return Ok(both.fold(ByteSet::none(), ByteSet::union));
+            }
+            Some(0.0) => {
+                let zeros = [encoding(-0.0), encoding(0.0)];
+                let both = |start| zeros.each_ref().map(|zero| with(start, zero));
+                starts.iter().flat_map(both).collect()
+            }
+            _ => starts.iter().map(|start| with(start, encoded)).collect(),
+        };
+    }
+    let others = starts.into_iter().filter(|start| start != row);
+    let others = others.map(|row| {
+        let end = Some(after(&row));
+        Interval { start: row, end }
+    });
+    Ok(ByteSet::of(others.collect()))
+}
+
+/// The row as SQL writes it, with one zero and one NaN.
+///
+/// # Errors
+/// The row is not an encoding of a key.
+pub(super) fn normalised(keys: &[(String, ColumnType)], row: &[u8]) -> Result<Vec<u8>> {
+    let found = split(row, keys.len())?;
+    let mut normalised = Vec::with_capacity(row.len());
+    for (at, ((_, kind), encoded)) in keys.iter().zip(found).enumerate() {
+        let part = match kind {
+            ColumnType::Float => Cow::Owned(encoding(normal(decode_f64(&encoded)?))),
+            _ => encoded,
+        };
+        match keys.len() {
+            1 => normalised.extend_from_slice(&part),
+            _ => push_part(at == 0, &part, &mut normalised),
+        }
+    }
+    Ok(normalised)
 }
 
 /// The encoding of values alone: those of columns, and of rows with one part.
@@ -76,6 +183,10 @@ impl Encoding for Plain {
 
     fn prefix(&self, prefix: &str) -> Option<ByteSet> {
         (self.0 == ColumnType::Text).then(|| ByteSet::prefix(prefix.as_bytes()))
+    }
+
+    fn folded(&self, set: ByteSet) -> ByteSet {
+        folded(self.0, set, <[u8]>::to_vec)
     }
 }
 

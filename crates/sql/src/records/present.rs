@@ -9,11 +9,20 @@ use ostrakon_cell::{
     ScanOptions, Table,
 };
 
+use super::{ColumnType, key};
+use crate::scan::ByteSet;
+
 /// Rows that are remembered until they are flushed.
 const UNFLUSHED_MAX: usize = 1 << 16;
 
+/// Labels that are remembered.
+const LABELS_MAX: usize = 1 << 10;
+
 /// The label that counts for cells without one.
 const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
+
+/// The visible cells of rows.
+pub(super) type Cells = HashMap<Vec<u8>, Vec<Name>>;
 
 /// A cell by family, qualifier and label.
 pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
@@ -22,6 +31,8 @@ pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
 pub(super) struct Present {
     table: Arc<dyn Table>,
     authorizations: Arc<Authorizations>,
+    /// Labels and whether the writer sees cells with them.
+    visible: HashMap<Vec<u8>, bool>,
     interrupt: Interrupt,
     /// The greatest row so far. Rows after it were not written by this statement.
     greatest: Option<Vec<u8>>,
@@ -35,6 +46,7 @@ impl Present {
         Self {
             table,
             authorizations,
+            visible: HashMap::new(),
             interrupt: Interrupt::default(),
             greatest: None,
             appended: false,
@@ -48,11 +60,7 @@ impl Present {
     }
 
     /// The cells of rows that `writer` is about to write.
-    pub(super) fn find(
-        &mut self,
-        writer: &mut BatchWriter,
-        rows: &[Vec<u8>],
-    ) -> Result<HashMap<Vec<u8>, Vec<Name>>> {
+    pub(super) fn find(&mut self, writer: &mut BatchWriter, rows: &[Vec<u8>]) -> Result<Cells> {
         let (Some(least), Some(greatest)) = (rows.iter().min(), rows.iter().max()) else {
             return Ok(HashMap::new());
         };
@@ -83,8 +91,48 @@ impl Present {
         self.cells(rows)
     }
 
+    /// The cells of records that have the keys of rows in other encodings: by row, the rows as they are
+    /// stored. This statement writes none of them.
+    pub(super) fn alike(
+        &self,
+        keys: &[(String, ColumnType)],
+        rows: &[Vec<u8>],
+    ) -> Result<HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>>> {
+        let mut alike: HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>> = HashMap::new();
+        if !key::has_floats(keys) {
+            return Ok(alike);
+        }
+        let mut sought = ByteSet::none();
+        for row in rows {
+            sought = sought.union(key::alike(keys, row)?);
+        }
+        if sought.intervals().is_empty() {
+            return Ok(alike);
+        }
+        for (stored, cells) in self.cells_in(&sought.ranges())? {
+            // What is not the row of a record has no key.
+            match key::normalised(keys, &stored) {
+                Ok(row) if row != stored => alike.entry(row).or_default().push((stored, cells)),
+                _ => {}
+            }
+        }
+        Ok(alike)
+    }
+
     /// Whether the writer sees cells with a label.
-    pub(super) fn is_visible(&self, label: &[u8]) -> Result<bool> {
+    pub(super) fn is_visible(&mut self, label: &[u8]) -> Result<bool> {
+        if let Some(is_visible) = self.visible.get(label) {
+            return Ok(*is_visible);
+        }
+        let is_visible = self.sees(label)?;
+        if self.visible.len() == LABELS_MAX {
+            self.visible.clear();
+        }
+        self.visible.insert(label.to_vec(), is_visible);
+        Ok(is_visible)
+    }
+
+    fn sees(&self, label: &[u8]) -> Result<bool> {
         let properties = match label.is_empty() {
             true => self.table.properties()?,
             false => Properties::new(),
@@ -114,11 +162,15 @@ impl Present {
         Ok(true)
     }
 
-    fn cells(&self, rows: &[Vec<u8>]) -> Result<HashMap<Vec<u8>, Vec<Name>>> {
+    fn cells(&self, rows: &[Vec<u8>]) -> Result<Cells> {
         let ranges: Vec<Range> = rows.iter().map(|row| Range::row(row.as_slice())).collect();
-        let mut scan = self.table.scan(&ranges, &self.options())?;
+        self.cells_in(&ranges)
+    }
+
+    fn cells_in(&self, ranges: &[Range]) -> Result<Cells> {
+        let mut scan = self.table.scan(ranges, &self.options())?;
         let mut batch = Batch::new();
-        let mut present: HashMap<Vec<u8>, Vec<Name>> = HashMap::new();
+        let mut present = Cells::new();
         while scan.next_batch(&mut batch)? {
             for entry in batch.iter() {
                 let key = entry.key;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Constraint, Constraints, Result};
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -15,8 +15,10 @@ use ostrakon_cell::{
 
 use super::filter::{columns, understood, wanted};
 use super::reader::{Layout, RecordsReader};
-use super::{RecordSchema, key};
-use crate::scan::{Asked, ByteSet, Reading, Relation, SourceExec, Start, partitions, with_rest};
+use super::{ColumnType, RecordSchema, key};
+use crate::scan::{
+    Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
+};
 
 /// A table with a schema as a relation.
 pub(crate) struct RecordsTable {
@@ -25,6 +27,8 @@ pub(crate) struct RecordsTable {
     relation: SchemaRef,
     constraints: Constraints,
     authorizations: Arc<Authorizations>,
+    /// Whether the reader may see into how many parts the table is divided.
+    sees_layout: bool,
 }
 
 impl RecordsTable {
@@ -32,6 +36,7 @@ impl RecordsTable {
         table: Arc<dyn Table>,
         schema: RecordSchema,
         authorizations: Arc<Authorizations>,
+        sees_layout: bool,
     ) -> Self {
         let keys = (0..schema.keys.len()).collect();
         Self {
@@ -40,7 +45,17 @@ impl RecordsTable {
             constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(keys)]),
             schema: Arc::new(schema),
             authorizations,
+            sees_layout,
         }
+    }
+
+    /// The relation with one more column at its end, which has the rows as they are stored: of a key
+    /// with DOUBLE they may differ from what SQL would write.
+    pub(crate) fn with_rows(mut self, name: &str) -> Self {
+        let fields = self.relation.fields().iter().cloned();
+        let row = Arc::new(Field::new(name, ColumnType::Bytes.data_type(), false));
+        self.relation = Arc::new(Schema::new(fields.chain([row]).collect::<Vec<_>>()));
+        self
     }
 }
 
@@ -73,8 +88,7 @@ impl TableProvider for RecordsTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let names = columns(&self.schema);
         let rows = key::rows(&self.schema.keys, filters);
-        let most = state.config_options().execution.target_partitions;
-        let ranges = partitions(&*self.table, &rows, most)?;
+        let ranges = partitions(&*self.table, &rows, state, self.sees_layout)?;
         let schema = TableProvider::schema(self);
         let asked = Asked {
             schema: &schema,
@@ -92,8 +106,11 @@ impl TableProvider for RecordsTable {
                 authorizations: self.authorizations.clone(),
                 layout: Arc::new(layout),
                 rows,
+                batch: BatchLimit {
+                    entries: state.config().batch_size(),
+                    bytes: batch_bytes(state, ranges.len()),
+                },
                 ranges,
-                batch_rows: state.config().batch_size(),
             };
             Ok(Arc::new(SourceExec::new(Arc::new(relation), limit)))
         })
@@ -122,7 +139,8 @@ struct Records {
     rows: ByteSet,
     /// By partition.
     ranges: Vec<Vec<Range>>,
-    batch_rows: usize,
+    /// The most records of a batch, and bytes beside its last one.
+    batch: BatchLimit,
 }
 
 impl Records {
@@ -158,10 +176,11 @@ impl Relation for Records {
     }
 
     fn order(&self) -> Vec<(usize, bool)> {
-        let sorted = 0..self.schema.keys.len();
         let returned = &self.layout.returned;
-        sorted
-            .map_while(|key| Some((returned.iter().position(|at| *at == key)?, false)))
+        let keys = self.schema.keys.iter().enumerate();
+        // Two zeros are one, but what follows them is sorted for each; and NaNs with a sign come first.
+        keys.take_while(|(_, (_, kind))| *kind != ColumnType::Float)
+            .map_while(|(key, _)| Some((returned.iter().position(|at| *at == key)?, false)))
             .collect()
     }
 
@@ -173,13 +192,13 @@ impl Relation for Records {
             authorizations: Authorizations::clone(&self.authorizations),
             batch: BatchLimit {
                 entries: cells.min(8192),
-                bytes: 1 << 20,
+                bytes: self.batch.bytes.min(1 << 20),
             },
             interrupt: Some(start.interrupt),
             ..ScanOptions::default()
         };
         let reading = |scan| {
-            let reader = RecordsReader::new(scan, self.layout.clone(), self.batch_rows, left);
+            let reader = RecordsReader::new(scan, self.layout.clone(), self.batch, left);
             Box::new(reader) as Box<dyn Reading>
         };
         let scans = self.table.scan_parts(&self.ranges, &options)?;

@@ -7,15 +7,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use ostrakon_cell::{
-    Batch, Error, ErrorKind, Escaped, Result, Scan, Slot, compare_bytes, same_bytes,
+    Batch, BatchLimit, Error, ErrorKind, Escaped, Result, Scan, Slot, compare_bytes, same_bytes,
 };
 
 use super::column::ColumnBuilder;
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{ByteSet, Reading};
-
-/// Bytes of a batch. One record may be larger; none of its values is larger than 256 MiB.
-const BATCH_BYTES: usize = 16 << 20;
 
 /// A column of the table.
 #[derive(Debug)]
@@ -161,8 +158,9 @@ pub(super) struct RecordsReader {
     batch: Batch,
     at: usize,
     over: bool,
-    /// The most records of a batch.
-    batch_rows: usize,
+    /// The most records of a batch, and bytes beside its last record. None of its values is larger
+    /// than 256 MiB.
+    limit: BatchLimit,
     /// Records that are still wanted.
     left: usize,
     row: Vec<u8>,
@@ -176,7 +174,7 @@ impl RecordsReader {
     pub(super) fn new(
         scan: Box<dyn Scan>,
         layout: Arc<Layout>,
-        batch_rows: usize,
+        limit: BatchLimit,
         left: usize,
     ) -> Self {
         let mut cells = Vec::new();
@@ -187,7 +185,7 @@ impl RecordsReader {
             batch: Batch::new(),
             at: 0,
             over: false,
-            batch_rows,
+            limit,
             left,
             row: Vec::new(),
             cells,
@@ -243,16 +241,18 @@ impl RecordsReader {
     /// The next batch of records.
     fn next_records(&mut self) -> Result<Option<RecordBatch>> {
         let layout = self.layout.clone();
-        let kinds = layout
+        let builders = layout
             .returned
             .iter()
-            .filter_map(|at| layout.kinds.get(*at));
-        let mut builders: Vec<ColumnBuilder> =
-            kinds.map(|kind| ColumnBuilder::new(*kind)).collect();
+            .map(|at| match layout.kinds.get(*at) {
+                Some(kind) => ColumnBuilder::new(*kind),
+                None => ColumnBuilder::new(ColumnType::Bytes),
+            });
+        let mut builders: Vec<ColumnBuilder> = builders.collect();
         let any_key = (0..layout.keys).any(|place| layout.is_needed(place));
         let (mut rows, mut bytes) = (0, 0);
-        while rows < self.batch_rows
-            && bytes < BATCH_BYTES
+        while rows < self.limit.entries
+            && bytes < self.limit.bytes
             && self.left > 0
             && self.next_record()?
         {
@@ -266,6 +266,8 @@ impl RecordsReader {
             let value = |place: usize| match place < layout.keys {
                 true if layout.keys == 1 => Some(self.row.as_slice()),
                 true => keys.get(place).map(Cow::as_ref),
+                // The row itself comes after the columns of the relation.
+                false if place == layout.kinds.len() => Some(self.row.as_slice()),
                 false => {
                     let cell = self.cells.get(place)?;
                     cell.time.is_some().then_some(cell.value.as_slice())

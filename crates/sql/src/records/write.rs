@@ -1,8 +1,7 @@
 //! Writes and deletes records.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
@@ -19,6 +18,9 @@ use super::{ColumnType, RecordSchema};
 /// Records whose present cells are read at once.
 const CHUNK: usize = 1024;
 
+/// Records that are remembered because their writer does not see them.
+const UNSEEN_MAX: usize = 1 << 16;
+
 /// Writes records, each as one mutation. A record replaces the one with its key, as far as the writer may see it.
 pub(crate) struct RecordWriter {
     table: Arc<dyn Table>,
@@ -27,6 +29,8 @@ pub(crate) struct RecordWriter {
     label: Vec<u8>,
     writer: BatchWriter,
     present: Present,
+    /// By row: the label of the records that were written since the table's time moved and that the writer does not see.
+    unseen: HashMap<Vec<u8>, Vec<u8>>,
     /// The places of the columns in the order of the entries of a row: the table sorts what it gets, which is fast if
     /// it is sorted.
     sorted: Vec<usize>,
@@ -59,6 +63,7 @@ impl RecordWriter {
             table,
             schema,
             label,
+            unseen: HashMap::new(),
             mutation: Mutation::new(Vec::new()),
             value: Vec::new(),
         }
@@ -74,24 +79,18 @@ impl RecordWriter {
         while at < batch.num_rows() {
             let chunk = self.chunk(&columns, at, batch.num_rows())?;
             let mut present = self.present.find(&mut self.writer, &chunk)?;
+            let mut alike = self.present.alike(&self.schema.keys, &chunk)?;
             let repeats = repeats(&chunk);
-            // Rows with cells that their writer does not see, so that they stay.
-            let mut unseen: HashSet<&[u8]> = HashSet::new();
             for (offset, row) in chunk.iter().enumerate() {
                 let mut cells = present.remove(row).unwrap_or_default();
-                if unseen.contains(row.as_slice()) {
-                    // Written within one millisecond, they would be of one time, and none of them
-                    // the newest.
-                    self.writer.flush()?;
-                    std::thread::sleep(Duration::from_millis(2));
-                    unseen.clear();
-                }
+                let is_visible = self.after_unseen(row, &columns, at + offset)?;
                 self.replace(row, &columns, at + offset, &cells)?;
+                for (stored, cells) in alike.remove(row).unwrap_or_default() {
+                    self.remove(&stored, &cells)?;
+                }
                 if repeats {
                     // A later record of the chunk replaces this one, which cannot be read yet.
-                    if !self.replaced(&columns, at + offset, &mut cells)? {
-                        unseen.insert(row);
-                    }
+                    self.replaced(&columns, at + offset, &mut cells, is_visible)?;
                     present.insert(row.clone(), cells);
                 }
             }
@@ -100,14 +99,54 @@ impl RecordWriter {
         Ok(batch.num_rows() as u64)
     }
 
-    /// Deletes the records with the keys of a batch whose columns are those of the key; returns how many there were.
+    /// Makes sure that a record is newer than those with its key that were written before and that the writer does not
+    /// see, so that they stay. Returns whether it sees this one.
+    fn after_unseen(&mut self, row: &[u8], columns: &[ArrayRef], at: usize) -> Result<bool> {
+        let label = label_of(&self.schema, &self.label, columns, at)?;
+        let is_visible = self.present.is_visible(label)?;
+        if is_visible && self.unseen.is_empty() {
+            return Ok(true);
+        }
+        // With one label their cells are the same, and of equal cells the one that was written last counts.
+        let is_newer = self.unseen.get(row).is_none_or(|before| before == label);
+        if !is_newer || self.unseen.len() == UNSEEN_MAX {
+            // Of one time, none of them would be the newest.
+            self.present.interrupt().check()?;
+            self.writer.flush()?;
+            self.table.advance_time()?;
+            self.unseen.clear();
+        }
+        if !is_visible {
+            self.unseen.insert(row.to_vec(), label.to_vec());
+        }
+        Ok(is_visible)
+    }
+
+    /// Removes a record that is stored under another encoding of its key than SQL's, as far as it is in columns of
+    /// the schema.
+    fn remove(&mut self, stored: &[u8], cells: &[Name]) -> Result<()> {
+        self.mutation.reset(stored);
+        for cell in cells {
+            let (family, qualifier, _) = cell;
+            if self.place(cell).is_some() || (family.is_empty() && qualifier.is_empty()) {
+                self.mutation.update(deletion(cell))?;
+            }
+        }
+        match self.mutation.is_empty() {
+            true => Ok(()),
+            false => self.writer.add(&self.mutation),
+        }
+    }
+
+    /// Deletes the records of a batch whose only column are their rows as they are stored; returns how many there were.
     ///
     /// # Errors
     /// Those of the table. Earlier rows may be deleted.
     pub(crate) fn delete(&mut self, batch: &RecordBatch) -> Result<u64> {
-        let columns = self.columns(batch)?;
-        let rows = (0..batch.num_rows()).map(|at| self.row(&columns, at));
-        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let rows = batch.columns().first();
+        let rows = rows.and_then(|rows| rows.as_binary_opt::<i32>());
+        let rows = rows.ok_or_else(|| Error::new(ErrorKind::Internal, "the rows are not bytes"))?;
+        let rows: Vec<Vec<u8>> = rows.iter().flatten().map(<[u8]>::to_vec).collect();
         let mut deleted = 0;
         for chunk in rows.chunks(CHUNK) {
             for (row, cells) in self.present.find(&mut self.writer, chunk)? {
@@ -131,8 +170,8 @@ impl RecordWriter {
     ///
     /// # Errors
     /// Those of the table.
-    pub(crate) fn finish(self) -> Result<()> {
-        self.writer.close()
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.writer.flush()
     }
 
     /// The columns of a batch in the types of the relation.
@@ -237,15 +276,20 @@ impl RecordWriter {
         self.writer.add(&self.mutation)
     }
 
-    /// What the writer sees of a record that was just written, in place of what it saw before. False if
-    /// it does not see the record.
-    fn replaced(&self, columns: &[ArrayRef], at: usize, cells: &mut Vec<Name>) -> Result<bool> {
+    /// What the writer sees of a record that was just written, in place of what it saw before.
+    fn replaced(
+        &self,
+        columns: &[ArrayRef],
+        at: usize,
+        cells: &mut Vec<Name>,
+        is_visible: bool,
+    ) -> Result<()> {
         let is_marker = |(family, qualifier, _): &Name| family.is_empty() && qualifier.is_empty();
         cells.retain(|cell| !is_marker(cell) && self.place(cell).is_none());
-        let label = label_of(&self.schema, &self.label, columns, at)?;
-        if !self.present.is_visible(label)? {
-            return Ok(false);
+        if !is_visible {
+            return Ok(());
         }
+        let label = label_of(&self.schema, &self.label, columns, at)?;
         let others = cells.len();
         let values = columns.iter().skip(self.schema.keys.len());
         for (column, array) in self.schema.columns.iter().zip(values) {
@@ -257,13 +301,22 @@ impl RecordWriter {
         if cells.len() == others {
             cells.push((Vec::new(), Vec::new(), label.to_vec()));
         }
-        Ok(true)
+        Ok(())
     }
 
     /// The column of a cell.
     fn place(&self, (family, qualifier, _): &Name) -> Option<usize> {
         let mut columns = self.schema.columns.iter();
         columns.position(|column| column.family == *family && column.qualifier == *qualifier)
+    }
+}
+
+impl Drop for RecordWriter {
+    fn drop(&mut self) {
+        if !self.unseen.is_empty() {
+            // The records of the next statement are newer. A table that refuses takes none.
+            let _ = self.table.advance_time();
+        }
     }
 }
 

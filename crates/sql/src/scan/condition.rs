@@ -14,6 +14,11 @@ pub(crate) trait Encoding {
 
     /// The encodings of texts with this prefix; `None` if the column has no text.
     fn prefix(&self, prefix: &str) -> Option<ByteSet>;
+
+    /// A set of encodings that was made by comparing, with those of the same values that sort elsewhere.
+    fn folded(&self, set: ByteSet) -> ByteSet {
+        set
+    }
 }
 
 /// The encodings of the values for which a condition may hold, if it is a condition on this column alone; and
@@ -149,14 +154,14 @@ pub(crate) fn bytes(value: &ScalarValue) -> Option<&[u8]> {
 
 fn compared(op: Operator, value: &ScalarValue, encoding: &dyn Encoding) -> Option<ByteSet> {
     let (low, high) = encoding.cut(value)?;
-    Some(match op {
+    Some(encoding.folded(match op {
         Operator::Eq => ByteSet::between(low, Some(high)),
         Operator::Lt => ByteSet::between(Vec::new(), Some(low)),
         Operator::LtEq => ByteSet::between(Vec::new(), Some(high)),
         Operator::Gt => ByteSet::between(high, None),
         Operator::GtEq => ByteSet::between(low, None),
         _ => return None,
-    })
+    }))
 }
 
 /// What a pattern of LIKE begins with, without escapes, and the rest from the first wildcard on.

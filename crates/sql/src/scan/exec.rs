@@ -1,6 +1,7 @@
 //! The node of a plan that reads a relation.
 
 use std::fmt;
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -23,9 +24,10 @@ use datafusion::physical_plan::{
 };
 use futures_util::{Stream, StreamExt};
 use ostrakon_cell::Interrupt;
+use tokio::task::{JoinError, spawn_blocking};
 
-/// Record batches that wait for the consumer.
-const WAITING: usize = 2;
+/// Record batches of a partition that wait for the consumer.
+pub(super) const WAITING: usize = 2;
 
 /// A table as a plan reads it: projected, with its conditions.
 pub(crate) trait Relation: fmt::Debug + Send + Sync {
@@ -162,7 +164,8 @@ impl SourceExec {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A partition to read: of what is open, or else of what is opened now.
+    /// A partition to read: of what is open, or else of what is opened now. Only the rounds of a recursive query read a
+    /// relation again. Each has a snapshot of its own: the contract cannot start a scan on an earlier one.
     fn take(&self, partition: usize) -> Result<(Box<dyn Reading>, Arc<EndsScans>)> {
         let mut opened = self.opened();
         if let Some(taken) = opened.take(partition) {
@@ -184,6 +187,14 @@ pub(crate) fn open_scans(plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
         *source.opened() = source.open()?;
     }
     plan.children().into_iter().try_for_each(open_scans)
+}
+
+/// The error of a thread that ended without a batch. A panic goes on.
+fn stopped(error: JoinError) -> DataFusionError {
+    match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(error) => DataFusionError::ExecutionJoin(Box::new(error)),
+    }
 }
 
 fn external(error: ostrakon_cell::Error) -> DataFusionError {
@@ -222,15 +233,23 @@ impl ExecutionPlan for SourceExec {
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let mut builder = RecordBatchReceiverStream::builder(self.relation.schema(), WAITING);
         let sender = builder.tx();
-        builder.spawn_blocking(move || {
-            while let Some(batch) = {
-                let _timer = metrics.elapsed_compute().timer();
-                reading.next().map_err(external)?
-            } {
-                metrics.record_output(batch.num_rows());
-                if sender.blocking_send(Ok(batch)).is_err() {
+        builder.spawn(async move {
+            // A thread is taken for one batch, and only when there is room for it: a merge waits for a
+            // batch of each partition, and there may be more partitions than threads.
+            while let Ok(room) = sender.reserve().await {
+                let elapsed = metrics.elapsed_compute().clone();
+                let step = spawn_blocking(move || {
+                    let _timer = elapsed.timer();
+                    let batch = reading.next();
+                    (reading, batch)
+                });
+                let (back, batch) = step.await.map_err(stopped)?;
+                reading = back;
+                let Some(batch) = batch.map_err(external)? else {
                     break;
-                }
+                };
+                metrics.record_output(batch.num_rows());
+                room.send(Ok(batch));
             }
             metrics.done();
             Ok(())

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::{Column as ColumnName, Result as QueryResult, TableReference, plan_err};
+use datafusion::datasource::provider_as_source;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::dml::InsertOp;
-use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, WriteOp};
+use datafusion::logical_expr::{
+    DmlStatement, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder, TableSource, WriteOp,
+};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::sql::parser::Statement;
@@ -16,7 +19,7 @@ use ostrakon_cell::{Error, ErrorKind, Result, Table};
 
 use super::{SqlSession, insertion};
 use crate::catalog::TableName;
-use crate::records::{RecordSchema, RecordWriter};
+use crate::records::{RecordSchema, RecordWriter, RecordsTable};
 use crate::scan::EndsScans;
 
 /// Record batches that wait to be written.
@@ -69,14 +72,20 @@ pub(super) async fn delete(
         return plan_err!("the statement does not delete from a table");
     };
     let (table, schema) = changed(session, &table_name).map_err(external)?;
-    let keys = schema
-        .keys
-        .iter()
-        .map(|(name, _)| Expr::Column(ColumnName::new(Some(table_name.clone()), name)));
-    let keys: Vec<Expr> = keys.collect();
-    let input = LogicalPlanBuilder::from(LogicalPlan::clone(&input))
-        .project(keys)?
-        .build()?;
+    let mut row = "row".to_owned();
+    while schema.names().any(|name| name == row) {
+        row.push('_');
+    }
+    let relation = RecordsTable::new(
+        table.clone(),
+        schema.clone(),
+        session.authorizations.clone(),
+        session.sees_layout,
+    );
+    let source = provider_as_source(Arc::new(relation.with_rows(&row)));
+    let input = from_source(&input, &source)?;
+    let row = Expr::Column(ColumnName::new(Some(table_name), row));
+    let input = LogicalPlanBuilder::from(input).project([row])?.build()?;
     let writer = RecordWriter::new(
         table,
         Arc::new(schema),
@@ -85,6 +94,25 @@ pub(super) async fn delete(
     );
     let rows = session.run(input).await?;
     Ok(counted(rows, writer, Action::Delete))
+}
+
+/// The plan of the records to delete, with another source for them. Subqueries read their own.
+fn from_source(plan: &LogicalPlan, source: &Arc<dyn TableSource>) -> QueryResult<LogicalPlan> {
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            LogicalPlanBuilder::scan(scan.table_name.clone(), source.clone(), None)?.build()
+        }
+        LogicalPlan::Filter(filter) => {
+            let input = from_source(&filter.input, source)?;
+            let filter = Filter::try_new(filter.predicate.clone(), Arc::new(input))?;
+            Ok(LogicalPlan::Filter(filter))
+        }
+        LogicalPlan::Limit(limit) => Ok(LogicalPlan::Limit(Limit {
+            input: Arc::new(from_source(&limit.input, source)?),
+            ..limit.clone()
+        })),
+        _ => plan_err!("the statement does not delete from a table"),
+    }
 }
 
 /// A table with a schema that a statement changes.

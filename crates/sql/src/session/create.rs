@@ -20,9 +20,9 @@ use datafusion::sql::sqlparser::ast::{
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, Source, TableOptions};
 
-use super::SqlSession;
 use super::change::{Action, counted, external};
 use super::open::nothing;
+use super::{SqlSession, insertion};
 use crate::catalog::TableName;
 use crate::records::{ColumnType, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
 
@@ -44,7 +44,7 @@ pub(super) async fn create(
             key = primary_key(std::mem::take(&mut create.constraints))?;
         }
     }
-    let plan = session.context.state().statement_to_plan(statement).await?;
+    let plan = insertion::creation(&session.context.state(), statement).await?;
     let LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) = plan else {
         return plan_err!("the statement does not create a table");
     };

@@ -1,14 +1,19 @@
-//! The plan of INSERT.
+//! The plans of INSERT and of CREATE TABLE with columns and a query.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column as ColumnName, Result, plan_err};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder};
+use datafusion::logical_expr::{
+    CreateMemoryTable, DdlStatement, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder,
+};
 use datafusion::sql::parser::{DFParser, Statement};
-use datafusion::sql::sqlparser::ast::{Insert, Query, SetExpr, Statement as Ast};
+use datafusion::sql::sqlparser::ast::{
+    CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
+};
 
 /// The plan of an INSERT.
 ///
@@ -23,16 +28,18 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
         Some(insert) => insert.source.take(),
         None => None,
     };
-    let Some(query) = query else {
+    let Some(mut query) = query else {
         return state.statement_to_plan(statement).await;
     };
+    if matches!(*query.body, SetExpr::Values(_)) && has_queries(&query.body) {
+        select_values(&mut query)?;
+    }
     let is_values = matches!(*query.body, SetExpr::Values(_));
     let (source, rows) = match is_values {
         true => (query, None),
         false => {
-            let query = Statement::Statement(Box::new(Ast::Query(query)));
-            let rows = state.statement_to_plan(query).await?;
-            (nulls(rows.schema().fields().len())?, Some(rows))
+            let (source, rows) = alone(state, query).await?;
+            (source, Some(rows))
         }
     };
     if let Some(insert) = insert_of(&mut statement) {
@@ -45,6 +52,92 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
             Ok(LogicalPlan::Dml(DmlStatement { input, ..dml }))
         }
         (plan, _) => Ok(plan),
+    }
+}
+
+/// The plan of a CREATE TABLE, whose query is planned by itself as that of an INSERT.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) async fn creation(
+    state: &SessionState,
+    mut statement: Statement,
+) -> Result<LogicalPlan> {
+    let query = match creation_of(&mut statement) {
+        // Without columns, the engine gives no types either.
+        Some(create) if !create.columns.is_empty() => create.query.take(),
+        _ => None,
+    };
+    let Some(query) = query else {
+        return state.statement_to_plan(statement).await;
+    };
+    let (source, rows) = alone(state, query).await?;
+    if let Some(create) = creation_of(&mut statement) {
+        create.query = Some(source);
+    }
+    match state.statement_to_plan(statement).await? {
+        LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
+            let input = Arc::new(in_place_of_nulls(&create.input, rows)?);
+            let create = CreateMemoryTable { input, ..create };
+            Ok(LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)))
+        }
+        plan => Ok(plan),
+    }
+}
+
+/// A query of NULLs, and the plan of the query that it stands in for.
+async fn alone(state: &SessionState, query: Box<Query>) -> Result<(Box<Query>, LogicalPlan)> {
+    let query = Statement::Statement(Box::new(Ast::Query(query)));
+    let rows = state.statement_to_plan(query).await?;
+    Ok((nulls(rows.schema().fields().len())?, rows))
+}
+
+/// Whether there are queries inside of the rows of a query, such as `VALUES ((SELECT 1))`.
+fn has_queries(rows: &SetExpr) -> bool {
+    struct Queries;
+    impl Visitor for Queries {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            ControlFlow::Break(())
+        }
+    }
+    rows.visit(&mut Queries).is_break()
+}
+
+/// `SELECT (SELECT 1)` in place of `VALUES ((SELECT 1))`, which the engine cannot execute. The rows of
+/// several SELECTs would have no order.
+fn select_values(query: &mut Query) -> Result<()> {
+    let row = match &mut *query.body {
+        SetExpr::Values(values) => match values.rows.as_mut_slice() {
+            [row] => std::mem::take(&mut row.content),
+            _ => {
+                return plan_err!(
+                    "VALUES with a query inside has one row: insert the rows one by one, or the rows of a SELECT"
+                );
+            }
+        },
+        _ => return Ok(()),
+    };
+    let mut select = nulls(row.len())?;
+    if let SetExpr::Select(inner) = &mut *select.body {
+        for (item, value) in inner.projection.iter_mut().zip(row) {
+            if let SelectItem::ExprWithAlias { expr, .. } = item {
+                *expr = value;
+            }
+        }
+    }
+    query.body = select.body;
+    Ok(())
+}
+
+fn creation_of(statement: &mut Statement) -> Option<&mut CreateTable> {
+    match statement {
+        Statement::Statement(ast) => match &mut **ast {
+            Ast::CreateTable(create) => Some(create),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -18,14 +18,14 @@ use parking_lot::Mutex;
 /// takes that from the same pool, as an operator that cannot spill; and the merge of what was spilled
 /// takes as many parts at once as it gets memory for. So both parts of a sort have a limit.
 ///
-/// Exchanges between threads are never refused memory, and do not count. They could spill, but with
-/// the engine's present version (55.2) a query waits forever if two of its threads do so at once
-/// (<https://github.com/apache/datafusion/issues/24883>). They hold a few batches for each reader,
-/// unless one of these is much slower than the others; and the engine counts what is shared by
-/// parts of one large batch once for each part.
+/// Exchanges between threads have an eighth of their own and spill beyond it. They hold a few batches
+/// for each reader, unless one of these is much slower than the others: then all rows may wait for it.
+/// The engine counts what is shared by parts of one large batch once for each part.
 #[derive(Debug)]
 pub(super) struct QueryMemory {
+    /// Bytes of all operators but exchanges, and of exchanges.
     limit: usize,
+    exchanges: usize,
     /// The threads of a query, and the most parts of a sort.
     threads: usize,
     state: Mutex<State>,
@@ -55,7 +55,8 @@ impl Use {
     fn of(consumer: &MemoryConsumer) -> Self {
         // The names have the number of the part after them.
         match consumer.name().split('[').next() {
-            Some("RepartitionExec") => Self::Exchange,
+            // Not its merge of sorted parts, which cannot spill.
+            Some("RepartitionExec") if consumer.can_spill() => Self::Exchange,
             Some("ExternalSorter") => Self::Sort,
             Some("ExternalSorterMerge") => Self::Merge,
             _ if consumer.can_spill() => Self::Spills,
@@ -76,16 +77,22 @@ impl State {
 
 impl QueryMemory {
     pub(super) fn new(limit: usize, threads: usize) -> Self {
+        let exchanges = limit / 8;
         Self {
-            limit,
+            limit: limit - exchanges,
+            exchanges,
             threads,
             state: Mutex::default(),
         }
     }
 
+    fn total(&self) -> usize {
+        self.limit + self.exchanges
+    }
+
     /// The most bytes of an operator, if the others hold what they hold now.
     fn most(&self, by: Use, held: usize, state: &State) -> usize {
-        let eighths = |count: usize| self.limit / 8 * count;
+        let eighths = |count: usize| (self.limit / 8).saturating_mul(count);
         let others = (state.spillable + state.fixed).saturating_sub(held);
         let left = self.limit.saturating_sub(others);
         let share = || {
@@ -98,7 +105,10 @@ impl QueryMemory {
             // Somewhat more than the sorts; the rest is for operators after them.
             Use::Merge => left.min(eighths(10) / (2 * self.threads + 1)),
             Use::Fixed => left,
-            Use::Exchange => usize::MAX,
+            Use::Exchange => {
+                let others = state.exchanged.saturating_sub(held);
+                self.exchanges.saturating_sub(others)
+            }
         }
     }
 }
@@ -140,7 +150,7 @@ impl MemoryPool for QueryMemory {
             let name = reservation.consumer().name();
             return Err(DataFusionError::ResourcesExhausted(format!(
                 "{name} needs {additional} more bytes; {left} of the query's {} are left to it",
-                self.limit
+                self.total()
             )));
         }
         *state.held(by) += additional;
@@ -153,13 +163,13 @@ impl MemoryPool for QueryMemory {
     }
 
     fn memory_limit(&self) -> MemoryLimit {
-        MemoryLimit::Finite(self.limit)
+        MemoryLimit::Finite(self.total())
     }
 }
 
 impl fmt::Display for QueryMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes for queries", self.limit)
+        write!(f, "{} bytes for queries", self.total())
     }
 }
 
@@ -181,7 +191,8 @@ mod tests {
 
     #[test]
     fn operators_that_cannot_spill_have_room_beside_those_that_can() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1600, 2));
+        // Without those of exchanges, 1600.
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(1828, 2));
         let groups = ["a", "b"].map(|name| operator(&pool, name, true));
         // Two share three quarters.
         assert_eq!(groups.each_ref().map(more), [600, 600]);
@@ -196,10 +207,32 @@ mod tests {
         assert_eq!(more(&second), 0);
         drop(first);
         assert_eq!(more(&second), 600);
-        let exchange = operator(&pool, "RepartitionExec[0]", true);
-        assert!(exchange.try_grow(5000).is_ok());
-        drop((second, join, exchange));
+        let exchanges = [0, 1].map(|at| operator(&pool, &format!("RepartitionExec[{at}]"), true));
+        assert_eq!(exchanges.each_ref().map(more), [228, 0]);
+        assert_eq!(pool.reserved(), 1828);
+        drop((second, join, exchanges));
         assert_eq!(pool.reserved(), 0);
+        // The merge of sorted parts in an exchange cannot spill.
+        assert_eq!(
+            more(&operator(&pool, "RepartitionExec[Merge 0]", false)),
+            1600
+        );
+    }
+
+    #[test]
+    fn any_number_of_bytes_is_a_limit() {
+        for limit in [0, 1, usize::MAX] {
+            let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(limit, 2));
+            for name in [
+                "ExternalSorter[0]",
+                "ExternalSorterMerge[0]",
+                "join",
+                "RepartitionExec[0]",
+            ] {
+                let fits = operator(&pool, name, name != "join").try_grow(1000).is_ok();
+                assert_eq!(fits, limit == usize::MAX, "{name} {limit}");
+            }
+        }
     }
 
     #[test]

@@ -24,8 +24,8 @@ use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create};
-use crate::catalog::{CELLS, MAIN, PUBLIC, SourceCatalog, missing};
+use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange};
+use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -39,7 +39,8 @@ const BATCH_ROW_SHARE: usize = 32 << 10;
 /// or function can change them.
 ///
 /// Every scan of a query is started before the query returns or writes a row. A scan reads one snapshot of its table,
-/// also if several threads share it. Two scans of one query may differ by what was written in between.
+/// also if several threads share it. Two scans of one query may differ by what was written in between, and so may the
+/// rounds of a recursive query, each of which starts its scans again.
 ///
 /// Clones are the same session.
 #[derive(Clone)]
@@ -47,6 +48,7 @@ pub struct SqlSession {
     pub(super) context: SessionContext,
     pub(super) source: Arc<dyn Source>,
     pub(super) authorizations: Arc<Authorizations>,
+    pub(super) sees_layout: bool,
     label: Arc<Mutex<Vec<u8>>>,
     pub(super) workers: Workers,
 }
@@ -96,8 +98,13 @@ impl SqlSession {
         }
         for (name, entries) in [(MAIN, false), (CELLS, true)] {
             let files = tables.clone().filter(|_| !entries);
-            let catalog =
-                SourceCatalog::new(source.clone(), authorizations.clone(), files, entries);
+            let shared = Shared {
+                source: source.clone(),
+                authorizations: authorizations.clone(),
+                sees_layout: options.sees_layout,
+                files,
+            };
+            let catalog = SourceCatalog::new(shared, entries);
             context.register_catalog(name, Arc::new(catalog));
         }
         crate::checked::register(&context);
@@ -106,6 +113,7 @@ impl SqlSession {
             context,
             source,
             authorizations,
+            sees_layout: options.sees_layout,
             label: Arc::new(Mutex::new(options.label)),
             workers: Workers::new(threads),
         })
@@ -219,6 +227,7 @@ impl SqlSession {
         let frame = DataFrame::new(state, plan);
         let context = Arc::new(frame.task_ctx());
         let plan = files::name_files(frame.create_physical_plan().await?)?;
+        let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)
     }

@@ -10,6 +10,9 @@ pub struct SqlOptions {
     pub memory_bytes: usize,
     /// Threads of a query, and the most partitions in which a table is read. Default: those of the machine.
     pub threads: usize,
+    /// Whether the reader may see into how many parts tables are divided, which tells how much is hidden: the store's owner
+    /// may. Large tables are read by several threads only then. Default: no.
+    pub sees_layout: bool,
     /// Where temporary files go. Default: the system's directory for such files.
     pub temporary: Option<PathBuf>,
     /// Whether statements may read files of the local disk by their path. Default: no.
@@ -23,6 +26,7 @@ impl Default for SqlOptions {
         Self {
             memory_bytes: 256 << 20,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            sees_layout: false,
             temporary: None,
             files: false,
             label: Vec::new(),

@@ -225,23 +225,33 @@ fn in_microseconds(kind: &mut DataType) {
     }
 }
 
-/// Refuses `IN (query)` where the engine takes NULL for false and that makes a difference: everywhere but in conditions that
-/// are joined by AND, and without NOT by OR.
+/// Refuses `IN (query)` where the engine takes NULL for false and that makes a difference, or cannot execute it: everywhere
+/// but in conditions of filters that are joined by AND, and without NOT by OR.
 pub(super) fn check_subqueries(plan: &LogicalPlan) -> QueryResult<()> {
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::Filter(filter) = node {
             for condition in split_conjunction(&filter.predicate) {
                 if !is_in_query(condition) && !is_positive(condition)? {
-                    return plan_err!(
-                        "IN (SELECT …) can stand alone or beside AND, and without NOT beside OR: write the condition with \
-                         EXISTS (SELECT …) or with a join"
-                    );
+                    return refuse_subquery();
                 }
             }
+            return Ok(TreeNodeRecursion::Continue);
         }
-        Ok(TreeNodeRecursion::Continue)
+        node.apply_expressions(|expr| {
+            match expr.exists(|inner| Ok(matches!(inner, Planned::InSubquery(_))))? {
+                true => refuse_subquery(),
+                false => Ok(TreeNodeRecursion::Continue),
+            }
+        })
     })?;
     Ok(())
+}
+
+fn refuse_subquery<T>() -> QueryResult<T> {
+    plan_err!(
+        "IN (SELECT …) is a condition of WHERE or HAVING; it can stand alone or beside AND, and without NOT beside OR: \
+         write the condition with EXISTS (SELECT …) or with a join"
+    )
 }
 
 fn is_in_query(condition: &Planned) -> bool {

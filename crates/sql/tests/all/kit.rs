@@ -23,6 +23,7 @@ pub(crate) fn session_of(source: &Arc<dyn Source>, authorizations: &[&str]) -> S
     let authorizations = Authorizations::new(authorizations).unwrap();
     let options = SqlOptions {
         threads: 2,
+        sees_layout: true,
         ..SqlOptions::default()
     };
     SqlSession::new(source.clone(), authorizations, options).unwrap()

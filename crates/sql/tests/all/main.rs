@@ -10,5 +10,6 @@ mod memory;
 mod noninterference;
 mod overflow;
 mod papers;
+mod partitions;
 mod records;
 mod slt;

@@ -1,9 +1,13 @@
 //! Tables with a schema as relations of records.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use ostrakon_cell::lexicoder::{encode_f64, encode_i64};
+use ostrakon_cell::lexicoder::{encode_f64, encode_i64, push_part};
 use ostrakon_cell::{Mutation, MutationBatch, Scanner, Source, TableOptions};
+use ostrakon_store::clock::ManualClock;
+use ostrakon_store::vfs::MemoryVfs;
+use ostrakon_store::{Components, Store, StoreOptions};
 
 use super::kit::{Entry, explain, rows, session, session_of, store, table, try_rows};
 
@@ -495,6 +499,15 @@ fn in_a_query_is_refused_where_nulls_would_be_false() {
         let error = try_rows(&session, &query).unwrap_err();
         assert!(error.to_string().contains("EXISTS"), "{error}");
     }
+    for query in [
+        "SELECT k, v IN (SELECT v FROM n) FROM n",
+        "SELECT count(*) FILTER (WHERE v IN (SELECT v FROM n)) FROM n",
+        "SELECT k FROM n ORDER BY v IN (SELECT v FROM n)",
+        "SELECT CASE WHEN v NOT IN (SELECT v FROM n) THEN 1 END FROM n",
+    ] {
+        let error = try_rows(&session, query).unwrap_err();
+        assert!(error.to_string().contains("EXISTS"), "{query}: {error}");
+    }
     for (condition, wanted) in [
         ("v IN (SELECT v FROM n)", vec!["1", "3"]),
         (
@@ -573,4 +586,222 @@ fn times_are_parameters() {
         let count: usize = batches.map(|batch| batch.unwrap().num_rows()).sum();
         assert_eq!(count, found, "{condition}");
     }
+}
+
+/// Writes a cell as programs do that do not know SQL's encodings.
+fn put(source: &Arc<dyn Source>, table: &str, row: &[u8], value: i64) {
+    let mut encoded = Vec::new();
+    encode_i64(value, &mut encoded);
+    let mut mutation = Mutation::new(row.to_vec());
+    mutation.put("", "v", encoded).unwrap();
+    let mut batch = MutationBatch::new();
+    batch.push(&mutation).unwrap();
+    let table = source.table(table).unwrap();
+    table.submit(batch, None).unwrap().wait().unwrap();
+}
+
+fn float(number: f64) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    encode_f64(number, &mut encoded);
+    encoded
+}
+
+/// A quiet NaN with a sign, which processors compute, and two others.
+const NANS: [u64; 3] = [
+    0xfff8_0000_0000_0000,
+    0x7ff8_0000_0000_0001,
+    0xffff_ffff_ffff_ffff,
+];
+
+#[test]
+fn keys_in_other_encodings_are_deleted_and_replaced() {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE one (x DOUBLE, v BIGINT, PRIMARY KEY (x))",
+    );
+    rows(
+        &session,
+        "CREATE TABLE two (a VARCHAR, x DOUBLE, y DOUBLE, v BIGINT, PRIMARY KEY (a, x, y))",
+    );
+    let fill = || {
+        let nans = NANS.map(f64::from_bits);
+        for (value, number) in (1..).zip([-0.0, nans[0], nans[1], nans[2]]) {
+            put(&source, "one", &float(number), value);
+            let mut row = Vec::new();
+            push_part(true, b"k", &mut row);
+            push_part(false, &float(number), &mut row);
+            push_part(false, &float(-0.0), &mut row);
+            put(&source, "two", &row, value);
+        }
+        rows(
+            &session,
+            "INSERT INTO two VALUES ('k', 1, 1, 5), ('l', 0, 0, 6)",
+        );
+    };
+    let all = |table: &str| {
+        let columns = if table == "one" { "x" } else { "a, x, y" };
+        rows(
+            &session,
+            &format!("SELECT {columns}, v FROM {table} ORDER BY v"),
+        )
+    };
+    fill();
+    assert_eq!(all("one"), ["0.0|1", "NaN|2", "NaN|3", "NaN|4"]);
+    assert_eq!(
+        all("two"),
+        [
+            "k|0.0|0.0|1",
+            "k|NaN|0.0|2",
+            "k|NaN|0.0|3",
+            "k|NaN|0.0|4",
+            "k|1.0|1.0|5",
+            "l|0.0|0.0|6"
+        ]
+    );
+    // As conditions see them.
+    for (condition, found) in [
+        ("x = 0.0", 1),
+        ("x = CAST('NaN' AS DOUBLE)", 3),
+        ("x > 5", 3),
+        ("x < 5", 1),
+        ("x <= CAST('NaN' AS DOUBLE)", 4),
+        ("x < CAST('NaN' AS DOUBLE)", 1),
+        ("x IN (0, CAST('NaN' AS DOUBLE))", 4),
+        ("x BETWEEN -1 AND 1", 1),
+    ] {
+        let count = format!("SELECT count(*) FROM one WHERE {condition}");
+        assert_eq!(rows(&session, &count), [found.to_string()], "{condition}");
+        let count = format!("SELECT count(*) FROM two WHERE a = 'k' AND v < 5 AND {condition}");
+        assert_eq!(rows(&session, &count), [found.to_string()], "{condition}");
+    }
+    // Records with one key are deleted one by one.
+    for table in ["one", "two"] {
+        let delete =
+            |condition: &str| rows(&session, &format!("DELETE FROM {table} WHERE {condition}"));
+        assert_eq!(delete("v = 3"), ["1"]);
+        assert_eq!(delete("x > 5"), ["2"]);
+        assert_eq!(delete("x = 0"), [if table == "one" { "1" } else { "2" }]);
+    }
+    assert_eq!(all("one"), [""; 0]);
+    assert_eq!(all("two"), ["k|1.0|1.0|5"]);
+    // A record replaces all of those with its key.
+    fill();
+    rows(
+        &session,
+        "INSERT INTO one VALUES (0, 10), (CAST('NaN' AS DOUBLE), 20), (1, 30)",
+    );
+    assert_eq!(all("one"), ["0.0|10", "NaN|20", "1.0|30"]);
+    rows(
+        &session,
+        "INSERT INTO two VALUES ('k', 0, 0, 10), ('k', CAST('NaN' AS DOUBLE), -0.0, 20), ('k', CAST('NaN' AS DOUBLE), 7, 30)",
+    );
+    assert_eq!(
+        all("two"),
+        [
+            "k|1.0|1.0|5",
+            "l|0.0|0.0|6",
+            "k|0.0|0.0|10",
+            "k|NaN|0.0|20",
+            "k|NaN|7.0|30"
+        ]
+    );
+    assert_eq!(rows(&session, "DELETE FROM one"), ["3"]);
+    let entries = Scanner::new(source.table("one").unwrap())
+        .entries()
+        .unwrap();
+    assert!(entries.is_empty(), "{entries:?}");
+}
+
+/// Two zeros are one, but what follows them in the key is sorted for each.
+#[test]
+fn records_are_sorted_by_what_their_keys_are_shown_as() {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE t (x DOUBLE, y BIGINT, v BIGINT, PRIMARY KEY (x, y))",
+    );
+    let row = |x: f64, y: i64| {
+        let (mut row, mut encoded) = (Vec::new(), Vec::new());
+        push_part(true, &float(x), &mut row);
+        encode_i64(y, &mut encoded);
+        push_part(false, &encoded, &mut row);
+        row
+    };
+    for (value, (x, y)) in (1..).zip([(f64::from_bits(NANS[0]), 0), (-0.0, 9), (0.0, 3)]) {
+        put(&source, "t", &row(x, y), value);
+    }
+    assert_eq!(
+        rows(&session, "SELECT x, y FROM t ORDER BY x, y"),
+        ["0.0|3", "0.0|9", "NaN|0"]
+    );
+    assert_eq!(
+        rows(&session, "SELECT x, y FROM t ORDER BY x, y LIMIT 1"),
+        ["0.0|3"]
+    );
+}
+
+/// Whether they are written by one statement, in one batch or several, or by statements that follow each other quickly.
+#[test]
+fn of_records_that_their_writer_does_not_see_the_last_is_the_newest() {
+    // A clock that stands still shows what happens within a millisecond.
+    let components = Components {
+        vfs: MemoryVfs::shared(),
+        clock: Arc::new(ManualClock::new(1_700_000_000_000)),
+        ..Components::default()
+    };
+    let options = StoreOptions {
+        background: false,
+        ..StoreOptions::default()
+    };
+    let source: Arc<dyn Source> =
+        Store::open_with(components, Path::new("/store"), options).unwrap();
+    let writer = session_of(&source, &["A"]);
+    let reader = session_of(&source, &["A", "B", "C"]);
+    rows(
+        &writer,
+        "CREATE TABLE t (k BIGINT, a VARCHAR, l VARCHAR, PRIMARY KEY (k)) WITH (label = 'l')",
+    );
+    let last = |key: i64| rows(&reader, &format!("SELECT a, l FROM t WHERE k = {key}"));
+    // Across the chunks in which present cells are read: 2000 keys, each twice, first all with C.
+    let many = "SELECT value % 2000 AS k, CAST(value / 2000 AS VARCHAR) AS a, \
+                CASE value / 2000 WHEN 0 THEN 'C' ELSE 'B' END AS l FROM range(4000) ORDER BY value";
+    rows(&writer, &format!("INSERT INTO t {many}"));
+    assert_eq!(
+        rows(&reader, "SELECT a, l, count(*) FROM t GROUP BY a, l"),
+        ["1|B|2000"]
+    );
+    // Statements in a row, where the label of the last sorts before and after the one before it, and the writer sees it.
+    for round in 0..20 {
+        for (value, label) in [("x", "C"), ("y", "B"), ("z", "A"), ("u", "B"), ("v", "A")] {
+            rows(
+                &writer,
+                &format!("INSERT INTO t VALUES (-{round}, '{value}', '{label}')"),
+            );
+            assert_eq!(last(-round), [format!("{value}|{label}")], "round {round}");
+        }
+    }
+}
+
+/// Records of one label need no different times.
+#[test]
+fn many_records_that_their_writer_does_not_see_are_written_quickly() {
+    let source = store();
+    let writer = session(&source);
+    rows(
+        &writer,
+        "CREATE TABLE t (k BIGINT, a VARCHAR, b VARCHAR, PRIMARY KEY (k))",
+    );
+    rows(&writer, "SET label = 'secret'");
+    let begun = std::time::Instant::now();
+    rows(
+        &writer,
+        "INSERT INTO t SELECT 7, CAST(value AS VARCHAR), CASE value WHEN 0 THEN 'b' END FROM range(20000) ORDER BY value",
+    );
+    let taken = begun.elapsed();
+    assert!(taken < std::time::Duration::from_secs(15), "{taken:?}");
+    let reader = session_of(&source, &["secret"]);
+    assert_eq!(rows(&reader, "SELECT k, a, b FROM t"), ["7|19999|b"]);
 }

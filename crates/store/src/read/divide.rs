@@ -32,7 +32,10 @@ pub(crate) fn divide(
     };
     let tablets: Vec<&TabletView> = overlapping(snapshot, &rows).collect();
     let in_memory = entries_in_memory(snapshot, &rows)?;
-    let in_files: u64 = tablets.iter().map(|tablet| tablet.entries()).sum();
+    let mut in_files = 0;
+    for tablet in &tablets {
+        in_files += entries_inside(tablet, &rows)?;
+    }
     let by_size = ((in_memory + in_files) / PART_LEAST) as usize;
     let parts = most.min(by_size.max(tablets.len()));
     if parts <= 1 {
@@ -103,6 +106,24 @@ fn entries_in_memory(snapshot: &Snapshot, rows: &Fence) -> StoreResult<u64> {
     Ok(entries)
 }
 
+/// Entries of a tablet's files inside `rows`. Only the first and the last tablet may reach beyond.
+fn entries_inside(tablet: &TabletView, rows: &Fence) -> StoreResult<u64> {
+    let extent = tablet.extent.intersection(rows);
+    if extent.as_ref() == Some(&tablet.extent) {
+        return Ok(tablet.entries());
+    }
+    let mut entries = 0;
+    for file in &tablet.files {
+        let fence = extent
+            .as_ref()
+            .and_then(|extent| file.reference.fence.intersection(extent));
+        if let Some(fence) = fence {
+            entries += file.file.reader().estimate(&fence)?.1;
+        }
+    }
+    Ok(entries)
+}
+
 /// Rows of a tablet's files inside `rows`, each with the number of entries that it stands for.
 fn weigh_files(
     tablet: &TabletView,
@@ -114,7 +135,7 @@ fn weigh_files(
         && let Some(end) = &tablet.extent.through
     {
         // There are so many tablets that their ends alone are enough.
-        weights.push((end.clone(), tablet.entries()));
+        weights.push((end.clone(), entries_inside(tablet, rows)?));
         return Ok(());
     }
     let extent = tablet.extent.intersection(rows);

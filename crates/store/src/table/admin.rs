@@ -88,6 +88,13 @@ impl Table for TableHandle {
         self.1.told(self.0.submit_batch(batch, durability, &self.1))
     }
 
+    fn advance_time(&self) -> StoreResult<()> {
+        self.1.told(self.1.check())?;
+        self.0.check_online()?;
+        self.0.time.advance();
+        Ok(())
+    }
+
     fn tick_every(&self, period: Duration, tick: Weak<dyn Tick>) -> bool {
         self.0.context.timer.every(period, tick)
     }

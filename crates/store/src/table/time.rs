@@ -18,9 +18,11 @@
 //! * What cannot be remembered closes the tick: more deletes than [`REMEMBERED`], deletes of an import,
 //!   and those before the store was opened. The next batch begins a new one.
 //!
+//! A writer can end a tick ([`Table::advance_time`](ostrakon_cell::Table::advance_time)).
+//!
 //! Time runs ahead of the clock only while one column is deleted and put again more than once a
-//! millisecond, or while more than [`REMEMBERED`] columns are deleted in each; it waits for the clock
-//! afterwards.
+//! millisecond, while more than [`REMEMBERED`] columns are deleted in each, or while writers end ticks
+//! as fast; it waits for the clock afterwards.
 //!
 //! Explicit timestamps are the writer's: they move no time, and a delete hides equal and lower ones.
 
@@ -122,6 +124,13 @@ impl TableTime {
                 }
             }
         }
+    }
+
+    /// Ends the current tick: the next batch begins a new one.
+    pub(crate) fn advance(&self) {
+        let mut ticks = self.ticks.lock();
+        let last = ticks.last;
+        ticks.pass(last);
     }
 
     /// Advances time beyond `timestamp`, which an import brought.
@@ -323,6 +332,9 @@ mod tests {
         clock.set_millis(50);
         assert_eq!(stamps(&time, &clock, "+c -c +c -c"), [101; 4]);
         assert_eq!(stamps(&time, &clock, "+c -b +c"), [102, 101, 102]);
+        time.advance();
+        assert_eq!(stamps(&time, &clock, "+c"), [103]);
+        time.advance();
         clock.set_millis(110);
         assert_eq!(stamps(&time, &clock, "-c"), [110]);
         clock.advance(Duration::from_millis(1));

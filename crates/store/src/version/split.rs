@@ -77,6 +77,9 @@ impl Spread {
     pub fn points(&self, extent: &Fence, pieces: usize, row_max: usize) -> Vec<Vec<u8>> {
         let (total, pieces) = (u128::from(self.total()), pieces as u128);
         let mut points: Vec<Vec<u8>> = Vec::new();
+        if total == 0 {
+            return points;
+        }
         // The number of pieces up to the next point.
         let mut next = 1;
         for (row, seen) in &self.0 {
@@ -87,7 +90,7 @@ impl Spread {
             if next < pieces && parts >= total * next && fits {
                 points.push(row.clone());
                 // The nearest point that leaves a piece of more than half the size.
-                next = (parts + total / 2) / total.max(1) + 1;
+                next = (parts + total / 2) / total + 1;
             }
         }
         points
@@ -148,6 +151,9 @@ mod tests {
         assert_eq!(points(&large(34), 4), b"b");
         assert_eq!(points(&large(28), 4), b"b");
         assert_eq!(points(&[], 4), b"");
+        // Nothing is not cut, wherever it may be.
+        assert_eq!(points(&[(b'a', 0), (b'b', 0), (b'c', 0)], 2), b"");
+        assert_eq!(points(&[(b'a', 0), (b'b', 1), (b'c', 0)], 3), b"b");
     }
 
     #[test]

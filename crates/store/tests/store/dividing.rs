@@ -105,6 +105,25 @@ fn parts_are_even_wherever_the_entries_are() {
 }
 
 #[test]
+fn tablets_without_entries_are_not_divided() {
+    let (_store, table) = table();
+    let all = [Range::all()];
+    let ends: Vec<Vec<u8>> = (1..200).map(|at| row(at * 1_000).into_bytes()).collect();
+    table.add_splits(&ends).unwrap();
+    for most in [2, 4, 8] {
+        assert_eq!(sizes(&table, &all, most), [0]);
+    }
+    // One of them has entries, in memory and in a file.
+    write(&table, 50_001..50_100);
+    for _ in 0..2 {
+        let found = sizes(&table, &all, 4);
+        assert!(found.len() <= 4, "{found:?}");
+        assert_eq!(found.iter().sum::<usize>(), 99);
+        table.flush(true).unwrap();
+    }
+}
+
+#[test]
 fn little_is_not_divided() {
     let (_store, table) = table();
     let all = [Range::all()];
@@ -117,6 +136,15 @@ fn little_is_not_divided() {
     assert_eq!(sizes(&table, &one, 4), [1]);
     let few = [Range::rows(row(5)..row(50))];
     assert_eq!(sizes(&table, &few, 4), [45]);
+    // Of a file, too, and of tablets that reach beyond the range.
+    let some = [Range::rows(row(30_000)..row(70_000))];
+    table.flush(true).unwrap();
+    assert_eq!(sizes(&table, &few, 4), [45]);
+    assert_eq!(sizes(&table, &some, 4), [40_000]);
+    table.add_splits(&[row(50_000).into_bytes()]).unwrap();
+    assert_eq!(sizes(&table, &few, 4), [45]);
+    let found = sizes(&table, &some, 4);
+    assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(sizes(&table, &all, 1), [ROWS as usize]);
     // One row cannot be divided.
     let (_store, table) = self::table();

@@ -56,6 +56,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     scenario("S1", "milliseconds do not go back", &[], timestamps::millis_do_not_go_back),
     scenario("S2", "logical time counts batches", &[], timestamps::logical_time_counts_batches),
     scenario("S3", "explicit timestamps are kept", &[], timestamps::explicit_timestamps_are_kept),
+    scenario("S4", "an ended time does not come again", &[], timestamps::an_ended_time_does_not_come_again),
     scenario("D1", "a marker hides what is not newer", &[], versions::a_marker_hides_what_is_not_newer),
     scenario("D2", "a marker hides its own column only", &[], versions::a_marker_hides_its_own_column_only),
     scenario("D3", "nothing deleted comes back", &[Compaction], versions::nothing_deleted_comes_back),

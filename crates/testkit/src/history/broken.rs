@@ -145,6 +145,10 @@ impl Table for TornTable {
         self.inner.submit(batch, durability)
     }
 
+    fn advance_time(&self) -> Result<()> {
+        self.inner.advance_time()
+    }
+
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,

@@ -141,6 +141,13 @@ impl Table for MapTable {
         Ok(Box::new(Applied(outcome)))
     }
 
+    fn advance_time(&self) -> Result<()> {
+        self.online(|table| {
+            table.time.advance();
+            Ok(())
+        })
+    }
+
     fn write_conditionally(
         &self,
         mutations: Vec<ConditionalMutation>,

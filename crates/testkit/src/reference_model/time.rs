@@ -22,7 +22,7 @@ pub(super) struct TableTime {
     last: i64,
     /// The columns deleted at that timestamp.
     deleted: BTreeSet<Key>,
-    /// Whether that timestamp came with an import: the next one is later.
+    /// Whether that timestamp came with an import, or was ended: the next one is later.
     imported: bool,
 }
 
@@ -68,6 +68,12 @@ impl TableTime {
             self.imported = true;
             self.deleted.clear();
         }
+    }
+
+    /// What is stamped from now on is later.
+    pub(super) fn advance(&mut self) {
+        self.imported = true;
+        self.deleted.clear();
     }
 
     /// What was stamped last is written.

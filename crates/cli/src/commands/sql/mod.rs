@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_cell::{Source, VisibilityExpression};
+use ostrakon_cell::{Authorizations, Source, VisibilityExpression};
 use ostrakon_sql::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
 use ostrakon_store::StoreOptions;
 
@@ -62,6 +62,8 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         files: true,
         label: args.label.clone().into_bytes(),
         temporary: Some(spill.path().to_owned()),
+        // With authorizations, the program reads for somebody who may see less than the owner of the store.
+        sees_layout: args.authorizations == Authorizations::empty(),
         ..SqlOptions::default()
     };
     let memory_bytes = match access.memory {

@@ -31,6 +31,7 @@ faults! {
     SecondsForMillis: "S1";
     LogicalStandsStill: "S2";
     ClampsTimestamps: "S3";
+    TimeStandsStill: "S4";
     ForgetsDeletes: "D1" "D3" "M1";
     IgnoresLabelsOfDeletes: "D2";
     FlushRevivesDeleted: "D3";

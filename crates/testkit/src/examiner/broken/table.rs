@@ -146,6 +146,13 @@ impl Table for BrokenTable {
         outcome
     }
 
+    fn advance_time(&self) -> Result<()> {
+        match self.source.fault {
+            Fault::TimeStandsStill => Ok(()),
+            _ => self.inner.advance_time(),
+        }
+    }
+
     fn write_conditionally(
         &self,
         mut mutations: Vec<ConditionalMutation>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ostrakon_cell::{
     Batch, BatchLimit, CompactOptions, Entry, EntryRef, ErrorKind, Interrupt, Range, Scan,
-    ScanOptions, Table,
+    ScanOptions, Table, TableOptions,
 };
 
 use crate::examiner::bench::{
@@ -276,6 +276,20 @@ pub(in crate::examiner) fn samples_not_kept_are_refused(bench: &Bench<'_>) -> Ch
 }
 
 pub(in crate::examiner) fn parts_together_are_the_whole(bench: &Bench<'_>) -> Check {
+    let few = |parts: &[Vec<Range>], most: usize| {
+        ensure((1..=most.max(1)).contains(&parts.len()), || {
+            format!("{} parts where at most {most} are asked for", parts.len())
+        })
+    };
+    // Tablets without entries.
+    let splits: Vec<Vec<u8>> = (1..50).map(|at| format!("{at:04}").into()).collect();
+    let empty = bench.table_with(&TableOptions {
+        splits,
+        ..TableOptions::default()
+    })?;
+    for most in [2, 7] {
+        few(&empty.divide(&[Range::all()], most)?, most)?;
+    }
     let table = bench.table()?;
     let all: Vec<Entry> = (0..100_000)
         .map(|at| {
@@ -291,9 +305,7 @@ pub(in crate::examiner) fn parts_together_are_the_whole(bench: &Bench<'_>) -> Ch
     for (at, most) in [(1, 0), (2, 1), (3, 2), (4, 3), (5, 7)] {
         let whole = rest(&mut *table.scan(&ranges, &options)?)?;
         let parts = table.divide(&ranges, most)?;
-        ensure((1..=most.max(1)).contains(&parts.len()), || {
-            format!("{} parts where at most {most} are asked for", parts.len())
-        })?;
+        few(&parts, most)?;
         let mut scans = table.scan_parts(&parts, &options)?;
         expect_equal(scans.len(), parts.len(), "scans of parts")?;
         // The scans are of the moment at which they were started.

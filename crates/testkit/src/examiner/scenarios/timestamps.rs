@@ -38,6 +38,19 @@ pub(in crate::examiner) fn millis_do_not_go_back(bench: &Bench<'_>) -> Check {
     })
 }
 
+pub(in crate::examiner) fn an_ended_time_does_not_come_again(bench: &Bench<'_>) -> Check {
+    let table = bench.table()?;
+    // More quickly than one in a millisecond.
+    for number in 0..200 {
+        write_now(&table, &[entry(&format!("{number:03}"), "f", 0, "")])?;
+        table.advance_time()?;
+    }
+    let found = read_all(&table)?;
+    let given: Vec<i64> = found.iter().map(|entry| entry.key.timestamp).collect();
+    let rises = given.len() == 200 && given.is_sorted_by(|a, b| a < b);
+    ensure(rises, || format!("timestamps do not rise: {given:?}"))
+}
+
 pub(in crate::examiner) fn logical_time_counts_batches(bench: &Bench<'_>) -> Check {
     let given = given_out(bench, TimeType::Logical)?;
     let batches: Vec<(i64, i64)> = given.chunks(2).map(|pair| (pair[0], pair[1])).collect();
