@@ -27,7 +27,7 @@ mod value;
 
 pub use condition::{Condition, Operator, parse_condition};
 pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
-pub use ingest::{Ingest, IngestOptions, IngestReport};
+pub use ingest::{Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogText, RejectedLine};
 pub use iterators::register_event_iterators;
 pub use parse::{
     Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log, rename_fields,

@@ -8,8 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 use ostrakon_events::{
-    EventType, LogFormat, LookupTable, Record, RecordSource, Step, detect, enrich, infer, open_log,
-    rename_fields, unpack,
+    EventType, LogFormat, LogText, LookupTable, Record, Step, detect, infer, unpack,
 };
 use pyo3::prelude::*;
 
@@ -33,6 +32,7 @@ pub(super) struct FilesArgument {
 }
 
 /// How log files are read.
+#[derive(Default)]
 pub(super) struct Files {
     format: Option<LogFormat>,
     renamed: Vec<(String, String)>,
@@ -52,8 +52,8 @@ impl FilesArgument {
     pub(super) fn open(self) -> Result<Files> {
         let format = self.format.as_deref().map(format_named).transpose()?;
         let tables = self.enrich.iter().map(|(field, path)| {
-            let mut source = open(path, None)?;
-            LookupTable::read(field, &mut *source)
+            let (log, input) = Files::default().open(path)?;
+            LookupTable::read(field, &mut *log.open(input))
                 .map(Arc::new)
                 .map_err(|error| about(error, path))
         });
@@ -67,14 +67,22 @@ impl FilesArgument {
 
 impl Files {
     /// Opens a file.
-    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn RecordSource>> {
-        let source = open(path, self.format)?;
-        Ok(enrich(rename_fields(source, &self.renamed), &self.tables))
+    pub(super) fn open(&self, path: &Path) -> Result<(LogText, Box<dyn BufRead + Send>)> {
+        let (format, input) = open(path, self.format)?;
+        let log = LogText {
+            format,
+            reference: now(),
+            renamed: self.renamed.clone(),
+            tables: self.tables.clone(),
+            grows: false,
+        };
+        Ok((log, input))
     }
 
     /// The type of the events that a file begins with.
     pub(super) fn infer(&self, name: &str, path: &Path) -> Result<EventType> {
-        let mut source = self.open(path)?;
+        let (log, input) = self.open(path)?;
+        let mut source = log.open(input);
         let (mut record, mut records) = (Record::default(), Vec::new());
         let (mut bytes, mut lines) = (0, 0);
         while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
@@ -113,7 +121,7 @@ fn format_named(name: &str) -> Result<LogFormat> {
     })
 }
 
-fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>> {
+fn open(path: &Path, format: Option<LogFormat>) -> Result<(LogFormat, Box<dyn BufRead + Send>)> {
     let unreadable = |error: std::io::Error| {
         let kind = match error.kind() {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -128,7 +136,7 @@ fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>>
     let packed = start.starts_with(b"PAR1");
     let format = format.or_else(|| detect(&name, start)).filter(|_| !packed);
     match format {
-        Some(format) => Ok(open_log(format, input, now())),
+        Some(format) => Ok((format, input)),
         None if packed => Err(about(parquet(), path)),
         None => Err(about(
             Error::invalid(

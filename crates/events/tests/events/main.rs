@@ -6,6 +6,7 @@ mod hidden;
 mod logs;
 mod meanwhile;
 mod meddling;
+mod parts;
 mod support;
 mod types;
 mod upkeep;
