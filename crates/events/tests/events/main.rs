@@ -7,6 +7,7 @@ mod logs;
 mod meanwhile;
 mod meddling;
 mod parts;
+mod stopping;
 mod support;
 mod types;
 mod upkeep;
