@@ -15,8 +15,9 @@ use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
 use crate::layout::{EventRow, event_range, event_time};
 use crate::store::{EventStore, Reading};
 
-/// Rows that are fetched at once.
+/// Rows that are fetched at once: as many as are wanted, within these bounds.
 const FETCHED: usize = 4096;
+const FETCHED_MIN: usize = 64;
 /// Memory for a row that the index has named: itself twice, and its place in a set.
 const HELD_ROW_BYTES: usize = 128;
 
@@ -224,7 +225,8 @@ impl Prepared<'_> {
                 let mut rows: Vec<EventRow> =
                     rows.into_iter().filter(|row| self.is_wanted(row)).collect();
                 rows.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
-                for part in rows.chunks(FETCHED) {
+                // If few are wanted, the newest may be enough.
+                for part in rows.chunks(left.clamp(FETCHED_MIN, FETCHED)) {
                     let mut ranges: Vec<Range> =
                         part.iter().map(|row| Range::row(row.as_slice())).collect();
                     ranges.sort_by(Range::cmp_start);

@@ -26,8 +26,11 @@ type = 'u64'
 /// Parts have a mebibyte: so much text has several.
 const TEXT_BYTES: usize = 5 << 20;
 
+/// The time and the fields of an event.
+type Stored = (i64, Vec<(String, Vec<u8>)>);
+
 struct Got {
-    events: Vec<(i64, Vec<(String, Vec<u8>)>)>,
+    events: Vec<Stored>,
     rejected: Vec<RejectedLine>,
 }
 
