@@ -324,8 +324,8 @@ def _explained(plan: Mapping[str, Any]) -> str:
     for test, events, used in plan["tests"]:
         number = "too many values to count" if events is None else f"{events:,}"
         lines.append(f"test       {test} ({number}; {'index' if used else 'filter'})")
-    if plan["ranges"] is not None:
-        lines.append(f"ranges     {plan['ranges']}, one per shard, for each window of time")
+    of = "of the index" if plan["path"] == "index" else "one per shard"
+    lines.append(f"ranges     {plan['ranges']:,}, {of}, for each window of time")
     lines.append(f"condition  {plan['condition']}")
     actual = plan.get("actual")
     if actual is not None:

@@ -1,14 +1,19 @@
-//! Events of 50 fields with 8 indexes: ingest, filters, lookups, the first page, histograms.
+//! Events of 50 fields with 8 indexes: ingest of a CSV log, filters, lookups, the first page, histograms, several clients,
+//! labels.
 //!
 //! `EVENTS=1000000 cargo bench -p ostrakon-events` chooses the number of events, which spread over a month.
 
+use std::fmt::Write as _;
+use std::fs::File;
 use std::hint::black_box;
+use std::io::{BufReader, BufWriter, Write as _};
 use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use ostrakon_cell::Authorizations;
 use ostrakon_events::{
-    CountPath, Epoch, EventStore, EventType, Field, FieldType, IngestOptions, Path, Query, Record,
-    parse_condition, register_event_iterators,
+    CountPath, Epoch, EventStore, EventType, Field, FieldType, IngestOptions, LogFormat, LogText,
+    Path, Query, parse_condition, register_event_iterators,
 };
 use ostrakon_store::{Components, Store, StoreOptions};
 use rand::rngs::StdRng;
@@ -44,47 +49,97 @@ fn definition() -> EventType {
     }
 }
 
-/// Fills the record with an event. Of 10,000 events, one has `rare` as field 40.
-fn make(random: &mut StdRng, record: &mut Record) {
-    record.clear();
+/// The labels of the type that has them.
+const LABELS: usize = 16;
+
+/// Appends an event as a line of CSV. Of 10,000 events, one has `rare` as field 40; field 49 is a label.
+fn make(random: &mut StdRng, line: &mut String) {
     let micros = random.random_range(0..MONTH_SECONDS * 1_000_000);
-    record.push(
-        0,
-        format!(
-            "{}.{:06}",
-            1_400_000_000 + micros / 1_000_000,
-            micros % 1_000_000
-        )
-        .as_bytes(),
+    let seconds = 1_400_000_000 + micros / 1_000_000;
+    let (one, two) = (random.random_range(0..16), random.random_range(0..256));
+    let (three, four) = (random.random_range(0..1000), random.random_range(0..65_536));
+    let micros = micros % 1_000_000;
+    let _ = write!(
+        line,
+        "{seconds}.{micros:06},10.0.{one}.{two},{three},{four}"
     );
-    record.push(
-        1,
-        format!(
-            "10.0.{}.{}",
-            random.random_range(0..16),
-            random.random_range(0..256)
-        )
-        .as_bytes(),
-    );
-    record.push(2, random.random_range(0..1000_u32).to_string().as_bytes());
-    record.push(3, random.random_range(0..65_536_u32).to_string().as_bytes());
-    for at in 4..50_u32 {
+    for at in 4..49_u32 {
         // Low numbers are frequent, as domains are.
         let number = random.random_range(0..2000_u32) * random.random_range(0..2000_u32) / 2000;
-        let value = match at {
-            40 if random.random_range(0..10_000) == 0 => "rare".to_owned(),
-            _ => format!("value-{at}-{number}"),
+        let _ = match at {
+            40 if random.random_range(0..10_000) == 0 => write!(line, ",rare"),
+            _ => write!(line, ",value-{at}-{number}"),
         };
-        record.push(at, value.as_bytes());
     }
+    let _ = writeln!(line, ",label{}", random.random_range(0..LABELS));
+}
+
+/// A log with `count` events.
+fn write_log(path: &std::path::Path, count: usize) {
+    let mut file = BufWriter::new(File::create(path).expect("created"));
+    let mut random = StdRng::seed_from_u64(1);
+    let mut line = (0..50)
+        .map(|at| format!("field_{at:02}"))
+        .collect::<Vec<_>>()
+        .join(",");
+    line.push('\n');
+    for _ in 0..count {
+        file.write_all(line.as_bytes()).expect("written");
+        line.clear();
+        make(&mut random, &mut line);
+    }
+    file.write_all(line.as_bytes()).expect("written");
+    file.flush().expect("written");
+}
+
+/// Reads the log into a type, and prints how fast that was.
+fn ingest(store: &EventStore, name: &str, log: &std::path::Path, threads: usize) {
+    let options = IngestOptions {
+        threads,
+        ..IngestOptions::default()
+    };
+    let text = LogText {
+        format: LogFormat::Csv,
+        reference: 0,
+        renamed: Vec::new(),
+        tables: Vec::new(),
+        grows: false,
+    };
+    let started = Instant::now();
+    let mut ingest = store.ingest(name, options).expect("a type");
+    let input = BufReader::with_capacity(1 << 18, File::open(log).expect("opens"));
+    let mut reader = ingest.read_log(&text, Box::new(input));
+    while let Some(part) = reader.next_part().expect("read") {
+        assert_eq!(part.rejected, []);
+        ingest.add_part(part).expect("written");
+    }
+    let report = ingest.finish().expect("committed");
+    let seconds = started.elapsed().as_secs_f64();
+    tell(&format!(
+        "ingest of {} events into {name}: {:.0} events/s, {:.0} entries/s, durable",
+        report.events,
+        report.events as f64 / seconds,
+        report.entries as f64 / seconds
+    ));
+}
+
+#[allow(clippy::print_stderr, reason = "figures of what is measured once")]
+fn tell(text: &str) {
+    eprintln!("{text}");
 }
 
 fn events(criterion: &mut Criterion) {
     let count: usize = std::env::var("EVENTS")
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(100_000);
+        // Without `--bench`, it is a test of the program.
+        .unwrap_or(match std::env::args().any(|arg| arg == "--bench") {
+            true => 100_000,
+            false => 5000,
+        });
     let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log.csv");
+    write_log(&log, count);
     let mut components = Components::default();
     register_event_iterators(&mut components.iterators);
     let options = StoreOptions {
@@ -93,45 +148,23 @@ fn events(criterion: &mut Criterion) {
     };
     let source = Store::open_with(components, folder.path().join("store"), options).expect("opens");
     let store = EventStore::new(source);
-    let definition = store.create(&definition()).expect("created");
-    let names: Vec<String> = definition
-        .fields
-        .iter()
-        .map(|field| field.name.clone())
-        .collect();
-    let mut random = StdRng::seed_from_u64(1);
-    let records: Vec<Record> = (0..count.min(200_000))
-        .map(|_| {
-            let mut record = Record::default();
-            make(&mut random, &mut record);
-            record
-        })
-        .collect();
-    let started = Instant::now();
-    let mut ingest = store
-        .ingest("web_request", IngestOptions::default())
-        .expect("a type");
-    for record in &records {
-        assert_eq!(ingest.add(&names, record).expect("written"), None);
+    let plain = definition();
+    let labelled = EventType {
+        name: "labelled".into(),
+        visibility_field: Some("field_49".into()),
+        ..plain.clone()
+    };
+    for definition in [&plain, &labelled] {
+        store.create(definition).expect("created");
+        ingest(&store, &definition.name, &log, 0);
     }
-    let report = ingest.finish().expect("committed");
-    let seconds = started.elapsed().as_secs_f64();
-    #[allow(
-        clippy::print_stderr,
-        reason = "the rate of the one ingest that there is"
-    )]
-    {
-        eprintln!(
-            "ingest: {:.0} events/s, {:.0} entries/s, durable",
-            report.events as f64 / seconds,
-            report.entries as f64 / seconds
-        );
-    }
+    std::fs::remove_file(&log).expect("removed");
     let query = |text: &str| Query {
         event_type: "web_request".into(),
         condition: parse_condition(text, 0).expect("valid"),
         ..Query::default()
     };
+    let every = Authorizations::new((0..LABELS).map(|at| format!("label{at}"))).expect("labels");
     let mut group = criterion.benchmark_group("events");
     group.sample_size(10);
     let filter = Query {
@@ -148,13 +181,10 @@ fn events(criterion: &mut Criterion) {
         )
         .expect("read")
         .handled;
-    #[allow(
-        clippy::print_stderr,
-        reason = "what the time of the next line stands for"
-    )]
-    {
-        eprintln!("filter at 0.01 %: handles {handled:?} entries");
-    }
+    tell(&format!(
+        "filter at 0.01 %: handles {} entries",
+        handled.unwrap_or(0)
+    ));
     group.bench_function("filter at 0.01 %", |bench| {
         bench.iter(|| {
             store
@@ -203,6 +233,45 @@ fn events(criterion: &mut Criterion) {
                     .histogram(black_box(&day), 3_600_000_000, path)
                     .expect("counted")
             });
+        });
+    }
+    let everything = Query {
+        path: Path::Scan,
+        ..query("")
+    };
+    let run = |query: &Query| {
+        let mut found = 0_u64;
+        let counted = store.query(black_box(query), |_| {
+            found += 1;
+            Ok(true)
+        });
+        counted.expect("read");
+        found
+    };
+    for (name, query) in [
+        ("all events", &everything),
+        ("filter at 0.01 %", &filter),
+        ("1,000 events by index", &indexed),
+    ] {
+        for clients in [1, 2, 4] {
+            group.bench_function(format!("{name}, {clients} clients"), |bench| {
+                bench.iter(|| {
+                    std::thread::scope(|scope| {
+                        for _ in 0..clients {
+                            scope.spawn(|| run(query));
+                        }
+                    });
+                });
+            });
+        }
+        let labelled = Query {
+            event_type: "labelled".into(),
+            authorizations: every.clone(),
+            ..query.clone()
+        };
+        assert_eq!(run(query), run(&labelled), "the reader has every label");
+        group.bench_function(format!("{name}, {LABELS} labels"), |bench| {
+            bench.iter(|| run(&labelled));
         });
     }
     group.finish();

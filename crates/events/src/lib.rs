@@ -27,7 +27,7 @@ mod value;
 
 pub use condition::{Condition, Operator, parse_condition};
 pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
-pub use ingest::{Ingest, IngestOptions, IngestReport};
+pub use ingest::{Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogText, RejectedLine};
 pub use iterators::register_event_iterators;
 pub use parse::{
     Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log, rename_fields,
@@ -38,7 +38,7 @@ pub use query::{
     TestDensity, TopValues, ValueCount,
 };
 pub use record::Record;
-pub use store::EventStore;
+pub use store::{EventStore, type_of_table};
 pub use time::{parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};
 pub use value::FieldType;

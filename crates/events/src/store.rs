@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostrakon_cell::{
-    Authorizations, Column, ColumnSelection, CompactOptions, Condition, ConditionalMutation,
-    ConditionalStatus, Error, ErrorKind, Interrupt, IteratorSetting, Mutation, Range, Result, Scan,
-    ScanOptions, Scanner, Source, Table, TableOptions,
+    Authorizations, Capability, Column, ColumnSelection, CompactOptions, Condition,
+    ConditionalMutation, ConditionalStatus, Error, ErrorKind, Interrupt, IteratorSetting, Mutation,
+    Range, Result, Scan, ScanOptions, Scanner, Source, Table, TableOptions,
 };
 
 use crate::event_type::{EventType, check_type_name};
@@ -117,8 +117,17 @@ impl EventStore {
     /// Deletes a type with all its events; also tables that are left of an interrupted creation or deletion.
     ///
     /// # Errors
-    /// No such type.
+    /// No such type; [`PermissionDenied`](ErrorKind::PermissionDenied) for a source that is restricted to a reader: most of
+    /// what would be lost is not the reader's.
     pub fn drop_type(&self, name: &str) -> Result<()> {
+        if !self.source.capabilities().has(Capability::Namespaces) {
+            return Err(Error::new(
+                ErrorKind::PermissionDenied,
+                "an event type is deleted with the events that its readers cannot see: use a handle that is not restricted \
+                 to a reader",
+            )
+            .with("type", name));
+        }
         let registry = self.registry(name)?;
         let mut found = match self.read_definition(&registry, name) {
             Ok(_) => true,
@@ -297,6 +306,30 @@ impl EventStore {
         }
         self.source.table(&event)?.add_splits(&splits)
     }
+}
+
+/// The type that a table belongs to, if the registry has it. Deleting such a table alone breaks its type.
+///
+/// # Errors
+/// Those of the source.
+pub fn type_of_table(source: &dyn Source, table: &str) -> Result<Option<String>> {
+    let Some(name) = table.strip_prefix("events.") else {
+        return Ok(None);
+    };
+    let name = ["_index", "_aggregate"]
+        .into_iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
+    if check_type_name(name).is_err() {
+        return Ok(None);
+    }
+    let registry = match source.table(REGISTRY) {
+        Err(error) if error.kind().is_not_found() => return Ok(None),
+        outcome => outcome?,
+    };
+    let cell = Range::row_column(name, FAMILY, DEFINITION);
+    let found = Scanner::new(registry).range(cell).entries()?;
+    Ok((!found.is_empty()).then(|| name.to_owned()))
 }
 
 impl Tables {

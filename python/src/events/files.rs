@@ -1,13 +1,11 @@
 //! Log files, with other names of fields and more fields if that is asked for.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
-use ostrakon_events::{
-    EventType, LogFormat, LookupTable, Record, RecordSource, Step, enrich, infer, open_log,
-    rename_fields,
-};
+use ostrakon_events::{EventType, LogFormat, LogText, LookupTable, Record, Step, infer};
 use pyo3::prelude::*;
 
 use crate::logs::{self, about, now};
@@ -32,6 +30,7 @@ pub(super) struct FilesArgument {
 }
 
 /// How log files are read.
+#[derive(Default)]
 pub(super) struct Files {
     format: Option<LogFormat>,
     renamed: Vec<(String, String)>,
@@ -43,8 +42,8 @@ impl FilesArgument {
     pub(super) fn open(self) -> Result<Files> {
         let format = self.format.as_deref().map(format_named).transpose()?;
         let tables = self.enrich.iter().map(|(field, path)| {
-            let mut source = open(path, None)?;
-            LookupTable::read(field, &mut *source)
+            let (log, input) = Files::default().open(path)?;
+            LookupTable::read(field, &mut *log.open(input))
                 .map(Arc::new)
                 .map_err(|error| about(error, path))
         });
@@ -58,14 +57,22 @@ impl FilesArgument {
 
 impl Files {
     /// Opens a file.
-    pub(super) fn open(&self, path: &Path) -> Result<Box<dyn RecordSource>> {
-        let source = open(path, self.format)?;
-        Ok(enrich(rename_fields(source, &self.renamed), &self.tables))
+    pub(super) fn open(&self, path: &Path) -> Result<(LogText, Box<dyn BufRead + Send>)> {
+        let (format, input) = open(path, self.format)?;
+        let log = LogText {
+            format,
+            reference: now(),
+            renamed: self.renamed.clone(),
+            tables: self.tables.clone(),
+            grows: false,
+        };
+        Ok((log, input))
     }
 
     /// The type of the events that a file begins with.
     pub(super) fn infer(&self, name: &str, path: &Path) -> Result<EventType> {
-        let mut source = self.open(path)?;
+        let (log, input) = self.open(path)?;
+        let mut source = log.open(input);
         let (mut record, mut records) = (Record::default(), Vec::new());
         let (mut bytes, mut lines) = (0, 0);
         while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
@@ -99,10 +106,10 @@ fn format_named(name: &str) -> Result<LogFormat> {
     })
 }
 
-fn open(path: &Path, format: Option<LogFormat>) -> Result<Box<dyn RecordSource>> {
+fn open(path: &Path, format: Option<LogFormat>) -> Result<(LogFormat, Box<dyn BufRead + Send>)> {
     let log = logs::open(path)?;
     match format.or(log.format).filter(|_| !log.is_parquet) {
-        Some(format) => Ok(open_log(format, log.input, now())),
+        Some(format) => Ok((format, log.input)),
         None if log.is_parquet => Err(about(parquet(), path)),
         None => Err(about(
             Error::invalid(

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ostrakon_cell::Result;
-use ostrakon_events::{EventStore, Ingest, IngestOptions, Record, Step};
+use ostrakon_events::{EventStore, Ingest, IngestOptions};
 
 use super::files::Files;
 use crate::logs::about;
 
-/// Records between two looks at the signal to stop.
-const STEP: u64 = 1024;
 /// Rejected lines that are returned with their reasons.
 const REASONS: usize = 100;
 
@@ -64,27 +62,18 @@ fn read(
     done: &mut Ingested,
     stopped: &AtomicBool,
 ) -> Result<()> {
-    let mut source = files.open(&path)?;
-    ingest.start_source();
-    let mut record = Record::default();
-    for number in 1_u64.. {
-        let step = source
-            .next(&mut record)
-            .map_err(|error| about(error, &path))?;
-        let reason = match step {
-            Step::End => break,
-            Step::Record => ingest.add(source.names(), &record)?,
-            Step::Rejected(reason) => Some(reason),
-        };
-        if let Some(reason) = reason {
+    let (log, input) = files.open(&path)?;
+    let mut reader = ingest.read_log(&log, input);
+    while !stopped.load(Ordering::Relaxed)
+        && let Some(mut part) = reader.next_part().map_err(|error| about(error, &path))?
+    {
+        for line in part.rejected.drain(..) {
             done.rejected += 1;
             if done.reasons.len() < REASONS {
-                done.reasons.push((path.clone(), source.line(), reason));
+                done.reasons.push((path.clone(), line.line, line.reason));
             }
         }
-        if number % STEP == 0 && stopped.load(Ordering::Relaxed) {
-            break;
-        }
+        ingest.add_part(part)?;
     }
     Ok(())
 }

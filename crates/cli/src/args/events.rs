@@ -116,6 +116,8 @@ field, a comparison other than != is false.")]
         /// Also run the query, and show what it has read
         #[arg(long)]
         analyze: bool,
+        #[command(flatten)]
+        planner: EventsPlanner,
     },
     /// Measure when an index is faster on this machine, and store the result
     Calibrate {
@@ -303,6 +305,35 @@ pub(crate) struct EventsQueryArgs {
     /// Print only the number of events
     #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then"])]
     pub(crate) count: bool,
+    #[command(flatten)]
+    pub(crate) planner: EventsPlanner,
+}
+
+/// Settings of the planner.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Planner")]
+pub(crate) struct EventsPlanner {
+    /// Use the index below this share of the events, such as 0.01 [default: what `calibrate` measured]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) threshold: Option<f64>,
+    /// Of tests that must all hold, look up those that find at most this many times the events of the rarest [default: 10]
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) factor: Option<f64>,
+    /// Read about so many events in the first window of time [default: 10000]
+    #[arg(long, value_name = "N")]
+    pub(crate) first_events: Option<u64>,
+    /// Make windows shorter that return more events [default: 50000]
+    #[arg(long, value_name = "N")]
+    pub(crate) window_events: Option<u64>,
+    /// Make windows longer that take less time [default: 50ms]
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) window_short: Option<String>,
+    /// Make windows shorter that take more time [default: 500ms]
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) window_long: Option<String>,
+    /// Make windows longer or shorter by this factor [default: 4]
+    #[arg(long, value_name = "TIMES")]
+    pub(crate) window_growth: Option<u32>,
 }
 
 /// What is asked for.

@@ -24,8 +24,8 @@ pub(crate) use entries::{
     ScanArgs, Selection,
 };
 pub(crate) use events::{
-    EventsCommand, EventsCreateArgs, EventsIngestArgs, EventsQueryArgs, EventsQuestion,
-    EventsSource, EventsWhen,
+    EventsCommand, EventsCreateArgs, EventsIngestArgs, EventsPlanner, EventsQueryArgs,
+    EventsQuestion, EventsSource, EventsWhen,
 };
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{

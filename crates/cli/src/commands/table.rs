@@ -6,6 +6,7 @@ use ostrakon_cell::{
     CloneOptions, CompactOptions, ErrorKind, ImportDirectoryOptions, ImportTransfer, Source,
     TableOptions, source,
 };
+use ostrakon_events::type_of_table;
 use serde_json::json;
 
 use super::access::{find_table, find_table_within, suggest_table};
@@ -168,6 +169,13 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
     // Check all names before the first table is deleted.
     for table in tables {
         find_table(source, table)?;
+        // The other tables of the type would remain, and say what is not there.
+        if let Some(name) = type_of_table(source, table)? {
+            let failure = Failure::usage("the table belongs to an event type");
+            return Err(failure.with("table", table.clone()).next(format!(
+                "run `ostrakon events drop {name}` to delete the type with all its tables"
+            )));
+        }
     }
     let names = tables.join("`, `");
     confirm(yes, &format!("Delete `{names}` and everything in it?"))?;

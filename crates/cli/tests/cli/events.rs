@@ -185,6 +185,59 @@ fn logs_of_json_and_of_labels() {
 }
 
 #[test]
+fn the_planner_can_be_set_and_explains_its_ranges() {
+    let folder = Folder::new();
+    let file = folder.write("web.csv", "ts,host\n1,a\n2,b\n3,c\n4,a\n");
+    folder.ok(&["events", "create", "web", "--from", &file, "--shards", "3"]);
+    folder.ok(&["events", "ingest", "web", &file]);
+    let explain = ["events", "explain", "web", "host in ('a', 'b')", "--json"];
+    for (threshold, path, ranges) in [("1", "index", 2), ("0.1", "scan", 3)] {
+        let plan = json(
+            &folder,
+            &[&explain[..], &["--threshold", threshold]].concat(),
+        );
+        assert_eq!(plan[0]["path"], path);
+        assert_eq!(plan[0]["ranges"], ranges);
+    }
+    let small = [
+        "--first-events",
+        "1",
+        "--window-events",
+        "1",
+        "--window-growth",
+        "2",
+    ];
+    let one = json(&folder, &[&explain[..], &["--analyze"]].concat());
+    let many = json(&folder, &[&explain[..], &["--analyze"], &small].concat());
+    assert_eq!(one[0]["actual"]["windows"], 1);
+    assert!(many[0]["actual"]["windows"].as_u64() > Some(1), "{many:?}");
+    assert_eq!(many[0]["actual"]["events"], 3);
+    let query = [
+        "events",
+        "query",
+        "web",
+        "--count",
+        "--window-short",
+        "never",
+    ];
+    folder.fails(2, &query);
+}
+
+#[test]
+fn a_table_of_an_event_type_is_not_deleted_alone() {
+    let folder = Folder::new();
+    let file = folder.write("web.csv", "ts,host\n1,a\n");
+    folder.ok(&["events", "create", "web", "--from", &file]);
+    folder.ok(&["events", "ingest", "web", &file]);
+    for table in ["events.web", "events.web_index", "events.web_aggregate"] {
+        let err = folder.fails(2, &["table", "delete", table, "--yes"]);
+        assert!(err.contains("events drop web"), "{err}");
+    }
+    folder.ok(&["events", "check", "web"]);
+    folder.ok(&["events", "drop", "web", "--yes"]);
+}
+
+#[test]
 fn json_has_the_bytes_of_fields_and_labels() {
     let folder = Folder::new();
     let file = folder.write(

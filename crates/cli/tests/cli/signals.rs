@@ -106,6 +106,43 @@ fn an_ingest_of_events_that_waits_for_stdin_stops_and_keeps_what_was_read() {
 }
 
 #[test]
+fn a_query_of_events_that_is_stopped_says_how_to_go_on() {
+    const EVENTS: usize = 30_000;
+    let folder = Folder::new();
+    let mut lines = "ts,host,number\n".to_owned();
+    for n in 0..EVENTS {
+        lines.push_str(&format!("{},a,{n}\n", 1_400_000_000 + n));
+    }
+    let file = folder.write("web.csv", lines);
+    folder.ok(&["events", "create", "web", "--from", &file]);
+    folder.ok(&["events", "ingest", "web", &file]);
+    let query = ["events", "query", "web", "--json"];
+    let mut child = start(&folder, &query);
+    let mut printed = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    printed.read_line(&mut first).unwrap();
+    // It waits for its output to be read, and is stopped there.
+    signal(&child, "INT");
+    let mut messages = BufReader::new(child.stderr.take().unwrap());
+    let mut message = String::new();
+    while !message.contains("stopping") {
+        assert!(messages.read_line(&mut message).unwrap() > 0, "{message}");
+    }
+    let (mut rest, mut said) = (String::new(), String::new());
+    printed.read_to_string(&mut rest).unwrap();
+    messages.read_to_string(&mut said).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    let (events, last) = rest.trim_end().rsplit_once('\n').unwrap();
+    let token: serde_json::Value = serde_json::from_str(last).unwrap();
+    let token = token["token"].as_str().unwrap();
+    assert!(said.contains(&format!("--resume {token}")), "{said}");
+    let resumed = folder.run(&[&query[..], &["--resume", token]].concat());
+    let before = 1 + events.lines().count();
+    assert!(before < EVENTS, "it was not stopped");
+    assert_eq!(before + resumed.json().len(), EVENTS);
+}
+
+#[test]
 fn an_import_stops_inside_a_line_without_end() {
     let folder = Folder::with_table();
     let mut child = start(&folder, IMPORT_CSV);

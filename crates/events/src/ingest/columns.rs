@@ -1,10 +1,15 @@
 //! What is known of the fields of records.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use ostrakon_cell::Result as CellResult;
 
 use crate::event_type::{EventType, field_name, same_name};
 use crate::value::FieldType;
+
+/// Different names in one source; objects used as maps could have a new one per line.
+pub(super) const MAX_NAMES: usize = 65_536;
 
 /// A field as it is written.
 #[derive(Debug, Clone)]
@@ -15,19 +20,30 @@ pub(super) struct Known {
     pub(super) indexed: Option<u16>,
     pub(super) is_time: bool,
     pub(super) is_label: bool,
+    /// The name as the hash of an event has it: after its length.
+    pub(super) hashed: Vec<u8>,
 }
 
+/// The source's name of each field that it has.
+pub(super) type SourceNames = HashMap<String, String>;
+
 /// The fields of a type and those that records brought.
+#[derive(Clone)]
 pub(super) struct Columns {
-    known: Vec<Known>,
+    known: Arc<Vec<Known>>,
+    /// The places of known fields in the order of their names; fields that came later have none.
+    ranks: Vec<u32>,
     by_name: HashMap<String, u32>,
-    /// The known field of each name of the source, or the other name of the source that has it already.
+    /// The known field of each name of the source, or why it has none.
     of_source: Vec<Result<u32, String>>,
     /// The names of the source whose fields were taken up.
     taken: HashMap<u32, String>,
-    epochs: Vec<(i64, u16)>,
+    /// Those of earlier parts of the source.
+    taken_before: Arc<SourceNames>,
+    /// How many of `taken` are not there.
+    taken_new: usize,
+    epochs: Arc<Vec<(i64, u16)>>,
     pub(super) resolution: i64,
-    pub(super) bin: i64,
     pub(super) label: Option<Vec<u8>>,
     pub(super) has_label_field: bool,
     time: String,
@@ -37,13 +53,15 @@ pub(super) struct Columns {
 impl Columns {
     pub(super) fn new(definition: &EventType) -> CellResult<Self> {
         let mut columns = Self {
-            known: Vec::new(),
+            known: Arc::default(),
+            ranks: Vec::new(),
             by_name: HashMap::new(),
             of_source: Vec::new(),
             taken: HashMap::new(),
-            epochs: definition.epochs(),
+            taken_before: Arc::default(),
+            taken_new: 0,
+            epochs: Arc::new(definition.epochs()),
             resolution: definition.resolution_micros()?,
-            bin: definition.bin_micros()?,
             label: definition
                 .visibility
                 .as_ref()
@@ -56,45 +74,95 @@ impl Columns {
             let indexed = field.id.filter(|_| field.indexed);
             columns.add(&field.name, field.kind, indexed);
         }
+        columns.rank();
         Ok(columns)
     }
 
     fn add(&mut self, name: &str, kind: FieldType, indexed: Option<u16>) -> u32 {
         let id = self.known.len() as u32;
-        self.known.push(Known {
+        let mut hashed = (name.len() as u64).to_be_bytes().to_vec();
+        hashed.extend_from_slice(name.as_bytes());
+        // Batches that are written keep the fields as they were.
+        Arc::make_mut(&mut self.known).push(Known {
             name: name.into(),
             kind,
             indexed,
             is_time: name == self.time,
             is_label: self.label_field.as_deref() == Some(name),
+            hashed,
         });
         self.by_name.insert(name.into(), id);
         id
     }
 
-    pub(super) fn forget_names(&mut self) {
+    fn rank(&mut self) {
+        let mut order: Vec<u32> = (0..self.known.len() as u32).collect();
+        order.sort_unstable_by(|a, b| self.name(*a).cmp(self.name(*b)));
+        self.ranks.clear();
+        self.ranks.resize(order.len(), 0);
+        for (rank, id) in order.into_iter().enumerate() {
+            if let Some(place) = self.ranks.get_mut(id as usize) {
+                *place = rank as u32;
+            }
+        }
+    }
+
+    /// Forgets the names of the source. Those of earlier parts of the same source are in `before`.
+    pub(super) fn start_source(&mut self, before: Arc<SourceNames>) {
         self.of_source.clear();
         self.taken.clear();
+        self.taken_before = before;
+        self.taken_new = 0;
     }
 
     /// Takes up names that the source has added.
     #[inline]
     pub(super) fn learn(&mut self, names: &[String]) {
-        while let Some(name) = names.get(self.of_source.len()) {
-            let field = field_name(name);
-            let known = self.by_name.get(&field).copied();
-            let id = known.unwrap_or_else(|| self.add(&field, FieldType::Text, None));
-            // Two names of one source would become one field.
-            let found = match self.taken.get(&id) {
-                Some(other) if other != name => Err(same_name(other, name, &field)),
-                _ => Ok(id),
-            };
-            self.taken.entry(id).or_insert_with(|| name.clone());
-            self.of_source.push(found);
+        if names.len() > self.of_source.len() {
+            self.learn_new(names);
         }
     }
 
+    fn learn_new(&mut self, names: &[String]) {
+        while let Some(name) = names.get(self.of_source.len()) {
+            let found = self.take(name);
+            self.of_source.push(found);
+        }
+        // Ranks are made anew when there are an eighth more fields, so that all of that takes little time in sum.
+        if (self.known.len() - self.ranks.len()) * 8 > self.ranks.len() {
+            self.rank();
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Result<u32, String> {
+        let field = field_name(name);
+        let known = self.by_name.get(&field).copied();
+        let taken = known.and_then(|id| self.taken.get(&id));
+        // Two names of one source would become one field.
+        match self.taken_before.get(&field).or(taken) {
+            Some(other) if other != name => return Err(same_name(other, name, &field)),
+            Some(_) => {}
+            None if self.taken_new + self.taken_before.len() >= MAX_NAMES => {
+                return Err(format!("more than {MAX_NAMES} different field names"));
+            }
+            None => self.taken_new += 1,
+        }
+        let id = known.unwrap_or_else(|| self.add(&field, FieldType::Text, None));
+        self.taken.entry(id).or_insert_with(|| name.to_owned());
+        Ok(id)
+    }
+
+    /// The fields that the source has so far, by the order in which they came, and their names there.
+    pub(super) fn taken(&self) -> impl Iterator<Item = (&str, &str)> {
+        let names = self.taken.iter().filter_map(|(id, name)| {
+            let field = std::str::from_utf8(self.name(*id)).ok()?;
+            Some((field, name.as_str()))
+        });
+        names.filter(|(field, _)| !self.taken_before.contains_key(*field))
+    }
+
     /// The known field of a name of the source, or why it has none.
+    #[inline]
     pub(super) fn of_source(&self, name: u32) -> Result<u32, String> {
         match self.of_source.get(name as usize) {
             Some(Ok(id)) => Ok(*id),
@@ -111,12 +179,24 @@ impl Columns {
         self.known.get(id as usize)
     }
 
-    /// The different numbers of shards that events of any time may have been stored with.
-    pub(super) fn shard_counts(&self) -> Vec<u16> {
-        let mut counts: Vec<u16> = self.epochs.iter().map(|(_, count)| *count).collect();
-        counts.sort_unstable();
-        counts.dedup();
-        counts
+    fn name(&self, id: u32) -> &[u8] {
+        self.get(id).map_or(b"", |known| known.name.as_slice())
+    }
+
+    /// Sorts fields by name.
+    #[inline]
+    pub(super) fn sort<T>(&self, fields: &mut [T], id: impl Fn(&T) -> u32) {
+        let ranked = self.ranks.len();
+        if fields.iter().all(|field| (id(field) as usize) < ranked) {
+            fields.sort_unstable_by_key(|field| self.ranks.get(id(field) as usize));
+        } else {
+            fields.sort_unstable_by(|a, b| self.name(id(a)).cmp(self.name(id(b))));
+        }
+    }
+
+    /// The fields as they are now.
+    pub(super) fn known(&self) -> Arc<Vec<Known>> {
+        self.known.clone()
     }
 
     /// The number of shards for events of this time.

@@ -1,21 +1,27 @@
 //! Ingest: records become entries of three tables, exactly once.
 
-mod batch;
 mod columns;
+mod log;
+mod part;
 mod write;
+mod writer;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use ostrakon_cell::{Authorizations, Column, ColumnSelection, Range, Result, VisibilityExpression};
 
 use crate::condition::Condition;
 use crate::iterators::{EventScan, EventTable, Snapshot, event_scan};
-use crate::layout::{EventRow, row_among};
-use crate::ledger::{self, Notes, State};
+use crate::layout::EventRow;
 use crate::record::Record;
 use crate::store::{EventStore, Reading, Tables};
 
-use batch::EventBatch;
 use columns::Columns;
+use part::Part;
+use writer::{Batch, Writer};
 
+pub use log::{LogPart, LogReader, LogText, RejectedLine};
 pub(crate) use write::{Change, ChangeWriter, write_counts};
 
 /// How records are ingested.
@@ -23,9 +29,9 @@ pub(crate) use write::{Change, ChangeWriter, write_counts};
 pub struct IngestOptions {
     /// The most events of a batch. A batch becomes visible as a whole.
     pub batch_events: usize,
-    /// The most bytes of records that are held.
+    /// The most bytes of the records of a batch. Two batches are held at a time: one is written, and the next one is filled.
     pub batch_bytes: usize,
-    /// The threads that encode and write; 0 for one per core, at most 4.
+    /// The threads that read, and as many that encode and write; 0 for one per core, at most 4.
     pub threads: usize,
 }
 
@@ -54,17 +60,23 @@ pub struct IngestReport {
 
 /// Ingests records of one type. Only what was [committed](Self::commit) is visible; what was not is ignored for good,
 /// so that after a crash the same records can be ingested again.
+///
+/// A full batch is written by a thread while the next one is filled. Dropping an ingest waits for that thread.
 pub struct Ingest {
-    tables: Tables,
-    state: State,
-    /// Whether the batch `state.begun` has begun and is ours.
-    open: bool,
     columns: Columns,
-    batch: EventBatch,
+    /// The batch that is filled.
+    batch: Batch,
+    /// Its records that were added one by one.
+    part: Part,
+    /// Events before this time are not kept.
+    since: i64,
     options: IngestOptions,
     report: IngestReport,
-    /// What is noted with the next commit.
-    notes: Notes,
+    writer: Arc<Mutex<Writer>>,
+    /// The batch that a thread writes.
+    running: Option<(Arc<Batch>, JoinHandle<Result<()>>)>,
+    /// A batch before the one that is filled that has to be written: its commit has failed.
+    pending: Option<Arc<Batch>>,
 }
 
 impl EventStore {
@@ -74,16 +86,18 @@ impl EventStore {
     /// No such type.
     pub fn ingest(&self, name: &str, options: IngestOptions) -> Result<Ingest> {
         let tables = self.tables(name)?;
-        let state = tables.state()?;
+        let columns = Columns::new(&tables.definition)?;
+        let writer = Writer::new(tables, &options)?;
         Ok(Ingest {
-            columns: Columns::new(&tables.definition)?,
-            tables,
-            state,
-            open: false,
-            batch: EventBatch::default(),
+            columns,
+            batch: Batch::default(),
+            part: Part::default(),
+            since: writer.state.snapshot.since,
             options,
             report: IngestReport::default(),
-            notes: Notes::new(),
+            writer: Arc::new(Mutex::new(writer)),
+            running: None,
+            pending: None,
         })
     }
 }
@@ -91,24 +105,26 @@ impl EventStore {
 impl Ingest {
     /// Tells that records come from another source, whose names may differ.
     pub fn start_source(&mut self) {
-        self.columns.forget_names();
+        self.columns.start_source(Arc::default());
     }
 
     /// Adds a record; `names` are those of its source, which may only grow from record to record. `Ok(Some(reason))`
     /// means that the record is not an event of this type, and was left out.
     ///
     /// # Errors
-    /// A batch became full and could not be committed.
+    /// A batch that became full earlier could not be committed. The record was added, and so are all others: another call
+    /// writes that batch again.
     pub fn add(&mut self, names: &[String], record: &Record) -> Result<Option<String>> {
         self.columns.learn(names);
-        let since = self.state.snapshot.since;
-        if let Err(reason) = self.batch.add(&mut self.columns, record, since) {
+        if let Err(reason) = self.part.add(&self.columns, record, self.since) {
             return Ok(Some(reason));
         }
-        if self.batch.len() >= self.options.batch_events
-            || self.batch.bytes() >= self.options.batch_bytes
+        if self
+            .options
+            .is_full(&self.batch, self.part.len(), self.part.bytes())
         {
-            self.commit()?;
+            self.complete_part();
+            self.submit()?;
         }
         Ok(None)
     }
@@ -117,10 +133,10 @@ impl Ingest {
     /// makes them visible, so that the two cannot disagree after a crash: [`EventStore::notes`] reads it. A later value of
     /// a key replaces an earlier one. Every reader of the registry can read notes, whatever the labels of the events.
     pub fn note(&mut self, key: &[u8], value: &[u8]) {
-        self.notes.insert(key.to_vec(), value.to_vec());
+        self.batch.notes.insert(key.to_vec(), value.to_vec());
     }
 
-    /// What was committed so far.
+    /// What was committed so far, without the batch that is being written.
     #[must_use]
     pub fn report(&self) -> &IngestReport {
         &self.report
@@ -132,89 +148,13 @@ impl Ingest {
     /// Those of the tables; another writer of the type has started; the type has changed. Nothing of the batch counts
     /// then. Another call tries again, with a new batch.
     pub fn commit(&mut self) -> Result<()> {
-        if self.batch.is_empty() {
-            return self.commit_notes();
+        self.complete_part();
+        self.wait()?;
+        if !self.batch.is_empty() {
+            self.pending = Some(Arc::new(std::mem::take(&mut self.batch)));
+            self.wait()?;
         }
-        if !self.open {
-            self.state = self.tables.begin()?;
-            self.open = true;
-        }
-        let written = self.write_batch();
-        // Entries may be written under the number of the batch: counts would add up if it were used again.
-        self.open = written.is_ok();
-        written
-    }
-
-    fn write_batch(&mut self) -> Result<()> {
-        let (new, twice) = self.batch.distinct();
-        let rows: Vec<EventRow> = new.iter().map(|&at| self.batch.row(at)).collect();
-        let stored = self.stored(&rows)?;
-        let new: Vec<usize> = new
-            .into_iter()
-            .zip(&stored)
-            .filter(|(_, stored)| !**stored)
-            .map(|(at, _)| at)
-            .collect();
-        let duplicates = twice + stored.iter().filter(|stored| **stored).count();
-        let entries = self.batch.write(
-            &self.tables,
-            &self.columns,
-            &new,
-            self.state.begun,
-            self.threads(),
-        )?;
-        let after = self.state.with_batch_committed().with_batch_begun();
-        self.tables
-            .replace_and_note(&self.state, &after, &self.notes)?;
-        self.notes.clear();
-        self.state = after;
-        self.report.events += new.len() as u64;
-        self.report.duplicates += duplicates as u64;
-        self.report.entries += entries;
-        self.report.batches += 1;
-        self.batch.clear();
         Ok(())
-    }
-
-    /// Commits notes without events.
-    fn commit_notes(&mut self) -> Result<()> {
-        if self.notes.is_empty() {
-            return Ok(());
-        }
-        if !self.open {
-            self.state = self.tables.state()?;
-        }
-        self.tables
-            .replace_and_note(&self.state, &self.state, &self.notes)?;
-        self.notes.clear();
-        Ok(())
-    }
-
-    /// Which of these events, sorted by row, are stored: with the number of shards of their time, or with that of another
-    /// epoch. An epoch may have been added after they were ingested, also one that begins before them.
-    fn stored(&self, rows: &[EventRow]) -> Result<Vec<bool>> {
-        let snapshot = &self.state.snapshot;
-        let counts = self.columns.shard_counts();
-        if counts.len() < 2 {
-            return self.tables.stored(snapshot, rows, self.batch.labels());
-        }
-        let mut places: Vec<(EventRow, usize)> = Vec::with_capacity(rows.len() * counts.len());
-        for (at, row) in rows.iter().enumerate() {
-            places.extend(counts.iter().map(|&count| (row_among(row, count), at)));
-        }
-        places.sort_unstable();
-        places.dedup();
-        let candidates: Vec<EventRow> = places.iter().map(|(row, _)| *row).collect();
-        let found = self
-            .tables
-            .stored(snapshot, &candidates, self.batch.labels())?;
-        let mut stored = vec![false; rows.len()];
-        for ((_, at), found) in places.into_iter().zip(found) {
-            if let (true, Some(stored)) = (found, stored.get_mut(at)) {
-                *stored = true;
-            }
-        }
-        Ok(stored)
     }
 
     /// Commits the rest.
@@ -223,25 +163,82 @@ impl Ingest {
     /// As [`commit`](Self::commit).
     pub fn finish(mut self) -> Result<IngestReport> {
         self.commit()?;
-        if self.open {
-            // Nothing was written under the number of the batch that has begun, so it can be given again.
-            let after = State {
-                begun: self.state.snapshot.committed,
-                ..self.state.clone()
-            };
-            // If another writer has started meanwhile, it has settled the matter.
-            ledger::replace(
-                &self.tables.registry,
-                &self.tables.definition.name,
-                (&self.state, &after),
-                &Notes::new(),
-            )?;
+        lock(&self.writer).end()?;
+        Ok(std::mem::take(&mut self.report))
+    }
+
+    /// Moves the records that were added one by one into the batch.
+    fn complete_part(&mut self) {
+        if !self.part.is_empty() {
+            self.part.complete(&self.columns);
+            self.batch.push(std::mem::take(&mut self.part));
         }
-        Ok(self.report)
+    }
+
+    /// Hands the batch to a thread, once the one before it is committed.
+    fn submit(&mut self) -> Result<()> {
+        self.wait()?;
+        let batch = Arc::new(std::mem::take(&mut self.batch));
+        let (writer, written) = (self.writer.clone(), batch.clone());
+        let thread = std::thread::Builder::new()
+            .name("ostrakon-ingest".into())
+            .spawn(move || lock(&writer).commit(&written));
+        match thread {
+            Ok(thread) => {
+                self.running = Some((batch, thread));
+                Ok(())
+            }
+            // Without another thread, this one writes it.
+            Err(_) => {
+                self.pending = Some(batch);
+                self.wait()
+            }
+        }
+    }
+
+    /// Waits until all batches but the one that is filled are committed.
+    fn wait(&mut self) -> Result<()> {
+        if let Some((batch, thread)) = self.running.take() {
+            let written = thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            if written.is_err() {
+                self.pending = Some(batch);
+                return written;
+            }
+        }
+        let mut writer = lock(&self.writer);
+        if let Some(batch) = &self.pending {
+            writer.commit(batch)?;
+            self.pending = None;
+        }
+        self.since = writer.state.snapshot.since;
+        self.report = writer.report.clone();
+        Ok(())
+    }
+}
+
+impl Drop for Ingest {
+    fn drop(&mut self) {
+        // The store may be closed next. If the batch fails, nothing of it counts.
+        if let Some((_, thread)) = self.running.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn lock(writer: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
+    writer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl IngestOptions {
+    /// Whether a batch with so many more events and bytes is to be written.
+    fn is_full(&self, batch: &Batch, events: usize, bytes: usize) -> bool {
+        batch.events() + events >= self.batch_events || batch.bytes() + bytes >= self.batch_bytes
     }
 
     fn threads(&self) -> usize {
-        match self.options.threads {
+        match self.threads {
             0 => std::thread::available_parallelism()
                 .map_or(1, std::num::NonZero::get)
                 .min(4),

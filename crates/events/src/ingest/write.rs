@@ -1,7 +1,5 @@
 //! Writes events to the three tables of their type.
 
-use std::collections::BTreeMap;
-
 use hashbrown::HashMap;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate, Error, Mutation, Result};
 
@@ -18,14 +16,11 @@ pub(crate) enum Change {
 
 /// Counts by row, by label.
 #[derive(Default)]
-pub(crate) struct Counts(BTreeMap<Vec<u8>, HashMap<Vec<u8>, i64>>);
+pub(crate) struct Counts(HashMap<Vec<u8>, HashMap<Vec<u8>, i64>>);
 
 impl Counts {
     fn of_label(&mut self, label: &[u8]) -> &mut HashMap<Vec<u8>, i64> {
-        if !self.0.contains_key(label) {
-            self.0.insert(label.to_vec(), HashMap::new());
-        }
-        self.0.entry(label.to_vec()).or_default()
+        self.0.entry_ref(label).or_default()
     }
 
     pub(crate) fn merge(&mut self, other: Self) {

@@ -9,8 +9,12 @@ pub(super) struct Csv {
     reader: Reader,
     delimiter: u8,
     columns: Vec<u32>,
+    /// The fields of a line with quotes, and where each ends.
     out: Vec<u8>,
     ends: Vec<usize>,
+    /// Where the fields of the line begin and end: in `out`, or in the line itself.
+    fields: Vec<(usize, usize)>,
+    is_quoted: bool,
 }
 
 impl Csv {
@@ -27,11 +31,33 @@ impl Csv {
             columns: Vec::new(),
             out: Vec::new(),
             ends: vec![0; 64],
+            fields: Vec::new(),
+            is_quoted: false,
         }
     }
 
-    /// Splits a record; returns the number of its fields.
+    /// Finds the fields of a record; returns their number.
     fn split(&mut self, line: &[u8]) -> usize {
+        self.fields.clear();
+        self.is_quoted = self.delimiter != b'\t' && memchr::memchr(b'"', line).is_some();
+        let mut start = 0;
+        if self.is_quoted {
+            let ended = self.unquote(line);
+            for &end in self.ends.get(..ended).unwrap_or_default() {
+                self.fields.push((start, end));
+                start = end;
+            }
+        } else {
+            for end in memchr::memchr_iter(self.delimiter, line).chain([line.len()]) {
+                self.fields.push((start, end));
+                start = end + 1;
+            }
+        }
+        self.fields.len()
+    }
+
+    /// Writes the fields of a record without their quotes; returns their number.
+    fn unquote(&mut self, line: &[u8]) -> usize {
         self.reader.reset();
         self.out.resize(line.len() + 1, 0);
         let (mut input, mut written, mut fields) = (line, 0, 0);
@@ -52,14 +78,10 @@ impl Csv {
         }
     }
 
-    fn field(&self, at: usize) -> &[u8] {
-        let start = at
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or(0);
-        let end = self.ends.get(at).copied().unwrap_or(start);
-        self.out.get(start..end).unwrap_or_default()
+    fn field<'a>(&'a self, line: &'a [u8], at: usize) -> &'a [u8] {
+        let (start, end) = self.fields.get(at).copied().unwrap_or_default();
+        let text = if self.is_quoted { &self.out } else { line };
+        text.get(start..end).unwrap_or_default()
     }
 }
 
@@ -74,7 +96,7 @@ impl LineParser for Csv {
         if self.columns.is_empty() {
             let mut columns = Vec::with_capacity(fields);
             for at in 0..fields {
-                let name = String::from_utf8_lossy(self.field(at)).into_owned();
+                let name = String::from_utf8_lossy(self.field(line, at)).into_owned();
                 let column = names.position(&name);
                 if columns.contains(&column) {
                     return Err(format!("the header names `{name}` twice"));
@@ -92,8 +114,9 @@ impl LineParser for Csv {
         }
         for (at, &column) in self.columns.iter().enumerate() {
             // An empty field is one that the record does not have.
-            if !self.field(at).is_empty() {
-                record.push(column, self.field(at));
+            let value = self.field(line, at);
+            if !value.is_empty() {
+                record.push(column, value);
             }
         }
         Ok(true)

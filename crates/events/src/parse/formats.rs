@@ -126,7 +126,11 @@ pub fn open_log(
     input: Box<dyn BufRead + Send>,
     reference: i64,
 ) -> Box<dyn RecordSource> {
-    let lines = Lines::new(input);
+    open_lines(format, Lines::new(input), reference)
+}
+
+/// [`open_log`] for lines.
+pub(crate) fn open_lines(format: LogFormat, lines: Lines, reference: i64) -> Box<dyn RecordSource> {
     match format {
         LogFormat::Zeek => Box::new(LineSource::new(lines, Zeek::default(), Names::default())),
         LogFormat::Web => Box::new(LineSource::new(lines, Web, Names::of(&web::NAMES))),

@@ -20,6 +20,7 @@ const MAX_NAMES: usize = 65_536;
 pub(super) struct JsonLines {
     lines: Lines,
     names: Known,
+    path: String,
 }
 
 #[derive(Default)]
@@ -33,6 +34,7 @@ impl JsonLines {
         Self {
             lines,
             names: Known::default(),
+            path: String::new(),
         }
     }
 }
@@ -61,7 +63,10 @@ impl RecordSource for JsonLines {
                     )));
                 }
             };
-            return Ok(match flatten(text, "", 1, &mut self.names, record) {
+            // An error leaves a part of a path.
+            self.path.clear();
+            let flat = flatten(text, &mut self.path, 1, &mut self.names, record);
+            return Ok(match flat {
                 Ok(()) => Step::Record,
                 Err(reason) => Step::Rejected(reason),
             });
@@ -85,9 +90,10 @@ impl RecordSource for JsonLines {
     }
 }
 
+/// Adds the fields of an object; `path` is the name of the object with a dot after it, or empty.
 fn flatten(
     object: &str,
-    outer: &str,
+    path: &mut String,
     depth: usize,
     names: &mut Known,
     record: &mut Record,
@@ -97,46 +103,81 @@ fn flatten(
     }
     let pairs: Pairs<'_> =
         serde_json::from_str(object).map_err(|error| format!("not a JSON object: {error}"))?;
-    for (key, value) in pairs.0 {
-        let name = if outer.is_empty() {
-            key.into_owned()
-        } else {
-            format!("{outer}.{key}")
-        };
+    let outer = path.len();
+    for (Key(key), value) in pairs.0 {
+        path.truncate(outer);
+        path.push_str(&key);
         let text = value.get();
         match text.as_bytes().first() {
-            Some(b'{') => flatten(text, &name, depth + 1, names, record)?,
-            Some(b'n') => {}
-            Some(b'"') => {
-                let text: String = serde_json::from_str(text)
-                    .map_err(|error| format!("the field `{name}`: {error}"))?;
-                record.push(names.position(name)?, text.as_bytes());
+            Some(b'{') => {
+                path.push('.');
+                flatten(text, path, depth + 1, names, record)?;
             }
-            _ => record.push(names.position(name)?, text.as_bytes()),
+            Some(b'n') => {}
+            Some(b'"') => match text.get(1..text.len() - 1) {
+                // Without escapes, the text is what is between the quotes.
+                Some(plain) if memchr::memchr(b'\\', plain.as_bytes()).is_none() => {
+                    record.push(names.position(path)?, plain.as_bytes());
+                }
+                _ => {
+                    let text: String = serde_json::from_str(text)
+                        .map_err(|error| format!("the field `{path}`: {error}"))?;
+                    record.push(names.position(path)?, text.as_bytes());
+                }
+            },
+            _ => record.push(names.position(path)?, text.as_bytes()),
         }
     }
+    path.truncate(outer);
     Ok(())
 }
 
 impl Known {
     /// The position of a name, which is added if it is new.
-    fn position(&mut self, name: String) -> Result<u32, String> {
-        if let Some(&known) = self.positions.get(&name) {
+    fn position(&mut self, name: &str) -> Result<u32, String> {
+        if let Some(&known) = self.positions.get(name) {
             return Ok(known);
         }
         if self.names.len() >= MAX_NAMES {
             return Err(format!("more than {MAX_NAMES} different field names"));
         }
         let position = self.names.len() as u32;
-        self.names.push(name.clone());
-        self.positions.insert(name, position);
+        self.names.push(name.to_owned());
+        self.positions.insert(name.to_owned(), position);
         Ok(position)
+    }
+}
+
+/// The name in a pair; it borrows from the text if it has no escapes.
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Text)
     }
 }
 
 /// The pairs of an object in their order, with unparsed values. A name that occurs twice stays twice, so that the
 /// record is rejected.
-struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct Pairs<'a>(Vec<(Key<'a>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -151,7 +192,7 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
                 let mut pairs = Vec::new();
-                while let Some(pair) = map.next_entry::<Cow<'de, str>, &'de RawValue>()? {
+                while let Some(pair) = map.next_entry::<Key<'de>, &'de RawValue>()? {
                     pairs.push(pair);
                 }
                 Ok(Pairs(pairs))

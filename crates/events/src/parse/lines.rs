@@ -5,7 +5,8 @@ use std::io::BufRead;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-const LINE_MAX: usize = 16 << 20;
+/// Bytes of the longest line.
+pub(crate) const LINE_MAX: usize = 16 << 20;
 
 /// Reads lines without their ends.
 pub struct Lines {
@@ -21,6 +22,8 @@ pub struct Lines {
     /// Bytes of the input up to the end of the line.
     position: u64,
     too_long: bool,
+    /// Whether the input is the beginning of a text, which may be a byte order mark.
+    is_start: bool,
 }
 
 impl Lines {
@@ -36,6 +39,15 @@ impl Lines {
             number: 0,
             position: 0,
             too_long: false,
+            is_start: true,
+        }
+    }
+
+    /// The lines of `input`, which is not the beginning of a text.
+    pub(crate) fn after_start(input: Box<dyn BufRead + Send>) -> Self {
+        Self {
+            is_start: false,
+            ..Self::new(input)
         }
     }
 
@@ -49,7 +61,7 @@ impl Lines {
         self.ends.clear();
         self.too_long = false;
         let more = self.read()?;
-        if self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
+        if self.is_start && self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
             self.line.drain(..3);
         }
         Ok(more)

@@ -178,6 +178,10 @@ impl RecordSource for Enriched {
         self.source.position()
     }
 
+    fn head(&self) -> (usize, u64) {
+        self.source.head()
+    }
+
     fn is_unfinished(&self) -> bool {
         self.source.is_unfinished()
     }

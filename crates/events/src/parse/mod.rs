@@ -24,7 +24,9 @@ use ostrakon_cell::Result;
 use crate::record::Record;
 use crate::value::FieldType;
 
+pub(crate) use formats::open_lines;
 pub use formats::{LogFormat, detect, open_log, unpack};
+pub(crate) use lines::LINE_MAX;
 pub use lines::Lines;
 pub use lookup::{LookupTable, enrich};
 pub use renamed::rename_fields;
@@ -54,6 +56,11 @@ pub trait RecordSource: Send {
     /// The bytes of the input up to the end of what was read last; 0 if the source does not know.
     fn position(&self) -> u64 {
         0
+    }
+
+    /// The bytes and lines of the input up to the last line that says how to read the others.
+    fn head(&self) -> (usize, u64) {
+        (0, 0)
     }
 
     /// Whether the line that was rejected last may be the beginning of a record that goes on after the end of the input.
@@ -144,6 +151,7 @@ struct LineSource<P> {
     names: Names,
     /// The input has ended within quotes.
     unfinished: bool,
+    head: (usize, u64),
 }
 
 impl<P: LineParser> LineSource<P> {
@@ -153,6 +161,7 @@ impl<P: LineParser> LineSource<P> {
             parser,
             names,
             unfinished: false,
+            head: (0, 0),
         }
     }
 
@@ -199,7 +208,7 @@ impl<P: LineParser> RecordSource for LineSource<P> {
                 .parse(self.lines.text(), &mut self.names, record)
             {
                 Ok(true) => return Ok(Step::Record),
-                Ok(false) => {}
+                Ok(false) => self.head = (self.lines.position() as usize, self.lines.number()),
                 Err(_) if self.lines.appended() > 0 => {
                     self.lines.put_back();
                     return Ok(Step::Rejected(NO_RECORD.into()));
@@ -227,6 +236,10 @@ impl<P: LineParser> RecordSource for LineSource<P> {
 
     fn position(&self) -> u64 {
         self.lines.position()
+    }
+
+    fn head(&self) -> (usize, u64) {
+        self.head
     }
 
     fn is_unfinished(&self) -> bool {

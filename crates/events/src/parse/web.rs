@@ -1,5 +1,7 @@
 //! The combined and the common log format of web servers.
 
+use std::borrow::Cow;
+
 use super::{LineParser, Names};
 use crate::record::Record;
 
@@ -90,14 +92,21 @@ pub(super) fn skip_blanks(text: &[u8]) -> &[u8] {
 }
 
 /// Takes text in quotes, in which `\"` and `\\` are escapes, and the blanks after it.
-fn quoted(rest: &mut &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = rest.strip_prefix(b"\"")?.iter().enumerate();
+fn quoted<'a>(rest: &mut &'a [u8]) -> Option<Cow<'a, [u8]>> {
+    let inner: &'a [u8] = rest.strip_prefix(b"\"")?;
+    let end = memchr::memchr2(b'"', b'\\', inner)?;
+    if inner.get(end) == Some(&b'"') {
+        let (text, after) = inner.split_at_checked(end)?;
+        *rest = skip_blanks(after.get(1..).unwrap_or_default());
+        return Some(Cow::Borrowed(text));
+    }
+    let mut bytes = inner.iter().enumerate();
     let mut text = Vec::new();
     while let Some((at, &byte)) = bytes.next() {
         match byte {
             b'"' => {
-                *rest = skip_blanks(rest.get(at + 2..).unwrap_or_default());
-                return Some(text);
+                *rest = skip_blanks(inner.get(at + 1..).unwrap_or_default());
+                return Some(Cow::Owned(text));
             }
             b'\\' => match bytes.next() {
                 Some((_, &byte @ (b'"' | b'\\'))) => text.push(byte),

@@ -76,7 +76,11 @@ impl LineParser for Zeek {
             return Err("the line comes before a #fields line".into());
         }
         let mut columns = self.columns.iter();
-        for value in line.split(|byte| *byte == self.separator) {
+        let ends = memchr::memchr_iter(self.separator, line).chain([line.len()]);
+        let mut start = 0;
+        for end in ends {
+            let value = line.get(start..end).unwrap_or_default();
+            start = end + 1;
             let Some(&column) = columns.next() else {
                 return Err(format!(
                     "the line has more than {} fields",
@@ -100,7 +104,7 @@ impl LineParser for Zeek {
 
 /// Replaces `\xNN` by the byte.
 fn unescape(text: &[u8]) -> Cow<'_, [u8]> {
-    if memchr::memmem::find(text, b"\\x").is_none() {
+    if memchr::memchr(b'\\', text).is_none() {
         return Cow::Borrowed(text);
     }
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);

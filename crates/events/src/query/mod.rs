@@ -83,6 +83,8 @@ pub struct PlannerSettings {
     pub short: Duration,
     /// and windows that took more time by shorter ones.
     pub long: Duration,
+    /// Windows that returned more events are followed by shorter ones, and none is followed by one that would return more.
+    pub window_events: u64,
     /// The most bytes of events that are held at once.
     pub memory_bytes: usize,
 }
@@ -96,6 +98,7 @@ impl Default for PlannerSettings {
             growth: 4,
             short: Duration::from_millis(50),
             long: Duration::from_millis(500),
+            window_events: 50_000,
             memory_bytes: 64 << 20,
         }
     }

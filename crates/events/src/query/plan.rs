@@ -2,6 +2,7 @@
 
 use ostrakon_cell::{Error, Result};
 
+use super::access::form_ranges;
 use super::densities::Totals;
 use super::prepare::Prepared;
 use super::{Path, Query};
@@ -17,6 +18,16 @@ pub(super) enum Lookup {
     All(Vec<Lookup>),
     /// Events that one of them finds.
     Any(Vec<Lookup>),
+}
+
+impl Lookup {
+    /// The ranges of the index that are read for a window of time.
+    fn ranges(&self) -> u64 {
+        match self {
+            Self::Values(field, forms) => form_ranges(*field, forms, 0, 1).len() as u64,
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::ranges).sum(),
+        }
+    }
 }
 
 /// The estimate of one test.
@@ -49,8 +60,8 @@ pub struct Explanation {
     pub condition: String,
     /// The first time, and the first that is not wanted.
     pub times: (String, String),
-    /// The ranges that a window of time reads in the event table; `None` if rows are fetched.
-    pub ranges: Option<u16>,
+    /// The ranges that a window of time reads: in the event table, one for each shard, or in the index.
+    pub ranges: u64,
 }
 
 pub(super) struct Plan {
@@ -127,9 +138,10 @@ impl Prepared<'_> {
             tests,
             condition: self.condition.to_string(),
             times: (bound(self.from), bound(self.to)),
-            ranges: lookup
-                .is_none()
-                .then(|| self.tables.definition.shard_count()),
+            ranges: match &lookup {
+                Some((lookup, _)) => lookup.ranges(),
+                None => u64::from(self.tables.definition.shard_count()),
+            },
         };
         Ok(Plan {
             lookup: lookup.map(|(lookup, _)| lookup),

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use super::Query;
 use crate::condition::{Condition, Filter, Forms, Test, check_limits, compile};
 use crate::iterators::Snapshot;
-use crate::layout::{EVENT_ROW, EventRow, event_time};
+use crate::layout::{EventRow, event_time};
 use crate::ledger;
 use crate::store::{EventStore, Tables};
 use crate::value::FieldType;
@@ -24,7 +24,12 @@ pub(crate) struct Prepared<'a> {
     pub(super) threshold: f64,
     /// The last event of an earlier query.
     pub(super) after: Option<EventRow>,
+    /// What a token of this query ends with.
+    check: TokenCheck,
 }
+
+/// The first bytes of a hash of the question: a token is of one question.
+type TokenCheck = [u8; 8];
 
 impl EventStore {
     /// Checks a query against its type.
@@ -45,6 +50,7 @@ impl EventStore {
             condition: query.condition.clone(),
             threshold,
             after: None,
+            check: TokenCheck::default(),
         };
         check_limits(&query.condition)?;
         // Reports unknown fields and values of another type.
@@ -55,8 +61,9 @@ impl EventStore {
             prepared.kind_of(name)?;
         }
         prepared.take_times()?;
+        prepared.check = prepared.token_check();
         if let Some(token) = &query.resume {
-            let row = read_token(token)?;
+            let row = prepared.read_token(token)?;
             prepared.to = prepared
                 .to
                 .min(event_time(&row).unwrap_or(i64::MAX).saturating_add(1));
@@ -94,7 +101,51 @@ impl Prepared<'_> {
             bin: self.bin,
             threshold: self.threshold,
             after: None,
+            check: self.check,
         }
+    }
+
+    /// The token of an event: its row and the check in hexadecimal digits.
+    pub(super) fn token(&self, row: &EventRow) -> String {
+        let bytes = row.iter().chain(&self.check);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The check of the type, the condition and the end of the times. Their beginning may move with the present: the newest
+    /// events come first, so that a query can go on with another one.
+    fn token_check(&self) -> TokenCheck {
+        let mut hasher = blake3::Hasher::new();
+        let name = &self.tables.definition.name;
+        for part in [
+            name.as_str(),
+            &self.condition.to_string(),
+            &self.to.to_string(),
+        ] {
+            hasher.update(&(part.len() as u64).to_be_bytes());
+            hasher.update(part.as_bytes());
+        }
+        let hash = hasher.finalize();
+        hash.as_bytes().first_chunk().copied().unwrap_or_default()
+    }
+
+    fn read_token(&self, token: &str) -> Result<EventRow> {
+        let wrong = || {
+            Error::invalid("not a token of an earlier query: pass it on as it was printed")
+                .with("given", token)
+        };
+        let bytes = unhex(token).ok_or_else(wrong)?;
+        let (row, check) = bytes.split_first_chunk().ok_or_else(wrong)?;
+        if check.len() != self.check.len() {
+            return Err(wrong());
+        }
+        if check != self.check {
+            return Err(Error::invalid(
+                "the token is of another query: repeat the event type, the condition and the end of the times. If one of \
+                 these depends on the present, give both queries the same present",
+            )
+            .with("given", token));
+        }
+        Ok(*row)
     }
 
     /// Whether the name is that of the event's time.
@@ -228,23 +279,12 @@ impl Prepared<'_> {
     }
 }
 
-/// The token of an event: its row in hexadecimal digits.
-pub(super) fn token(row: &EventRow) -> String {
-    row.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn read_token(token: &str) -> Result<EventRow> {
-    let wrong = || {
-        Error::invalid("not a token of an earlier query: pass it on as it was printed")
-            .with("given", token)
-    };
-    if token.len() != 2 * EVENT_ROW || !token.is_ascii() {
-        return Err(wrong());
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let (pairs, rest) = text.as_bytes().as_chunks();
+    if !rest.is_empty() {
+        return None;
     }
-    let mut row = [0; EVENT_ROW];
-    for (at, byte) in row.iter_mut().enumerate() {
-        let digits = token.get(2 * at..2 * at + 2).ok_or_else(wrong)?;
-        *byte = u8::from_str_radix(digits, 16).map_err(|_| wrong())?;
-    }
-    Ok(row)
+    let byte = |[high, low]: &[u8; 2]| u8::try_from(digit(*high)? * 16 + digit(*low)?).ok();
+    pairs.iter().map(byte).collect()
 }

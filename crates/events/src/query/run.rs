@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ostrakon_cell::{Batch, Range, Result};
+use ostrakon_cell::{Batch, ErrorKind, Range, Result};
 
 use super::access::form_ranges;
-use super::plan::{Explanation, Lookup};
-use super::prepare::{Prepared, token};
+use super::plan::{Explanation, Lookup, Plan};
+use super::prepare::Prepared;
 use super::windows::Windows;
 use super::{Event, Query, order};
 use crate::condition::check_length;
@@ -15,8 +15,9 @@ use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
 use crate::layout::{EventRow, event_range, event_time};
 use crate::store::{EventStore, Reading};
 
-/// Rows that are fetched at once.
+/// Rows that are fetched at once: as many as are wanted, within these bounds.
 const FETCHED: usize = 4096;
+const FETCHED_MIN: usize = 64;
 /// Memory for a row that the index has named: itself twice, and its place in a set.
 const HELD_ROW_BYTES: usize = 128;
 
@@ -58,7 +59,8 @@ impl EventStore {
     ///
     /// # Errors
     /// Those of [`explain`](Self::explain), of `visit` and of the tables;
-    /// [`Cancelled`](ostrakon_cell::ErrorKind::Cancelled).
+    /// [`Cancelled`](ostrakon_cell::ErrorKind::Cancelled): its context has a `token` with which another query goes on, if
+    /// events were returned.
     pub fn query(
         &self,
         query: &Query,
@@ -89,7 +91,7 @@ impl Prepared<'_> {
         let query = self.query;
         let plan = self.plan()?;
         let mut outcome = Outcome {
-            explanation: plan.explanation,
+            explanation: plan.explanation.clone(),
             token: None,
             events: 0,
             windows: 0,
@@ -115,6 +117,37 @@ impl Prepared<'_> {
                 (query.settings.first_events as f64 * share.max(1.0)) as u64
             }
         };
+        let mut last = self.after;
+        let windows = self.windows(&plan, (started, first), &mut outcome, |event| {
+            let goes_on = visit(event)?;
+            last = Some(event.row);
+            Ok(goes_on)
+        });
+        outcome.seconds = started.elapsed().as_secs_f64();
+        match windows {
+            Ok(true) => outcome.token = last.map(|row| self.token(&row)),
+            Ok(false) => {}
+            Err(error) => {
+                return Err(match last {
+                    Some(row) if error.kind() == ErrorKind::Cancelled => {
+                        error.with("token", self.token(&row))
+                    }
+                    _ => error,
+                });
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Reads one window of time after the other; whether there may be more events.
+    fn windows(
+        &self,
+        plan: &Plan,
+        (started, first): (Instant, u64),
+        outcome: &mut Outcome,
+        mut visit: impl FnMut(&Event) -> Result<bool>,
+    ) -> Result<bool> {
+        let query = self.query;
         let bounds = (self.from, self.to);
         let mut windows = Windows::new(&plan.totals, self.bin, bounds, first, query.settings);
         let limit = query.limit.map_or(u64::MAX, |limit| limit as u64);
@@ -126,27 +159,27 @@ impl Prepared<'_> {
             }
             let window_started = Instant::now();
             let left = usize::try_from(limit - outcome.events).unwrap_or(usize::MAX);
-            let found = self.window(plan.lookup.as_ref(), window, left, &mut outcome)?;
+            let found = self.window(plan.lookup.as_ref(), window, left, outcome)?;
             if found.too_many && windows.shorten(window) {
                 continue;
             }
             outcome.windows += 1;
             for event in &found.events {
+                if let Some(interrupt) = &query.interrupt {
+                    interrupt.check()?;
+                }
                 outcome.events += 1;
                 outcome
                     .first_seconds
                     .get_or_insert_with(|| started.elapsed().as_secs_f64());
                 let goes_on = visit(event)?;
                 if !goes_on || outcome.events == limit {
-                    outcome.token = Some(token(&event.row));
-                    outcome.seconds = started.elapsed().as_secs_f64();
-                    return Ok(outcome);
+                    return Ok(true);
                 }
             }
-            windows.took(window_started.elapsed());
+            windows.took(window_started.elapsed(), found.events.len() as u64);
         }
-        outcome.seconds = started.elapsed().as_secs_f64();
-        Ok(outcome)
+        Ok(false)
     }
 
     /// The events of a window, newest first, at most `left`.
@@ -192,7 +225,8 @@ impl Prepared<'_> {
                 let mut rows: Vec<EventRow> =
                     rows.into_iter().filter(|row| self.is_wanted(row)).collect();
                 rows.sort_unstable_by(|a, b| order(a).cmp(&order(b)));
-                for part in rows.chunks(FETCHED) {
+                // If few are wanted, the newest may be enough.
+                for part in rows.chunks(left.clamp(FETCHED_MIN, FETCHED)) {
                     let mut ranges: Vec<Range> =
                         part.iter().map(|row| Range::row(row.as_slice())).collect();
                     ranges.sort_by(Range::cmp_start);

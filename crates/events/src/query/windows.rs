@@ -1,4 +1,4 @@
-//! Windows of time, newest first, whose length follows from how long the last ones took.
+//! Windows of time, newest first, whose length follows from how long the last ones took and how many events they had.
 
 use std::time::Duration;
 
@@ -84,12 +84,15 @@ impl<'a> Windows<'a> {
         true
     }
 
-    /// Steers the length of the next window by the time that the last one took.
-    pub(super) fn took(&mut self, elapsed: Duration) {
-        if elapsed < self.settings.short {
-            self.span = self.span.saturating_mul(self.settings.growth.max(2));
-        } else if elapsed > self.settings.long {
-            self.span = (self.span / self.settings.growth.max(2)).max(1);
+    /// Steers the length of the next window by the time that the last one took, and by the events that it returned.
+    pub(super) fn took(&mut self, elapsed: Duration, events: u64) {
+        let (growth, most) = (self.settings.growth.max(2), self.settings.window_events);
+        if elapsed > self.settings.long || events > most {
+            self.span = (self.span / growth).max(1);
+        } else if elapsed < self.settings.short
+            && events.saturating_mul(growth.unsigned_abs()) <= most
+        {
+            self.span = self.span.saturating_mul(growth);
         }
     }
 }
@@ -140,12 +143,30 @@ mod tests {
             PlannerSettings::default(),
         );
         assert_eq!(windows.next(), Some((98, 100)));
-        windows.took(Duration::from_millis(1));
+        windows.took(Duration::from_millis(1), 0);
         assert_eq!(windows.next(), Some((90, 98)));
         assert!(windows.shorten((90, 98)));
         assert_eq!(windows.next(), Some((97, 98)));
         assert!(!windows.shorten((97, 98)));
-        windows.took(Duration::from_secs(9));
+        windows.took(Duration::from_secs(9), 0);
         assert_eq!(windows.next(), Some((96, 97)));
+    }
+
+    #[test]
+    fn windows_follow_the_events_that_they_have() {
+        let sample = totals(&[(0, 1_000_000)]);
+        let settings = PlannerSettings {
+            window_events: 100,
+            ..PlannerSettings::default()
+        };
+        let mut windows = Windows::new(&sample, 1_000_000, (0, 1_000_000), 1000, settings);
+        let spans = [0, 25, 26, 100, 101, 25].map(|events| {
+            let (from, to) = windows.next().expect("there is more time");
+            windows.took(Duration::ZERO, events);
+            to - from
+        });
+        // Four times as many would be within 100 events after 0 and 25, and not after 26.
+        assert_eq!(spans, [1000, 4000, 16_000, 16_000, 16_000, 4000]);
+        assert_eq!(windows.next().map(|(from, to)| to - from), Some(16_000));
     }
 }

@@ -96,3 +96,23 @@ fn a_zeek_log_becomes_a_type_and_answers() {
     store.create(&conn).expect("created again");
     assert_eq!(store.count(&query, CountPath::Auto).expect("counted"), 0);
 }
+
+#[test]
+fn a_lookup_table_without_rows_or_with_a_key_twice_is_refused() {
+    for (text, reason) in [
+        ("", "no row with a key"),
+        ("address,owner\n", "no row with a key"),
+        ("address,owner\n,ann\n", "no row with a key"),
+        (
+            "address,owner\n10.0.0.1,ann\n10.0.0.1,bob\n",
+            "occurs twice",
+        ),
+        ("address,owner\n10.0.0.1\n", "the line has 1 fields"),
+    ] {
+        let input = Box::new(std::io::Cursor::new(text.to_owned()));
+        let mut source = open_log(LogFormat::Csv, input, 0);
+        let read = ostrakon_events::LookupTable::read("from", &mut *source);
+        let error = read.err().expect("refused").to_string();
+        assert!(error.contains(reason), "{text} {error}");
+    }
+}

@@ -6,6 +6,8 @@ mod hidden;
 mod logs;
 mod meanwhile;
 mod meddling;
+mod parts;
+mod stopping;
 mod support;
 mod types;
 mod upkeep;

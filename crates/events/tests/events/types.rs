@@ -1,9 +1,9 @@
 //! Types are created, changed and dropped while other programs write or die.
 
-use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Mutation};
-use ostrakon_events::{CountPath, EventStore, EventType, IngestOptions};
+use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Mutation, ReaderSource};
+use ostrakon_events::{CountPath, EventStore, EventType, IngestOptions, type_of_table};
 
-use super::support::{TYPE, everything, ingest, make, open_web, read, records};
+use super::support::{TYPE, everything, held, ingest, make, open_web, read, records};
 
 fn create(store: &EventStore) -> ostrakon_cell::Result<EventType> {
     store.create(&EventType::from_toml(TYPE).expect("valid"))
@@ -143,4 +143,63 @@ fn a_field_called_time_is_the_time_field() {
     assert!(error.to_string().contains("--map time=NAME"), "{error}");
     let named = ["ts", "when"].map(String::from);
     ostrakon_events::infer("other", &named, &[], &records).expect("inferred");
+}
+
+/// A lookup of one type reads its definition alone: another one that is damaged does not matter.
+#[test]
+fn a_thousand_types_are_looked_up_one_by_one() {
+    let (source, store) = open_web();
+    let mut definition = EventType::from_toml(
+        "name = 'web'\ntime = 'ts'\n[[shards]]\ncount = 1\n[[fields]]\nname = 'ts'\ntype = 'time'\n",
+    )
+    .expect("valid");
+    for number in 0..1000 {
+        definition.name = format!("type_{number}");
+        store.create(&definition).expect("created");
+    }
+    assert_eq!(store.types().expect("listed").len(), 1001);
+    let mut writer = BatchWriter::new(
+        source.table("events.types").expect("there"),
+        BatchWriterConfig::default(),
+    );
+    let mut damage = Mutation::new("type_500");
+    damage.put("type", "toml", "name = ").expect("valid");
+    writer.add(&damage).expect("held");
+    writer.close().expect("written");
+    assert_eq!(store.get("type_999").expect("found").name, "type_999");
+    ingest(&store, &make(35, 20), 100);
+    assert_eq!(read(&store, &everything()).len(), 20);
+    let error = store.get("type_500").expect_err("damaged").to_string();
+    assert!(error.contains("TOML") || error.contains("toml"), "{error}");
+}
+
+#[test]
+fn a_source_restricted_to_a_reader_does_not_drop_types() {
+    let (source, store) = open_web();
+    ingest(&store, &make(36, 20), 100);
+    let reader = ReaderSource::new(source, held(&["a", "b"]));
+    let restricted = EventStore::new(std::sync::Arc::new(reader));
+    assert_eq!(read(&restricted, &everything()).len(), 20);
+    let error = restricted.drop_type("web").expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert_eq!(read(&store, &everything()).len(), 20);
+    store.drop_type("web").expect("deleted");
+}
+
+#[test]
+fn tables_are_known_by_the_type_that_they_belong_to() {
+    let (source, _) = open_web();
+    let of = |table: &str| type_of_table(&*source, table).expect("read");
+    for name in EventStore::table_names("web") {
+        assert_eq!(of(&name).as_deref(), Some("web"), "{name}");
+    }
+    for name in [
+        "web",
+        "events.other",
+        "events.other_index",
+        "events.types",
+        "events.Web",
+    ] {
+        assert_eq!(of(name), None, "{name}");
+    }
 }

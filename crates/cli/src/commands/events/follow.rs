@@ -8,19 +8,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::ErrorKind;
-use ostrakon_events::{EventStore, Ingest, LogFormat, Record, RecordSource, Step, parse_span};
+use ostrakon_events::{EventStore, Ingest, LogFormat, LogText, Record, RecordSource, parse_span};
+use std::io::BufRead;
 
 use super::followed::{Position, Positions, beginning, is_whole, new_lines, note_key};
-use super::ingest::{Rejects, Total, options, tell};
-use super::logs::{Reading, shown};
+use super::ingest::{Rejects, Total, add_part, add_row, options, tell};
+use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::commands::access::{Absent, Access};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted};
 
-/// Records after which the position is noted, so that a killed program need not read all of a long file again.
-const NOTED: u64 = 20_000;
 /// How long a look at Ctrl-C may be away.
 const TURN: Duration = Duration::from_millis(100);
 
@@ -213,8 +212,12 @@ impl Follower<'_> {
         path: &Path,
         (file, size): (&mut File, u64),
     ) -> Result<bool, Trouble> {
-        let mut log = self.reading.open(path).map_err(Trouble::Input)?;
-        self.add_all(ingest, path, &mut *log.source, |_, _| Ok(()))?;
+        match self.reading.open(path).map_err(Trouble::Input)?.content {
+            Content::Text(text, input) => {
+                self.add_text(ingest, path, (&text, input), |_, _| Ok(()))?;
+            }
+            Content::Rows(rows) => self.add_rows(ingest, path, rows)?,
+        }
         if !self.watch.stopped() {
             let position = Position::after(size, file).map_err(about(path))?;
             self.note(ingest, note_key(path, file), position);
@@ -240,10 +243,13 @@ impl Follower<'_> {
             return Ok(true);
         }
         let input = std::mem::replace(&mut new.input, Box::new(std::io::empty()));
-        let mut source = self.reading.text(format, input);
+        let text = LogText {
+            grows: true,
+            ..self.reading.text(format)
+        };
         // The position in the file after what was read of the input.
         let place = |read: u64| (new.start + read.saturating_sub(new.head)).min(new.end);
-        let read = self.add_all(ingest, path, &mut *source, |ingest, read| {
+        let read = self.add_text(ingest, path, (&text, input), |ingest, read| {
             if let Some(at) = new.position(place(read), file).map_err(about(path))? {
                 ingest.note(&note_key(path, file), at.to_text().as_bytes());
             }
@@ -275,40 +281,52 @@ impl Follower<'_> {
         }
     }
 
-    /// Adds all records; now and then tells how much was read. Returns how much was read if the input was not read to its
-    /// end: its last record is not complete, or the program is to stop.
-    fn add_all(
+    /// Adds all records of a text; after each part tells how much was read, so that a killed program need not read all of
+    /// a long file again. Returns how much was read if the input was not read to its end: its last record is not complete, or
+    /// the program is to stop.
+    fn add_text(
         &mut self,
         ingest: &mut Ingest,
         path: &Path,
-        source: &mut dyn RecordSource,
+        (text, input): (&LogText, Box<dyn BufRead + Send>),
         mut tell: impl FnMut(&mut Ingest, u64) -> Result<()>,
     ) -> Result<Option<u64>, Trouble> {
-        ingest.start_source();
-        let (mut record, mut before) = (Record::default(), 0);
-        for number in 1_u64.. {
-            let step = source
-                .next(&mut record)
-                .map_err(|error| Trouble::Input(error.into()))?;
-            let rejected = match step {
-                Step::End => return Ok(None),
-                Step::Record => ingest.add(source.names(), &record)?,
-                Step::Rejected(_) if source.is_unfinished() => return Ok(Some(before)),
-                Step::Rejected(reason) => Some(reason),
-            };
-            if let Some(reason) = rejected {
-                self.rejects
-                    .add(path, source.line(), source.text(), &reason)?;
-            }
-            before = source.position();
-            if number % NOTED == 0 {
-                tell(ingest, before)?;
-            }
-            if number % 1024 == 0 && self.watch.stopped() {
-                return Ok(Some(before));
+        let mut reader = ingest.read_log(text, input);
+        while let Some(part) = reader
+            .next_part()
+            .map_err(|error| Trouble::Input(error.into()))?
+        {
+            let position = part.position;
+            add_part(ingest, path, part, &mut self.rejects)?;
+            tell(ingest, position)?;
+            if self.watch.stopped() {
+                return Ok(Some(position));
             }
         }
-        Ok(None)
+        Ok(reader.unfinished())
+    }
+
+    /// Adds all rows of a table.
+    fn add_rows(
+        &mut self,
+        ingest: &mut Ingest,
+        path: &Path,
+        mut rows: Box<dyn RecordSource>,
+    ) -> Result<(), Trouble> {
+        ingest.start_source();
+        let mut record = Record::default();
+        for number in 1_u64.. {
+            let step = rows
+                .next(&mut record)
+                .map_err(|error| Trouble::Input(error.into()))?;
+            let row = (&*rows, step, &record);
+            if !add_row(ingest, path, row, &mut self.rejects)?
+                || number % 1024 == 0 && self.watch.stopped()
+            {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

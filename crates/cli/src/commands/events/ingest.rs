@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use ostrakon_events::{EventStore, Ingest, IngestOptions, Record, Step};
+use ostrakon_events::{EventStore, Ingest, IngestOptions, LogPart, Record, RecordSource, Step};
 use serde_json::json;
 
-use super::logs::{Log, Reading, shown};
+use super::logs::{Content, Log, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::failure::{Failure, Result};
 use crate::import::same_file;
@@ -134,30 +134,71 @@ pub(super) fn tell(
 fn read(
     ingest: &mut Ingest,
     file: &Path,
-    mut log: Log,
+    log: Log,
     rejects: &mut Rejects,
     (watch, progress, before): (&Watch, &Progress, u64),
 ) -> Result<u64> {
-    ingest.start_source();
-    let mut record = Record::default();
-    for number in 1_u64.. {
-        let about_file = |error| Failure::from(error).with("file", shown(file));
-        let rejected = match log.source.next(&mut record).map_err(about_file)? {
-            Step::End => break,
-            Step::Record => ingest.add(log.source.names(), &record)?,
-            Step::Rejected(reason) => Some(reason),
-        };
-        if let Some(reason) = rejected {
-            rejects.add(file, log.source.line(), log.source.text(), &reason)?;
+    let about_file = |error| Failure::from(error).with("file", shown(file));
+    let read = log.read;
+    let goes_on = || {
+        progress.set(before + read.get());
+        !watch.stopped()
+    };
+    match log.content {
+        Content::Text(text, input) => {
+            let mut reader = ingest.read_log(&text, input);
+            while goes_on()
+                && let Some(part) = reader.next_part().map_err(about_file)?
+            {
+                add_part(ingest, file, part, rejects)?;
+            }
         }
-        if number % STEP == 0 {
-            progress.set(before + log.read.get());
-            if watch.stopped() {
-                break;
+        Content::Rows(mut rows) => {
+            ingest.start_source();
+            let mut record = Record::default();
+            for number in 0_u64.. {
+                if number % STEP == 0 && !goes_on() {
+                    break;
+                }
+                let step = rows.next(&mut record).map_err(about_file)?;
+                if !add_row(ingest, file, (&*rows, step, &record), rejects)? {
+                    break;
+                }
             }
         }
     }
-    Ok(log.read.get())
+    Ok(read.get())
+}
+
+/// Adds a part of a log, and keeps its rejected lines.
+pub(super) fn add_part(
+    ingest: &mut Ingest,
+    file: &Path,
+    mut part: LogPart,
+    rejects: &mut Rejects,
+) -> Result<()> {
+    for line in std::mem::take(&mut part.rejected) {
+        rejects.add(file, line.line, &line.text, &line.reason)?;
+    }
+    Ok(ingest.add_part(part)?)
+}
+
+/// Adds a row of a table, or keeps why it is not an event; `false` at the end.
+pub(super) fn add_row(
+    ingest: &mut Ingest,
+    file: &Path,
+    (rows, step, record): (&dyn RecordSource, Step, &Record),
+    rejects: &mut Rejects,
+) -> Result<bool> {
+    let rejected = match step {
+        Step::End => return Ok(false),
+        Step::Record => ingest.add(rows.names(), record)?,
+        Step::Rejected(reason) => Some(reason),
+    };
+    if let Some(reason) = rejected {
+        rejects.add(file, rows.line(), rows.text(), &reason)?;
+    }
+    Ok(true)
 }
 
 impl Rejects {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_events::{
-    LogFormat, LookupTable, RecordSource, detect, enrich, open_log, rename_fields,
+    LogFormat, LogText, LookupTable, RecordSource, detect, enrich, rename_fields,
 };
 
 use crate::args::EventsSource;
@@ -14,9 +14,27 @@ use crate::import::{Consumed, Input, open_input, shown_name};
 
 /// An open log file.
 pub(super) struct Log {
-    pub(super) source: Box<dyn RecordSource>,
+    pub(super) content: Content,
     /// Bytes read of the file as it lies on the disk.
     pub(super) read: Consumed,
+}
+
+/// What a log file has.
+pub(super) enum Content {
+    /// Lines.
+    Text(LogText, Box<dyn BufRead + Send>),
+    /// Rows of Parquet.
+    Rows(Box<dyn RecordSource>),
+}
+
+impl Log {
+    /// The records one by one.
+    pub(super) fn into_source(self) -> Box<dyn RecordSource> {
+        match self.content {
+            Content::Text(log, input) => log.open(input),
+            Content::Rows(rows) => rows,
+        }
+    }
 }
 
 /// The name of a file in messages.
@@ -49,60 +67,57 @@ impl Reading {
 
     /// Opens a file, or stdin.
     pub(super) fn open(&self, path: &Path) -> Result<Log> {
-        let log = open(path, self.format)?;
-        Ok(Log {
-            source: self.adapt(log.source),
-            read: log.read,
-        })
+        let read = Consumed::default();
+        let content = match open_input(path, &read)? {
+            Input::Parquet => {
+                let rows = rename_fields(open_parquet(path, &read)?, &self.renamed);
+                Content::Rows(enrich(rows, &self.tables))
+            }
+            Input::Text(mut input) => {
+                let start = input.fill_buf().map_err(|error| {
+                    Failure::io("cannot read the log file", &error).with("file", shown(path))
+                })?;
+                Content::Text(self.text(self.format(path, start)?), input)
+            }
+        };
+        Ok(Log { content, read })
     }
 
     /// The format of a file that begins with `start`, if that is clear.
     pub(super) fn format(&self, path: &Path, start: &[u8]) -> Result<LogFormat> {
-        format_of(path, self.format, start)
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let format = self.format.or_else(|| detect(&name, start));
+        format.ok_or_else(|| {
+            Failure::usage(
+                "the format is not clear from the name or the first line of the log file",
+            )
+            .with("file", shown(path))
+            .next("use --format zeek, json, web, squid, syslog, dpkg, csv or tsv")
+        })
     }
 
-    /// Reads the text of a file.
-    pub(super) fn text(
-        &self,
-        format: LogFormat,
-        input: Box<dyn BufRead + Send>,
-    ) -> Box<dyn RecordSource> {
-        self.adapt(open_log(format, input, now()))
-    }
-
-    fn adapt(&self, source: Box<dyn RecordSource>) -> Box<dyn RecordSource> {
-        enrich(rename_fields(source, &self.renamed), &self.tables)
+    /// How the text of a file is read.
+    pub(super) fn text(&self, format: LogFormat) -> LogText {
+        LogText {
+            format,
+            reference: now(),
+            renamed: self.renamed.clone(),
+            tables: self.tables.clone(),
+            grows: false,
+        }
     }
 }
 
 fn lookup(field: &str, file: &Path) -> Result<Arc<LookupTable>> {
-    let mut log = open(file, None)?;
-    let table = LookupTable::read(field, &mut *log.source)
+    let plain = Reading {
+        format: None,
+        renamed: Vec::new(),
+        tables: Vec::new(),
+    };
+    let mut source = plain.open(file)?.into_source();
+    let table = LookupTable::read(field, &mut *source)
         .map_err(|error| Failure::from(error).with("file", shown(file)))?;
     Ok(Arc::new(table))
-}
-
-fn open(path: &Path, format: Option<LogFormat>) -> Result<Log> {
-    let read = Consumed::default();
-    let source = match open_input(path, &read)? {
-        Input::Parquet => open_parquet(path, &read)?,
-        Input::Text(mut input) => {
-            let start = input.fill_buf().map_err(|error| {
-                Failure::io("cannot read the log file", &error).with("file", shown(path))
-            })?;
-            open_log(format_of(path, format, start)?, input, now())
-        }
-    };
-    Ok(Log { source, read })
-}
-
-fn format_of(path: &Path, format: Option<LogFormat>, start: &[u8]) -> Result<LogFormat> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    format.or_else(|| detect(&name, start)).ok_or_else(|| {
-        Failure::usage("the format is not clear from the name or the first line of the log file")
-            .with("file", shown(path))
-            .next("use --format zeek, json, web, squid, syslog, dpkg, csv or tsv")
-    })
 }
 
 #[cfg(feature = "parquet")]

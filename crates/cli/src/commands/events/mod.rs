@@ -93,9 +93,11 @@ fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Res
             &when,
             out,
         ),
-        EventsCommand::Explain { question, analyze } => {
-            query::explain(store, &question, analyze, out)
-        }
+        EventsCommand::Explain {
+            question,
+            analyze,
+            planner,
+        } => query::explain(store, (&question, &planner), analyze, out),
         EventsCommand::Calibrate { name, when } => query::calibrate(store, &name, &when, out),
         EventsCommand::Delete { question, yes } => query::delete(store, &question, yes, out),
         EventsCommand::AgeOff {

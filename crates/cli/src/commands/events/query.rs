@@ -1,16 +1,18 @@
 //! Questions to an event type.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ostrakon_events::{
-    CountPath, EventCheck, EventStore, Query, parse_condition, parse_span, show_span, show_time,
+    CountPath, EventCheck, EventStore, PlannerSettings, Query, parse_condition, parse_span,
+    show_span, show_time,
 };
 use serde_json::{Value, json};
 
 use super::logs::now;
 use super::show::{actual_text, event_json, event_text, plan_json, plan_text, plot};
 use super::types::moment;
-use crate::args::{EventsQueryArgs, EventsQuestion, EventsWhen};
+use crate::args::{EventsPlanner, EventsQueryArgs, EventsQuestion, EventsWhen};
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -19,6 +21,7 @@ use crate::output::{Columns, Output, counted, escape, grouped, with_bytes, write
 /// Prints events.
 pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -> Result<()> {
     let mut query = question(&args.question)?;
+    query.settings = settings(&args.planner)?;
     if args.count {
         let events = store.count(&query, CountPath::Auto)?;
         return out.object(&json!({"type": query.event_type, "events": events}), || {
@@ -28,7 +31,7 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     query.fields = (!args.fields.is_empty()).then_some(args.fields);
     query.limit = args.limit;
     query.resume = args.resume;
-    let _watch = interruptible(&mut query);
+    let watch = interruptible(&mut query);
     let mut written = Ok(());
     let outcome = store.query_then(&query, &args.then, |event| {
         written = match out.is_json() {
@@ -36,7 +39,11 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
             false => writeln!(out.stream(), "{}", event_text(event)),
         };
         Ok(written.is_ok())
-    })?;
+    });
+    let outcome = match outcome {
+        Err(error) if watch.stopped() => return Err(stopped(&watch, &error, out)),
+        outcome => outcome?,
+    };
     // Also when the reader of the output has closed it.
     written?;
     match outcome.token {
@@ -47,6 +54,24 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
         }
         None => Ok(()),
     }
+}
+
+/// Why a query has stopped, and how to go on.
+fn stopped(watch: &Watch, error: &ostrakon_cell::Error, out: &mut Output) -> Failure {
+    let token = error.context().iter().find(|(name, _)| *name == "token");
+    let Some((_, token)) = token else {
+        return watch
+            .check("no event was found by then")
+            .map_or_else(|failure| failure, |()| Failure::outcome("stopped"));
+    };
+    if out.is_json()
+        && let Err(failure) = out.object(&json!({"token": token}), String::new)
+    {
+        return failure;
+    }
+    let failure = watch.check("what was printed is complete up to there");
+    let failure = failure.map_or_else(|failure| failure, |()| Failure::outcome("stopped"));
+    failure.next(format!("go on with --resume {token}"))
 }
 
 /// Counts events by time, and plots the counts.
@@ -108,11 +133,12 @@ pub(super) fn top(
 /// Shows how a query is answered.
 pub(super) fn explain(
     store: &EventStore,
-    asked: &EventsQuestion,
+    (asked, planner): (&EventsQuestion, &EventsPlanner),
     analyze: bool,
     out: &mut Output,
 ) -> Result<()> {
     let mut query = question(asked)?;
+    query.settings = settings(planner)?;
     if !analyze {
         let plan = store.explain(&query)?;
         return out.object(&plan_json(&plan), || plan_text(&plan));
@@ -259,6 +285,27 @@ fn disagreements(check: &EventCheck) -> Vec<BTreeMap<&'static str, Value>> {
         ])
     };
     check.disagreements.iter().map(object).collect()
+}
+
+fn settings(given: &EventsPlanner) -> Result<PlannerSettings> {
+    let usual = PlannerSettings::default();
+    let time = |span: &Option<String>, usual| match span {
+        Some(span) => {
+            let micros = parse_span(span)?;
+            Ok::<_, Failure>(Duration::from_micros(micros.unsigned_abs()))
+        }
+        None => Ok(usual),
+    };
+    Ok(PlannerSettings {
+        threshold: given.threshold,
+        factor: given.factor.unwrap_or(usual.factor),
+        first_events: given.first_events.unwrap_or(usual.first_events),
+        window_events: given.window_events.unwrap_or(usual.window_events),
+        short: time(&given.window_short, usual.short)?,
+        long: time(&given.window_long, usual.long)?,
+        growth: given.window_growth.map_or(usual.growth, i64::from),
+        ..usual
+    })
 }
 
 fn question(question: &EventsQuestion) -> Result<Query> {

@@ -96,11 +96,14 @@ pub(super) fn plan_text(plan: &Explanation) -> String {
         let used = if test.used { "index" } else { "filter" };
         lines.push(format!("test       {} ({count}; {used})", test.test));
     }
-    if let Some(ranges) = plan.ranges {
-        lines.push(format!(
-            "ranges     {ranges}, one per shard, for each window of time"
-        ));
-    }
+    let of = match plan.path {
+        "index" => "of the index",
+        _ => "one per shard",
+    };
+    lines.push(format!(
+        "ranges     {}, {of}, for each window of time",
+        grouped(plan.ranges)
+    ));
     lines.push(format!("condition  {}", plan.condition));
     lines.join("\n")
 }

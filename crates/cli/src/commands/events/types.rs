@@ -198,7 +198,7 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
 }
 
 fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
-    let mut source = Reading::new(&args.source)?.open(from)?.source;
+    let mut source = Reading::new(&args.source)?.open(from)?.into_source();
     let about_file = |error| Failure::from(error).with("file", shown(from));
     let records = sample(&mut *source).map_err(about_file)?;
     infer(&args.name, source.names(), source.kinds(), &records).map_err(about_file)

@@ -1,15 +1,19 @@
 //! Events that are not written yet.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use ostrakon_cell::{Result, VisibilityExpression};
 
-use super::columns::Columns;
-use super::write::{Change, ChangeWriter, Counts, write_counts};
+use super::columns::{Columns, Known};
+use super::write::{Change, ChangeWriter};
 use crate::layout::{EventRow, event_row, shard_of};
 use crate::record::Record;
-use crate::store::Tables;
 use crate::time::show_time;
 use crate::value::typed;
+
+/// Bytes that are hashed at once.
+const HASHED_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Clone, Copy)]
 struct Event {
@@ -19,19 +23,21 @@ struct Event {
     fields: (u32, u32),
 }
 
-/// Events with their fields, in buffers that are kept.
+/// Events with their fields, in buffers. They are made by one thread.
 #[derive(Default)]
-pub(super) struct EventBatch {
+pub(super) struct Part {
     events: Vec<Event>,
     /// The known field, and where its value lies.
     fields: Vec<(u32, u32, u32)>,
     bytes: Vec<u8>,
     labels: Vec<Vec<u8>>,
     label_ids: HashMap<Vec<u8>, u32>,
+    /// What the numbers of fields mean, once the part is complete.
+    known: Arc<Vec<Known>>,
     scratch: Vec<u8>,
 }
 
-impl EventBatch {
+impl Part {
     pub(super) fn len(&self) -> usize {
         self.events.len()
     }
@@ -48,25 +54,19 @@ impl EventBatch {
         self.labels.iter().map(Vec::as_slice)
     }
 
-    /// The row of an event, which must exist.
-    pub(super) fn row(&self, at: usize) -> EventRow {
-        self.events
-            .get(at)
-            .map_or([0; crate::layout::EVENT_ROW], |event| event.row)
+    pub(super) fn rows(&self) -> impl Iterator<Item = EventRow> {
+        self.events.iter().map(|event| event.row)
     }
 
-    pub(super) fn clear(&mut self) {
-        self.events.clear();
-        self.fields.clear();
-        self.bytes.clear();
-        self.labels.clear();
-        self.label_ids.clear();
+    /// Notes what the numbers of fields mean: the part is complete.
+    pub(super) fn complete(&mut self, columns: &Columns) {
+        self.known = columns.known();
     }
 
     /// Adds a record, or says why it is not an event.
     pub(super) fn add(
         &mut self,
-        columns: &mut Columns,
+        columns: &Columns,
         record: &Record,
         since: i64,
     ) -> Result<(), String> {
@@ -171,113 +171,89 @@ impl EventBatch {
         time: i64,
         label: u32,
     ) -> Result<EventRow, String> {
-        let name = |id: u32| {
-            columns
-                .get(id)
-                .map_or(&b""[..], |known| known.name.as_slice())
-        };
         let fields = self.fields.get_mut(first..).unwrap_or_default();
-        fields.sort_unstable_by(|a, b| name(a.0).cmp(name(b.0)));
-        let mut hasher = blake3::Hasher::new();
-        let mut add = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_be_bytes());
-            hasher.update(bytes);
-        };
-        add(self.labels.get(label as usize).map_or(b"", Vec::as_slice));
+        columns.sort(fields, |field| field.0);
+        let mut hash = EventHash::new(&mut self.scratch);
+        hash.add(self.labels.get(label as usize).map_or(b"", Vec::as_slice));
         let mut before = None;
         for &(id, start, end) in fields.iter() {
+            let known = columns.get(id);
             if before == Some(id) {
+                let name = known.map_or(&b""[..], |known| &known.name);
                 return Err(format!(
                     "the field `{}` occurs twice",
-                    String::from_utf8_lossy(name(id))
+                    String::from_utf8_lossy(name)
                 ));
             }
             before = Some(id);
-            add(name(id));
-            add(self
-                .bytes
-                .get(start as usize..end as usize)
-                .unwrap_or_default());
+            hash.add_prefixed(known.map_or(&[], |known| &known.hashed));
+            let value = self.bytes.get(start as usize..end as usize);
+            hash.add(value.unwrap_or_default());
         }
-        let mut hash = [0; 16];
-        for (to, from) in hash.iter_mut().zip(hasher.finalize().as_bytes()) {
-            *to = *from;
-        }
+        let hash = hash.finish();
         let shard = shard_of(&hash, columns.shards(time));
         Ok(event_row(shard, time, &hash))
     }
 
-    /// The positions of distinct events sorted by row, and how many others there are.
-    pub(super) fn distinct(&self) -> (Vec<usize>, usize) {
-        let mut order: Vec<usize> = (0..self.events.len()).collect();
-        order.sort_unstable_by_key(|&at| self.row(at));
-        order.dedup_by_key(|at| self.row(*at));
-        let twice = self.events.len() - order.len();
-        (order, twice)
-    }
-
-    /// Writes events to the three tables; returns the number of entries. They are durable then.
-    pub(super) fn write(
-        &self,
-        tables: &Tables,
-        columns: &Columns,
-        order: &[usize],
-        batch: i64,
-        threads: usize,
-    ) -> Result<u64> {
-        let part = order.len().div_ceil(threads.max(1)).max(64);
-        let parts: Vec<Result<(u64, Counts)>> = std::thread::scope(|scope| {
-            let handles: Vec<_> = order
-                .chunks(part)
-                .map(|part| scope.spawn(move || self.write_part(tables, columns, part, batch)))
-                .collect();
-            handles
-                .into_iter()
-                .map(|handle| {
-                    handle
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                })
-                .collect()
+    /// Writes the event at a position to the event and index tables.
+    pub(super) fn write(&self, at: usize, writer: &mut ChangeWriter) -> Result<()> {
+        let Some(event) = self.events.get(at) else {
+            return Ok(());
+        };
+        let (first, last) = event.fields;
+        let fields = self.fields.get(first as usize..last as usize);
+        let fields = fields.unwrap_or_default().iter();
+        let fields = fields.filter_map(|&(id, start, end)| {
+            let known = self.known.get(id as usize)?;
+            let value = self.bytes.get(start as usize..end as usize)?;
+            let indexed = known.indexed.map(|id| (id, known.kind));
+            Some((known.name.as_slice(), value, indexed))
         });
-        let (mut entries, mut counts) = (0, Counts::default());
-        for part in parts {
-            let (written, counted) = part?;
-            entries += written;
-            counts.merge(counted);
+        let label = self.labels.get(event.label as usize);
+        let label = label.map_or(&b""[..], Vec::as_slice);
+        writer.event(Change::Put, &event.row, event.time, label, fields)
+    }
+}
+
+/// The first 16 bytes of the BLAKE3 hash of runs of bytes, each after its length (8 bytes, big-endian).
+struct EventHash<'a> {
+    buffer: &'a mut Vec<u8>,
+    /// What came before the buffer, if there was much.
+    before: Option<Box<blake3::Hasher>>,
+}
+
+impl<'a> EventHash<'a> {
+    fn new(buffer: &'a mut Vec<u8>) -> Self {
+        buffer.clear();
+        Self {
+            buffer,
+            before: None,
         }
-        Ok(entries + write_counts(tables, counts, batch)?)
     }
 
-    fn write_part(
-        &self,
-        tables: &Tables,
-        columns: &Columns,
-        part: &[usize],
-        batch: i64,
-    ) -> Result<(u64, Counts)> {
-        let mut writer = ChangeWriter::new(tables, columns.bin, batch);
-        for event in part.iter().filter_map(|&at| self.events.get(at)) {
-            let (first, last) = event.fields;
-            let fields = self
-                .fields
-                .get(first as usize..last as usize)
-                .unwrap_or_default();
-            let fields = fields.iter().filter_map(|&(id, start, end)| {
-                let known = columns.get(id)?;
-                let value = self.bytes.get(start as usize..end as usize)?;
-                Some((
-                    known.name.as_slice(),
-                    value,
-                    known.indexed.map(|id| (id, known.kind)),
-                ))
-            });
-            let label = self
-                .labels
-                .get(event.label as usize)
-                .map_or(&b""[..], Vec::as_slice);
-            writer.event(Change::Put, &event.row, event.time, label, fields)?;
+    fn add(&mut self, bytes: &[u8]) {
+        let length = (bytes.len() as u64).to_be_bytes();
+        self.buffer.extend_from_slice(&length);
+        self.add_prefixed(bytes);
+    }
+
+    /// Adds bytes that have their length before them.
+    fn add_prefixed(&mut self, bytes: &[u8]) {
+        if self.buffer.len() + bytes.len() > HASHED_BYTES {
+            let hasher = self.before.get_or_insert_default();
+            hasher.update(self.buffer);
+            hasher.update(bytes);
+            self.buffer.clear();
+        } else {
+            self.buffer.extend_from_slice(bytes);
         }
-        writer.close()
+    }
+
+    fn finish(self) -> [u8; 16] {
+        let hash = match self.before {
+            None => blake3::hash(self.buffer),
+            Some(mut hasher) => hasher.update(self.buffer).finalize(),
+        };
+        hash.as_bytes().first_chunk().copied().unwrap_or_default()
     }
 }
