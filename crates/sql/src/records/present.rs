@@ -24,6 +24,9 @@ const DEFAULT_LABEL: &str = "table.security.scan.visibility.default";
 /// The visible cells of rows.
 pub(super) type Cells = HashMap<Vec<u8>, Vec<Name>>;
 
+/// By row: the rows in other encodings as they are stored, with their visible cells.
+pub(super) type Alike = HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>>;
+
 /// A cell by family, qualifier and label.
 pub(super) type Name = (Vec<u8>, Vec<u8>, Vec<u8>);
 
@@ -93,12 +96,8 @@ impl Present {
 
     /// The cells of records that have the keys of rows in other encodings: by row, the rows as they are
     /// stored. This statement writes none of them.
-    pub(super) fn alike(
-        &self,
-        keys: &[(String, ColumnType)],
-        rows: &[Vec<u8>],
-    ) -> Result<HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>>> {
-        let mut alike: HashMap<Vec<u8>, Vec<(Vec<u8>, Vec<Name>)>> = HashMap::new();
+    pub(super) fn alike(&self, keys: &[(String, ColumnType)], rows: &[Vec<u8>]) -> Result<Alike> {
+        let mut alike = Alike::new();
         if !key::has_floats(keys) {
             return Ok(alike);
         }
