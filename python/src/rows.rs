@@ -142,6 +142,12 @@ pub(crate) struct NativeRowBatch {
     batch: RecordBatch,
 }
 
+impl NativeRowBatch {
+    pub(crate) fn new(batch: RecordBatch) -> Self {
+        Self { batch }
+    }
+}
+
 #[pymethods]
 impl NativeRowBatch {
     fn __len__(&self) -> usize {
