@@ -16,7 +16,7 @@ use pyo3::types::PyCapsule;
 use super::kind::column_type;
 use crate::capsule;
 use crate::errors::IntoPython;
-use crate::rows::NativeRowBatch;
+use crate::row_batch::NativeRowBatch;
 use crate::signals::Signals;
 use crate::tables::arguments::Text;
 use crate::tables::gate::Gate;
