@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-    from ostrakon._native import NativeRows
+    from ostrakon._native import NativeRows, NativeScan, NativeTypedScan
 
-__all__ = ["batches_of", "frame_of", "polars_of", "table_of", "tuples_of"]
+__all__ = ["batches_of", "frame_of", "polars_of", "read_all", "table_of", "tuples_of"]
 
 
 def batches_of(rows: NativeRows) -> Iterator[pyarrow.RecordBatch]:
@@ -30,6 +30,16 @@ def table_of(rows: NativeRows) -> pyarrow.Table:
     pyarrow = load("pyarrow", "arrow")
     schema = pyarrow.schema(rows)
     return pyarrow.Table.from_batches(list(batches_of(rows)), schema)
+
+
+def read_all(scan: NativeScan | NativeTypedScan) -> pyarrow.Table:
+    """All of a scan as a pyarrow table. Batch by batch, because a stream that pyarrow reads cannot
+    be interrupted."""
+    pyarrow = load("pyarrow", "arrow")
+    batches = []
+    while (batch := scan.next_batch()) is not None:
+        batches.append(pyarrow.record_batch(batch))
+    return pyarrow.Table.from_batches(batches, pyarrow.schema(scan))
 
 
 def tuples_of(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[tuple[Any, ...]]:

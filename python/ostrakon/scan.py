@@ -13,6 +13,7 @@ from ostrakon.explain import explained
 from ostrakon.extras import load
 from ostrakon.iterators import IteratorSetting
 from ostrakon.ranges import Bytes, native_ranges
+from ostrakon.rows import polars_of, read_all
 
 if TYPE_CHECKING:
     import pandas
@@ -143,7 +144,7 @@ class Scan:
         """All entries as a pyarrow table. Timestamps are integers; with `datetimes`, points in time
         in UTC, for tables whose time is in milliseconds (`time_type="millis"`, the default)."""
         pa = load("pyarrow", "arrow")
-        table: pyarrow.Table = pa.table(self)
+        table = read_all(self._start())
         if datetimes and "timestamp" in table.column_names:
             at = table.column_names.index("timestamp")
             times = table.column(at).cast(pa.timestamp("ms", tz="UTC"))
@@ -158,8 +159,7 @@ class Scan:
 
     def to_polars(self) -> polars.DataFrame:
         """All entries as a polars frame."""
-        frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
-        return frame
+        return polars_of(self.to_arrow())
 
     def lazy(self) -> polars.LazyFrame:
         """A lazy frame of polars, which reads the scan when it is collected. The columns, limits

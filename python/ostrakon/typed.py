@@ -12,7 +12,7 @@ from ostrakon.display import counted, table_html
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.extras import load
 from ostrakon.ranges import Bytes, Range
-from ostrakon.rows import frame_of
+from ostrakon.rows import frame_of, polars_of, read_all
 from ostrakon.scan import limit_of
 from ostrakon.schema import Schema, encoded_column
 
@@ -277,8 +277,7 @@ class TypedScan:
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow table."""
-        table: pyarrow.Table = load("pyarrow", "arrow").table(self)
-        return table
+        return read_all(self._start())
 
     def to_pandas(self) -> pandas.DataFrame:
         """The rows as a pandas frame; needs pyarrow too."""
@@ -286,8 +285,7 @@ class TypedScan:
 
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame."""
-        frame: polars.DataFrame = load("polars", "polars").DataFrame(self)
-        return frame
+        return polars_of(self.to_arrow())
 
     def head(self, rows: int = 5) -> list[dict[str, Any]]:
         """The first rows as dictionaries; needs pyarrow."""

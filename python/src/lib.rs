@@ -29,6 +29,8 @@ mod graph;
 mod lacking;
 mod logs;
 #[cfg(feature = "sql")]
+mod row_batch;
+#[cfg(feature = "sql")]
 mod rows;
 mod signals;
 #[cfg(feature = "sql")]

@@ -24,7 +24,7 @@ pub(crate) fn open(path: &Path) -> Result<OpenLog> {
             std::io::ErrorKind::NotFound => ErrorKind::NotFound,
             _ => ErrorKind::Io,
         };
-        about(Error::new(kind, "the file cannot be read"), path).with_source(error)
+        about(Error::new(kind, "the log file cannot be read"), path).with_source(error)
     };
     let file = File::open(path).map_err(unreadable)?;
     let mut input = unpack(Box::new(file)).map_err(|error| about(error, path))?;

@@ -12,6 +12,7 @@ use pyo3::types::PyCapsule;
 
 use crate::capsule;
 use crate::errors::IntoPython;
+use crate::row_batch::NativeRowBatch;
 use crate::signals::LOOK;
 use crate::tables::Gate;
 
@@ -105,7 +106,7 @@ impl NativeRows {
     /// The next rows, or `None` at the end.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<NativeRowBatch>> {
         let batch = self.read(py)?;
-        Ok(batch.map(|batch| NativeRowBatch { batch }))
+        Ok(batch.map(NativeRowBatch::new))
     }
 
     /// The names of the columns, and their types as Arrow names them.
@@ -133,35 +134,6 @@ impl NativeRows {
     /// The columns and their types.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         capsule::export_schema(py, &self.schema)
-    }
-}
-
-/// Rows in Arrow's layout.
-#[pyclass(frozen, module = "ostrakon._native")]
-pub(crate) struct NativeRowBatch {
-    batch: RecordBatch,
-}
-
-#[pymethods]
-impl NativeRowBatch {
-    fn __len__(&self) -> usize {
-        self.batch.num_rows()
-    }
-
-    /// The batch and its schema.
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let _ = requested_schema;
-        capsule::export_batch(py, &self.batch)
-    }
-
-    /// The columns and their types.
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule::export_schema(py, &self.batch.schema())
     }
 }
 

@@ -14,6 +14,7 @@ import pytest
 
 import ostrakon
 from ostrakon import Assoc
+from ostrakon.d4m import DB
 
 
 def test_a_table_keeps_its_store(tmp_path):
@@ -165,3 +166,97 @@ def test_an_interrupted_import_leaves_the_table_whole():
             pressed_during(lambda: table.bulk_import(rows, "x", "v"))
         assert table.scan().count() in (0, len(set(rows)))
         assert table.put("after", "y", "z") == 1
+
+
+# Half a second is promised. Machines that test much at once are given more.
+PATIENCE = 3.0
+
+
+# An iterator that looks at each byte of large values many times.
+ROWS = 4000
+VALUE = "".join(np.random.default_rng(1).choice(["a", "b"], 20_000))
+SLOW = ostrakon.IteratorSetting(30, "RegExFilter", "slow", {"valueRegex": "[ab]*a[ab]{100}c"})
+
+
+def large(store):
+    table = store.create_table("large")
+    table.put([f"{row:06}" for row in range(ROWS)], "q", VALUE, durability="none")
+    table.flush()
+    return table
+
+
+def counts(store):
+    return large(store).scan().iterators(SLOW).count
+
+
+def reads(store):
+    return large(store).scan().iterators(SLOW).to_arrow
+
+
+def compacts(store):
+    table = large(store)
+    return lambda: table.compact(iterators=[SLOW])
+
+
+def puts(store):
+    table = store.create_table("t")
+    numbers = np.arange(4_000_000)
+    return lambda: table.put(numbers, numbers, numbers, durability="none")
+
+
+def ingests(store):
+    rows = 600_000
+    columns = {name: np.arange(rows) * 7919 % (rows - 1) for name in "abcdefgh"}
+    records = DB(store).records()
+    return lambda: records.ingest(columns)
+
+
+def reads_types(store):
+    schema = ostrakon.Schema({"n": "int"}, {"v": "text"})
+    table = store.create_table("typed", schema=schema)
+    table.typed().put({"n": np.arange(ROWS), "v": [VALUE] * ROWS}, durability="none")
+    table.attach_iterator(SLOW, scopes=["scan"])
+    return table.typed().to_arrow
+
+
+def asks_in_sql(store):
+    query = "SELECT count(*) FROM generate_series(1, 100000000000) AS t (n) WHERE n % 7 = 8"
+    return store.sql(query).to_arrow
+
+
+WORK = {
+    "count": counts,
+    "to_arrow": reads,
+    "compact": compacts,
+    "put": puts,
+    "Records.ingest": ingests,
+    "typed": reads_types,
+    "sql": asks_in_sql,
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("name", WORK)
+def test_ctrl_c_is_raised_in_time(name):
+    with ostrakon.open() as store:
+        work = WORK[name](store)
+        main = threading.main_thread().ident
+        done = threading.Event()
+        pressed = []
+
+        def press():
+            if not done.wait(0.3):
+                pressed.append(time.monotonic())
+                signal.pthread_kill(main, signal.SIGINT)
+
+        pressing = threading.Thread(target=press)
+        pressing.start()
+        try:
+            work()
+        except KeyboardInterrupt:
+            assert time.monotonic() - pressed[0] < PATIENCE
+        else:
+            pytest.fail("the work was over before the signal")
+        finally:
+            done.set()
+            pressing.join()

@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 
 use super::session::NativeSql;
-use crate::rows::{NativeRowBatch, NativeRows};
+use crate::row_batch::NativeRowBatch;
+use crate::rows::NativeRows;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<NativeRows>()?;

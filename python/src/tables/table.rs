@@ -230,8 +230,8 @@ impl NativeTable {
         argument: ScanArgument<'_>,
         typed: TypedArgument,
     ) -> PyResult<NativeTypedScan> {
-        let (scan, _, _) = self.start(py, argument)?;
-        NativeTypedScan::new(scan, typed, self.gate.clone()).into_python()
+        let (scan, _, interrupt) = self.start(py, argument)?;
+        NativeTypedScan::new(scan, typed, self.gate.clone(), Signals::new(interrupt)).into_python()
     }
 
     /// As above, in a build without that.

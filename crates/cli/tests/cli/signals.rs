@@ -199,6 +199,48 @@ fn the_lab_has_the_same_exit_code() {
     assert_eq!(code, Some(130), "{err}");
 }
 
+/// Work that takes minutes, on values of which a regular expression decides late.
+#[test]
+fn long_work_on_a_table_has_the_same_exit_code() {
+    let folder = Folder::with_table();
+    let mut state = 1_u64;
+    let mut value = || {
+        let mut text = String::with_capacity(20_000);
+        for _ in 0..20_000 {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            text.push(if state >> 63 == 0 { 'a' } else { 'b' });
+        }
+        text
+    };
+    let lines: String = (0..1000).map(|n| format!("{n:04},{}\n", value())).collect();
+    let file = folder.write("values.csv", lines);
+    folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+    let slow = "30,RegExFilter,valueRegex=[ab]*a[ab]{100}c";
+    for arguments in [
+        &["scan", "t", "--iterator", slow][..],
+        &["scan", "t", "--count", "--iterator", slow],
+        &["table", "compact", "t", "--iterator", slow],
+    ] {
+        let mut child = start(&folder, arguments);
+        let input = child.stdin.take().unwrap();
+        std::thread::sleep(Duration::from_millis(1000));
+        assert!(child.try_wait().unwrap().is_none(), "{arguments:?} is over");
+        let pressed = Instant::now();
+        signal(&child, "INT");
+        let (code, err) = ended(child, input);
+        assert_eq!(code, Some(130), "{arguments:?} {err}");
+        // Half a second and what closing the store takes, on a machine that tests much at once.
+        assert!(pressed.elapsed() < Duration::from_secs(10), "{arguments:?}");
+    }
+    assert!(
+        folder
+            .ok(&["scan", "t", "--count"])
+            .starts_with("1,000 entries")
+    );
+}
+
 fn mkfifo(folder: &Folder, name: &str) {
     let made = Command::new("mkfifo").arg(folder.path(name)).status();
     assert!(made.unwrap().success());

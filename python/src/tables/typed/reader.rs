@@ -16,6 +16,8 @@ use pyo3::types::PyCapsule;
 use super::kind::column_type;
 use crate::capsule;
 use crate::errors::IntoPython;
+use crate::row_batch::NativeRowBatch;
+use crate::signals::Signals;
 use crate::tables::arguments::Text;
 use crate::tables::gate::Gate;
 
@@ -71,6 +73,8 @@ struct TypedReader {
     left: u64,
     over: bool,
     gate: Gate,
+    /// `None` once the scan was handed over as a stream, which others read.
+    signals: Option<Signals>,
 }
 
 impl TypedReader {
@@ -131,7 +135,12 @@ impl TypedReader {
             if self.at == self.batch.len() {
                 self.at = 0;
                 self.batch.clear();
-                if self.over || !self.scan.next_batch(&mut self.batch)? {
+                let more = !self.over && self.scan.next_batch(&mut self.batch)?;
+                // A scan that finds nothing for long returns empty batches meanwhile.
+                if let Some(signals) = &mut self.signals {
+                    signals.look()?;
+                }
+                if !more {
                     self.over = true;
                     return Ok(self.row.any);
                 }
@@ -229,6 +238,7 @@ impl NativeTypedScan {
         scan: Box<dyn Scan>,
         argument: TypedArgument,
         gate: Gate,
+        signals: Signals,
     ) -> Result<Self> {
         let mut fields = Vec::new();
         let mut kinds = Vec::new();
@@ -270,6 +280,7 @@ impl NativeTypedScan {
             left: argument.row_limit.unwrap_or(u64::MAX),
             over: false,
             gate,
+            signals: Some(signals),
         };
         Ok(Self {
             reader: Mutex::new(Some(reader)),
@@ -278,22 +289,40 @@ impl NativeTypedScan {
     }
 }
 
+impl NativeTypedScan {
+    /// Reads on, without the interpreter's lock; raises what a handler of a signal raises meanwhile.
+    fn read(&self, py: Python<'_>) -> PyResult<Option<RecordBatch>> {
+        let (outcome, raised) = py.detach(|| match self.reader.lock().as_mut() {
+            Some(reader) => {
+                let outcome = reader.next_record_batch();
+                (
+                    outcome,
+                    reader.signals.as_mut().and_then(Signals::take_raised),
+                )
+            }
+            None => (Err(handed_over()), None),
+        });
+        match raised {
+            Some(raised) => Err(raised),
+            None => outcome.into_python(),
+        }
+    }
+}
+
 #[pymethods]
 impl NativeTypedScan {
     /// Counts the rows.
     fn count(&self, py: Python<'_>) -> PyResult<u64> {
         let mut rows = 0;
-        loop {
-            let batch = py.detach(|| match self.reader.lock().as_mut() {
-                Some(reader) => reader.next_record_batch(),
-                None => Err(handed_over()),
-            });
-            match batch.into_python()? {
-                Some(batch) => rows += batch.num_rows() as u64,
-                None => return Ok(rows),
-            }
-            py.check_signals()?;
+        while let Some(batch) = self.read(py)? {
+            rows += batch.num_rows() as u64;
         }
+        Ok(rows)
+    }
+
+    /// The next rows, or `None` at the end.
+    fn next_batch(&self, py: Python<'_>) -> PyResult<Option<NativeRowBatch>> {
+        Ok(self.read(py)?.map(NativeRowBatch::new))
     }
 
     /// Hands the scan over as a stream.
@@ -305,7 +334,9 @@ impl NativeTypedScan {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
         let reader = self.reader.lock().take().ok_or_else(handed_over);
-        capsule::export_stream(py, Box::new(reader.into_python()?))
+        let mut reader = reader.into_python()?;
+        reader.signals = None;
+        capsule::export_stream(py, Box::new(reader))
     }
 
     /// The columns and their types.
