@@ -71,6 +71,9 @@ def test_wrong_files_are_refused_before_anything_is_written(tmp_path: Path) -> N
         ostrakon.write_sorted_file(tmp_path / "a.txt", ["a"])
     with pytest.raises(errors.InvalidArgumentError, match="value"):
         ostrakon.write_sorted_file(tmp_path / "a.sorted", ["a", "b"], "q", [1, 2, 3])
+    # It would hide the entry from every reader.
+    with pytest.raises(errors.InvalidArgumentError, match="visibility"):
+        ostrakon.write_sorted_file(tmp_path / "a.sorted", ["a"], "q", [1], visibility="x&")
     assert list(tmp_path.iterdir()) == []
     ostrakon.write_sorted_file(tmp_path / "a.sorted", ["a"])
     with pytest.raises(errors.AlreadyExistsError, match=r"a\.sorted"):

@@ -142,3 +142,126 @@ impl std::fmt::Debug for IteratorRegistry {
         f.debug_set().entries(self.short_names()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::{Batch, BatchLimit, ColumnSelection, Range, SortedKeyValueIterator};
+
+    struct Nothing;
+
+    impl SortedKeyValueIterator for Nothing {
+        fn seek(&mut self, _: &Range, _: &ColumnSelection) -> Result<()> {
+            Ok(())
+        }
+
+        fn next_batch(&mut self, _: &mut Batch, _: BatchLimit) -> Result<bool> {
+            Ok(false)
+        }
+
+        fn deep_copy(&self) -> BoxedIterator {
+            Box::new(Self)
+        }
+    }
+
+    struct Class {
+        names: &'static [&'static str],
+        scans_only: bool,
+    }
+
+    impl IteratorClass for Class {
+        fn names(&self) -> &[&str] {
+            self.names
+        }
+
+        fn describe(&self) -> &str {
+            self.names[0]
+        }
+
+        fn validate(&self, _: &IteratorOptions) -> Result<()> {
+            Ok(())
+        }
+
+        fn scans_only(&self) -> bool {
+            self.scans_only
+        }
+
+        fn init(
+            &self,
+            source: BoxedIterator,
+            _: &IteratorOptions,
+            _: &IteratorEnvironment,
+        ) -> Result<BoxedIterator> {
+            Ok(source)
+        }
+    }
+
+    fn class(names: &'static [&'static str], scans_only: bool) -> Arc<dyn IteratorClass> {
+        Arc::new(Class { names, scans_only })
+    }
+
+    /// Its results would be stored without the labels of what they are made from.
+    #[test]
+    fn a_class_for_scans_is_refused_in_flushes_and_compactions() {
+        let mut registry = IteratorRegistry::new();
+        assert!(registry.register(class(&["org.example.Count"], true)));
+        assert!(registry.register(class(&["org.example.Keep"], false)));
+        for (name, refused) in [("Count", true), ("Keep", false)] {
+            let setting = IteratorSetting::new(10, "one", name);
+            for scope in IteratorScope::ALL {
+                let environment = IteratorEnvironment::new(scope);
+                let stacked = registry.stack(
+                    Box::new(Nothing),
+                    std::slice::from_ref(&setting),
+                    &environment,
+                );
+                let answers = [registry.validate(&setting, scope), stacked.map(drop)];
+                for answer in answers {
+                    if !refused || scope == IteratorScope::Scan {
+                        answer.unwrap();
+                        continue;
+                    }
+                    let error = answer.unwrap_err();
+                    assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
+                    let text = error.to_string();
+                    assert!(
+                        text.contains("org.example.Count") && text.contains(scope.as_str()),
+                        "{text}"
+                    );
+                }
+            }
+        }
+        assert!(registry.describe("Count").unwrap().scans_only);
+    }
+
+    #[test]
+    fn a_class_takes_over_no_name_of_another() {
+        let stock = class(
+            &["org.apache.accumulo.core.iterators.user.VersioningIterator"],
+            false,
+        );
+        let mut registry = IteratorRegistry::new();
+        assert!(registry.register(stock.clone()));
+        assert!(registry.register(stock.clone()), "again is no conflict");
+        // The short name alone, the full name, and a class elsewhere with the same short name.
+        for names in [
+            &["VersioningIterator"][..],
+            &["org.apache.accumulo.core.iterators.user.VersioningIterator"],
+            &["org.example.VersioningIterator"],
+        ] {
+            let other = class(names, false);
+            assert!(!registry.register(other.clone()), "{names:?}");
+            for name in [
+                "VersioningIterator",
+                "org.apache.accumulo.core.iterators.user.VersioningIterator",
+                "org.apache.accumulo.core.iterators.VersioningIterator",
+            ] {
+                assert!(Arc::ptr_eq(registry.get(name).unwrap(), &stock), "{name}");
+            }
+        }
+        let own = registry.get("org.example.VersioningIterator").unwrap();
+        assert!(!Arc::ptr_eq(own, &stock));
+    }
+}

@@ -9,6 +9,8 @@ mod register;
 mod rows;
 mod settle;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 pub use register::register_event_iterators;
 

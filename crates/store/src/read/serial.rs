@@ -460,6 +460,7 @@ impl Scan for SerialScan {
                 let metrics = self.source.metrics();
                 metrics.entries_read.add(out.len() as u64);
                 metrics.bytes_read.add(out.content_len() as u64);
+                self.source.returned(self.options.confined);
                 // After a batch that is not full the scan has ended and does not resume.
                 let goes_back = self.options.confined
                     && (self.is_full(out) || self.options.answer_within.is_some());

@@ -41,6 +41,9 @@ pub(crate) trait Readable: Send + Sync {
     /// Records that a scan failed.
     fn failed(&self, error: &Error);
 
+    /// Called when a scan has returned a batch; `confined` if its reader must not learn what is hidden.
+    fn returned(&self, confined: bool);
+
     /// The threads that unordered scans of the store share.
     fn scan_threads(&self) -> &Arc<ScanThreads>;
 }

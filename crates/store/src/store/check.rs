@@ -100,7 +100,7 @@ impl Store {
                     if malformed > 0 {
                         let message = format!(
                             "{malformed} entries have a malformed visibility, which hides them from every reader; write \
-                             them again from where they came from, and remove these with `delete-rows`"
+                             them again from where they came from, and remove these with `delete-rows` and `table compact`"
                         );
                         report.problems.push(problem(
                             self.relative(&path),

@@ -12,6 +12,7 @@ use super::bounded::Unattended;
 use super::compacting::{Pressing, RewritePlan};
 use super::context::StoreContext;
 use super::flush_turn::FlushTurn;
+use super::labels::MalformedLabels;
 use super::time::TableTime;
 use crate::catalog::{
     CatalogTransaction, Fence, FileId, NamespaceId, TableId, TableRecord, TableState,
@@ -70,6 +71,8 @@ pub(crate) struct TableCore {
     /// Selects the stripe of a row.
     pub(super) row_hasher: BuildHasherDefault<DefaultHasher>,
     pub(super) labels: KnownLabels,
+    /// Malformed labels that scans met.
+    pub(super) malformed: MalformedLabels,
     /// Requests that go on without their callers.
     pub(super) unattended: Unattended,
 }
@@ -164,6 +167,7 @@ impl TableCore {
             row_locks: std::array::from_fn(|_| Mutex::new(())),
             row_hasher: BuildHasherDefault::default(),
             labels: KnownLabels::default(),
+            malformed: MalformedLabels::default(),
             unattended: Unattended::default(),
         });
         table.context.attention.add(record.id, &table);
@@ -431,6 +435,7 @@ impl TableCore {
             steps: None,
             interrupt: Interrupt::default(),
             look_ahead_bytes: None,
+            malformed: self.malformed.met.clone(),
         }
     }
 }

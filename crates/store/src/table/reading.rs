@@ -46,6 +46,10 @@ impl Readable for TableCore {
         self.note_read(error);
     }
 
+    fn returned(&self, confined: bool) {
+        self.report_malformed(confined);
+    }
+
     fn scan_threads(&self) -> &Arc<ScanThreads> {
         &self.context.scan_threads
     }

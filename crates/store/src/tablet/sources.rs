@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use ostrakon_cell::visibility::Verdict;
 use ostrakon_cell::{
     Authorizations, BoxedIterator, Interrupt, IteratorEnvironment, IteratorOptions,
     IteratorRegistry, IteratorScope, IteratorSetting, TableConfiguration,
@@ -42,6 +44,8 @@ pub struct IteratorStackBuilder {
     pub steps: Option<LastRow>,
     /// Memory for reading ahead per stack; `None` for as much as is useful.
     pub look_ahead_bytes: Option<usize>,
+    /// Counts the malformed labels that scans meet.
+    pub malformed: Arc<AtomicU64>,
 }
 
 impl IteratorStackBuilder {
@@ -101,9 +105,16 @@ impl IteratorStackBuilder {
     pub fn label_filter(&self, authorizations: &Authorizations) -> LabelFilter {
         let unlabelled_is_public = self.config.default_visibility.is_none();
         let evaluator = Mutex::new(self.system_options().evaluator(authorizations));
+        let malformed = self.malformed.clone();
         Arc::new(move |label| {
-            (label.is_empty() && unlabelled_is_public)
-                || evaluator.lock().evaluate(label).is_visible()
+            if label.is_empty() && unlabelled_is_public {
+                return true;
+            }
+            let verdict = evaluator.lock().evaluate(label);
+            if verdict == Verdict::Unparsable {
+                malformed.fetch_add(1, Ordering::Relaxed);
+            }
+            verdict.is_visible()
         })
     }
 
@@ -114,6 +125,7 @@ impl IteratorStackBuilder {
             yields: self.answers_early,
             steps: self.steps.clone(),
             look_ahead_bytes: self.look_ahead_bytes,
+            malformed: Some(self.malformed.clone()),
             ..SystemOptions::default()
         }
     }

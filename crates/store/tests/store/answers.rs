@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ostrakon_cell::{
-    Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, Constraint, ConstraintEnvironment,
-    ErrorKind, Key, Mutation, MutationBatch, MutationRef, PendingWrite, Scanner, Source, Table,
-    TableOptions,
+    Batch, BatchLimit, BatchWriter, BatchWriterConfig, BoxedIterator, ColumnSelection,
+    ColumnUpdate, CompactOptions, Constraint, ConstraintEnvironment, ErrorKind, IteratorClass,
+    IteratorEnvironment, IteratorOptions, IteratorScope, IteratorSetting, Key, Mutation,
+    MutationBatch, MutationRef, PendingWrite, Range, Result, Scanner, SortedKeyValueIterator,
+    Source, Table, TableOptions,
 };
 use ostrakon_store::clock::{Clock, SystemClock};
 use ostrakon_store::constraint::stock_constraints;
@@ -274,4 +276,96 @@ fn malformed_labels_are_refused_however_they_come() {
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     drop(bulk);
     assert_eq!(rows(&table), 1);
+}
+
+/// Gives some entries a malformed label when they are flushed, as older versions imported them.
+struct Spoiling;
+
+struct SpoilingIterator(BoxedIterator);
+
+impl IteratorClass for Spoiling {
+    fn names(&self) -> &[&str] {
+        &["org.example.Spoiling"]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Makes the labels of some rows malformed."
+    }
+
+    fn validate(&self, _: &IteratorOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        _: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        Ok(Box::new(SpoilingIterator(source)))
+    }
+}
+
+impl SortedKeyValueIterator for SpoilingIterator {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.0.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        let mut read = Batch::new();
+        let more = self.0.next_batch(&mut read, limit)?;
+        for entry in read.iter() {
+            let mut key = entry.key;
+            if key.row.starts_with(b"spoilt") {
+                key.visibility = b"secret&";
+            }
+            out.push(key, entry.value)?;
+        }
+        Ok(more)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self(self.0.deep_copy()))
+    }
+}
+
+#[test]
+fn malformed_labels_in_files_are_counted_and_named_by_check() {
+    let mut components = Components {
+        vfs: MemoryVfs::shared(),
+        ..Components::default()
+    };
+    components.iterators.register(Arc::new(Spoiling));
+    let store = Store::open_with(components, "/store", StoreOptions::default()).unwrap();
+    let spoiling = IteratorSetting::new(30, "spoil", "org.example.Spoiling");
+    let options = TableOptions {
+        properties: spoiling.to_properties(&[IteratorScope::Minc]),
+        ..TableOptions::default()
+    };
+    store.create_table("t", &options).unwrap();
+    let table = store.table("t").unwrap();
+    for row in ["a", "b", "spoilt 1", "spoilt 2", "spoilt 3"] {
+        table.submit(batch(row), None).unwrap().wait().unwrap();
+    }
+    assert_eq!(rows(&table), 5);
+    assert_eq!(store.metrics().labels_malformed, 0);
+    assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+    table.flush(true).unwrap();
+    // Hidden from every reader, and counted.
+    assert_eq!(rows(&table), 2);
+    assert!(store.metrics().labels_malformed > 0);
+    let problems = store.check(&mut |_, _| true).unwrap().problems;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let problem = &problems[0];
+    assert_eq!(problem.table.as_deref(), Some("t"));
+    assert!(
+        problem.file.starts_with("files/") && problem.message.starts_with("3 entries"),
+        "{problem:?}"
+    );
+    assert!(!format!("{problem:?}").contains("secret"), "{problem:?}");
+    // The way out.
+    table.delete_rows(Some(b"c"), None).unwrap();
+    table.compact(&CompactOptions::default()).unwrap();
+    assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+    assert_eq!(rows(&table), 2);
 }

@@ -206,6 +206,68 @@ fn edges_are_written_with_their_labels() {
     assert!(shown[1].contains("y :w []"), "{shown:?}");
 }
 
+/// A result must not be readable by more readers than its source, nor than its writer allowed.
+#[test]
+fn labels_of_edges_and_of_the_context_are_conjoined() {
+    use ostrakon_cell::{Authorizations, ColumnUpdate, Scanner, TableOptions};
+    let context = GraphContext {
+        authorizations: Authorizations::new(["a", "b", "c", "x"]).expect("sound"),
+        visibility: Some(b"x".to_vec()),
+        ..context()
+    };
+    context
+        .source
+        .create_table("A", &TableOptions::default())
+        .expect("new");
+    let mut writer = ostrakon_cell::BatchWriter::new(
+        context.table("A").expect("made"),
+        ostrakon_cell::BatchWriterConfig::default(),
+    );
+    for (column, label) in [
+        ("p", ""),
+        ("q", "a"),
+        ("r", "a|b"),
+        ("s", "b&c"),
+        ("t", "x"),
+    ] {
+        let update = ColumnUpdate {
+            qualifier: column.as_bytes(),
+            visibility: label.as_bytes(),
+            value: Some(b"1"),
+            ..ColumnUpdate::default()
+        };
+        writer.put(b"start", update).expect("fits");
+    }
+    writer.close().expect("written");
+    let mut options = BfsOptions::adjacency("A", ["start"], 1);
+    options.result = Some("R".into());
+    options.result_transpose = Some("RT".into());
+    bfs(&context, &options).expect("searches");
+    let seen_by = |table: &str, held: &[&str]| -> Vec<String> {
+        let scanner = Scanner::new(context.table(table).expect("made"))
+            .authorizations(Authorizations::new(held.iter().copied()).expect("sound"));
+        let entries = scanner.entries().expect("reads");
+        let vertex = |entry: &ostrakon_cell::Entry| {
+            let (row, column) = (&entry.key.row, &entry.key.qualifier);
+            let vertex = if row.as_slice() == b"start" {
+                column
+            } else {
+                row
+            };
+            String::from_utf8_lossy(vertex).into_owned()
+        };
+        entries.iter().map(vertex).collect()
+    };
+    for table in ["R", "RT"] {
+        assert!(seen_by(table, &["a", "b", "c"]).is_empty(), "{table}");
+        assert_eq!(seen_by(table, &["x"]), ["p", "t"], "{table}");
+        assert_eq!(seen_by(table, &["x", "a"]), ["p", "q", "r", "t"], "{table}");
+        assert_eq!(seen_by(table, &["x", "b"]), ["p", "r", "t"], "{table}");
+        let all = seen_by(table, &["x", "b", "c"]);
+        assert_eq!(all, ["p", "r", "s", "t"], "{table}");
+    }
+}
+
 #[test]
 fn many_vertices_are_found_by_one_scan_and_few_by_look_ups() {
     let context = context();

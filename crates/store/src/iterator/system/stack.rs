@@ -1,6 +1,7 @@
 //! The system's part of a stack, put together.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ostrakon_cell::{
     Authorizations, BoxedIterator, IteratorEnvironment, IteratorScope, VisibilityEvaluator,
@@ -31,6 +32,8 @@ pub struct SystemOptions {
     pub steps: Option<LastRow>,
     /// Counts the entries read from the sources, before any filter. Default: not counted.
     pub read: Option<Arc<EntryCounter>>,
+    /// Counts the malformed labels that scans meet, each once per batch. Default: not counted.
+    pub malformed: Option<Arc<AtomicU64>>,
 }
 
 impl SystemOptions {
@@ -92,7 +95,8 @@ where
         return Box::new(selected);
     }
     let visible = VisibilityFilter::new(selected, options.evaluator(&environment.authorizations))
-        .yielding(options.yields);
+        .yielding(options.yields)
+        .counting(options.malformed.clone());
     let handed_on: BoxedIterator = match &options.steps {
         None if !options.deletes_fail => return Box::new(visible),
         None => Box::new(visible),

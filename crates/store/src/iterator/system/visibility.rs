@@ -1,5 +1,8 @@
 //! The filter that enforces cell-level security.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use ostrakon_cell::{
     Batch, BatchLimit, BoxedIterator, ColumnSelection, Mark, Range, SortedKeyValueIterator,
     VisibilityEvaluator,
@@ -27,6 +30,8 @@ pub struct VisibilityFilter<I> {
     exhausted: bool,
     /// Whether a batch may be returned before it is full.
     yields: bool,
+    /// Where malformed labels are counted.
+    malformed: Option<Arc<AtomicU64>>,
 }
 
 impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
@@ -39,7 +44,15 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
             beyond: Batch::new(),
             exhausted: true,
             yields: false,
+            malformed: None,
         }
+    }
+
+    /// Makes it count the malformed labels that it meets, each once per batch.
+    #[must_use]
+    pub fn counting(mut self, malformed: Option<Arc<AtomicU64>>) -> Self {
+        self.malformed = malformed;
+        self
     }
 
     /// Makes it return after each batch of its source, for a scan that must return soon: the
@@ -60,8 +73,10 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
         let Self {
             evaluator,
             verdicts,
+            malformed,
             ..
         } = self;
+        let malformed_before = evaluator.unparsable();
         // Ids belong to the batch, and the next batch may be a different one.
         verdicts.clear();
         verdicts.resize(out.visibility_count(), None);
@@ -76,12 +91,19 @@ impl<I: SortedKeyValueIterator> VisibilityFilter<I> {
             }
         };
         let all = (0..out.visibility_count() as u32).all(|id| judge(out, id));
-        out.retain_since(mark, |batch, at| {
+        let hidden = out.retain_since(mark, |batch, at| {
             all || batch
                 .slots()
                 .get(at)
                 .is_some_and(|slot| judge(batch, slot.visibility))
-        })
+        });
+        let met = evaluator.unparsable() - malformed_before;
+        if met > 0
+            && let Some(malformed) = malformed
+        {
+            malformed.fetch_add(met, Ordering::Relaxed);
+        }
+        hidden
     }
 }
 
@@ -118,8 +140,10 @@ impl<I: SortedKeyValueIterator + 'static> SortedKeyValueIterator for VisibilityF
     }
 
     fn deep_copy(&self) -> BoxedIterator {
-        let copy = VisibilityFilter::new(self.source.deep_copy(), self.evaluator.clone());
-        Box::new(copy.yielding(self.yields))
+        let copy = VisibilityFilter::new(self.source.deep_copy(), self.evaluator.clone())
+            .yielding(self.yields)
+            .counting(self.malformed.clone());
+        Box::new(copy)
     }
 }
 
