@@ -606,7 +606,9 @@ fn a_table_that_cannot_compact_refuses_its_own_writes() {
     assert!(
         problems.iter().any(|problem| problem.refuses_writes
             && problem.table.as_deref() == Some("sums")
-            && problem.way_out.contains("options of the compaction iterators")),
+            && problem
+                .way_out
+                .contains("options of the compaction iterators")),
         "{problems:?}"
     );
     assert_eq!(rows(&sums, Range::all()), files, "what is there is read");
