@@ -243,3 +243,39 @@ fn the_scope_of_an_iterator_must_exist() {
     );
     assert!(error.contains("scan, minc or majc"), "{error}");
 }
+
+#[test]
+fn a_log_of_another_kind_is_noticed() {
+    let folder = Folder::new();
+    let web = folder.write(
+        "web.jsonl",
+        "{\"ts\":\"2024-01-01T00:00:00Z\",\"host\":\"a\",\"port\":80}\n",
+    );
+    let dns = folder.write(
+        "dns.jsonl",
+        "{\"ts\":\"2024-01-01T00:00:00Z\",\"query\":\"q\",\"answer\":\"a\"}\n",
+    );
+    folder.ok(&[
+        "events",
+        "create",
+        "web",
+        "--from",
+        &web,
+        "--visibility",
+        "",
+    ]);
+    folder.ok(&["events", "ingest", "web", &web]);
+    let ran = folder.run(&["events", "ingest", "web", &dns]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.err.contains("2 of 3 fields") && ran.err.contains("answer query"),
+        "{}",
+        ran.err
+    );
+    // Equal events count as such, also within a file.
+    let again = folder.ok(&["events", "ingest", "web", &web]);
+    assert!(
+        again.contains("1 left out, because they equal another event"),
+        "{again}"
+    );
+}

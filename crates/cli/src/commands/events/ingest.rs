@@ -5,7 +5,9 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::time::Instant;
 
-use ostrakon_events::{EventStore, Ingest, IngestOptions, LogPart, Record, RecordSource, Step};
+use ostrakon_events::{
+    EventStore, EventType, Ingest, IngestOptions, LogPart, Record, RecordSource, Step,
+};
 use serde_json::json;
 
 use super::logs::{Content, Log, Reading, shown};
@@ -47,6 +49,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
         );
     }
     let reading = Reading::new(&args.source)?;
+    let definition = store.get(&args.name)?;
     let mut ingest = store.ingest(&args.name, options(args))?;
     let mut rejects = Rejects::new(args)?;
     let sizes = args
@@ -60,7 +63,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
         let seen = (&watch, &progress, before);
         let read = reading
             .open(file)
-            .and_then(|log| read(&mut ingest, file, log, &mut rejects, seen));
+            .and_then(|log| read(&mut ingest, &definition, file, log, &mut rejects, seen));
         // A read that waits fails once the command is to stop.
         if watch.stopped() {
             ingest.commit()?;
@@ -113,7 +116,7 @@ pub(super) fn tell(
         );
         if report.duplicates > 0 {
             text.push_str(&format!(
-                "; {} were stored already",
+                "; {} left out, because they equal another event",
                 grouped(report.duplicates)
             ));
         }
@@ -133,6 +136,7 @@ pub(super) fn tell(
 /// Reads one file; returns the bytes read of it.
 fn read(
     ingest: &mut Ingest,
+    definition: &EventType,
     file: &Path,
     log: Log,
     rejects: &mut Rejects,
@@ -152,6 +156,7 @@ fn read(
             {
                 add_part(ingest, file, part, rejects)?;
             }
+            warn_of_another_kind(definition, file, reader.fields());
         }
         Content::Rows(mut rows) => {
             ingest.start_source();
@@ -168,6 +173,35 @@ fn read(
         }
     }
     Ok(read.get())
+}
+
+/// Warns if most fields of a file are not those of the type, which keeps them as text: the file may be a log
+/// of another kind.
+fn warn_of_another_kind<'a>(
+    definition: &EventType,
+    file: &Path,
+    fields: impl Iterator<Item = &'a str>,
+) {
+    let (known, mut unknown): (Vec<&str>, Vec<&str>) =
+        fields.partition(|field| definition.field(field).is_some());
+    if unknown.len() <= known.len() {
+        return;
+    }
+    unknown.sort_unstable();
+    let named = unknown
+        .iter()
+        .take(5)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(" ");
+    tracing::warn!(
+        file = %shown(file),
+        fields = named,
+        "{} of {} fields of the file are not fields of {}: is it a log of another kind?",
+        unknown.len(),
+        unknown.len() + known.len(),
+        definition.name,
+    );
 }
 
 /// Adds a part of a log, and keeps its rejected lines.

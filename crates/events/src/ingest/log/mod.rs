@@ -164,6 +164,11 @@ impl LogReader {
         }
     }
 
+    /// The names of the fields in the parts that were returned, in any order.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(String::as_str)
+    }
+
     /// If the text [grows](LogText::grows) and ends within a record: the bytes before that record.
     #[must_use]
     pub fn unfinished(&self) -> Option<u64> {
