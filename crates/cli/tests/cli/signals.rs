@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -376,15 +377,23 @@ fn a_table_that_could_not_be_filled_is_gone() {
     let folder = Folder::with_table();
     let numbers = "SELECT value AS k, value * 2 AS v FROM range(1000000000)";
     let fill = format!("CREATE TABLE u (PRIMARY KEY (k)) AS {numbers}");
-    for wait in [150, 300, 450, 600, 750, 900] {
+    let mut ended = 0;
+    for wait in [150, 300, 450, 600, 750, 900, 2000] {
         let child = start(&folder, &["sql", "-c", &fill]);
         std::thread::sleep(Duration::from_millis(wait));
         signal(&child, "INT");
         let Output { status, stderr, .. } = child.wait_with_output().unwrap();
         let err = String::from_utf8(stderr).unwrap();
-        assert_eq!(status.code(), Some(130), "{err}");
+        // On a busy machine the signal may come before the program handles it.
+        let before_the_handler = status.signal() == Some(2) && err.is_empty();
+        assert!(
+            status.code() == Some(130) || before_the_handler,
+            "{status} {err}"
+        );
+        ended += usize::from(status.code() == Some(130));
         // A signal before the first statement ends the program without a word.
         let tables = folder.ok(&["table", "list"]);
         assert!(!tables.contains("u\n"), "after {wait} ms: {tables}\n{err}");
     }
+    assert!(ended > 0, "no statement was ended by a signal");
 }
