@@ -43,8 +43,13 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
         TableCommand::RestoreFile { file } => {
             let restored = source.restore_file(&file).map_err(|error| {
                 let unknown = error.kind() == ErrorKind::NotFound;
+                let is_damaged = error.kind() == ErrorKind::Corruption;
                 let failure = Failure::from(error);
                 match unknown && file.exists() {
+                    _ if is_damaged => failure.next(
+                        "this copy is damaged, or is another file; a checkpoint on the same file system shares its \
+                         files with the store, so use a copy from another disk",
+                    ),
                     true => failure
                         .next("run `ostrakon check` to list the files that are damaged or missing"),
                     false if unknown => {

@@ -395,6 +395,15 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
         &["table", "restore-file", &folder.text("copy/nosuch.sorted")],
     );
     assert!(!err.is_empty());
+    // A checkpoint on the same disk shares its files: the copy may be damaged, too.
+    let copy = folder.path(&format!("copy/files/{lost}"));
+    let sound = std::fs::read(&copy).unwrap();
+    let mut damaged = sound.clone();
+    damaged[sound.len() / 2] ^= 0xff;
+    std::fs::write(&copy, damaged).unwrap();
+    let err = folder.fails(1, &["table", "restore-file", &copy.display().to_string()]);
+    assert!(err.contains("another disk"), "{err}");
+    std::fs::write(&copy, sound).unwrap();
     folder.ok(&[
         "table",
         "restore-file",
