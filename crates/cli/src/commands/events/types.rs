@@ -110,7 +110,7 @@ pub(super) fn show(store: &EventStore, name: &str, out: &mut Output) -> Result<(
 
 /// Deletes a type.
 pub(super) fn drop_type(store: &EventStore, name: &str, yes: bool, out: &mut Output) -> Result<()> {
-    store.get(name)?;
+    // A type that is not listed may have tables that an interrupted command left, so the store decides.
     confirm(
         yes,
         &format!("delete the event type {name} with all its events?"),
