@@ -61,10 +61,10 @@ conformance: ## random scripts on a real Accumulo and here, answers compared (AR
 	@scripts/setup java
 	$(CARGO) run -q -p ostrakon-testkit --example conformance -- $(ARGS)
 
-faults: ## damaged files, failing disks, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
-	@scripts/setup
+faults: ## damaged files, failing disks and system calls, power loss and kills, in full (FAULTS=20: times as many as in `make test`)
+	@scripts/setup faults
 	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-testkit --test all -- faults:: crash_loop:: torn:: corruption:: io_errors::
-	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills::
+	OSTRAKON_FAULTS=$(FAULTS) $(CARGO) test -p ostrakon-cli --test cli -- kills:: system_calls::
 
 soak: ## random tests with ever new seeds until one fails or the time is over, and kills of writers (MINUTES=60)
 	@scripts/setup

@@ -27,6 +27,7 @@ class NativeStore:
         create: bool,
         read_only: bool,
         allow_damage: bool,
+        accept_log_loss: bool,
         wait: float,
         memory_budget_bytes: int | None,
         compaction_threads: int | None,
@@ -75,6 +76,10 @@ class NativeStore:
         self, namespace: str | None, changes: list[tuple[str, str | None]]
     ) -> None: ...
     def restore_file(self, file: str | PathLike[str]) -> tuple[str, int, list[str]]: ...
+    def drop_file(
+        self, file: str | PathLike[str]
+    ) -> tuple[str, str | None, int, int, list[str]]: ...
+    def log_losses(self) -> list[tuple[str | PathLike[str], str, list[str]]]: ...
     def check(
         self, progress: Callable[[int, int], object] | None
     ) -> tuple[int, int, int, list[tuple[str, str | None, str]]]: ...

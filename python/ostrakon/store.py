@@ -24,6 +24,8 @@ __all__ = [
     "CheckReport",
     "ClassInfo",
     "Problem",
+    "DroppedFile",
+    "LogLoss",
     "RestoredFile",
     "Store",
     "TableInfo",
@@ -75,6 +77,24 @@ class ClassInfo(NamedTuple):
     scans_only: bool
 
 
+class DroppedFile(NamedTuple):
+    """A table file that `Store.drop_file` dropped."""
+
+    file: str
+    moved_to: str | None
+    bytes: int
+    entries: int
+    tables: list[str]
+
+
+class LogLoss(NamedTuple):
+    """A damaged part of the log."""
+
+    file: str
+    message: str
+    tables: list[str]
+
+
 class RestoredFile(NamedTuple):
     """A table file that `Store.restore_file` restored."""
 
@@ -99,6 +119,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     create: bool = True,
     read_only: bool = False,
     allow_damage: bool = False,
+    accept_log_loss: bool = False,
     wait: float = 0.0,
     memory_budget_bytes: int | None = None,
     compaction_threads: int | None = None,
@@ -114,7 +135,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     A store is open in one process that writes, or in any number of processes that read:
     `read_only` opens it for reading. `wait` is the number of seconds to wait for a store that is in
     use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
-    what is left. `memory_budget_bytes` is by default a quarter of the machine's memory, at most
+    what is left; `accept_log_loss` opens it for writing, and gives up the rest for good.
+    `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the machine's memory, at most
     4 GiB.
 
     >>> import ostrakon
@@ -130,6 +152,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
         create=create,
         read_only=read_only,
         allow_damage=allow_damage,
+        accept_log_loss=accept_log_loss,
         wait=wait,
         memory_budget_bytes=memory_budget_bytes,
         compaction_threads=compaction_threads,
@@ -397,6 +420,18 @@ class Store:
         that name.
         """
         return RestoredFile(*self._native.restore_file(file))
+
+    def drop_file(self, file: str | PathLike[str]) -> DroppedFile:
+        """Drops a damaged or missing table file that has no copy, and loses its entries.
+
+        Older versions of their cells, and entries that a delete marker in it hid, can be read
+        again. What is left of the file is moved to the directory `lost`.
+        """
+        return DroppedFile(*self._native.drop_file(file))
+
+    def log_losses(self) -> list[LogLoss]:
+        """What a damaged log lost; empty unless `allow_damage` or `accept_log_loss` was used."""
+        return [LogLoss(str(file), *rest) for file, *rest in self._native.log_losses()]
 
     def check(self, *, progress: Progress = None) -> CheckReport:
         """Verifies every checksum, sort order and reference of the store."""

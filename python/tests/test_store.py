@@ -331,6 +331,47 @@ def test_a_lost_file_is_put_back_from_a_checkpoint(tmp_path: Path) -> None:
         assert store.table("t").scan().count() == 2
 
 
+def test_a_file_without_a_copy_is_dropped(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_table("t").put("a", "q", "v")
+        store.table("t").flush()
+    (lost,) = (tmp_path / "db" / "files").iterdir()
+    with ostrakon.open(tmp_path / "db") as store:
+        with pytest.raises(ValueError, match="undamaged"):
+            store.drop_file(lost)
+        assert store.table("t").scan().count() == 1
+    lost.write_bytes(lost.read_bytes()[:-1])
+    with ostrakon.open(tmp_path / "db") as store:
+        dropped = store.drop_file(lost.name)
+        assert (dropped.entries, dropped.tables) == (1, ["t"])
+        assert dropped.moved_to is not None
+        assert (tmp_path / "db" / dropped.moved_to).exists()
+        assert store.table("t").scan().count() == 0
+        assert store.check().problems == []
+    with ostrakon.open(tmp_path / "db", auths="x") as store, pytest.raises(errors.Error):
+        store.drop_file(lost.name)
+
+
+def test_the_loss_of_a_part_of_the_log_can_be_accepted(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_table("t").put("a", "q", "v")
+    (segment,) = (tmp_path / "db" / "wal").iterdir()
+    written = bytearray(segment.read_bytes())
+    written[-3] ^= 1
+    segment.write_bytes(written)
+    with pytest.raises(errors.CorruptionError, match="accept the loss"):
+        ostrakon.open(tmp_path / "db")
+    with ostrakon.open(tmp_path / "db", read_only=True, allow_damage=True) as store:
+        assert store.log_losses()[0].tables == ["t"]
+    with ostrakon.open(tmp_path / "db", accept_log_loss=True) as store:
+        (loss,) = store.log_losses()
+        assert loss.file.endswith(segment.name)
+        store["t"].put("b", "q", "v")
+    with ostrakon.open(tmp_path / "db") as store:
+        assert store["t"].count() == 1
+        assert store.log_losses() == []
+
+
 def test_rows_are_located_and_classes_found(store: ostrakon.Store) -> None:
     table = store.create_table("t", splits=["g"])
     assert table.locate("a")[:3] == (None, b"g", "local")

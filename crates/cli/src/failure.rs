@@ -287,7 +287,8 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
              checkpoint; everything else is still readable"
         }
         ErrorKind::Corruption if failure.is_of_log() => {
-            "export what can be read with `ostrakon --read-only --allow-damage export TABLE FILE`, or use a checkpoint"
+            "export what can be read with `ostrakon --allow-damage export TABLE FILE`, use a checkpoint, or run \
+             `ostrakon repair-log` to continue without what is lost"
         }
         ErrorKind::Corruption => {
             "run `ostrakon check` to list every damaged file; everything else is still readable"

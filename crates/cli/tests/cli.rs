@@ -8,6 +8,8 @@
 
 #[path = "cli/advice.rs"]
 mod advice;
+#[path = "cli/changes.rs"]
+mod changes;
 #[path = "cli/codes.rs"]
 mod codes;
 #[path = "cli/completions.rs"]
@@ -65,5 +67,7 @@ mod sql;
 mod store;
 #[path = "cli/streams.rs"]
 mod streams;
+#[path = "cli/system_calls.rs"]
+mod system_calls;
 #[path = "cli/table.rs"]
 mod table;

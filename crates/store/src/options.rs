@@ -23,6 +23,12 @@ pub struct StoreOptions {
     /// does not restore the entries it deleted; [`Store::damages`](crate::Store::damages) says what
     /// was lost. Without this option such a store does not open. Default: no.
     pub allow_damage: bool,
+    /// Opens a store for writing although its log is damaged or incomplete, and accepts the loss for
+    /// good: the tables keep what [`allow_damage`](Self::allow_damage) would read, which is written to
+    /// files, and the segments of the log are moved to the directory `lost`.
+    /// [`Store::damages`](crate::Store::damages) says what was lost. Without effect on a store whose
+    /// log is undamaged, and with [`read_only`](Self::read_only). Default: no.
+    pub accept_log_loss: bool,
     /// How long to wait for a store that is in use before the call fails with
     /// [`Locked`](ostrakon_cell::ErrorKind::Locked). Default: not at all.
     pub lock_wait: Duration,
@@ -87,6 +93,7 @@ impl Default for StoreOptions {
             create: true,
             read_only: false,
             allow_damage: false,
+            accept_log_loss: false,
             lock_wait: Duration::ZERO,
             lend_unused: false,
             compaction_threads: cores.min(4),

@@ -40,6 +40,9 @@ fn owner(namespace: Option<&str>) -> PropertyOwner<'_> {
     namespace.map_or(PropertyOwner::System, PropertyOwner::Namespace)
 }
 
+/// A dropped file: its name, where it was moved, its length, its entries, and the tables that read it.
+type Dropped = (String, Option<String>, u64, u64, Vec<String>);
+
 /// What a check says: files, bytes, entries, and problems as file, table and message.
 type Checked = (u64, u64, u64, Vec<(String, Option<String>, String)>);
 
@@ -86,8 +89,8 @@ impl NativeStore {
     )]
     #[new]
     #[pyo3(signature = (
-        path, *, auths, create, read_only, allow_damage, wait, memory_budget_bytes,
-        compaction_threads
+        path, *, auths, create, read_only, allow_damage, accept_log_loss, wait,
+        memory_budget_bytes, compaction_threads
     ))]
     fn new(
         py: Python<'_>,
@@ -96,6 +99,7 @@ impl NativeStore {
         create: bool,
         read_only: bool,
         allow_damage: bool,
+        accept_log_loss: bool,
         wait: f64,
         memory_budget_bytes: Option<u64>,
         compaction_threads: Option<usize>,
@@ -106,6 +110,7 @@ impl NativeStore {
             create,
             read_only,
             allow_damage,
+            accept_log_loss,
             lock_wait: Duration::try_from_secs_f64(wait)
                 .map_err(|_| PyValueError::new_err("`wait` is a number of seconds, 0 or more"))?,
             memory_budget_bytes: memory_budget_bytes.unwrap_or(defaults.memory_budget_bytes),
@@ -342,6 +347,29 @@ impl NativeStore {
         let store = self.open_store().into_python()?;
         let restored = run(py, || {}, move || store.restore_file(&file))?.into_python()?;
         Ok((restored.file, restored.bytes, restored.tables))
+    }
+
+    /// Drops a lost table file; returns its name, where it was moved, its length, its entries, and the
+    /// tables that read it.
+    fn drop_file(&self, py: Python<'_>, file: PathBuf) -> PyResult<Dropped> {
+        let store = self.open_store().into_python()?;
+        let dropped = run(py, || {}, move || store.drop_file(&file))?.into_python()?;
+        Ok((
+            dropped.file,
+            dropped.moved_to,
+            dropped.bytes,
+            dropped.entries,
+            dropped.tables,
+        ))
+    }
+
+    /// What a damaged log lost when the store was opened: file, message, tables.
+    fn log_losses(&self) -> PyResult<Vec<(PathBuf, String, Vec<String>)>> {
+        let damages = self.gate.open(|open| open.store.damages().to_vec());
+        let lost = damages.into_python()?.into_iter();
+        Ok(lost
+            .map(|one| (one.path.clone(), one.to_text(), one.tables))
+            .collect())
     }
 
     /// Verifies everything: files, bytes, entries, and what is wrong (file, table, message).

@@ -32,8 +32,8 @@ pub use properties::{
 };
 pub use reader::ReaderSource;
 pub use report::{
-    Activity, CheckProblem, CheckReport, ClassInfo, ClassKind, FailedExtent, ImportReport,
-    NamespaceInfo, Problem, Progress, Rejection, RestoredFile, TableInfo, TabletInfo,
+    Activity, CheckProblem, CheckReport, ClassInfo, ClassKind, DroppedFile, FailedExtent,
+    ImportReport, NamespaceInfo, Problem, Progress, Rejection, RestoredFile, TableInfo, TabletInfo,
     TabletLocation, TabletRows, WriteOutcome,
 };
 pub use scanner::Scanner;

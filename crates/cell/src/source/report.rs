@@ -214,6 +214,21 @@ pub struct RestoredFile {
     pub tables: Vec<String>,
 }
 
+/// A table file that was dropped because it is lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedFile {
+    /// The file, relative to the store's directory.
+    pub file: String,
+    /// Where what is left of it was moved, relative to the store's directory; `None` if it was missing.
+    pub moved_to: Option<String>,
+    /// Its length, according to the catalog.
+    pub bytes: u64,
+    /// Its entries, according to the catalog: hidden and deleted ones count, too.
+    pub entries: u64,
+    /// The tables that read it.
+    pub tables: Vec<String>,
+}
+
 /// One problem found in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckProblem {

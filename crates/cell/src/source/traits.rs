@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::{
     CallContext, Capabilities, CheckReport, ClassInfo, ClassKind, CloneOptions, CompactOptions,
-    ConditionalMutation, ConditionalStatus, ImportDirectoryOptions, ImportReport, NamespaceInfo,
-    Problem, Progress, Properties, PropertyChange, PropertyInfo, PropertyOwner, RestoredFile,
-    ScanOptions, TableInfo, TableOptions, TabletInfo, TabletLocation, VersionedProperties,
-    WriteOutcome,
+    ConditionalMutation, ConditionalStatus, DroppedFile, ImportDirectoryOptions, ImportReport,
+    NamespaceInfo, Problem, Progress, Properties, PropertyChange, PropertyInfo, PropertyOwner,
+    RestoredFile, ScanOptions, TableInfo, TableOptions, TabletInfo, TabletLocation,
+    VersionedProperties, WriteOutcome,
 };
 use crate::{
     Authorizations, Batch, Capability, Durability, Error, ErrorKind, MutationBatch, Range, Result,
@@ -175,6 +175,19 @@ pub trait Source: Send + Sync {
     /// that no table reads. Then nothing is changed.
     fn restore_file(&self, from: &Path) -> Result<RestoredFile> {
         let _ = from;
+        Err(unsupported(Capability::Check))
+    }
+
+    /// Removes a table file that is damaged or missing, and has no other copy, from every table that
+    /// reads it. Its entries are lost, so that older versions of their cells, and entries that a
+    /// delete marker in it hid, may be read again. What is left of the file is kept outside of the
+    /// tables.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an undamaged file, `NotFound` for a file that no table reads. Then
+    /// nothing is changed.
+    fn drop_file(&self, file: &Path) -> Result<DroppedFile> {
+        let _ = file;
         Err(unsupported(Capability::Check))
     }
 

@@ -16,7 +16,7 @@ use super::lab::LabCommand;
 use super::levels::{LevelCommand, NamespaceCommand};
 #[cfg(feature = "sql")]
 use super::sql::SqlArgs;
-use super::store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
+use super::store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs, RepairLogArgs};
 use super::table::TableCommand;
 use super::values::{memory, wait};
 
@@ -171,6 +171,8 @@ pub(crate) enum Command {
   ostrakon lab continuous ingest --entries 10M"
     )]
     Lab(LabCommand),
+    /// Continue a store whose log is damaged, without what the damaged log held
+    RepairLog(RepairLogArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
     /// Write the manual pages to a directory

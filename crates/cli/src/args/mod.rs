@@ -37,7 +37,7 @@ pub(crate) use levels::{Level, LevelCommand, NamespaceCommand};
 pub(crate) use refuse::refuse;
 #[cfg(feature = "sql")]
 pub(crate) use sql::{SqlArgs, SqlFormat};
-pub(crate) use store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs};
+pub(crate) use store::{CheckpointArgs, CompletionsArgs, IteratorsArgs, ManArgs, RepairLogArgs};
 pub(crate) use table::{
     CloneArgs, CompactArgs, ConfigCommand, CreateArgs, ImportDirectoryArgs, RowBounds, TableCommand,
 };

@@ -16,6 +16,25 @@ pub(crate) struct CheckpointArgs {
     pub(crate) directory: PathBuf,
 }
 
+/// `repair-log`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A store whose log is damaged, or lacks a segment, does not open for writing. First put the segments
+back if a copy of them exists. If none does, this command accepts the loss: each table keeps what
+--allow-damage reads, and the log continues behind the damage. Writes that followed the damage are
+lost too, in every table that the damage may concern, because without a lost delete they could bring
+deleted entries back. The old segments are moved to the directory `lost` in the store's directory.
+
+Examples:
+  ostrakon check                                     names the damaged segments
+  ostrakon --allow-damage scan people                shows what will be left
+  ostrakon repair-log --yes")]
+pub(crate) struct RepairLogArgs {
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+}
+
 /// `iterators`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

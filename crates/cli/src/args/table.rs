@@ -75,6 +75,22 @@ that number.")]
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// Drop a damaged or missing table file of which no copy exists
+    #[command(after_help = "Examples:
+  ostrakon export people rest.jsonl --skip-damaged         first, keep the rows that can be read
+  ostrakon table drop-file files/0000000000000012.sorted
+
+The entries of the file are lost. Older versions of their cells, and entries that a delete marker in
+the file hid, can be read again. What is left of the file is moved to the directory `lost` in the
+store's directory. A file that is undamaged is not dropped.")]
+    DropFile {
+        /// The file, as `check` names it
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+    },
     /// Split a table at the given rows
     #[command(after_help = "Examples:
   ostrakon table add-splits people g n t

@@ -33,6 +33,8 @@ pub(super) struct Access {
     pub(super) read_only: bool,
     /// Reads what is left of a store with a damaged log.
     pub(super) allow_damage: bool,
+    /// Opens a store with a damaged log for writing, without the rest of the log.
+    pub(super) accept_log_loss: bool,
     /// How long to wait for a store that is in use.
     pub(super) wait: Duration,
     /// The command only reads. Other processes may then read the store at the same time, and nothing
@@ -58,6 +60,7 @@ impl Access {
             create: create && !self.is_read_only(),
             read_only: self.is_read_only(),
             allow_damage: self.allow_damage,
+            accept_log_loss: self.accept_log_loss,
             lock_wait: self.wait,
             lend_unused: ostrakon_allocator::GIVES_BACK,
             ..StoreOptions::default()
@@ -180,7 +183,7 @@ impl Access {
             return Err(Failure::usage(
                 "--allow-damage works only with commands that read: a store with a gap in its log is not written to",
             )
-            .next("export what can be read, and import it into a new store"));
+            .next("run `ostrakon repair-log` to continue without what is lost"));
         }
         let create = absent == Absent::Create && !self.is_read_only();
         let begun = Instant::now();
@@ -201,7 +204,9 @@ impl Access {
             elapsed_ms = milliseconds(begun),
             "opened the store"
         );
-        for damage in store.damages() {
+        // The command that accepts a loss lists it.
+        let unlisted = store.damages().iter().filter(|_| !self.accept_log_loss);
+        for damage in unlisted {
             tracing::warn!(
                 file = %damage.path.display(),
                 tables = damage.tables.join(", "),
@@ -234,7 +239,8 @@ impl Access {
                     "both copies of the catalog are damaged, so the tables cannot be found: use a checkpoint"
                 }
                 (false, false) => {
-                    "run `ostrakon check` to list every damaged file; scan and export read what is left with --allow-damage"
+                    "run `ostrakon check` to list every damaged file; scan and export read what is left with --allow-damage, and \
+                     `ostrakon repair-log` continues without the rest"
                 }
                 (false, true) => return None,
             });

@@ -16,6 +16,7 @@ pub(crate) fn table_names() -> Vec<String> {
         memory: None,
         read_only: true,
         allow_damage: true,
+        accept_log_loss: false,
         wait: Duration::ZERO,
         reads: true,
         restricted: true,

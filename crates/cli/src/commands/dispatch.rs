@@ -30,6 +30,7 @@ pub(super) fn access(cli: &Cli) -> Access {
         memory: cli.memory,
         read_only: cli.read_only,
         allow_damage: cli.allow_damage,
+        accept_log_loss: false,
         wait: cli.wait,
         reads: false,
         restricted: false,
@@ -76,6 +77,7 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
         Command::Sql { .. } => Err(Failure::usage("this program was built without SQL")
             .next("build it with its default features: `cargo install ostrakon-cli`")),
         Command::Lab(command) => lab::run(access, command, out),
+        Command::RepairLog(args) => store::repair_log(access, &args, out),
         Command::Completions(args) => itself::completions(&args, out),
         Command::Man(args) => itself::man(&args, out),
     }

@@ -1,10 +1,11 @@
-//! `checkpoint`, `check` and `iterators`
+//! `checkpoint`, `check`, `repair-log` and `iterators`
 
 use ostrakon_cell::{ClassKind, Error, ErrorKind, Source};
 use serde_json::json;
 
-use super::access::classes;
-use crate::args::{CheckpointArgs, IteratorsArgs};
+use super::access::{Absent, Access, classes};
+use super::confirm::confirm;
+use crate::args::{CheckpointArgs, IteratorsArgs, RepairLogArgs};
 use crate::export::partial_of;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{Incomplete, Watch};
@@ -25,6 +26,48 @@ pub(super) fn checkpoint(
     let shown = args.directory.display().to_string();
     out.object(&json!({"directory": shown}), || {
         format!("copied the store to {shown}")
+    })
+}
+
+/// Opens a store with a damaged log for writing, and lists what was lost.
+pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output) -> Result<()> {
+    confirm(
+        args.yes,
+        "Continue without what the damaged part of the log held?",
+    )?;
+    let access = Access {
+        accept_log_loss: true,
+        ..access.clone()
+    };
+    let store = access.open(Absent::Refuse)?;
+    let damages = store.damages().to_vec();
+    store.close()?;
+    let lost: Vec<_> = damages
+        .iter()
+        .map(|one| {
+            json!({
+                "file": one.path.display().to_string(), "message": one.to_text(), "tables": one.tables,
+            })
+        })
+        .collect();
+    out.object(&json!({"damages": lost}), || {
+        if damages.is_empty() {
+            return "the log is undamaged; nothing was changed".to_owned();
+        }
+        let mut text =
+            "the log continues behind the damage; its old segments are in `lost`".to_owned();
+        for one in &damages {
+            let tables = match one.tables.as_slice() {
+                [] => "no table lost writes".to_owned(),
+                tables => format!("writes may be missing in {}", tables.join(", ")),
+            };
+            text.push_str(&format!(
+                "\n{}: {}; {tables}",
+                one.path.display(),
+                one.to_text()
+            ));
+        }
+        text
     })
 }
 
@@ -113,7 +156,8 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
             .with("problems", report.problems.len().to_string())
             .next(
                 "run `ostrakon table restore-file` to restore a table file from a checkpoint, or \
-                 `ostrakon export` to export what can be read",
+                 `ostrakon export` to export what can be read; without a copy, `ostrakon table drop-file` and \
+                 `ostrakon repair-log` continue without what is lost",
             ),
     )
 }

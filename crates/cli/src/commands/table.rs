@@ -1,5 +1,6 @@
 //! `table …`: commands that change tables.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ostrakon_cell::{
@@ -70,6 +71,7 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
                 )
             })
         }
+        TableCommand::DropFile { file, yes } => drop_file(source, &file, yes, out),
         TableCommand::AddSplits {
             table,
             rows: given,
@@ -189,6 +191,39 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
         out.object(&json!({"deleted": table}), String::new)?;
     }
     Ok(())
+}
+
+fn drop_file(source: &dyn Source, file: &Path, yes: bool, out: &mut Output) -> Result<()> {
+    confirm(
+        yes,
+        &format!("Drop `{}` and lose its entries?", file.display()),
+    )?;
+    let dropped = source.drop_file(file).map_err(|error| {
+        let kind = error.kind();
+        let failure = Failure::from(error);
+        match kind {
+            ErrorKind::NotFound | ErrorKind::InvalidArgument => {
+                failure.next("run `ostrakon check` to list the files that are damaged or missing")
+            }
+            _ => failure,
+        }
+    })?;
+    let object = json!({
+        "file": dropped.file, "moved_to": dropped.moved_to, "bytes": dropped.bytes,
+        "entries": dropped.entries, "tables": dropped.tables,
+    });
+    out.object(&object, || {
+        let moved = match &dropped.moved_to {
+            Some(to) => format!("what is left of it is in {to}"),
+            None => "it was missing".to_owned(),
+        };
+        format!(
+            "dropped {} with {}, used by {}; {moved}",
+            dropped.file,
+            counted(dropped.entries, "entry", "entries"),
+            dropped.tables.join(", ")
+        )
+    })
 }
 
 fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<()> {

@@ -98,6 +98,12 @@ const BEFORE: &[(&str, &str)] = &[
          rm \"store/files/${file##*/}\"",
     ),
     (
+        "ostrakon table drop-file",
+        "mkdir backups; ostrakon checkpoint backups/monday
+         for file in backups/monday/files/*.sorted; do break; done
+         rm \"store/files/${file##*/}\"",
+    ),
+    (
         "ostrakon table import-directory",
         "mkdir backups; ostrakon checkpoint backups/monday; cp backups/monday/files/*.sorted parts",
     ),
@@ -166,6 +172,7 @@ const INSTEAD: &[(&str, &str)] = &[
         "0000000000000012.sorted",
         "$(ls backups/monday/files | head -n 1)",
     ),
+    ("drop-file files", "drop-file --yes files"),
     ("--auths soc", "--auths soc --yes"),
 ];
 

@@ -86,6 +86,40 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
 }
 
 #[test]
+fn the_loss_of_a_part_of_the_log_can_be_accepted() {
+    let folder = Folder::with_table();
+    assert_eq!(
+        folder.ok(&["repair-log", "--yes"]),
+        "the log is undamaged; nothing was changed\n"
+    );
+    for row in ["a", "b", "c"] {
+        forget_closing(&folder);
+        folder.ok(&["put", "t", row, "f", "q", row]);
+    }
+    let segments = log_segments(&folder);
+    std::fs::remove_file(&segments[1]).unwrap();
+    let err = folder.fails(1, &["put", "t", "d", "f", "q", "d"]);
+    assert!(err.contains("repair-log"), "{err}");
+    let err = folder.fails(2, &["repair-log"]);
+    assert!(err.contains("--yes"), "{err}");
+    folder.fails(1, &["scan", "t"]);
+    let repaired = folder.run(&["repair-log", "--yes", "--json"]);
+    assert_eq!(repaired.code, 0, "{}", repaired.err);
+    let damages = repaired.json()[0]["damages"].clone();
+    let name = segments[1].file_name().unwrap().to_str().unwrap();
+    assert!(damages[0]["file"].as_str().unwrap().ends_with(name));
+    assert_eq!(damages[0]["tables"], serde_json::json!(["t"]));
+    assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "a\n");
+    let kept = folder
+        .path("store/lost")
+        .join(segments[2].file_name().unwrap());
+    assert!(kept.exists(), "the rest of the log is kept");
+    folder.ok(&["put", "t", "d", "f", "q", "d"]);
+    assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "a\nd\n");
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+}
+
+#[test]
 fn a_log_segment_that_somebody_deleted_is_missed() {
     let folder = Folder::with_table();
     for row in ["a", "b", "c"] {

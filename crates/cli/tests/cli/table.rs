@@ -414,6 +414,58 @@ fn a_missing_table_file_is_put_back_from_a_checkpoint() {
 }
 
 #[test]
+fn a_table_file_without_a_copy_is_dropped() {
+    let folder = Folder::with_table();
+    for row in ["a", "b"] {
+        folder.ok(&["put", "t", row, "f", "q", row]);
+        folder.ok(&["table", "flush", "t"]);
+    }
+    folder.ok(&["table", "clone", "t", "copy"]);
+    let files = folder.path("store/files");
+    let mut names: Vec<String> = std::fs::read_dir(&files)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let [sound, damaged] = names.as_slice() else {
+        panic!("{names:?}");
+    };
+    let path = files.join(damaged);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let checked = folder.run(&["check"]);
+    assert!(
+        checked.err.contains("ostrakon table drop-file"),
+        "{}",
+        checked.err
+    );
+    let err = folder.fails(2, &["table", "drop-file", damaged]);
+    assert!(err.contains("--yes"), "{err}");
+    let err = folder.fails(2, &["table", "drop-file", sound, "--yes"]);
+    assert!(
+        err.contains("undamaged") && err.contains("ostrakon check"),
+        "{err}"
+    );
+    folder.fails(2, &["table", "drop-file", "letter.txt", "--yes"]);
+    folder.fails(1, &["table", "drop-file", "99", "--yes"]);
+    let shown = folder.ok(&["table", "drop-file", &format!("files/{damaged}"), "--yes"]);
+    assert!(
+        shown.contains("1 entry") && shown.contains("lost/"),
+        "{shown}"
+    );
+    assert_eq!(
+        std::fs::read(folder.path("store/lost").join(damaged)).unwrap(),
+        bytes
+    );
+    for table in ["t", "copy"] {
+        assert_eq!(folder.ok(&["scan", table, "--values-only"]), "a\n");
+    }
+    assert!(folder.ok(&["check"]).contains(": 0 problems"));
+}
+
+#[test]
 fn properties_come_from_levels_and_namespaces_have_tables() {
     let folder = Folder::new();
     folder.ok(&["namespace", "create", "people"]);

@@ -10,7 +10,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ostrakon_cell::source::{CheckReport, Progress, RestoredFile};
+use ostrakon_cell::source::{CheckReport, DroppedFile, Progress, RestoredFile};
 use ostrakon_cell::{
     Capabilities, ClassInfo, ClassKind, CloneOptions, NamespaceInfo, Problem, Properties,
     PropertyChange, PropertyOwner, Source, Table, TableInfo, TableOptions, VersionedProperties,
@@ -415,6 +415,10 @@ impl Source for Store {
 
     fn restore_file(&self, from: &Path) -> StoreResult<RestoredFile> {
         self.restore_one(from)
+    }
+
+    fn drop_file(&self, file: &Path) -> StoreResult<DroppedFile> {
+        self.drop_one(file)
     }
 
     fn problems(&self) -> StoreResult<Vec<Problem>> {

@@ -479,7 +479,7 @@ pub(super) fn closed_log(context: &StoreContext, wal_dir: &Path) -> StoreResult<
 }
 
 /// Records in the catalog which segments of the log are needed.
-fn record_log(context: &StoreContext, needed: u64) -> StoreResult<()> {
+pub(super) fn record_log(context: &StoreContext, needed: u64) -> StoreResult<()> {
     let first = needed.max(context.log.gapless_from.load(Ordering::SeqCst));
     // As when segments cannot be deleted: it is retried.
     if context.catalog.view()?.wal_low_water()? >= first {

@@ -27,9 +27,9 @@ fn named(table: &str, problems: Vec<String>) -> impl Iterator<Item = (String, St
 /// file.
 fn verdict(error: Error) -> StoreResult<String> {
     match error.kind() {
-        ErrorKind::Corruption | ErrorKind::NotFound => {
-            Ok(format!("{error}; restore the file from a checkpoint"))
-        }
+        ErrorKind::Corruption | ErrorKind::NotFound => Ok(format!(
+            "{error}; restore the file from a checkpoint, or drop it"
+        )),
         ErrorKind::NewerFormat => Ok(error.to_string()),
         ErrorKind::Io | ErrorKind::PermissionDenied => Ok(format!(
             "{error}; the file could not be read, so its state is unknown"
@@ -207,7 +207,7 @@ impl Store {
         Ok(())
     }
 
-    fn relative(&self, path: &Path) -> String {
+    pub(super) fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.context.dir)
             .unwrap_or(path)
             .display()

@@ -1,5 +1,6 @@
 //! The store: opens and closes a directory, owns the log thread and the background threads.
 
+mod accept_loss;
 mod admin;
 mod background;
 mod check;

@@ -14,7 +14,8 @@ use super::admin::Administration;
 use super::background;
 use super::closed::Closed;
 
-use super::recovery::{Recovered, recover};
+use super::accept_loss::end_log;
+use super::recovery::{Recovered, known_log, recover};
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{Catalog, CatalogIdentity};
 use crate::clock::{Clock, Random, SystemClock};
@@ -256,13 +257,19 @@ impl Store {
                 context.catalog.skip_file_ids(largest);
             }
         }
+        let wal_dir = context.dir.join(WAL_DIR);
+        let mut recovered = recover(&context, &wal_dir, &tables, &closed)?;
+        if !recovered.damages.is_empty() && !context.options.read_only {
+            let known = known_log(&context, &context.catalog.view()?, &closed)?;
+            end_log(&context, &wal_dir, &tables, known, &mut recovered)?;
+        }
         let Recovered {
             next_segment,
             end,
             open_end,
             gapless_from,
             damages,
-        } = recover(&context, &context.dir.join(WAL_DIR), &tables, &closed)?;
+        } = recovered;
         context
             .log
             .gapless_from
@@ -378,8 +385,9 @@ impl Store {
         background::maintain(&self.context)
     }
 
-    /// Parts of the log that could not be read when the store was opened read-only with
-    /// [`allow_damage`](StoreOptions::allow_damage).
+    /// Parts of the log that could not be read when the store was opened with
+    /// [`allow_damage`](StoreOptions::allow_damage) or
+    /// [`accept_log_loss`](StoreOptions::accept_log_loss).
     #[must_use]
     pub fn damages(&self) -> &[Damage] {
         &self.damages

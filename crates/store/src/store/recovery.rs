@@ -27,8 +27,7 @@ pub(super) struct Recovered {
     pub(super) open_end: Option<OpenEnd>,
     /// From this number on no segment is missing.
     pub(super) gapless_from: u64,
-    /// Unreadable parts of the log; only filled when the store is opened read-only and damage is
-    /// allowed.
+    /// Unreadable parts of the log; only filled when damage is allowed or its loss accepted.
     pub(super) damages: Vec<Damage>,
 }
 
@@ -185,13 +184,17 @@ pub(super) fn recover(
 /// Returns the damage if the store may be opened in spite of it, else an error.
 fn refuse_unless_allowed(context: &StoreContext, damage: Damage) -> StoreResult<Damage> {
     let options = &context.options;
-    if options.read_only && options.allow_damage {
+    let allowed = match options.read_only {
+        true => options.allow_damage,
+        false => options.accept_log_loss,
+    };
+    if allowed {
         return Ok(damage);
     }
     let how = if options.read_only {
         "allow damage to read what is left"
     } else {
-        "open the store read-only and allow damage to read what is left"
+        "open the store read-only and allow damage to read what is left, accept the loss to continue without the rest"
     };
     let mut error = Error::new(
         ErrorKind::Corruption,

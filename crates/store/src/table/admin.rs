@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ostrakon_cell::source::{Tick, check_row_range};
 use ostrakon_cell::{
-    Authorizations, BulkWriter, CallContext, Capabilities, Capability, CompactOptions,
+    Activity, Authorizations, BulkWriter, CallContext, Capabilities, Capability, CompactOptions,
     ConditionalMutation, ConditionalStatus, Durability, ImportDirectoryOptions, ImportReport,
     MutationBatch, PendingWrite, Problem, Properties, PropertyChange, PropertyInfo, Range, Scan,
     ScanOptions, Table, TabletInfo, TabletLocation, VersionedProperties,
@@ -17,7 +17,7 @@ use ostrakon_cell::{
 use super::bulk::BulkImport;
 use super::caller::Caller;
 use super::core::TableCore;
-use crate::catalog::Fence;
+use crate::catalog::{CatalogTransaction, Fence, FileId};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::properties::effective;
 use crate::read::{Readable, Snapshot, divide, start_parts, start_scan};
@@ -346,5 +346,38 @@ impl TableCore {
         self.context.files.retire(&committed.unreferenced);
         self.context.wakeups.maintenance.wake();
         Ok(())
+    }
+
+    /// Removes a file from all tablets; `false` if none of them reads it. For a file that is lost.
+    pub(crate) fn drop_file(&self, id: FileId) -> StoreResult<bool> {
+        let _structure = self.structure.lock();
+        let version = self.version();
+        let of_tablets: Vec<_> = version
+            .tablets()
+            .iter()
+            .filter_map(|tablet| {
+                let references = tablet.files.iter().map(|file| &file.reference);
+                let taken: Vec<_> = references.filter(|one| one.file == id).cloned().collect();
+                (!taken.is_empty()).then_some((tablet, taken))
+            })
+            .collect();
+        if of_tablets.is_empty() || self.check_exists().is_err() {
+            return Ok(false);
+        }
+        let change = |change: &mut CatalogTransaction<'_>| {
+            for (tablet, taken) in &of_tablets {
+                change.replace_files(self.id, tablet.extent.through.as_deref(), taken, &[])?;
+            }
+            Ok(())
+        };
+        let committed = self.edit(change, |_| ())?;
+        for (tablet, _) in &of_tablets {
+            for activity in [Activity::Read, Activity::Compaction] {
+                self.failures.succeeded(activity, Some(&tablet.extent));
+            }
+        }
+        self.context.files.retire(&committed.unreferenced);
+        self.retry();
+        Ok(true)
     }
 }

@@ -9,7 +9,7 @@ use ostrakon_cell::{
 };
 use ostrakon_store::clock::Random;
 use ostrakon_store::{Store, StoreOptions};
-use ostrakon_testkit::disk::{Crash, FaultyVfs, Harm, copy_of, rounds_wanted};
+use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs, Harm, copy_of, rounds_wanted};
 
 use crate::harness::{DIRECTORY, open, tiny};
 
@@ -134,10 +134,14 @@ impl Sample {
     }
 
     fn files(&self, part: &str) -> Vec<PathBuf> {
-        let mut files = self.disk.files_below(Path::new(DIRECTORY));
-        files.retain(|file| file.to_string_lossy().contains(part));
-        files
+        files_of(&self.disk, part)
     }
+}
+
+fn files_of(disk: &FaultyVfs, part: &str) -> Vec<PathBuf> {
+    let mut files = disk.files_below(Path::new(DIRECTORY));
+    files.retain(|file| file.to_string_lossy().contains(part));
+    files
 }
 
 fn name_of(path: &Path) -> String {
@@ -171,11 +175,82 @@ fn strike(sample: &Sample, kind: &str, harm: Harm, random: &mut Random) -> bool 
                 let count = sample.read(&store, name, &what);
                 assert_eq!(count.unwrap(), sample.tables[name].len(), "{what}: {name}");
             }
-            sample.read(&store, "logged", &what).unwrap();
+            let left = sample.read(&store, "logged", &what).unwrap();
+            drop(store);
+            accept_loss(sample, &disk, left, random, &what);
         }
         Ok(store) => look(sample, &disk, store, kind, &harmed, &what),
     }
     true
+}
+
+/// Accepts the loss of a part of the log, after an attempt that a power loss interrupts: what could be read is kept,
+/// and the store works as before.
+fn accept_loss(sample: &Sample, disk: &FaultyVfs, left: usize, random: &mut Random, what: &str) {
+    let accepting = StoreOptions {
+        accept_log_loss: true,
+        ..options()
+    };
+    disk.set_faults(Faults {
+        fail_after_operations: Some(random.below(60)),
+        ..Faults::default()
+    });
+    drop(open(disk, &accepting));
+    disk.heal();
+    disk.crash(Crash::PowerLostTorn);
+    let store = open(disk, &accepting).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    let counts = |store: &Store| {
+        ["first", "second", "logged"].map(|name| sample.read(store, name, what).unwrap())
+    };
+    // The attempt may have written what came before the damage, so that its sequence shows that no
+    // write was lost between that and what followed.
+    let kept = counts(&store);
+    assert!(
+        kept[..2] == [300, 300] && kept[2] >= left,
+        "{what}, accepted: {kept:?}, and {left} were readable"
+    );
+    // Killed, so that the log is read again.
+    disk.crash(Crash::Process);
+    drop(store);
+    let store = open(disk, &options()).unwrap_or_else(|error| panic!("{what}, then: {error:?}"));
+    assert_eq!(counts(&store), kept, "{what}, accepted");
+    let table = store.table("logged").unwrap();
+    write(&table, &Rows::from([("more".to_owned(), String::new())])).unwrap();
+    let report = store.check(&mut |_, _| true).unwrap();
+    assert_eq!(report.problems, [], "{what}, accepted");
+    drop((table, store));
+    let store = open(disk, &reading()).unwrap();
+    assert_eq!(store.damages(), [], "{what}, accepted");
+    let more = Scanner::new(store.table("logged").unwrap()).range(Range::row("more"));
+    assert_eq!(more.entries().unwrap().len(), 1, "{what}, accepted");
+}
+
+/// Drops the harmed table files, after which nothing fails: every row is as it was written at some time.
+fn drop_harmed(sample: &Sample, store: &Store, harmed: &[PathBuf], what: &str) {
+    for file in harmed {
+        let name = name_of(file);
+        let dropped = store.drop_file(Path::new(&name));
+        let dropped = dropped.unwrap_or_else(|error| panic!("{what}: {error:?}"));
+        assert_eq!(dropped.tables.len(), 1, "{what}: {dropped:?}");
+    }
+    for (name, values) in [
+        ("first", ["first", "newer"]),
+        ("second", ["second", "newest"]),
+    ] {
+        let scanner = Scanner::new(store.table(name).unwrap());
+        for entry in scanner
+            .entries()
+            .unwrap_or_else(|error| panic!("{what}, dropped: {error:?}"))
+        {
+            let (row, value) = (entry.key.row, String::from_utf8(entry.value).unwrap());
+            let row: usize = std::str::from_utf8(&row).unwrap().parse().unwrap();
+            let known = values.iter().any(|word| value == format!("{word} {row}"));
+            assert!(known, "{what}, dropped: {row} has {value}");
+        }
+    }
+    let report = store.check(&mut |_, _| true).unwrap();
+    assert_eq!(report.problems, [], "{what}, dropped");
+    sample.read(store, "logged", what).unwrap();
 }
 
 /// Looks at a store that opened in spite of harm.
@@ -222,6 +297,10 @@ fn look(
     if kind == CLOSED {
         let told = report.notes.iter().any(|note| note.contains("`closed`"));
         assert!(told, "{what}: check says {:?}", report.notes);
+    }
+    if kind == "/files/" {
+        drop_harmed(sample, &store, harmed, what);
+        failing.clear();
     }
     // Work goes on where nothing was harmed, and stays.
     for name in sample.tables.keys() {
