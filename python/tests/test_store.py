@@ -372,6 +372,28 @@ def test_the_loss_of_a_part_of_the_log_can_be_accepted(tmp_path: Path) -> None:
         assert store.log_losses() == []
 
 
+def test_tables_of_events_are_reserved(tmp_path: Path) -> None:
+    log = tmp_path / "web.json"
+    log.write_text('{"ts":"2026-01-01T00:00:00Z","host":"a"}\n')
+    with ostrakon.open(tmp_path / "db") as store:
+        events = store.create_events("web", log)
+        events.ingest(log)
+        with pytest.raises(ValueError, match="event type"):
+            store.drop("events.web_index")
+        with pytest.raises(ValueError, match="event type"):
+            store.rename("events.web", "other")
+    with ostrakon.open(tmp_path / "db", auths="x") as store:
+        with pytest.raises(errors.PermissionDeniedError):
+            store.table("events.types")
+        with pytest.raises(errors.PermissionDeniedError):
+            store.table("events.web_aggregate").put("a", "b", "c")
+        with pytest.raises(errors.PermissionDeniedError):
+            store.drop("events.web")
+        with pytest.raises(errors.Error, match="reserved"):
+            store.sql('SELECT * FROM cells."events.types"').to_list()
+        assert store.events("web").query().count() == 1
+
+
 def test_rows_are_located_and_classes_found(store: ostrakon.Store) -> None:
     table = store.create_table("t", splits=["g"])
     assert table.locate("a")[:3] == (None, b"g", "local")

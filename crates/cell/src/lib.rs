@@ -57,7 +57,7 @@ pub use source::{
     ClassInfo, ClassKind, CloneOptions, CompactOptions, Condition, ConditionalMutation,
     ConditionalStatus, ImportDirectoryOptions, ImportReport, ImportTransfer, NamespaceInfo,
     PendingWrite, Principal, Problem, Properties, PropertyChange, PropertyEffect, PropertyInfo,
-    PropertyLevel, PropertyOwner, ReaderSource, Scan, ScanOptions, Scanner, Source, Table,
-    TableInfo, TableOptions, TabletInfo, TabletLocation, TimeType, VersionedProperties,
+    PropertyLevel, PropertyOwner, ReaderSource, Reserved, Scan, ScanOptions, Scanner, Source,
+    Table, TableInfo, TableOptions, TabletInfo, TabletLocation, TimeType, VersionedProperties,
 };
 pub use visibility::{Authorizations, Verdict, VisibilityEvaluator, VisibilityExpression};

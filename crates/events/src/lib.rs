@@ -38,7 +38,9 @@ pub use query::{
     TestDensity, TopValues, ValueCount,
 };
 pub use record::Record;
-pub use store::{EventStore, type_of_table};
+pub use store::{
+    EventStore, check_namespace_not_of_events, check_not_of_events, reserved_to_events,
+};
 pub use time::{parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};
 pub use value::FieldType;

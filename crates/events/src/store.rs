@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{
     Authorizations, Capability, Column, ColumnSelection, CompactOptions, Condition,
     ConditionalMutation, ConditionalStatus, Error, ErrorKind, Interrupt, IteratorSetting, Mutation,
-    Range, Result, Scan, ScanOptions, Scanner, Source, Table, TableOptions,
+    Range, Reserved, Result, Scan, ScanOptions, Scanner, Source, Table, TableOptions,
 };
 
 use crate::event_type::{EventType, check_type_name};
@@ -16,6 +16,9 @@ use crate::ledger::{self, FAMILY, NOTE_FAMILY, Notes, SETTLED, STATE, State, ove
 
 const NAMESPACE: &str = "events";
 const REGISTRY: &str = "events.types";
+
+/// How the names of tables of events begin.
+const PREFIX: &str = "events.";
 const DEFINITION: &[u8] = b"toml";
 /// The share of events below which an index is used, if it was not measured.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.01;
@@ -308,12 +311,69 @@ impl EventStore {
     }
 }
 
-/// The type that a table belongs to, if the registry has it. Deleting such a table alone breaks its type.
+/// How the tables of events are reserved to [`EventStore`], for readers: they scan them, and do not write to
+/// them. The registry is closed: its states tell how many batches were written, hidden ones too.
+#[must_use]
+pub fn reserved_to_events(table: &str) -> Reserved {
+    match table {
+        REGISTRY => Reserved::Closed,
+        table if table.starts_with(PREFIX) => Reserved::Written,
+        _ => Reserved::Not,
+    }
+}
+
+/// Rejects a table that must not be deleted or renamed by itself: the registry, and those of a type, which
+/// would be broken. For every way to delete or rename a table by its name.
+///
+/// # Errors
+/// `InvalidArgument` for such a table; those of the source.
+pub fn check_not_of_events(source: &dyn Source, table: &str) -> Result<()> {
+    let why = if table == REGISTRY {
+        if !has_types(source)? {
+            return Ok(());
+        }
+        Error::invalid("the table has the definitions of the event types: delete these first")
+    } else {
+        let Some(name) = type_of_table(source, table)? else {
+            return Ok(());
+        };
+        Error::invalid("the table belongs to an event type, which is only deleted as a whole")
+            .with("type", name)
+    };
+    Err(why.with("table", table))
+}
+
+/// The same for the namespace with the tables of all types.
+///
+/// # Errors
+/// As [`check_not_of_events`].
+pub fn check_namespace_not_of_events(source: &dyn Source, namespace: &str) -> Result<()> {
+    if namespace != NAMESPACE || !has_types(source)? {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        "the namespace has the tables of the event types, which are found by its name",
+    )
+    .with("namespace", namespace))
+}
+
+/// Whether any event type is registered.
+fn has_types(source: &dyn Source) -> Result<bool> {
+    let registry = match source.table(REGISTRY) {
+        Err(error) if error.kind().is_not_found() => return Ok(false),
+        outcome => outcome?,
+    };
+    let column = Column::new(FAMILY, DEFINITION);
+    let entries = Scanner::new(registry).column(column).entries()?;
+    Ok(!entries.is_empty())
+}
+
+/// The type that a table belongs to, if the registry has it.
 ///
 /// # Errors
 /// Those of the source.
-pub fn type_of_table(source: &dyn Source, table: &str) -> Result<Option<String>> {
-    let Some(name) = table.strip_prefix("events.") else {
+fn type_of_table(source: &dyn Source, table: &str) -> Result<Option<String>> {
+    let Some(name) = table.strip_prefix(PREFIX) else {
         return Ok(None);
     };
     let name = ["_index", "_aggregate"]

@@ -10,7 +10,10 @@ use ostrakon_cell::{
     Authorizations, ClassKind, CloneOptions, PropertyOwner, ReaderSource, Result, Source,
     TableOptions, TimeType,
 };
-use ostrakon_events::register_event_iterators;
+use ostrakon_events::{
+    check_namespace_not_of_events, check_not_of_events, register_event_iterators,
+    reserved_to_events,
+};
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
 use pyo3::exceptions::PyValueError;
@@ -67,6 +70,15 @@ impl NativeStore {
             None => lent,
             Some(held) => Arc::new(ReaderSource::new(lent, held.clone())),
         })
+    }
+
+    /// Rejects a table that must not be deleted or renamed by itself. For a handle with authorizations, the
+    /// source rejects it.
+    fn check_table(&self, name: &str) -> Result<()> {
+        match &self.held {
+            None => check_not_of_events(&*self.open_store()?, name),
+            Some(_) => Ok(()),
+        }
     }
 
     /// What keeps the store open.
@@ -128,7 +140,10 @@ impl NativeStore {
             .into_python()?;
         let source: Arc<dyn Source> = match &held {
             None => store.clone(),
-            Some(held) => Arc::new(ReaderSource::new(store.clone(), held.clone())),
+            Some(held) => {
+                let reader = ReaderSource::new(store.clone(), held.clone());
+                Arc::new(reader.reserving(reserved_to_events))
+            }
         };
         Ok(Self {
             held,
@@ -208,14 +223,20 @@ impl NativeStore {
 
     /// Deletes a table.
     fn delete_table(&self, py: Python<'_>, name: &str) -> PyResult<()> {
-        py.detach(|| self.open_store()?.delete_table(name))
-            .into_python()
+        let delete = || {
+            self.check_table(name)?;
+            self.open_store()?.delete_table(name)
+        };
+        py.detach(delete).into_python()
     }
 
     /// Renames a table.
     fn rename_table(&self, py: Python<'_>, name: &str, to: &str) -> PyResult<()> {
-        py.detach(|| self.open_store()?.rename_table(name, to))
-            .into_python()
+        let rename = || {
+            self.check_table(name)?;
+            self.open_store()?.rename_table(name, to)
+        };
+        py.detach(rename).into_python()
     }
 
     /// Clones a table.
@@ -314,8 +335,13 @@ impl NativeStore {
 
     /// Renames a namespace and its tables.
     fn rename_namespace(&self, py: Python<'_>, name: &str, to: &str) -> PyResult<()> {
-        py.detach(|| self.open_store()?.rename_namespace(name, to))
-            .into_python()
+        let rename = || {
+            if self.held.is_none() {
+                check_namespace_not_of_events(&*self.open_store()?, name)?;
+            }
+            self.open_store()?.rename_namespace(name, to)
+        };
+        py.detach(rename).into_python()
     }
 
     /// What is set for a namespace, or for the whole store.

@@ -30,7 +30,7 @@ pub use properties::{
     Properties, PropertyChange, PropertyEffect, PropertyInfo, PropertyLevel, PropertyOwner,
     VersionedProperties,
 };
-pub use reader::ReaderSource;
+pub use reader::{ReaderSource, Reserved};
 pub use report::{
     Activity, CheckProblem, CheckReport, ClassInfo, ClassKind, DroppedFile, FailedExtent,
     ImportReport, NamespaceInfo, Problem, Progress, Rejection, RestoredFile, TableInfo, TabletInfo,

@@ -45,6 +45,18 @@ pub struct ReaderSource {
     source: Arc<dyn Source>,
     held: Arc<Authorizations>,
     name: Arc<str>,
+    reserved: fn(&str) -> Reserved,
+}
+
+/// What a reader may do with a table that another part of the program manages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reserved {
+    /// Not reserved.
+    Not,
+    /// The reader may scan it.
+    Written,
+    /// The reader may not open it: what it has for all readers would disclose something.
+    Closed,
 }
 
 impl ReaderSource {
@@ -55,6 +67,22 @@ impl ReaderSource {
             source,
             held: Arc::new(held),
             name: ROOT.into(),
+            reserved: |_| Reserved::Not,
+        }
+    }
+
+    /// The same source, in which the reader does not change, delete or rename the tables that
+    /// `reserved` names: for readers beside a module that keeps its data in tables, and writes them
+    /// through a source without this.
+    #[must_use]
+    pub fn reserving(self, reserved: fn(&str) -> Reserved) -> Self {
+        Self { reserved, ..self }
+    }
+
+    fn check_reserved(&self, table: &str) -> Result<()> {
+        match (self.reserved)(table) {
+            Reserved::Not => Ok(()),
+            Reserved::Written | Reserved::Closed => Err(reserved(table)),
         }
     }
 
@@ -65,6 +93,7 @@ impl ReaderSource {
             source,
             held: Arc::new(principal.authorizations),
             name: principal.name.into(),
+            reserved: |_| Reserved::Not,
         }
     }
 
@@ -86,14 +115,18 @@ impl Source for ReaderSource {
     }
 
     fn create_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        self.check_reserved(name)?;
         self.source.create_table(name, options)
     }
 
     fn delete_table(&self, name: &str) -> Result<()> {
+        self.check_reserved(name)?;
         self.source.delete_table(name)
     }
 
     fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.check_reserved(from)?;
+        self.check_reserved(to)?;
         self.source.rename_table(from, to)
     }
 
@@ -102,6 +135,9 @@ impl Source for ReaderSource {
     }
 
     fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        if (self.reserved)(name) == Reserved::Closed {
+            return Err(reserved(name));
+        }
         let table = self.source.table(name)?;
         let context = CallContext {
             principal: Some(self.principal()),
@@ -203,7 +239,8 @@ impl Table for ReaderTable {
             principal: Some(principal.clone()),
             ..context.clone()
         };
-        let source = ReaderSource::for_principal(self.source.source.clone(), principal);
+        let source = ReaderSource::for_principal(self.source.source.clone(), principal)
+            .reserving(self.source.reserved);
         Ok(Arc::new(Self {
             table: self.table.within(&context)?,
             source,
@@ -215,10 +252,12 @@ impl Table for ReaderTable {
         batch: MutationBatch,
         durability: Option<Durability>,
     ) -> Result<Box<dyn PendingWrite>> {
+        self.source.check_reserved(&self.table.name())?;
         self.table.submit(batch, durability)
     }
 
     fn advance_time(&self) -> Result<()> {
+        self.source.check_reserved(&self.table.name())?;
         self.table.advance_time()
     }
 
@@ -237,6 +276,7 @@ impl Table for ReaderTable {
         durability: Option<Durability>,
     ) -> Result<Vec<ConditionalStatus>> {
         self.check(authorizations)?;
+        self.source.check_reserved(&self.table.name())?;
         self.table
             .write_conditionally(mutations, authorizations, durability)
     }
@@ -299,6 +339,7 @@ impl Table for ReaderTable {
     }
 
     fn bulk_writer(&self) -> Result<Box<dyn BulkWriter>> {
+        self.source.check_reserved(&self.table.name())?;
         self.table.bulk_writer()
     }
 
@@ -315,6 +356,15 @@ fn of_a_reader(capabilities: Capabilities) -> Capabilities {
     ADMINISTRATION
         .into_iter()
         .fold(capabilities, Capabilities::without)
+}
+
+fn reserved(table: &str) -> Error {
+    Error::new(
+        ErrorKind::PermissionDenied,
+        "the store was opened with authorizations, and this table is managed by another part of the program: change its \
+         data through that, or open the store without authorizations",
+    )
+    .with("table", table)
 }
 
 fn refused(call: &'static str) -> Error {

@@ -1,6 +1,7 @@
 //! `namespace …` and `config …`: namespaces, and properties that tables inherit.
 
 use ostrakon_cell::{PropertyOwner, Source};
+use ostrakon_events::check_namespace_not_of_events;
 use serde_json::json;
 
 use crate::args::{Level, LevelCommand, NamespaceCommand};
@@ -31,6 +32,7 @@ pub(super) fn namespace(
             out.object(&json!({"deleted": name}), String::new)
         }
         NamespaceCommand::Rename { from, to } => {
+            check_namespace_not_of_events(source, &from)?;
             source.rename_namespace(plain(&from), &to)?;
             out.object(&json!({"namespace": to, "before": from}), String::new)
         }

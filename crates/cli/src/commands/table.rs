@@ -7,7 +7,7 @@ use ostrakon_cell::{
     CloneOptions, CompactOptions, ErrorKind, ImportDirectoryOptions, ImportTransfer, Source,
     TableOptions, source,
 };
-use ostrakon_events::type_of_table;
+use ostrakon_events::check_not_of_events;
 use serde_json::json;
 
 use super::access::{find_table, find_table_within, suggest_table};
@@ -31,6 +31,7 @@ pub(super) fn run(source: &dyn Source, command: TableCommand, out: &mut Output) 
         }
         TableCommand::Delete { tables, yes } => delete(source, &tables, yes, out),
         TableCommand::Rename { from, to } => {
+            free_of_events(source, &from)?;
             let renamed = source.rename_table(&from, &to);
             renamed.map_err(|error| suggest_table(source, &from, error.into()))?;
             out.object(&json!({"table": to, "before": from}), String::new)
@@ -172,17 +173,26 @@ impl NewTable {
     }
 }
 
+/// Rejects a table of an event type: its other tables would remain, and say what is not there.
+fn free_of_events(source: &dyn Source, table: &str) -> Result<()> {
+    check_not_of_events(source, table).map_err(|error| {
+        let is_ours = error.kind() == ErrorKind::InvalidArgument;
+        let failure = Failure::from(error);
+        match failure.named("type").map(str::to_owned) {
+            _ if !is_ours => failure,
+            Some(name) => failure.next(format!(
+                "run `ostrakon events drop {name}` to delete the type with all its tables"
+            )),
+            None => failure.next("run `ostrakon events list` to see the types"),
+        }
+    })
+}
+
 fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -> Result<()> {
     // Check all names before the first table is deleted.
     for table in tables {
         find_table(source, table)?;
-        // The other tables of the type would remain, and say what is not there.
-        if let Some(name) = type_of_table(source, table)? {
-            let failure = Failure::usage("the table belongs to an event type");
-            return Err(failure.with("table", table.clone()).next(format!(
-                "run `ostrakon events drop {name}` to delete the type with all its tables"
-            )));
-        }
+        free_of_events(source, table)?;
     }
     let names = tables.join("`, `");
     confirm(yes, &format!("Delete `{names}` and everything in it?"))?;

@@ -44,6 +44,47 @@ fn logs(folder: &Folder) {
 }
 
 #[test]
+fn tables_of_events_are_neither_deleted_nor_renamed_alone() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.json",
+        "{\"ts\":\"2026-01-01T00:00:00Z\",\"host\":\"a\"}\n",
+    );
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    for table in [
+        "events.web",
+        "events.web_index",
+        "events.web_aggregate",
+        "events.types",
+    ] {
+        for command in [
+            &["table", "delete", table, "--yes"][..],
+            &["table", "rename", table, "other"],
+            &["sql", "-c", &format!("DROP TABLE \"{table}\"")],
+            &[
+                "sql",
+                "-c",
+                &format!("DROP TABLE ostrakon.public.\"{table}\""),
+            ],
+            &["sql", "-c", &format!("DROP TABLE {table}")],
+            &["sql", "-c", &format!("DELETE FROM \"{table}\"")],
+        ] {
+            let err = folder.fails(2, command);
+            assert!(err.contains("event"), "{command:?}: {err}");
+        }
+    }
+    folder.fails(2, &["namespace", "rename", "events", "other"]);
+    assert!(
+        folder
+            .ok(&["events", "query", "web", "--count"])
+            .starts_with("1 event")
+    );
+    folder.ok(&["events", "drop", "web", "--yes"]);
+    folder.ok(&["table", "delete", "events.types", "--yes"]);
+}
+
+#[test]
 fn programs_get_stable_objects() {
     let folder = Folder::new();
     logs(&folder);

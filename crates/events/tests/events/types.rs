@@ -1,7 +1,13 @@
 //! Types are created, changed and dropped while other programs write or die.
 
-use ostrakon_cell::{BatchWriter, BatchWriterConfig, ErrorKind, Mutation, ReaderSource};
-use ostrakon_events::{CountPath, EventStore, EventType, IngestOptions, type_of_table};
+use ostrakon_cell::{
+    BatchWriter, BatchWriterConfig, CallContext, ConditionalMutation, ErrorKind, Mutation,
+    MutationBatch, ReaderSource, Source as _, TableOptions,
+};
+use ostrakon_events::{
+    CountPath, EventStore, EventType, IngestOptions, check_namespace_not_of_events,
+    check_not_of_events, reserved_to_events,
+};
 
 use super::support::{TYPE, everything, held, ingest, make, open_web, read, records};
 
@@ -187,19 +193,76 @@ fn a_source_restricted_to_a_reader_does_not_drop_types() {
 }
 
 #[test]
-fn tables_are_known_by_the_type_that_they_belong_to() {
-    let (source, _) = open_web();
-    let of = |table: &str| type_of_table(&*source, table).expect("read");
+fn tables_of_events_are_not_deleted_alone() {
+    let (source, store) = open_web();
+    let check = |table: &str| check_not_of_events(&*source, table);
     for name in EventStore::table_names("web") {
-        assert_eq!(of(&name).as_deref(), Some("web"), "{name}");
+        let error = check(&name).expect_err("a table of a type");
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("event type"), "{error}");
     }
-    for name in [
-        "web",
-        "events.other",
-        "events.other_index",
-        "events.types",
-        "events.Web",
-    ] {
-        assert_eq!(of(name), None, "{name}");
+    let error = check("events.types").expect_err("the registry");
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    for name in ["web", "events.other", "events.other_index", "events.Web"] {
+        check(name).expect("not of a type");
     }
+    check_namespace_not_of_events(&*source, "events").expect_err("the namespace");
+    check_namespace_not_of_events(&*source, "other").expect("another namespace");
+    store.drop_type("web").expect("deleted");
+    check("events.types").expect("no type is left");
+    check_namespace_not_of_events(&*source, "events").expect("no type is left");
+}
+
+#[test]
+fn a_reader_does_not_write_to_tables_of_events() {
+    let (source, store) = open_web();
+    ingest(&store, &make(36, 20), 100);
+    let reader = ReaderSource::new(source, held(&["a", "b"])).reserving(reserved_to_events);
+    let denied = |error: ostrakon_cell::Error| {
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    };
+    denied(reader.table("events.types").err().expect("closed"));
+    for name in EventStore::table_names("web") {
+        let table = reader.table(&name).expect("readable");
+        let written = || {
+            let mut mutation = Mutation::new("row");
+            mutation.put("type", "state", "garbage").expect("short");
+            let mut batch = MutationBatch::new();
+            batch.push(&mutation).expect("short");
+            (batch, mutation)
+        };
+        denied(table.submit(written().0, None).err().expect("reserved"));
+        denied(table.bulk_writer().err().expect("reserved"));
+        denied(table.advance_time().expect_err("reserved"));
+        let conditional = vec![ConditionalMutation {
+            mutation: written().1,
+            conditions: Vec::new(),
+        }];
+        denied(
+            table
+                .write_conditionally(conditional, &held(&["a"]), None)
+                .expect_err("reserved"),
+        );
+        // A handle for the time of a call is restricted in the same way.
+        let within = table
+            .within(&CallContext::default())
+            .expect("the same reader");
+        denied(within.submit(written().0, None).err().expect("reserved"));
+        denied(reader.delete_table(&name).expect_err("reserved"));
+        denied(reader.rename_table(&name, "other").expect_err("reserved"));
+    }
+    denied(
+        reader
+            .create_table("events.more", &TableOptions::default())
+            .expect_err("reserved"),
+    );
+    reader
+        .create_table("mine", &TableOptions::default())
+        .expect("not reserved");
+    denied(
+        reader
+            .rename_table("mine", "events.more")
+            .expect_err("reserved"),
+    );
+    assert_eq!(read(&store, &everything()).len(), 20);
 }

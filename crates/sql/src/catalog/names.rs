@@ -19,11 +19,16 @@ impl TableName {
     /// The relation of entries, or another catalog.
     pub(crate) fn changed(name: &TableReference) -> Result<Self> {
         let refused = |why: &'static str| Err(Error::invalid(why).with("table", name.to_string()));
+        let is_of_events = || {
+            let full = full_name(name.schema().unwrap_or(PUBLIC), name.table());
+            full.split_once('.')
+                .is_some_and(|(namespace, _)| namespace == EVENTS)
+        };
         match (name.catalog(), name.schema()) {
             (Some(CELLS), _) | (None, Some(CELLS)) => {
                 refused("the relation of entries is only read: name the table itself")
             }
-            (Some(MAIN) | None, Some(EVENTS)) => refused(
+            (Some(MAIN) | None, _) if is_of_events() => refused(
                 "the tables of events belong to the event store: use `ostrakon events`, or `events` and `create_events` in \
                  Python",
             ),

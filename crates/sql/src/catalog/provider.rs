@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use ostrakon_cell::{Authorizations, Error, ErrorKind, Source};
-use ostrakon_events::EventStore;
+use ostrakon_cell::{Authorizations, Error, ErrorKind, Reserved, Source};
+use ostrakon_events::{EventStore, reserved_to_events};
 
 use super::names::full_name;
 use crate::cells::CellsTable;
@@ -150,7 +150,16 @@ impl Namespace {
                 return crate::events::relation(store, name, authorizations.clone());
             }
         }
-        let table = source.table(&full_name(&self.name, &self.resolve(name)?))?;
+        let full = full_name(&self.name, &self.resolve(name)?);
+        // It tells a reader how much was written that is hidden.
+        if !sees_layout && reserved_to_events(&full) == Reserved::Closed {
+            return Err(Error::new(
+                ErrorKind::PermissionDenied,
+                "the table is reserved to the event store: a session with authorizations does not read it",
+            )
+            .with("table", full));
+        }
+        let table = source.table(&full)?;
         let authorizations = authorizations.clone();
         if !self.entries
             && let Some(schema) = RecordSchema::of(&*table)?
