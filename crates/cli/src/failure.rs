@@ -196,6 +196,9 @@ impl Failure {
         ["data", "directory"]
             .iter()
             .any(|name| self.named(name).is_some())
+            // A directory in the place of a file, for example.
+            || self.is_of_log()
+            || self.is_of_table_file()
             || (self.is_kind(ErrorKind::Unsupported) && self.named("table").is_some())
     }
 
@@ -337,7 +340,9 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         ErrorKind::Io if failure.named("thread").is_some() => {
             "raise the limit on processes (`ulimit -u`), or free memory"
         }
-        ErrorKind::OutOfSpace => "free disk space, and run the command again",
+        ErrorKind::OutOfSpace => {
+            "free disk space, look at what was stored before the disk was full, and run the command again"
+        }
         ErrorKind::TooManyOpenFiles => {
             "raise the limit (`ulimit -n`), and run the command again; no data is damaged"
         }

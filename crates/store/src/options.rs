@@ -106,11 +106,18 @@ impl Default for StoreOptions {
     }
 }
 
+/// A larger memory budget counts as this one, so that shares of it are computed without overflow: one pebibyte.
+const LARGEST_BUDGET: u64 = 1 << 50;
+
 impl StoreOptions {
+    fn budget(&self) -> u64 {
+        self.memory_budget_bytes.min(LARGEST_BUDGET)
+    }
+
     /// Limit of the bytes in all memtables together.
     #[must_use]
     pub fn memtable_bytes(&self) -> u64 {
-        self.memory_budget_bytes * 6 / 10
+        self.budget() * 6 / 10
     }
 
     /// Bytes of the largest batch that may be written, and so of the largest value: the limit of
@@ -138,20 +145,20 @@ impl StoreOptions {
     /// Size of a log segment before the next one begins, in bytes.
     #[must_use]
     pub fn segment_bytes(&self) -> u64 {
-        self.wal_segment_bytes.min(self.memory_budget_bytes / 8)
+        self.wal_segment_bytes.min(self.budget() / 8)
     }
 
     /// Bytes that all open scans together may read ahead; with many open scans each reads ahead
     /// less.
     #[must_use]
     pub fn scan_bytes(&self) -> u64 {
-        self.memory_budget_bytes / 16
+        self.budget() / 16
     }
 
     /// Bytes of the block and index caches, in addition to memory lent to them.
     #[must_use]
     pub fn cache_bytes(&self) -> u64 {
-        self.memory_budget_bytes / 4
+        self.budget() / 4
     }
 }
 

@@ -98,7 +98,7 @@ impl Access {
         let store = self.open(absent)?;
         let activity = self.activity(&store);
         let outcome = work(Arc::<Store>::clone(&store));
-        let closed = close(&store, activity);
+        let closed = close(&store, activity).map_err(after_the_work);
         let outcome = outcome.map_err(suggest_class).map_err(|failure| {
             if self.read_only && failure.is_kind(ErrorKind::ReadOnly) {
                 failure.next("run the command without --read-only")
@@ -164,6 +164,7 @@ impl Access {
             Ok(store)
         });
         let closed = opened.map_or(Ok(()), |(store, activity)| close(&store, activity));
+        let closed = closed.map_err(after_the_work);
         let outcome = outcome.map_err(suggest_class)?;
         closed?;
         Ok(outcome)
@@ -256,6 +257,14 @@ fn close(store: &Store, activity: Activity) -> ostrakon_cell::Result<()> {
     activity.finish();
     tracing::info!(elapsed_ms = milliseconds(begun), "closed the store");
     closed
+}
+
+/// The failure of closing a store after a command that succeeded: running it again would do its work twice.
+fn after_the_work(error: ostrakon_cell::Error) -> Failure {
+    Failure::from(error).next(
+        "the command has done its work, and only closing the store failed: do not run it again; `ostrakon check` shows \
+         whether the store is sound",
+    )
 }
 
 fn milliseconds(begun: Instant) -> u64 {

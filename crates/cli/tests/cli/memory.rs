@@ -188,3 +188,54 @@ fn look_up(table: &Arc<dyn Table>, reader: u64, times: u64) {
 fn row(number: u64) -> [u8; 8] {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
+
+/// Each value is a file of its own, with so small a budget. Whatever reads them reads one at a time, because
+/// the files share no row.
+#[test]
+fn large_values_in_many_files_are_read_one_at_a_time() {
+    const VALUES: usize = 41;
+    const VALUE: usize = 8 << 20;
+    let folder = Folder::new();
+    let lines: String = (0..VALUES)
+        // In no order of rows.
+        .map(|n| format!("r{:02},{}\n", n * 7 % VALUES, "x".repeat(VALUE)))
+        .collect();
+    folder.write("values.csv", lines);
+    let most = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        let path = format!("/proc/{}/status", child.id());
+        let mut most = 0;
+        while child.try_wait().unwrap().is_none() {
+            most = most_resident(&path).map_or(most, |bytes| bytes.max(most));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(child.wait().unwrap().success(), "{arguments:?}");
+        most
+    };
+    let import = [
+        "--memory",
+        "16M",
+        "import",
+        "t",
+        "values.csv",
+        "--create",
+        "--format",
+        "csv",
+        "--no-header",
+        "--row",
+        "1",
+    ];
+    most(&import);
+    for reading in [&["scan", "t", "--count"][..], &["table", "compact", "t"]] {
+        let most = most(&[&["--memory", "16M"], reading].concat());
+        // All of them have 328 MiB.
+        assert!(most < (20 * VALUE) as u64, "{reading:?}: {most} bytes");
+        assert!(
+            most > VALUE as u64,
+            "{reading:?}: {most} bytes: was anything read?"
+        );
+    }
+    let count = folder.ok(&["--memory", "16M", "scan", "t", "--count"]);
+    assert!(count.contains(&VALUES.to_string()), "{count}");
+}

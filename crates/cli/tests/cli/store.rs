@@ -120,6 +120,44 @@ fn the_loss_of_a_part_of_the_log_can_be_accepted() {
 }
 
 #[test]
+fn a_directory_in_the_place_of_a_file_is_a_damaged_store() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "a", "f", "q", "v"]);
+    folder.ok(&["table", "flush", "t"]);
+    forget_closing(&folder);
+    folder.ok(&["put", "t", "b", "f", "q", "v"]);
+    let files = std::fs::read_dir(folder.path("store/files")).unwrap();
+    let mut all = log_segments(&folder);
+    all.extend(files.map(|file| file.unwrap().path()));
+    assert!(all.len() >= 2, "{all:?}");
+    for path in all {
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        let err = folder.fails(1, &["scan", "t"]);
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(err.contains(&name), "{err}");
+        std::fs::remove_dir(&path).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(folder.ok(&["scan", "t", "--values-only"]), "v\nv\n");
+}
+
+#[test]
+fn any_memory_budget_opens_a_store() {
+    let folder = Folder::new();
+    for memory in ["16M", "3000000000G", "18446744073709551615"] {
+        let name = format!("t{}", memory.len());
+        folder.ok(&["--memory", memory, "table", "create", &name]);
+        folder.ok(&["--memory", memory, "put", &name, "a", "f", "q", "v"]);
+        assert_eq!(
+            folder.ok(&["--memory", memory, "scan", &name, "--values-only"]),
+            "v\n"
+        );
+    }
+}
+
+#[test]
 fn a_log_segment_that_somebody_deleted_is_missed() {
     let folder = Folder::with_table();
     for row in ["a", "b", "c"] {

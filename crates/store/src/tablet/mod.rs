@@ -1,5 +1,6 @@
 //! Flushes, and the iterators that a tablet is read through.
 
+mod chain;
 mod flush;
 mod sources;
 

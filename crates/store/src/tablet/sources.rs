@@ -11,7 +11,8 @@ use ostrakon_cell::{
 };
 use parking_lot::Mutex;
 
-use crate::catalog::{Fence, FileId};
+use super::chain::{FileChain, Link, Reading};
+use crate::catalog::Fence;
 use crate::codec::Compression;
 use crate::compaction::Cancel;
 use crate::error::StoreResult;
@@ -178,8 +179,8 @@ pub fn tablet_sources(
     sources
 }
 
-/// One iterator per file, in the files' order. A file that occurs several times, for different
-/// rows, becomes one iterator with several fences.
+/// Iterators over files, in the files' order. A file that occurs several times, for different rows,
+/// becomes one iterator with several fences. Neighbours that share no row become one iterator.
 #[must_use]
 pub fn file_sources(files: &[TabletFile], fill_cache: bool) -> Vec<BoxedIterator> {
     sources_of(files, fill_cache, None)
@@ -190,30 +191,65 @@ fn sources_of(
     fill_cache: bool,
     labels: Option<&LabelFilter>,
 ) -> Vec<BoxedIterator> {
-    let mut seen: Vec<FileId> = Vec::with_capacity(files.len());
+    let reading = Reading {
+        fill_cache,
+        labels: labels.cloned(),
+    };
     let mut sources: Vec<BoxedIterator> = Vec::with_capacity(files.len());
-    for file in files {
+    let mut run: Vec<&TabletFile> = Vec::new();
+    for (at, file) in files.iter().enumerate() {
         let id = file.reference.file;
-        if seen.contains(&id) {
+        let before = files.get(..at).unwrap_or_default();
+        if before.iter().any(|other| other.reference.file == id) {
             continue;
         }
-        seen.push(id);
-        let fences: Vec<Fence> = files
-            .iter()
-            .filter(|other| other.reference.file == id)
-            .map(|other| other.reference.fence.clone())
-            .collect();
-        let mut iterator = file.file.reader().iterator(&fences);
-        if let Some(labels) = labels {
-            iterator = iterator.with_label_filter(labels.clone());
-        }
-        sources.push(if fill_cache {
-            Box::new(iterator)
+        // Where it belongs among the files of the run, if it shares no row with any.
+        let (first, last) = rows_of(file);
+        let place = run.partition_point(|other| rows_of(other).1 < first);
+        if run.get(place).is_some_and(|other| rows_of(other).0 <= last) {
+            sources.extend(source_of(&mut run, files, &reading));
+            run.push(file);
         } else {
-            Box::new(iterator.without_cache_fill())
-        });
+            run.insert(place, file);
+        }
     }
+    sources.extend(source_of(&mut run, files, &reading));
     sources
+}
+
+/// First and last row of a file.
+fn rows_of(file: &TabletFile) -> (&[u8], &[u8]) {
+    let record = file.file.record();
+    (&record.first_row, &record.last_row)
+}
+
+/// The iterator over a run of files that share no row; empties it.
+fn source_of(
+    run: &mut Vec<&TabletFile>,
+    files: &[TabletFile],
+    reading: &Reading,
+) -> Option<BoxedIterator> {
+    let fences = |file: &TabletFile| -> Vec<Fence> {
+        let id = file.reference.file;
+        let same = files.iter().filter(|other| other.reference.file == id);
+        same.map(|other| other.reference.fence.clone()).collect()
+    };
+    if let [only] = run.as_slice() {
+        let iterator = reading.iterator(only.file.reader(), &fences(only));
+        run.clear();
+        return Some(Box::new(iterator));
+    }
+    let links: Vec<Link> = run
+        .drain(..)
+        .map(|file| Link {
+            file: file.file.reader().clone(),
+            fences: fences(file),
+            first: rows_of(file).0.to_vec(),
+            last: rows_of(file).1.to_vec(),
+        })
+        .collect();
+    (!links.is_empty())
+        .then(|| -> BoxedIterator { Box::new(FileChain::new(links, reading.clone())) })
 }
 
 /// How files of a table are written: flushes leave blocks uncompressed, since the next compaction
