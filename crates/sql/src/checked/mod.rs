@@ -1,9 +1,11 @@
-//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, and bins of all times.
+//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, and
+//! conditions on NULL.
 
 mod arithmetic;
 mod date_bin;
 mod distinct_sum;
 mod extremes;
+mod lists;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -14,6 +16,7 @@ use datafusion::prelude::SessionContext;
 /// Makes the arithmetic of a session checked.
 pub(crate) fn register(context: &SessionContext) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
+    context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
