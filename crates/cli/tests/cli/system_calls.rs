@@ -4,6 +4,7 @@
 //! where it may not trace, the test is left out. `OSTRAKON_FAULTS=N` injects N times as many errors.
 
 use std::process::{Command as Process, Stdio};
+use std::time::Instant;
 
 use ostrakon_store::clock::Random;
 use ostrakon_testkit::disk::rounds_wanted;
@@ -45,8 +46,10 @@ fn can_trace() -> bool {
 /// Runs a command under strace.
 fn traced(folder: &Folder, options: &[&str], command: &[&str]) -> Ran {
     let program = folder.command(command);
-    let mut strace = Process::new("strace");
-    strace.args(["-f", "-qq", "-o"]).arg(folder.path("trace"));
+    // A command that waits for ever fails.
+    let mut strace = Process::new("timeout");
+    strace.args(["-s", "KILL", "120", "strace", "-f", "-qq", "-o"]);
+    strace.arg(folder.path("trace"));
     strace.args(options).arg(program.get_program());
     strace.args(command);
     strace.current_dir(folder.path(""));
@@ -187,4 +190,48 @@ fn a_command_whose_system_call_fails_is_done_whole_or_not_at_all() {
 #[test]
 fn a_command_on_events_whose_system_call_fails_can_be_repeated() {
     fail_all(&events(), EVENT_COMMANDS, seen_events, 1);
+}
+
+/// The threads of a query are the only ones that a library starts.
+#[test]
+fn a_query_whose_threads_cannot_be_started_says_so() {
+    let folder = store();
+    let program = folder.command(&[]).get_program().to_owned();
+    let (mut answered, mut refused) = (0, 0);
+    // Address space for some threads, and not for others: how much is needed depends on the build.
+    for megabytes in (100..=700).step_by(30) {
+        let mut limited = Process::new("timeout");
+        limited.args(["-s", "KILL", "120", "sh", "-c"]);
+        limited.arg(format!("ulimit -v {}; exec \"$@\"", megabytes << 10));
+        limited.arg("sh").arg(&program);
+        limited.args(["--memory", "16M", "sql", "-c", "SELECT count(*) FROM t"]);
+        limited.env("OSTRAKON_DATA", folder.path("store"));
+        let begun = Instant::now();
+        let ran = crate::run::finish(limited, b"");
+        assert!(
+            begun.elapsed().as_secs() < 110,
+            "{megabytes} MB: waits for ever"
+        );
+        let what = format!("{megabytes} MB: {} {} {}", ran.code, ran.out, ran.err);
+        // The allocator ends a program for which there is no memory, and the loader does not start it.
+        let is_out_of_memory = ran.code == -1
+            || ran.err.contains("memory allocation of")
+            || ran.err.contains("cannot allocate")
+            || ran.err.contains("failed to map");
+        if is_out_of_memory {
+            continue;
+        }
+        match ran.code {
+            0 => answered += 1,
+            1 => {
+                assert!(!ran.err.contains("panicked"), "{what}");
+                refused += i32::from(ran.err.contains("threads of a query"));
+            }
+            _ => panic!("{what}"),
+        }
+    }
+    assert!(
+        answered > 0 && refused > 0,
+        "{answered} answered, {refused} refused"
+    );
 }
