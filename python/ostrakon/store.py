@@ -377,7 +377,7 @@ class Store:
             if name not in native.types():
                 raise
             raise AlreadyExistsError(
-                f"{error}; `events({name!r})` of the store returns it, and so does this call with "
+                f'{error}; `db.events("{name}")` returns it, and so does this call with '
                 "`exist_ok=True`",
                 error.context,
             ) from None

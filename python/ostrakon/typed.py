@@ -251,15 +251,23 @@ class TypedScan:
         enough: then it means all rows that begin with them. `range` takes a first and a last key.
         """
         given = keys[0] if len(keys) == 1 and _is_several(keys[0]) else keys
-        made = []
-        for key in given.to_pylist() if hasattr(given, "to_pylist") else given:
-            if key is None or key is ... or isinstance(key, Range):
+        listed = [
+            key if isinstance(key, tuple) else (key,)
+            for key in (given.to_pylist() if hasattr(given, "to_pylist") else given)
+        ]
+        for key in listed:
+            if any(part is None or part is ... or isinstance(part, Range) for part in key):
                 raise InvalidArgumentError(
-                    f"`rows` takes keys, not {key!r}; `range(first, last)` is the scan of a range",
+                    f"`rows` takes keys, not {shown(key[0] if len(key) == 1 else key)}; "
+                    "`range(first, last)` is the scan of a range",
                     {"argument": "keys"},
                 )
-            at = self._key(key)
-            made.append(self._between(at, at))
+        schema = self._table.schema
+        made: list[Range] = []
+        for count in sorted(set(map(len, listed))):
+            rows = schema.keys_of([key for key in listed if len(key) == count])
+            ends = ((row, count == len(schema.keys)) for row in rows)
+            made += [self._between(end, end) for end in ends]
         return self._with(_rows=tuple(made))
 
     def range(self, first: Any, last: Any) -> TypedScan:

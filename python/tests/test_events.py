@@ -187,7 +187,7 @@ def test_types_are_made_changed_listed_and_dropped(store: ostrakon.Store, log: P
             call()
     assert "no such event type" in web.query()._repr_html_()
     assert "no such event type" in web._repr_html_()
-    with pytest.raises(errors.AlreadyExistsError, match=r"`events\('copy'\)`.*`exist_ok=True`"):
+    with pytest.raises(errors.AlreadyExistsError, match=r'`db\.events\("copy"\)`.*`exist_ok'):
         store.create_events("copy", log)
     assert store.create_events("copy", log, exist_ok=True).toml == copy.toml
     assert store.create_events("new", log, exist_ok=True).ingest(log).events == 4

@@ -204,6 +204,11 @@ def test_rows_are_several_keys_in_plain_and_typed_scans(store: ostrakon.Store) -
     pairs.put({"x": ["a", "a", "b", "c"], "y": [1, 2, 1, 1], "v": [1, 2, 3, 4]})
     found = pairs.scan().rows("c", ("a", 2), "a").columns("v").to_arrow()
     assert found.column("v").to_pylist() == [1, 2, 4]
+    many = pairs.scan().rows(list(zip("cbaaa", [1, 2, 2, 1, 3], strict=True))).columns("v")
+    assert many.to_arrow().column("v").to_pylist() == [1, 2, 4]
+    for wrong, message in [(("a", "b"), "'b' of entry 1 is not"), (("a", 1, 2), "3 for a row of")]:
+        with pytest.raises(InvalidArgumentError, match=message):
+            pairs.scan().rows(("a", 1), wrong, ("a", 1, 2))
     for no_key in (..., None, ostrakon.Range("a", "b")):
         with pytest.raises(InvalidArgumentError, match=r"`range\(first, last\)`"):
             typed.scan().rows("a", no_key)
