@@ -139,7 +139,7 @@ class TooManyOpenFilesError(Error):
 
 
 class LockedError(Error):
-    """Another process is using the store."""
+    """The store is open in another process, or through another handle of this one."""
 
 
 class ReadOnlyError(Error):

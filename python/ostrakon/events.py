@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import Error, InvalidArgumentError
-from ostrakon.histogram import Histogram, TopValues
+from ostrakon.histogram import Histogram, TopValues, moment_of
 from ostrakon.ranges import Bytes
 from ostrakon.rows import batches_of, frame_of, polars_of, table_of, tuples_of
 from ostrakon.scan import auths_of, limit_of
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
 
     from ostrakon._native import NativeEvents, NativeRows
 
-__all__ = ["EventField", "EventIngest", "EventQuery", "Events", "When"]
+__all__ = [
+    "Calibration",
+    "Disagreement",
+    "EventCheck",
+    "EventField",
+    "EventIngest",
+    "EventPage",
+    "EventQuery",
+    "EventRepair",
+    "Events",
+    "When",
+]
 
 # A moment: a time, a day, or a text such as `2015-05-17T10:05:03Z`.
 When = dt.datetime | dt.date | str
@@ -50,6 +61,72 @@ class EventIngest(NamedTuple):
     rejected: int
     reasons: list[tuple[str, int, str]]
     seconds: float
+
+
+class Disagreement(NamedTuple):
+    """A place where the index or the counts of an event type do not say what its events say.
+
+    `table` is `index` or `aggregate`, `field` is empty for the count of all events, and `bin` is
+    the start of a span of time. `expected` is the number of events there, `found` what the table
+    says.
+    """
+
+    table: str
+    field: str
+    bin: dt.datetime
+    expected: int
+    found: int
+
+
+class EventCheck(NamedTuple):
+    """The result of `Events.check`; `disagreements` is empty if the tables agree."""
+
+    events: int
+    index_entries: int
+    counts: int
+    disagreements: list[Disagreement]
+
+
+class EventRepair(NamedTuple):
+    """What `Events.repair` corrected: entries added to the index and removed from it, counts."""
+
+    added: int
+    removed: int
+    counts: int
+
+
+class Calibration(NamedTuple):
+    """What `Events.calibrate` measured.
+
+    `threshold` is the share of events below which the index is used.
+    """
+
+    scanned_per_second: float
+    fetched_per_second: float
+    threshold: float
+
+
+class EventPage(NamedTuple):
+    """A part of the events of a query, returned by `EventQuery.page`.
+
+    `token` continues the query (`resume=`); it is `None` if there are no more events.
+    """
+
+    events: pyarrow.Table
+    token: str | None
+
+
+# Settings of the planner, which `Events.query` takes.
+_PLANNER = (
+    "threshold",
+    "factor",
+    "first_events",
+    "window_events",
+    "window_short",
+    "window_long",
+    "window_growth",
+    "memory_bytes",
+)
 
 
 class Events:
@@ -106,14 +183,16 @@ class Events:
         map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
         enrich: Mapping[str, str | PathLike[str]] | None = None,
         batch_events: int | None = None,
+        allow_rejected: bool = False,
     ) -> EventIngest:
         """Reads log files: Zeek's logs, JSON lines, web servers' logs, Squid, syslog, dpkg, CSV and
         TSV, packed by gzip or zstd or not.
 
         An event is stored once, however often it is ingested. A line that is not an event is
-        rejected and counted. After Ctrl-C, ingest the same files again. `map` gives fields of the
-        files other names; `enrich` adds the columns of a table to the events whose field is a key
-        in the table's first column. Say both as they were said to `Store.create_events`.
+        rejected and counted. If all lines are rejected, this raises `InvalidArgumentError`, unless
+        `allow_rejected` is true. After Ctrl-C, ingest the same files again. `map` gives fields of
+        the files other names; `enrich` adds the columns of a table to the events whose field is a
+        key in the table's first column. Give the same ones as to `Store.create_events`.
         """
         if not files:
             raise InvalidArgumentError("`ingest` needs the path of a log file", {})
@@ -123,6 +202,15 @@ class Events:
         )
         shown = [(str(file), line, reason) for file, line, reason in reasons]
         seconds = time.monotonic() - started
+        if rejected and not (events or duplicates or allow_rejected):
+            file, line, reason = shown[0]
+            raise InvalidArgumentError(
+                f"no line is an event of {self._name!r}, and all were rejected "
+                f"({counted(rejected, 'line')}), the first of them, line {line} of {file}, because "
+                f"{reason}: check that the files are logs of this type, or pass "
+                "`allow_rejected=True`, which returns the lines and reasons",
+                {"type": self._name, "file": file, "line": str(line), "rejected": str(rejected)},
+            )
         return EventIngest(events, duplicates, entries, rejected, shown, seconds)
 
     def query(
@@ -138,6 +226,8 @@ class Events:
         auths: Bytes | Iterable[Bytes] | None = None,
         path: str = "auto",
         then: Sequence[str] = (),
+        resume: str | None = None,
+        planner: Mapping[str, Any] | None = None,
     ) -> EventQuery:
         """Describes a query for the events that fulfil a condition; see `EventQuery`.
 
@@ -146,7 +236,19 @@ class Events:
         instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows up: it
         takes the values that a field has among the events found, and looks for the events of
         another type that have one of them.
+
+        `resume` is the token of an earlier page of the same query: see `EventQuery.page`. `planner`
+        has settings of the planner, with the names of the options of `ostrakon events query`:
+        `threshold`, `factor`, `first_events`, `window_events`, `window_short` and `window_long`
+        (such as `"50ms"`), `window_growth`; and `memory_bytes`, the most bytes of events that are
+        held at once.
         """
+        for name in planner or ():
+            if name not in _PLANNER:
+                raise InvalidArgumentError(
+                    f"`planner` has {name!r}; the settings are {', '.join(_PLANNER)}",
+                    {"argument": "planner"},
+                )
         if isinstance(fields, str) or isinstance(then, str):
             raise InvalidArgumentError(
                 "`fields` and `then` are lists of texts, not one text",
@@ -164,8 +266,46 @@ class Events:
             "auths": auths_of(auths),
             "path": path,
             "then": list(then),
+            "resume": resume,
+            "planner": {name: (planner or {}).get(name) for name in _PLANNER},
         }
         return EventQuery(self._native, question)
+
+    def age_off(self, before: When | None = None) -> dt.datetime:
+        """Removes the events before a time, of all labels; by default those that are older than
+        the type keeps them (`keep`). Returns the time from which on events are kept.
+
+        The time is rounded down to a whole bin of counts. Older events are rejected by `ingest`
+        from then on. A store that was opened with `auths` rejects this: use
+        `query(to_time=…).delete()`, which deletes what the reader sees.
+        """
+        return moment_of(self._native.age_off(self._name, _when(before)))
+
+    def check(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> EventCheck:
+        """Compares index and counts with the events that the authorizations allow to see."""
+        return self._check(auths, repair=False)[0]
+
+    def repair(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> EventRepair:
+        """Checks index and counts, and corrects what does not agree with the events. The events do
+        not change."""
+        return self._check(auths, repair=True)[1]
+
+    def _check(
+        self, auths: Bytes | Iterable[Bytes] | None, *, repair: bool
+    ) -> tuple[EventCheck, EventRepair]:
+        question = self.query(auths=auths)._question
+        (events, index_entries, counts, wrong), repaired = self._native.check(question, repair)
+        disagreements = [
+            Disagreement(table, field, moment_of(start), expected, found)
+            for table, field, start, expected, found in wrong
+        ]
+        check = EventCheck(events, index_entries, counts, disagreements)
+        return check, EventRepair(*(repaired or (0, 0, 0)))
+
+    def calibrate(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> Calibration:
+        """Measures on this machine the share of events below which the index is faster than a
+        scan, and keeps it for the planner. Needs at least 1,000 events that the reader sees."""
+        return Calibration(*self._native.calibrate(self.query(auths=auths)._question))
 
     def __repr__(self) -> str:
         return f"<ostrakon.Events {self._name!r}>"
@@ -215,6 +355,27 @@ class EventQuery:
         rows = tuples_of(iter(table.to_batches()))
         return [dict(zip(table.column_names, row, strict=True)) for row in rows]
 
+    def page(self, events: int) -> EventPage:
+        """The first events, and a token with which another query returns the next ones.
+
+        The token belongs to the event type, the condition and the end of the time. If these depend
+        on the present, give each query the same `now`.
+
+        >>> import ostrakon, tempfile, pathlib
+        >>> log = pathlib.Path(tempfile.mkdtemp()) / "web.csv"
+        >>> days = [f"2024-05-{day:02}T10:00:00Z,{day}\\n" for day in range(1, 6)]
+        >>> _ = log.write_text("time,day\\n" + "".join(days))
+        >>> with ostrakon.open() as store:
+        ...     web = store.create_events("web", log)
+        ...     _ = web.ingest(log)
+        ...     page = web.query().page(3)
+        ...     rest = web.query(resume=page.token).page(3)
+        ...     page.events["day"].to_pylist(), rest.events["day"].to_pylist(), rest.token
+        ([5, 4, 3], [2, 1], None)
+        """
+        rows, token = self._native.page({**self._question, "limit": limit_of(events)})
+        return EventPage(table_of(rows), token)
+
     def to_arrow(self) -> pyarrow.Table:
         """All events as a pyarrow table."""
         return table_of(self._start())
@@ -228,21 +389,31 @@ class EventQuery:
         return polars_of(self.to_arrow())
 
     def count(self, *, count_by: str = "auto") -> int:
-        """The number of events, whatever the limit. See `histogram` for `count_by`."""
-        return self._native.count(self._alone(), count_by)
+        """The number of events that the query returns. See `histogram` for `count_by`, which has
+        no effect on a query with `then`: its events are read."""
+        limit = self._question["limit"]
+        if self._question["then"]:
+            rows = self._native.query({**self._question, "fields": []})
+            count = 0
+            while (batch := rows.next_batch()) is not None:
+                count += len(batch)
+            return count
+        count = self._native.count(self._question, count_by)
+        return count if limit is None else min(count, limit)
 
     def histogram(self, by: str, *, count_by: str = "auto") -> Histogram:
-        """The number of events in each span of time, whatever the limit: `histogram("1h")`.
+        """The number of events in each span of time: `histogram("1h")`. The limit must be `None`.
 
         `count_by` is `aggregates` (the counts kept at ingest), `index` or `scan`, or whatever is
         cheapest. The answer is the same.
         """
-        micros, shown, bins = self._native.histogram(self._alone(), by, count_by)
+        micros, shown, bins = self._native.histogram(self._whole("a histogram"), by, count_by)
         return Histogram(self._title(), shown, micros, bins)
 
     def top(self, field: str, limit: int = 10, *, count_by: str = "auto") -> TopValues:
-        """The most frequent values of a field among the events, whatever the limit of these."""
-        found = self._native.top(self._alone(), field, limit_of(limit) or 0, count_by)
+        """The `limit` most frequent values of a field. The limit of the query must be `None`."""
+        question = self._whole("`top`")
+        found = self._native.top(question, field, limit_of(limit) or 0, count_by)
         return TopValues(field, *found)
 
     def explain(self, *, analyze: bool = False) -> str:
@@ -251,16 +422,22 @@ class EventQuery:
 
     def delete(self) -> int:
         """Deletes the events, and returns their number. The limit must be `None`."""
+        return self._native.delete(self._whole("`delete`"))
+
+    def _whole(self, what: str) -> dict[str, Any]:
+        """The question, for an answer about all events of the query."""
         if self._question["limit"] is not None:
             raise InvalidArgumentError(
-                "a query with a limit cannot delete: it would choose among the events", {}
+                f"{what} is about all events of the query, and the query has a limit: remove it "
+                "with `.limit(None)`",
+                {"argument": "limit"},
             )
-        return self._native.delete(self._alone())
+        return self._alone()
 
     def _alone(self) -> dict[str, Any]:
         if self._question["then"]:
             raise InvalidArgumentError(
-                "a query with `then` returns events: count them by `len(query.to_arrow())`",
+                "a query with `then` returns and counts events, and nothing else",
                 {"argument": "then"},
             )
         return self._question
@@ -273,8 +450,12 @@ class EventQuery:
         said = [
             f"{name}={shortened(value)}"
             for name, value in self._question.items()
-            if name not in {"name", "condition"} and value not in (None, [], "auto")
+            if name not in {"name", "condition", "planner"} and value not in (None, [], "auto")
         ]
+        planner = {
+            name: value for name, value in self._question["planner"].items() if value is not None
+        }
+        said += [f"planner={planner}"] if planner else []
         return f"<ostrakon.EventQuery of {self._title()!r}{''.join(f', {one}' for one in said)}>"
 
     def _repr_html_(self) -> str:

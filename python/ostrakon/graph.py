@@ -25,10 +25,12 @@ from ostrakon import _native
 from ostrakon.assoc.items import split_delimited
 from ostrakon.display import keys_shown, table_html
 from ostrakon.errors import InvalidArgumentError, NotFoundError
+from ostrakon.extras import load
 from ostrakon.ranges import Range
 from ostrakon.scan import auths_of
 
 if TYPE_CHECKING:
+    import pandas
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -218,6 +220,14 @@ class Ranks(Outcome):
         top = keys_shown([self.vertices[at] for at in self._order()])
         said = f"{len(self.vertices):,} vertices, the first {top}"
         return [said if self.converged else f"{said}, not converged"]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The vertices and ranks as a pandas frame, highest rank first."""
+        order = np.argsort(-self.ranks, kind="stable")
+        frame: pandas.DataFrame = load("pandas", "pandas").DataFrame(
+            {"vertex": [self.vertices[at] for at in order], "rank": self.ranks[order]}
+        )
+        return frame
 
     def _order(self) -> list[int]:
         order: list[int] = np.argsort(-self.ranks, kind="stable")[:_SHOWN].tolist()

@@ -57,7 +57,7 @@ class Histogram(Sequence[tuple[dt.datetime, int]]):
     @property
     def times(self) -> list[dt.datetime]:
         """The starts of the bins."""
-        return [_moment(start) for start, _ in self._bins]
+        return [moment_of(start) for start, _ in self._bins]
 
     @property
     def counts(self) -> list[int]:
@@ -69,12 +69,12 @@ class Histogram(Sequence[tuple[dt.datetime, int]]):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, slice):
-            return [(_moment(start), count) for start, count in self._bins[at]]
+            return [(moment_of(start), count) for start, count in self._bins[at]]
         start, count = self._bins[at]
-        return _moment(start), count
+        return moment_of(start), count
 
     def __iter__(self) -> Iterator[tuple[dt.datetime, int]]:
-        return ((_moment(start), count) for start, count in self._bins)
+        return ((moment_of(start), count) for start, count in self._bins)
 
     def to_arrow(self) -> pyarrow.Table:
         """The bins as a pyarrow table with the columns `time` and `events`."""
@@ -187,12 +187,13 @@ class TopValues(Sequence[tuple[Any, int]]):
         return table_html(("events", self._field), lines, note)
 
 
-def _moment(micros: int) -> dt.datetime:
+def moment_of(micros: int) -> dt.datetime:
+    """Microseconds since 1970 as a time in UTC."""
     return _EPOCH + dt.timedelta(microseconds=micros)
 
 
 def _shown(micros: int) -> str:
-    return _moment(micros).replace(tzinfo=None).isoformat() + "Z"
+    return moment_of(micros).replace(tzinfo=None).isoformat() + "Z"
 
 
 def _text(value: bytes) -> str | bytes:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dataset", "lazy_frame"]
 
-AnyScan: TypeAlias = Scan | TypedScan
+AnyScan: TypeAlias = Scan[Any] | TypedScan
 Condition: TypeAlias = tuple[str, str, Any]
 """Column, operator (`==`, `<=` or `>=`; also for the strict ones) and constant."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ostrakon._native import NativeBatch as Batch
 from ostrakon._native import NativeScan, NativeTable
@@ -12,7 +13,7 @@ from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.explain import explained
 from ostrakon.extras import load
 from ostrakon.iterators import IteratorSetting
-from ostrakon.ranges import Bytes, native_ranges
+from ostrakon.ranges import Bytes, Range, native_ranges
 from ostrakon.rows import polars_of, read_all
 
 if TYPE_CHECKING:
@@ -26,18 +27,40 @@ __all__ = ["Batch", "Entry", "Scan"]
 FIELDS = ("row", "family", "qualifier", "visibility", "timestamp", "value")
 
 
-class Entry(NamedTuple):
-    """A key and its value. The parts are `str`, or `bytes` in a scan with `text=False`."""
+if TYPE_CHECKING:
+    import typing_extensions
 
-    row: Any
-    family: Any
-    qualifier: Any
-    visibility: Any
-    timestamp: int
-    value: Any
+    # What the parts of an entry are: `Entry` and `Scan` alone mean those of text.
+    Part = typing_extensions.TypeVar("Part", bound=Bytes, default=str)
+
+    class Entry(NamedTuple, Generic[Part]):
+        """A key and its value. The parts are `str`, or `bytes` in a scan with `text=False`."""
+
+        row: Part
+        family: Part
+        qualifier: Part
+        visibility: Part
+        timestamp: int
+        value: Part
+
+else:
+    Part = TypeVar("Part")
+
+    class Entry(NamedTuple):
+        """A key and its value. The parts are `str`, or `bytes` in a scan with `text=False`."""
+
+        row: Any
+        family: Any
+        qualifier: Any
+        visibility: Any
+        timestamp: int
+        value: Any
+
+        # Python 3.10 has no generic named tuples.
+        __class_getitem__ = classmethod(types.GenericAlias)
 
 
-class Scan:
+class Scan(Generic[Part]):
     """The description of a scan, returned by `Table.scan`; the scan runs each time it is read.
 
     `rows`, `columns`, `auths`, `limit` and `iterators` return a changed scan; the scan itself does
@@ -66,31 +89,35 @@ class Scan:
     def _start(self, **changes: Any) -> NativeScan:
         return self._table.scan({**self._argument, **changes})
 
-    def _with(self, **changes: Any) -> Scan:
+    def _with(self, **changes: Any) -> Scan[Part]:
         return Scan(self._table, {**self._argument, **changes}, self._ranges)
 
-    def rows(self, *rows: Any) -> Scan:
+    def rows(self, *rows: Any) -> Scan[Part]:
         """The scan of other rows: rows, pairs (first, last), `Range` objects, a list or an
         array."""
         given = rows[0] if len(rows) == 1 else list(rows)
         made, listed = native_ranges(given)
         return Scan(self._table, {**self._argument, "ranges": made, "rows": listed}, given)
 
-    def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan:
+    def range(self, first: Any, last: Any) -> Scan[Part]:
+        """The scan of the rows from `first` to `last`, both inclusive; `...` or `None` is an open
+        end."""
+        return self.rows(Range(None if first is ... else first, None if last is ... else last))
+
+    def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan[Part]:
         """The scan of other columns: families, or pairs (family, qualifier)."""
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
         return self._with(columns=[column_of(column) for column in given])
 
-    def auths(self, *names: Bytes) -> Scan:
+    def auths(self, *names: Bytes | Iterable[Bytes]) -> Scan[Part]:
         """The scan with these authorizations instead; without arguments, with none."""
-        given: Any = names[0] if len(names) == 1 else names
-        return self._with(auths=auths_of(given))
+        return self._with(auths=auths_of(names_of(names)))
 
-    def limit(self, entries: int | None) -> Scan:
+    def limit(self, entries: int | None) -> Scan[Part]:
         """The scan of at most this many entries; `None` means all."""
         return self._with(limit=limit_of(entries))
 
-    def iterators(self, *settings: IteratorSetting) -> Scan:
+    def iterators(self, *settings: IteratorSetting) -> Scan[Part]:
         """The scan with these iterators instead, in addition to those of the table."""
         return self._with(iterators=[setting.native() for setting in settings])
 
@@ -103,7 +130,7 @@ class Scan:
     def _narrowed(self) -> bool:
         return self._argument["ranges"] is not None or self._argument["rows"] is not None
 
-    def _projected(self, fields: Iterable[str]) -> Scan:
+    def _projected(self, fields: Iterable[str]) -> Scan[Part]:
         return self._with(fields=list(fields))
 
     @property
@@ -125,13 +152,14 @@ class Scan:
         """Arrow's schema interface."""
         return self._start(ranges=[], rows=[]).__arrow_c_schema__()
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Entry[Part]]:
         """The entries one by one as Python objects: for display, tests and small results."""
         scan = self._start(fields=list(FIELDS))
+        make: Callable[[Iterable[Any]], Entry[Part]] = Entry._make
         while (batch := scan.next_batch()) is not None:
-            yield from map(Entry._make, batch.tuples())
+            yield from map(make, batch.tuples())
 
-    def head(self, entries: int = 5) -> list[Entry]:
+    def head(self, entries: int = 5) -> list[Entry[Part]]:
         """The first entries as Python objects."""
         most = self._argument["limit"]
         return list(self.limit(entries if most is None else min(most, entries)).entries())
@@ -209,7 +237,9 @@ class Scan:
 
     def _repr_html_(self) -> str:
         try:
-            return entries_html(repr(self), self.limit(_SHOWN + 1).head(_SHOWN + 1), _SHOWN)
+            # As bytes, since not all of them need be text: `entries_html` shows what is.
+            found = self._with(text=False).limit(_SHOWN + 1).head(_SHOWN + 1)
+            return entries_html(repr(self), found, _SHOWN, text=self._argument["text"])
         except Error as error:
             return entries_html(f"{self!r}: {error}", [], _SHOWN)
 
@@ -223,6 +253,11 @@ def limit_of(limit: int | None) -> int | None:
     if limit is not None and limit < 0:
         raise InvalidArgumentError("`limit` must not be negative", {"argument": "limit"})
     return limit
+
+
+def names_of(names: tuple[Bytes | Iterable[Bytes], ...]) -> Any:
+    """The authorizations that a call names: each as an argument, or all in one list."""
+    return names[0] if len(names) == 1 else names
 
 
 _BETWEEN_NAMES = ",;|& \t\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrakon._native import lexicode, lexicode_parts
+from ostrakon.display import shown
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.table import SCHEMA
 
@@ -64,6 +65,14 @@ class Schema:
     def __init__(
         self, row: str | Mapping[str, str] = "text", columns: Mapping[str, str] | None = None
     ) -> None:
+        for argument, given in (("row", row), ("columns", columns)):
+            if not isinstance(given, (str if argument == "row" else type(None), Mapping)):
+                form = "a type, or a dictionary" if argument == "row" else "a dictionary"
+                raise InvalidArgumentError(
+                    f"`{argument}` is {form} of names and types, as {{'name': 'text'}}, not "
+                    f"{shown(given)}",
+                    {"argument": argument},
+                )
         keys = {"row": row} if isinstance(row, str) else dict(row)
         if not keys:
             raise InvalidArgumentError(
@@ -114,6 +123,23 @@ class Schema:
         ]
         return parts[0] if len(self.keys) == 1 else lexicode_parts(list(parts)).get(0)
 
+    def keys_of(self, keys: Sequence[tuple[Any, ...]]) -> list[bytes]:
+        """`key` of each tuple; all have equally many values. Quicker than one by one."""
+        if len(keys) == 1 or not 1 <= len(keys[0]) <= len(self.keys):
+            return [self.key(*values) for values in keys]
+        parts = []
+        for (name, kind), column in zip(self.keys.items(), zip(*keys, strict=True), strict=False):
+            if kind in ("text", "bytes"):
+                parts.append([_one(name, kind, value) for value in column])
+                continue
+            encoded, valid = encoded_column(name, kind, list(column))
+            if not valid.all():
+                at = int(np.argmin(valid))
+                raise _wrong(name, kind, column[at], at)
+            parts.append(encoded)
+        rows = parts[0] if len(self.keys) == 1 else lexicode_parts(parts)
+        return rows if isinstance(rows, list) else [rows.get(at) for at in range(len(keys))]
+
     def rows_of(self, columns: Mapping[str, Any]) -> Any:
         """The encoded rows of columns."""
         parts = []
@@ -122,7 +148,7 @@ class Schema:
             if not valid.all():
                 raise InvalidArgumentError(
                     f"`{name}` has no value for entry {int(np.argmin(valid))}, but is a part of "
-                    "the row; nothing was written",
+                    "the row",
                     {"argument": name},
                 )
             parts.append(encoded)
@@ -144,6 +170,13 @@ class Schema:
                 f"the property {SCHEMA} is not a schema: {error}", {"property": SCHEMA}
             ) from None
 
+    def is_like(self, other: Schema | None) -> bool:
+        """Whether the other schema has the same parts of the row, in their order, and the same
+        columns, in any order."""
+        if other is None or list(self.keys.items()) != list(other.keys.items()):
+            return False
+        return self.columns == other.columns
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self.to_json() == other.to_json()
 
@@ -160,7 +193,7 @@ class Schema:
 def _known(name: str, kind: str) -> str:
     if not isinstance(name, str) or not name:
         raise InvalidArgumentError(f"{name!r} is not the name of a column", {"argument": "columns"})
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         raise InvalidArgumentError(
             f"the type of {name!r} is {kind!r}; the types are {', '.join(TYPES)}",
             {"argument": name},
@@ -173,31 +206,41 @@ def _one(name: str, kind: str, value: Any) -> bytes:
         return value.encode()
     if kind in ("text", "bytes") and isinstance(value, bytes):
         return value
-    encoded, valid = encoded_column(name, kind, [value])
-    if kind in ("text", "bytes") or not valid[0]:
-        raise _wrong(name, kind, value)
-    one: bytes = encoded.get(0)
+    if kind in ("text", "bytes"):
+        raise _wrong(name, kind, value, None)
+    array, valid = _of_list(name, kind, [value], single=True)
+    if not valid[0]:
+        raise _wrong(name, kind, value, None)
+    one: bytes = _encoded(kind, array).get(0)
     return one
 
 
-def _wrong(name: str, kind: str, value: Any) -> InvalidArgumentError:
+def _wrong(name: str, kind: str, value: Any, at: int | None) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"`{name}` is of type {kind}; {value!r} is not, and nothing was written", {"argument": name}
+        f"`{name}` is of type {kind}; {shown(value)}{_of_entry(at)} is not", {"argument": name}
     )
+
+
+def _of_entry(at: int | None) -> str:
+    return "" if at is None else f" of entry {at}"
 
 
 def encoded_column(name: str, kind: str, column: Any) -> tuple[Any, Array]:
     """A column in its encoding, and which entries have a value; the others have any."""
     array, valid = _values(name, kind, column)
+    return _encoded(kind, array), valid
+
+
+def _encoded(kind: str, array: Any) -> Any:
     if kind in ("text", "bytes"):
-        return array, valid
+        return array
     if kind == "uint":
         array = array.view(np.int64)
     elif kind == "date":
         array = array.astype("datetime64[ms]").view(np.int64)
     elif kind in ("datetime", "datetime_us"):
         array = array.view(np.int64)
-    return lexicode(kind, np.ascontiguousarray(array)), valid
+    return lexicode(kind, np.ascontiguousarray(array))
 
 
 def _values(name: str, kind: str, column: Any) -> tuple[Array, Array]:
@@ -233,38 +276,62 @@ def _of_arrow(kind: str, column: Any) -> Any:
     return column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(False)
 
 
-def _of_list(name: str, kind: str, values: list[Any]) -> tuple[Any, Array]:
+def _of_list(name: str, kind: str, values: list[Any], *, single: bool = False) -> tuple[Any, Array]:
     missing = [value is None or value != value for value in values]  # noqa: PLR0124
     valid = ~np.array(missing, bool) if values else np.ones(0, bool)
     if kind in ("text", "bytes"):
         wanted = str if kind == "text" else bytes
         filled = ["" if gap else value for value, gap in zip(values, missing, strict=True)]
-        for value in filled:
+        for at, value in enumerate(filled):
             if value != "" and not isinstance(value, wanted):
-                raise _wrong(name, kind, value)
+                raise _wrong(name, kind, value, at)
         return filled, valid
     allowed = _PYTHON[kind]
     filled = []
-    for value, gap in zip(values, missing, strict=True):
+    for at, (given, gap) in enumerate(zip(values, missing, strict=True)):
+        value = _whole(given) if kind in ("int", "uint") and not gap else given
         if not gap and (
             not isinstance(value, allowed)
             or (isinstance(value, (bool, np.bool_)) and kind != "bool")
         ):
-            raise _wrong(name, kind, value)
-        filled.append(_EMPTY[kind] if gap else _plain(name, kind, value))
+            raise _wrong(name, kind, value, None if single else at)
+        filled.append(_EMPTY[kind] if gap else _plain(name, kind, value, None if single else at))
     # Of times the finest unit, so that none is cut before the check.
     dtype = None if filled and isinstance(_EMPTY[kind], np.datetime64) else _ENCODED[kind]
     try:
         array = np.array(filled, dtype)
     except (OverflowError, ValueError, TypeError):
+        at = next((at for at, value in enumerate(filled) if not _fits(value, dtype)), 0)
         raise InvalidArgumentError(
-            f"`{name}` is of type {kind}; a value is out of range, and nothing was written",
+            f"`{name}` is of type {kind}; {shown(values[at])}"
+            f"{_of_entry(None if single else at)} is out of range",
             {"argument": name},
         ) from None
-    return _converted(name, kind, array, valid), valid
+    return _converted(name, kind, array, valid, single=single), valid
 
 
-def _plain(name: str, kind: str, value: Any) -> Any:
+def _fits(value: Any, dtype: str | None) -> bool:
+    try:
+        np.array([value], dtype)
+    except (OverflowError, ValueError, TypeError):
+        return False
+    return True
+
+
+# Floats of 64 bits have all whole numbers up to this one.
+_EXACT = 2**53
+
+
+def _whole(value: Any) -> Any:
+    """A float that is a whole number as one; anything else as it is."""
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        if abs(number) <= _EXACT and number.is_integer():
+            return int(number)
+    return value
+
+
+def _plain(name: str, kind: str, value: Any, at: int | None) -> Any:
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
             value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
@@ -273,7 +340,7 @@ def _plain(name: str, kind: str, value: Any) -> Any:
     if isinstance(value, dt.date):
         return np.datetime64(value)
     if kind == "float" and isinstance(value, int) and not _exact(value):
-        raise _wrong(name, kind, value)
+        raise _wrong(name, kind, value, at)
     return value
 
 
@@ -304,8 +371,8 @@ _EMPTY: dict[str, Any] = {
 }
 # Kinds of NumPy's types that a type takes.
 _TAKES = {
-    "int": "iu",
-    "uint": "iu",
+    "int": "iuf",
+    "uint": "iuf",
     "float": "iuf",
     "bool": "b",
     "date": "M",
@@ -316,14 +383,11 @@ _TAKES = {
 }
 
 
-def _converted(name: str, kind: str, array: Array, valid: Array) -> Array:
+def _converted(name: str, kind: str, array: Array, valid: Array, *, single: bool = False) -> Array:
     """The array in the type of the encoding; raises if a value would change."""
-    # Whole numbers with gaps come as floats.
-    takes = _TAKES[kind] + ("f" if kind in ("int", "uint") and not valid.all() else "")
-    if array.dtype.kind not in takes:
+    if array.dtype.kind not in _TAKES[kind]:
         raise InvalidArgumentError(
-            f"`{name}` is of type {kind} and cannot take an array of {array.dtype}; nothing was "
-            "written",
+            f"`{name}` is of type {kind} and cannot take an array of {array.dtype}",
             {"argument": name},
         )
     if kind in ("text", "bytes"):
@@ -332,6 +396,9 @@ def _converted(name: str, kind: str, array: Array, valid: Array) -> Array:
     with np.errstate(invalid="ignore"):
         made = filled.astype(_ENCODED[kind])
     changed = np.asarray(made != filled)
+    if array.dtype.kind == "f" and kind in ("int", "uint"):
+        # Whole numbers beside missing ones come as floats. A larger one may have been another one.
+        changed |= np.abs(filled) > _EXACT
     if array.dtype.kind in "iu" and kind in ("int", "uint"):
         changed = (made < 0) != (filled < 0)
     if array.dtype.kind in "iu" and kind == "float":
@@ -339,8 +406,20 @@ def _converted(name: str, kind: str, array: Array, valid: Array) -> Array:
     if changed.any() and not (kind == "float" and array.dtype.kind == "f"):
         at = int(np.argmax(changed))
         raise InvalidArgumentError(
-            f"`{name}` is of type {kind}, which cannot hold {filled[at]} of entry {at}: round it, "
-            "or use another type; nothing was written",
+            f"`{name}` is of type {kind}{_UNITS.get(kind, '')}, which cannot hold {filled[at]}"
+            f"{_of_entry(None if single else at)}: {_advice(kind, array.dtype)}",
             {"argument": name},
         )
     return made
+
+
+_UNITS = {"datetime": " (milliseconds)", "datetime_us": " (microseconds)"}
+
+
+def _advice(kind: str, given: np.dtype[Any]) -> str:
+    """What to do with a value that a type cannot hold."""
+    if kind == "datetime":
+        return "round it, or give the column the type `datetime_us` (microseconds)"
+    if kind in ("int", "uint") and given.kind == "f":
+        return "round it, or pass integers with gaps as pandas' Int64, Arrow or None"
+    return "round it, or use another type"

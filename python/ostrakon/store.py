@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeEvents, NativeSql, NativeStore
 from ostrakon.display import counted, shortened, table_html
-from ostrakon.errors import InvalidArgumentError
+from ostrakon.errors import AlreadyExistsError, InvalidArgumentError
 from ostrakon.events import Events, files_of
 from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = [
     "CheckReport",
     "ClassInfo",
-    "Problem",
     "DroppedFile",
     "LogLoss",
+    "Problem",
     "RestoredFile",
     "Store",
     "TableInfo",
@@ -136,8 +136,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     `read_only` opens it for reading. `wait` is the number of seconds to wait for a store that is in
     use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
     what is left; `accept_log_loss` opens it for writing, and gives up the rest for good.
-    `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the machine's memory, at most
-    4 GiB.
+    `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the
+    machine's memory, at most 4 GiB.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -233,10 +233,18 @@ class Store:
         `versioning` keeps only the newest version of an entry (Accumulo's default iterator).
         `time_type` is `millis` or `logical`. `schema` gives its rows and columns types: see
         `Schema` and `Table.typed`. With `exist_ok`, an existing table of that name is
-        returned unchanged.
+        returned unchanged; if `schema` is given and the table has another one or none, this raises
+        `AlreadyExistsError`.
         """
         if exist_ok and name in self:
-            return self.table(name)
+            table = self.table(name)
+            if schema is not None and not schema.is_like(table.schema):
+                raise AlreadyExistsError(
+                    f"the table {name!r} exists with another schema, {table.schema!r}: leave out "
+                    "`schema`, or choose another name",
+                    {"table": name},
+                )
+            return table
         values = {key: str(value) for key, value in (properties or {}).items()}
         if schema is not None:
             values[SCHEMA] = schema.to_json()
@@ -286,7 +294,8 @@ class Store:
 
         Queries see what the authorizations `auths` allow, by default those that the store was
         opened with. New records get the label `label`. With `files`, queries may read files by
-        their path: `SELECT … FROM 'visits.parquet'`. `SqlResult` says what needs pyarrow.
+        their path: `SELECT … FROM 'visits.parquet'`. See `SqlResult` for the methods that need
+        pyarrow.
 
         >>> import ostrakon
         >>> with ostrakon.open() as store:
@@ -337,12 +346,14 @@ class Store:
         format: str | None = None,  # noqa: A002 - the word of `ostrakon events create`
         map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
         enrich: Mapping[str, str | PathLike[str]] | None = None,
+        exist_ok: bool = False,
     ) -> Events:
         """Creates an event type, with the fields of a log file's first lines, or from a definition.
 
         All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
         says how long events are kept (`90d`), `shards` into how many parts they are divided.
-        `Events.ingest` explains `format`, `map` and `enrich`.
+        `Events.ingest` explains `format`, `map` and `enrich`. With `exist_ok`, an existing type of
+        that name is returned unchanged, whatever its definition.
         """
         more = {
             "visibility": visibility,
@@ -356,9 +367,20 @@ class Store:
                 {},
             )
         native = NativeEvents(self._native)
+        if exist_ok and name in native.types():
+            return Events(native, name)
         if file is not None:
             toml = native.infer(name, file, files_of(format, map, enrich), more)
-        native.create(name, toml or "", more)
+        try:
+            native.create(name, toml or "", more)
+        except AlreadyExistsError as error:
+            if name not in native.types():
+                raise
+            raise AlreadyExistsError(
+                f'{error}; `db.events("{name}")` returns it, and so does this call with '
+                "`exist_ok=True`",
+                error.context,
+            ) from None
         return Events(native, name)
 
     def problems(self, table: str | None = None) -> list[TableProblem]:
@@ -431,7 +453,8 @@ class Store:
 
     def log_losses(self) -> list[LogLoss]:
         """What a damaged log lost; empty unless `allow_damage` or `accept_log_loss` was used."""
-        return [LogLoss(str(file), *rest) for file, *rest in self._native.log_losses()]
+        losses = self._native.log_losses()
+        return [LogLoss(str(file), message, tables) for file, message, tables in losses]
 
     def check(self, *, progress: Progress = None) -> CheckReport:
         """Verifies every checksum, sort order and reference of the store."""

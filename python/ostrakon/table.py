@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from ostrakon._native import NativeTable
 from ostrakon.errors import InvalidArgumentError
@@ -85,10 +85,12 @@ class Table:
     encoded as UTF-8.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_is_plain", "_native")
 
     def __init__(self, native: NativeTable) -> None:
         self._native = native
+        # Whether the table is known to have no schema.
+        self._is_plain = False
 
     @property
     def name(self) -> str:
@@ -107,8 +109,34 @@ class Table:
         `durability` is `none`, `log`, `flush` or `sync`; `None` means the table's setting (`sync`
         by default). The writer submits a batch when it has `batch_bytes`, and waits while more than
         `memory_bytes` are not acknowledged.
+
+        A table with a schema is written with `typed().put`: it rejects plain values and deletes,
+        because its rows and values are encoded.
         """
+        self._refuse_schema("typed().put", "typed().delete")
+        return self._writer(durability, batch_bytes, memory_bytes)
+
+    def _writer(
+        self,
+        durability: str | None = None,
+        batch_bytes: int = 1 << 20,
+        memory_bytes: int = 50 << 20,
+    ) -> Writer:
+        """A writer, also for a table with a schema."""
         return Writer(self._native.writer(durability, batch_bytes, memory_bytes))
+
+    def _refuse_schema(self, *instead: str) -> None:
+        """Rejects a plain change of a table with a schema; asks the table once."""
+        if self._is_plain:
+            return
+        if self.properties().get(SCHEMA):
+            calls = " and ".join(f"`{call}`" for call in instead)
+            raise InvalidArgumentError(
+                f"the table {self.name!r} has a schema, whose columns encode their values: use "
+                f"{calls} of the table; nothing was written",
+                {"table": self.name},
+            )
+        self._is_plain = True
 
     def put(
         self,
@@ -151,22 +179,60 @@ class Table:
         columns: Mapping[str, str] | None = None,
         *,
         durability: str | None = None,
+        family: Any = None,
+        qualifier: Any = None,
+        value: Any = None,
+        visibility: Any = None,
+        timestamp: Any = None,
         progress: Progress = None,
-        **parts: Any,
     ) -> int:
         """Writes the rows of a data frame or Arrow table: see `Writer.put_frame`."""
         with self.writer(durability=durability) as writer:
-            return writer.put_frame(frame, columns, progress=progress, **parts)
+            return writer.put_frame(
+                frame,
+                columns,
+                family=family,
+                qualifier=qualifier,
+                value=value,
+                visibility=visibility,
+                timestamp=timestamp,
+                progress=progress,
+            )
 
-    def put_dict(self, entries: Mapping[Any, Mapping[Any, Any]], **parts: Any) -> int:
+    def put_dict(
+        self,
+        entries: Mapping[Any, Mapping[Any, Any]],
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+        durability: str | None = None,
+    ) -> int:
         """Writes `{row: {qualifier: value}}`: see `Writer.put_dict`."""
-        with self.writer() as writer:
-            return writer.put_dict(entries, **parts)
+        with self.writer(durability=durability) as writer:
+            return writer.put_dict(
+                entries, family=family, visibility=visibility, timestamp=timestamp
+            )
 
-    def delete(self, row: Any, qualifier: Any = b"", **parts: Any) -> int:
-        """Deletes columns of rows: see `Writer.delete`."""
-        with self.writer() as writer:
-            return writer.delete(row, qualifier, **parts)
+    def delete(
+        self,
+        row: Any,
+        qualifier: Any = b"",
+        *,
+        family: Any = b"",
+        visibility: Any = b"",
+        timestamp: Any = None,
+        durability: str | None = None,
+    ) -> int:
+        """Deletes cells; returns the number of deletes that were written.
+
+        A cell is deleted if its row, family, qualifier and label are those given. Whether there is
+        such a cell is not looked up, so the number does not say it. See `Writer.delete`.
+        """
+        with self.writer(durability=durability) as writer:
+            return writer.delete(
+                row, qualifier, family=family, visibility=visibility, timestamp=timestamp
+            )
 
     def bulk_import(
         self,
@@ -183,6 +249,7 @@ class Table:
         Sorted columns are fastest; others are sorted first. Without `timestamp`, entries get the
         current time.
         """
+        self._refuse_schema("typed().put")
         return self._native.bulk_import(
             entries_of(
                 row=row,
@@ -195,10 +262,29 @@ class Table:
         )
 
     def bulk_import_frame(
-        self, frame: Any, columns: Mapping[str, str] | None = None, **parts: Any
+        self,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        family: Any = None,
+        qualifier: Any = None,
+        value: Any = None,
+        visibility: Any = None,
+        timestamp: Any = None,
     ) -> int:
         """Like `bulk_import`, for a data frame with columns as in `Writer.put_frame`."""
-        return self._native.bulk_import(columns_of(frame, columns, **parts))
+        self._refuse_schema("typed().put")
+        return self._native.bulk_import(
+            columns_of(
+                frame,
+                columns,
+                family=family,
+                qualifier=qualifier,
+                value=value,
+                visibility=visibility,
+                timestamp=timestamp,
+            )
+        )
 
     def import_directory(
         self,
@@ -219,6 +305,54 @@ class Table:
             *self._native.import_directory(directory, transfer, verify, allow_empty)
         )
 
+    @overload
+    def scan(
+        self,
+        ranges: Any = None,
+        columns: Iterable[Bytes | Sequence[Bytes]] = (),
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        iterators: Iterable[IteratorSetting] = (),
+        fields: Iterable[str] = FIELDS,
+        text: Literal[True] = True,
+        ordered: bool = True,
+        limit: int | None = None,
+        batch_entries: int = 1 << 16,
+        timeout: float | None = None,
+    ) -> Scan: ...
+
+    @overload
+    def scan(
+        self,
+        ranges: Any = None,
+        columns: Iterable[Bytes | Sequence[Bytes]] = (),
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        iterators: Iterable[IteratorSetting] = (),
+        fields: Iterable[str] = FIELDS,
+        text: Literal[False],
+        ordered: bool = True,
+        limit: int | None = None,
+        batch_entries: int = 1 << 16,
+        timeout: float | None = None,
+    ) -> Scan[bytes]: ...
+
+    @overload
+    def scan(
+        self,
+        ranges: Any = None,
+        columns: Iterable[Bytes | Sequence[Bytes]] = (),
+        *,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        iterators: Iterable[IteratorSetting] = (),
+        fields: Iterable[str] = FIELDS,
+        text: bool,
+        ordered: bool = True,
+        limit: int | None = None,
+        batch_entries: int = 1 << 16,
+        timeout: float | None = None,
+    ) -> Scan[Any]: ...
+
     def scan(
         self,
         ranges: Any = None,
@@ -232,7 +366,7 @@ class Table:
         limit: int | None = None,
         batch_entries: int = 1 << 16,
         timeout: float | None = None,
-    ) -> Scan:
+    ) -> Scan[Any]:
         """Describes a scan, which runs each time it is read.
 
         `ranges`: a row, a pair (first, last), a `Range`, a list of those (thousands are fine), or
@@ -308,6 +442,39 @@ class Table:
         """All entries as a polars frame."""
         return self.scan().to_polars()
 
+    @overload
+    def get(
+        self,
+        row: Bytes,
+        qualifier: Bytes = b"",
+        *,
+        family: Bytes = b"",
+        auths: Bytes | Iterable[Bytes] | None = None,
+        text: Literal[True] = True,
+    ) -> str | None: ...
+
+    @overload
+    def get(
+        self,
+        row: Bytes,
+        qualifier: Bytes = b"",
+        *,
+        family: Bytes = b"",
+        auths: Bytes | Iterable[Bytes] | None = None,
+        text: Literal[False],
+    ) -> bytes | None: ...
+
+    @overload
+    def get(
+        self,
+        row: Bytes,
+        qualifier: Bytes = b"",
+        *,
+        family: Bytes = b"",
+        auths: Bytes | Iterable[Bytes] | None = None,
+        text: bool,
+    ) -> Bytes | None: ...
+
     def get(
         self,
         row: Bytes,
@@ -316,7 +483,7 @@ class Table:
         family: Bytes = b"",
         auths: Bytes | Iterable[Bytes] | None = None,
         text: bool = True,
-    ) -> Any:
+    ) -> Bytes | None:
         """The value of one column of a row, as text or (`text=False`) bytes; `None` if there is
         none that the reader sees. Of several, with several labels, it is the newest.
 
@@ -329,7 +496,10 @@ class Table:
         """
         place = Range.row(row, family, qualifier)
         found = list(self.scan(place, auths=auths, text=text).entries())
-        return max(found, key=lambda entry: entry.timestamp).value if found else None
+        value: Bytes | None = None
+        if found:
+            value = max(found, key=lambda entry: entry.timestamp).value
+        return value
 
     @property
     def schema(self) -> Schema | None:
@@ -360,6 +530,7 @@ class Table:
         self._native.modify_properties(
             [(name, None if value is None else str(value)) for name, value in changes.items()]
         )
+        self._is_plain = False
 
     def attach_iterator(self, setting: IteratorSetting, scopes: Iterable[str] = SCOPES) -> None:
         """Adds an iterator to the table's stacks of `scopes`."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ostrakon._native import NativeTypedScan
-from ostrakon.display import counted, table_html
+from ostrakon.display import counted, shown, table_html
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.extras import load
 from ostrakon.ranges import Bytes, Range
 from ostrakon.rows import frame_of, polars_of, read_all
-from ostrakon.scan import limit_of
+from ostrakon.scan import auths_of, limit_of, names_of
 from ostrakon.schema import Schema, encoded_column
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ __all__ = ["TypedScan", "TypedTable"]
 
 # Maximum number of rows that a notebook shows.
 _SHOWN = 10
+# The last value of a condition that has one value.
+_EQUAL: Any = object()
 
 
 class TypedTable:
@@ -39,10 +42,12 @@ class TypedTable:
     ...     readings = store.create_table("readings", schema=schema).typed()
     ...     readings.put({"sensor": ["a", "a", "b"], "day": [2, 10, 2], "celsius": [4.5, -3.0, 20]})
     ...     readings.scan().rows("a").head()
-    ...     readings.scan().where("celsius", 0).count()
+    ...     readings.scan().where("celsius", 0, ...).count()
+    ...     readings.delete(("a", 10)), readings.count()
     3
     [{'sensor': 'a', 'day': 2, 'celsius': 4.5}, {'sensor': 'a', 'day': 10, 'celsius': -3.0}]
     2
+    (1, 2)
     """
 
     __slots__ = ("schema", "table")
@@ -59,13 +64,17 @@ class TypedTable:
         timestamp: int | None = None,
         durability: str | None = None,
     ) -> int:
-        """Writes the rows of a data frame, an Arrow table or a dictionary of columns; returns their
-        number.
+        """Writes the rows of a data frame, an Arrow table or a dictionary of columns; returns how
+        many of them have a value, because the others are not stored.
 
-        The frame has a column for each part of the row, and for some columns of the schema. Missing
-        values (`None`, NaN, NaT) are not written; what the table has there remains. A value of
-        another type is an error, and so is one that the type cannot hold exactly. All values are
-        checked before any is written. `visibility` is a label for all, or one for each row.
+        The frame has a column for each part of the row, and for at least one column of the schema.
+        Missing values (`None`, NaN, NaT) are not written; what the table has there remains, and
+        `delete` removes it. A value of another type is an error, and so is one that the type cannot
+        hold exactly; an `int` column also takes whole numbers that come as floats. All values are
+        checked before any is written.
+
+        `visibility` is a label for all, or one for each row. A cell with another label is another
+        cell: readers of the old one can still read it. `delete(…, visibility=OLD)` removes it.
         """
         columns = _columns(frame)
         unknown = [name for name in columns if name not in self.schema.names]
@@ -77,6 +86,13 @@ class TypedTable:
                 "written",
                 {"argument": "frame"},
             )
+        if not any(name in self.schema.columns for name in columns):
+            raise InvalidArgumentError(
+                "`frame` has only the parts of the row, and a row without a value is not stored: "
+                f"add one of the columns {', '.join(self.schema.columns) or '(there are none)'}; "
+                "nothing was written",
+                {"argument": "frame"},
+            )
         counts = {name: len(column) for name, column in columns.items()}
         if len(set(counts.values())) > 1:
             told = ", ".join(f"{name} {count}" for name, count in counts.items())
@@ -84,15 +100,19 @@ class TypedTable:
                 f"the columns have different lengths ({told}); nothing was written",
                 {"argument": "frame"},
             )
-        rows = self.schema.rows_of(columns)
-        count = next(iter(counts.values()))
-        values = {
-            name: encoded_column(name, self.schema.type_of(name), column)
-            for name, column in columns.items()
-            if name not in self.schema.keys
-        }
+        try:
+            rows = self.schema.rows_of(columns)
+            values = {
+                name: encoded_column(name, self.schema.type_of(name), column)
+                for name, column in columns.items()
+                if name not in self.schema.keys
+            }
+        except InvalidArgumentError as error:
+            text = str(error).replace("; nothing was written", "")
+            raise InvalidArgumentError(f"{text}; nothing was written", error.context) from None
+        stored = np.logical_or.reduce([valid for _, valid in values.values()])
         single = isinstance(visibility, (str, bytes))
-        with self.table.writer(durability=durability) as writer:
+        with self.table._writer(durability=durability) as writer:
             for name, (encoded, valid) in values.items():
                 column = self.schema.columns[name]
                 keep = None if valid.all() else np.flatnonzero(valid)
@@ -104,7 +124,68 @@ class TypedTable:
                     visibility=visibility if single else _kept(list(visibility), keep),
                     timestamp=timestamp,
                 )
-        return count
+        return int(np.count_nonzero(stored))
+
+    def delete(
+        self,
+        *keys: Any,
+        columns: Iterable[str] | None = None,
+        visibility: Bytes | None = None,
+        auths: Bytes | Iterable[Bytes] | None = None,
+        durability: str | None = None,
+    ) -> int:
+        """Deletes the rows with these keys; returns the number of cells that were deleted.
+
+        Keys are as in `TypedScan.rows`: the values of all parts of the row, or of the first ones.
+        Only cells that the reader sees are deleted: `auths` are the authorizations, by default
+        those that the store was opened with. With `columns`, only these columns are cleared. With
+        `visibility`, only cells with this label are deleted.
+
+        >>> import ostrakon
+        >>> with ostrakon.open() as store:
+        ...     schema = ostrakon.Schema("text", {"city": "text", "age": "int"})
+        ...     people = store.create_table("people", schema=schema).typed()
+        ...     _ = people.put({"row": ["ann", "bea"], "city": ["Ulm", "Bonn"], "age": [30, 40]})
+        ...     people.delete("ann", columns=["age"])
+        ...     people.delete("bea")
+        ...     people.head()
+        1
+        2
+        [{'row': 'ann', 'city': 'Ulm', 'age': None}]
+        """
+        if isinstance(columns, str):
+            raise InvalidArgumentError(
+                f"`columns` is a list of names, [{columns!r}], not one text",
+                {"argument": "columns"},
+            )
+        wanted: list[tuple[str, str]] = []
+        for name in columns or ():
+            if name not in self.schema.columns:
+                raise InvalidArgumentError(
+                    f"the schema has no column {name!r}; it has {', '.join(self.schema.columns)}",
+                    {"argument": "columns"},
+                )
+            wanted.append((self.schema.columns[name].family, self.schema.columns[name].qualifier))
+        ranges = self.scan().rows(*keys)._ranges()
+        label = visibility.encode() if isinstance(visibility, str) else visibility
+        deleted = 0
+        if columns is not None and not wanted:
+            return deleted
+        found = self.table.scan(ranges, wanted, auths=auths, text=False)
+        with self.table._writer(durability=durability) as writer:
+            for batch in found:
+                cells = [cell for cell in batch.tuples() if label is None or cell[3] == label]
+                if cells:
+                    row, family, qualifier, labels, stamps, _ = zip(*cells, strict=True)
+                    # With the time of the cell, so that a value that is written now stays.
+                    deleted += writer.delete(
+                        list(row),
+                        list(qualifier),
+                        family=list(family),
+                        visibility=list(labels),
+                        timestamp=list(stamps),
+                    )
+        return deleted
 
     def scan(self) -> TypedScan:
         """All rows; the methods of the scan narrow it."""
@@ -146,13 +227,14 @@ class TypedScan:
     Rows without any column of the schema that the reader sees are left out.
     """
 
-    __slots__ = ("_auths", "_bounds", "_limit", "_names", "_range", "_table")
+    __slots__ = ("_auths", "_bounds", "_limit", "_names", "_rows", "_table")
 
     def __init__(self, table: TypedTable) -> None:
         self._table = table
-        self._range: Range | None = None
+        # `None` means all rows.
+        self._rows: tuple[Range, ...] | None = None
         self._names: tuple[str, ...] = tuple(table.schema.names)
-        self._auths: tuple[Bytes, ...] | None = None
+        self._auths: list[Bytes] | None = None
         self._limit: int | None = None
         self._bounds: dict[str, tuple[bytes | None, bytes | None]] = {}
 
@@ -162,17 +244,38 @@ class TypedScan:
             setattr(made, name, changes.get(name, getattr(self, name)))
         return made
 
-    def rows(self, first: Any = None, last: Any = None) -> TypedScan:
-        """The scan of the rows from `first` to `last`, both inclusive; of one row without `last`.
+    def rows(self, *keys: Any) -> TypedScan:
+        """The scan of the rows with these keys: several, or one list or array of them.
 
-        Each is a value, or a tuple of the values of the row's first parts. `rows(None, last)` and
-        `rows(first, ...)` have no other end.
+        A key is a value, or a tuple of the values of the row's parts. Only the first parts are
+        enough: then it means all rows that begin with them. `range` takes a first and a last key.
         """
-        if last is None and first is not None:
-            last = first
+        given = keys[0] if len(keys) == 1 and _is_several(keys[0]) else keys
+        listed = [
+            key if isinstance(key, tuple) else (key,)
+            for key in (given.to_pylist() if hasattr(given, "to_pylist") else given)
+        ]
+        for key in listed:
+            if any(part is None or part is ... or isinstance(part, Range) for part in key):
+                raise InvalidArgumentError(
+                    f"`rows` takes keys, not {shown(key[0] if len(key) == 1 else key)}; "
+                    "`range(first, last)` is the scan of a range",
+                    {"argument": "keys"},
+                )
+        schema = self._table.schema
+        made: list[Range] = []
+        for count in sorted(set(map(len, listed))):
+            rows = schema.keys_of([key for key in listed if len(key) == count])
+            ends = ((row, count == len(schema.keys)) for row in rows)
+            made += [self._between(end, end) for end in ends]
+        return self._with(_rows=tuple(made))
+
+    def range(self, first: Any, last: Any) -> TypedScan:
+        """The scan of the rows from `first` to `last`, both inclusive; `...` or `None` is an open
+        end. Keys are as in `rows`."""
         start = None if first is None or first is ... else self._key(first)
         end = None if last is None or last is ... else self._key(last)
-        return self._with(_range=self._between(start, end))
+        return self._with(_rows=(self._between(start, end),))
 
     def _key(self, given: Any) -> tuple[bytes, bool]:
         values = given if isinstance(given, tuple) else (given,)
@@ -195,19 +298,31 @@ class TypedScan:
             self._table.schema.type_of(name)
         return self._with(_names=names)
 
-    def where(self, name: str, first: Any = None, last: Any = None) -> TypedScan:
-        """The scan of the rows whose value of a column lies between `first` and `last`, both
-        inclusive; `None` is an open end. Rows without a value are left out. Conditions add up.
+    def where(self, name: str, first: Any, last: Any = _EQUAL) -> TypedScan:
+        """The scan of the rows whose value of a column is equal to `first`, or, with `last`, lies
+        between the two, both inclusive; `...` or `None` is an open end. Rows without a value are
+        left out. Conditions add up.
 
         A condition on the first part of the row narrows what is read. Other values are compared
         while they are read, in their encoding.
         """
+        if last is _EQUAL:
+            if first is None or first is ...:
+                raise InvalidArgumentError(
+                    f"`where({name!r}, {first!r})` names no value: pass one, or the two ends of a "
+                    "range, of which `...` or None is an open end",
+                    {"argument": "first"},
+                )
+            last = first
+        first = None if first is ... else first
+        last = None if last is ... else last
         encode = self._table.schema.encode
         if self._table.schema.type_of(name) == "float":
             # -0.0 lies before 0.0, but is equal to it.
             first = -0.0 if first is not None and first == 0 else first
             last = 0.0 if last is not None and last == 0 else last
-        low = None if first is None else encode(name, first)
+        # Every value is at least empty, and a row without one has none.
+        low = b"" if first is None else encode(name, first)
         high = None if last is None else encode(name, last)
         old_low, old_high = self._bounds.get(name, (None, None))
         lows = [bound for bound in (low, old_low) if bound is not None]
@@ -222,26 +337,25 @@ class TypedScan:
     def _projected(self, names: Iterable[str]) -> TypedScan:
         return self.columns(*names)
 
-    def auths(self, *names: Bytes) -> TypedScan:
+    def auths(self, *names: Bytes | Iterable[Bytes]) -> TypedScan:
         """The scan with these authorizations instead; without arguments, with none."""
-        given: Any = names[0] if len(names) == 1 and not isinstance(names[0], str) else names
-        return self._with(_auths=tuple(given))
+        return self._with(_auths=auths_of(names_of(names)))
 
     def limit(self, rows: int | None) -> TypedScan:
         """The scan of at most this many rows; `None` means all."""
         return self._with(_limit=limit_of(rows))
 
-    def _ranges(self) -> list[Range]:
+    def _ranges(self) -> list[Range] | None:
         """What is read: the rows asked for, as far as the first part of the row is within its
-        bounds."""
+        bounds. `None` means everything."""
         schema = self._table.schema
         low, high = self._bounds.get(next(iter(schema.keys)), (None, None))
-        if low is None and high is None:
-            return [] if self._range is None else [self._range]
         if low is not None and high is not None and low > high:
-            return [Range(b"\x00", b"\x00", True, False)]
-        if self._range is not None:
-            return [self._range]
+            return []
+        if self._rows is not None:
+            return list(self._rows)
+        if not low and high is None:
+            return None
         if len(schema.keys) == 1:
             return [Range(low, high)]
         begin, end = (None if bound is None else _escaped(bound) for bound in (low, high))
@@ -253,7 +367,7 @@ class TypedScan:
             (column.family, column.qualifier)
             for column in schema.columns.values()
         ]  # fmt: skip
-        scan = self._table.table.scan(self._ranges() or None, wanted, auths=self._auths)
+        scan = self._table.table.scan(self._ranges(), wanted, auths=self._auths)
         names = schema.names
         typed = {
             "keys": list(schema.keys.items()),
@@ -318,19 +432,19 @@ class TypedScan:
         first = next(iter(schema.keys))
         lines = [
             f"typed scan of {name!r}",
-            f"  rows: {counted(len(ranges), 'range') if ranges else 'all'}",
+            f"  rows: {'all' if ranges is None else counted(len(ranges), 'range')}",
             f"  columns: {', '.join(self._names)}",
         ]
         for column, (low, high) in self._bounds.items():
-            ends = [word for word, end in (("from", low), ("to", high)) if end is not None]
-            narrowed = column == first and self._range is None
+            ends = [word for word, end in (("from", low), ("to", high)) if end]
+            narrowed = column == first and self._rows is None
             how = "narrows what is read" if narrowed else "compared while reading"
             lines.append(f"  where {column} has bounds ({' and '.join(ends) or 'none'}): {how}")
         lines.append(f"  limit: {'none' if self._limit is None else counted(self._limit, 'row')}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        parts = ["all rows" if self._range is None else "some rows"]
+        parts = ["all rows" if self._rows is None else "some rows"]
         parts += [f"where {name}" for name in self._bounds]
         if self._limit is not None:
             parts.append(f"at most {counted(self._limit, 'row')}")
@@ -351,9 +465,18 @@ def _escaped(part: bytes) -> bytes:
     return part.replace(b"\x01", b"\x01\x02").replace(b"\x00", b"\x01\x01")
 
 
+def _is_several(given: Any) -> bool:
+    """Whether an argument of `rows` is a column of keys, and not one key."""
+    return (
+        isinstance(given, (list, np.ndarray))
+        or hasattr(given, "to_pylist")
+        or hasattr(given, "to_list")
+    )
+
+
 def _columns(frame: Any) -> dict[str, Any]:
     if isinstance(frame, Mapping):
-        return {str(name): column for name, column in frame.items()}
+        return {str(name): _column(str(name), column) for name, column in frame.items()}
     names: Iterable[Any] | None = getattr(frame, "column_names", None)
     if names is None:
         names = getattr(frame, "columns", None)
@@ -361,11 +484,25 @@ def _columns(frame: Any) -> dict[str, Any]:
         if not hasattr(frame, "__arrow_c_stream__"):
             raise InvalidArgumentError(
                 "`frame` is a data frame, an Arrow table or a dictionary of columns, not "
-                f"{type(frame).__name__}",
+                f"{type(frame).__name__}; nothing was written",
                 {"argument": "frame"},
             )
         return _columns(load("pyarrow", "arrow").table(frame))
     return {str(name): frame[name] for name in names}
+
+
+def _column(name: str, column: Any) -> Any:
+    """A column of a dictionary; raises if it is a single value or has no order."""
+    single = isinstance(column, (str, bytes)) or not hasattr(column, "__len__")
+    single = single or getattr(column, "shape", None) == ()
+    if single or isinstance(column, (Mapping, AbstractSet)):
+        advice = f"write [{shown(column)}]" if single else "make a list of it"
+        raise InvalidArgumentError(
+            f"`frame` has {shown(column)} for {name!r}, which is not a column: {advice}; nothing "
+            "was written",
+            {"argument": "frame"},
+        )
+    return column
 
 
 def _kept(column: Any, keep: Any) -> Any:

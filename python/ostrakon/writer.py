@@ -195,7 +195,11 @@ class Writer:
         visibility: Any = b"",
         timestamp: Any = None,
     ) -> int:
-        """Deletes cells by writing delete markers; returns their number."""
+        """Deletes cells by writing delete markers; returns the number of markers, whether there
+        are such cells or not.
+
+        The label is a part of the key: only the cell with the label `visibility` is deleted.
+        """
         return self._put(
             entries_of(
                 row=row,

@@ -67,6 +67,9 @@ fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
         .getattr(class_name(error.kind()))?
         .cast_into::<PyType>()?;
     let mut text = error.to_string();
+    if error.kind() == ErrorKind::Locked {
+        text = text.replace(WAIT_OR_READ, &way_out_of_a_lock(&text));
+    }
     if let Some(step) = next_step(error) {
         text.push_str("; ");
         text.push_str(step);
@@ -82,6 +85,18 @@ fn build<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
         context.set_item(name, value)?;
     }
     class.call1((text, context))
+}
+
+/// What the message about a locked store ends with.
+const WAIT_OR_READ: &str = "wait until it is closed there, or read a checkpoint that process makes";
+
+/// The same for a program, which may have the store open itself, as when a cell of a notebook is run again.
+fn way_out_of_a_lock(text: &str) -> String {
+    let close = match text.contains("through another handle") {
+        true => "close the other handle with its close()",
+        false => "close it there, or wait for that with `wait=SECONDS`",
+    };
+    format!("{close}, or read a checkpoint made by the process that has it open")
 }
 
 /// What to do, where the message of the crates only says what happened.

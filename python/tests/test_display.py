@@ -1,5 +1,7 @@
 """What people see: short texts, HTML, and the same words for the same things."""
 
+import datetime as dt
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,34 @@ def test_tables_have_one_vocabulary():
         db.store.create_table("c")
         db.drop("b", "c")
         assert store.tables() == []
+
+
+def test_pages_show_times_in_the_form_of_iso_8601():
+    with ostrakon.open() as store:
+        schema = ostrakon.Schema({"at": "datetime"}, {"day": "date", "us": "datetime_us"})
+        typed = store.create_table("t", schema=schema).typed()
+        at = dt.datetime(2024, 5, 17, 10)
+        typed.put({"at": [at], "day": [at.date()], "us": [at.replace(microsecond=5)]})
+        html = typed._repr_html_()
+        for cell in ("2024-05-17T10:00:00", "2024-05-17", "2024-05-17T10:00:00.000005"):
+            assert f"<td>{cell}</td>" in html
+        shown = store.sql("SELECT at, day FROM t")._repr_html_()
+        assert "<td>2024-05-17T10:00:00</td><td>2024-05-17</td>" in shown
+        with pytest.raises(InvalidArgumentError, match="2024-05-17T10:00:00 is not"):
+            ostrakon.Schema("int").key(at)
+        # The entries of a table whose values are no text.
+        entries = store["t"]._repr_html_()
+        assert "<td>day</td>" in entries
+        assert "b&#x27;" in entries
+
+
+def test_a_page_of_events_shows_times_and_their_tables_entries(tmp_path):
+    log = tmp_path / "web.csv"
+    log.write_text("time,host\n2024-05-17T10:05:03Z,a\n")
+    with ostrakon.open() as store:
+        web = store.create_events("web", log)
+        web.ingest(log)
+        assert "<td>2024-05-17T10:05:03Z</td>" in web.query()._repr_html_()
+        page = store["events.web"]._repr_html_()
+        assert "entries shown" in page
+        assert "text=False" not in page

@@ -71,7 +71,8 @@ def test_conditions_times_and_limits_choose_events(web: ostrakon.Events) -> None
     assert hosts("status == 200 and path startswith '/i'") == ["c", "a"]
     assert hosts("from in '192.168.0.0/16' or from == '::1'") == ["c", "a"]
     assert hosts(limit=1) == ["c"]
-    assert web.query().limit(2).count() == 3
+    assert web.query().limit(2).count() == web.query(limit=2).count() == 2
+    assert web.query(limit=9).count() == 3
     noon = dt.datetime(2024, 5, 17, 12, tzinfo=UTC)
     assert hosts(from_time=noon) == ["c", "a"]
     assert hosts(to_time=noon, auths=["hr"]) == ["b", "a"]
@@ -85,6 +86,8 @@ def test_conditions_times_and_limits_choose_events(web: ostrakon.Events) -> None
     assert [event["host"] for event in web.query(limit=1).head(2)] == ["c"]
     # Who else was where the errors were?
     assert hosts("status == 500", then=["web.path=path"], auths="hr") == ["a", "b"]
+    followed = web.query("status == 500", then=["web.path=path"], auths="hr")
+    assert (followed.count(), followed.limit(1).count()) == (2, 1)
 
 
 def test_counts_agree_whichever_way_they_are_made(web: ostrakon.Events) -> None:
@@ -184,8 +187,11 @@ def test_types_are_made_changed_listed_and_dropped(store: ostrakon.Store, log: P
             call()
     assert "no such event type" in web.query()._repr_html_()
     assert "no such event type" in web._repr_html_()
-    with pytest.raises(errors.AlreadyExistsError):
+    with pytest.raises(errors.AlreadyExistsError, match=r'`db\.events\("copy"\)`.*`exist_ok'):
         store.create_events("copy", log)
+    assert store.create_events("copy", log, exist_ok=True).toml == copy.toml
+    assert store.create_events("new", log, exist_ok=True).ingest(log).events == 4
+    store.events("new").drop()
     for given in ({}, {"file": log, "toml": web}):
         with pytest.raises(errors.InvalidArgumentError, match="`file` or `toml`"):
             store.create_events("x", **given)
@@ -206,6 +212,88 @@ def test_an_event_is_stored_once_and_bad_lines_are_rejected(
     assert web.query("host == 'd'").count() == 0
     with pytest.raises(errors.InvalidArgumentError, match="limit"):
         web.query(limit=1).delete()
+
+
+def test_a_log_of_another_type_is_an_error(web: ostrakon.Events, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("when,host\n" + "2024-05-17T10:00:00Z,a\n" * 7)
+    with pytest.raises(
+        ValueError, match="no line is an event of 'web'.*7 lines.*line 2 of"
+    ) as raised:
+        web.ingest(wrong)
+    context = raised.value.context
+    assert (context["type"], context["file"], context["line"]) == ("web", str(wrong), "2")
+    report = web.ingest(wrong, allow_rejected=True)
+    assert (report.events, report.rejected, len(report.reasons)) == (0, 7, 7)
+    assert report.reasons[0][2] in str(raised.value)
+    # If some lines are events, new or not, the others are counted.
+    assert web.ingest(tmp_path / "web.csv", wrong).rejected == 7
+    empty = tmp_path / "empty.csv"
+    empty.write_text("time,host\n")
+    assert web.ingest(empty).rejected == 0
+
+
+def test_queries_go_on_where_a_page_ended(web: ostrakon.Events) -> None:
+    seen, token = [], None
+    while True:
+        page = web.query(auths="hr", resume=token, fields=["host"]).page(3)
+        seen.append(page.events.column("host").to_pylist())
+        token = page.token
+        if token is None:
+            break
+    assert seen[:2] == [["c", "a", "b"], ["a"]]
+    with pytest.raises(errors.InvalidArgumentError):
+        web.query("host == 'a'", resume=web.query().page(1).token).page(1)
+    assert web.query().page(0).events.num_rows == 0
+
+
+def test_settings_of_the_planner_choose_the_path(web: ostrakon.Events) -> None:
+    query = "host == 'a'"
+    for threshold, path in [(0.0, "scan"), (1.0, "index")]:
+        asked = web.query(query, planner={"threshold": threshold, "window_short": "10ms"})
+        assert asked.explain().startswith(f"path       {path}")
+        assert asked.count() == 2
+        assert "planner={'threshold'" in repr(asked)
+    with pytest.raises(errors.InvalidArgumentError) as raised:
+        web.query(planner={"window_long": "x"}).count()
+    assert raised.value.context["argument"] == "window_long"
+
+
+def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
+    check = web.check(auths="hr")
+    assert (check.events, check.disagreements) == (4, [])
+    assert check.index_entries > 4
+    assert check.counts > 4
+    assert web.repair(auths="hr") == (0, 0, 0)
+    # An index without its entries: what a query finds by it, it does not find any more.
+    store["events.web_index"].delete_rows()
+    wrong = web.check().disagreements
+    assert {one.table for one in wrong} == {"index"}
+    assert dt.datetime(2024, 5, 17, 12, tzinfo=UTC) in {one.bin for one in wrong}
+    assert all(one.expected > one.found == 0 for one in wrong)
+    assert web.query("host == 'a'", path="index").to_arrow().num_rows == 0
+    assert web.repair(auths="hr").added > 4
+    assert web.check(auths="hr").disagreements == []
+    assert web.query("host == 'a'", path="index").to_arrow().num_rows == 2
+    with pytest.raises(errors.InvalidArgumentError, match="`keep`"):
+        web.age_off()
+    noon = dt.datetime(2024, 5, 17, 12, tzinfo=UTC)
+    assert web.age_off(noon + dt.timedelta(minutes=5)) == noon
+    assert web.query(auths="hr").count() == 2
+    with pytest.raises(errors.InvalidArgumentError, match="1,000"):
+        web.calibrate()
+
+
+def test_a_reader_does_not_remove_what_it_cannot_see(tmp_path: Path, log: Path) -> None:
+    path = tmp_path / "db"
+    with ostrakon.open(path) as store:
+        store.create_events("web", log, visibility="", visibility_field="label").ingest(log)
+    with ostrakon.open(path, auths=[]) as store:
+        with pytest.raises(errors.PermissionDeniedError, match="whatever their labels"):
+            store.events("web").age_off("2025-01-01")
+        assert store.events("web").check().disagreements == []
+    with ostrakon.open(path) as store:
+        assert store.events("web").query(auths="hr").count() == 4
 
 
 def test_fields_get_other_names_and_more_fields(store: ostrakon.Store, tmp_path: Path) -> None:
@@ -239,7 +327,12 @@ def test_errors_say_what_to_do(web: ostrakon.Events, store: ostrakon.Store, tmp_
     with pytest.raises(errors.InvalidArgumentError, match="`count_by` is"):
         web.query().count(count_by="x")
     with pytest.raises(errors.InvalidArgumentError, match="`then`"):
-        web.query(then=["web.path=path"]).count()
+        web.query(then=["web.path=path"]).histogram("1h")
+    for call in (lambda query: query.top("host"), lambda query: query.histogram("1h")):
+        with pytest.raises(errors.InvalidArgumentError, match=r"limit: .*`\.limit\(None\)`"):
+            call(web.query(limit=1))
+    with pytest.raises(errors.InvalidArgumentError, match="`planner` has 'treshold'"):
+        web.query(planner={"treshold": 1})
     with pytest.raises(errors.NotFoundError, match="log file") as raised:
         web.ingest(tmp_path / "missing.csv")
     assert raised.value.context["file"].endswith("missing.csv")
@@ -290,7 +383,10 @@ def test_events_stream_and_queries_can_be_left(store: ostrakon.Store, tmp_path: 
     some = many.query().batches()
     assert next(some).column("n")[0].as_py() == 19_999
     del some
-    plan = many.query("n == 7").explain(analyze=True)
+    measured = many.calibrate()
+    assert measured.scanned_per_second > 0 < measured.fetched_per_second
+    assert 0 < measured.threshold <= 1
+    plan = many.query("n == 7", path="index").explain(analyze=True)
     assert plan.startswith("path       index")
     assert "found      1 events" in plan
     assert "fields=['n'], limit=3" in repr(many.query(fields=["n"], limit=3))

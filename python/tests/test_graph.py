@@ -150,6 +150,12 @@ def test_components_and_ranks_are_networkxs(
     theirs = nx.pagerank(nx.DiGraph(edges), tol=1e-12, max_iter=500)
     for name, rank in zip(ranks.vertices, ranks.ranks.tolist(), strict=True):
         assert rank == pytest.approx(theirs[name], abs=1e-9)
+    frame = ranks.to_pandas()
+    assert list(frame.columns) == ["vertex", "rank"]
+    assert frame["rank"].is_monotonic_decreasing
+    assert dict(zip(frame["vertex"], frame["rank"], strict=True)) == dict(
+        zip(ranks.vertices, ranks.ranks.tolist(), strict=True)
+    )
 
 
 def test_words_topics_and_degrees(store: ostrakon.Store) -> None:

@@ -49,7 +49,7 @@ def test_the_examples_of_the_guide_run(
     page = (ROOT / "docs/guide/python.md").read_text()
     blocks = blocks_of(page)
     assert [bool(printed) for _, printed in blocks] == [
-        *[True, True, True, False, False, False],
+        *[True, True, True, False, False, False, False],
         # SQL, the DB-API, events
         *[True, True, True],
     ]
@@ -62,8 +62,16 @@ def test_the_examples_of_the_guide_run(
         assert names["edges"].count() == 5
         # Each line of the page that makes a scan makes one that can be read.
         scans = [line for line in page.splitlines() if line.startswith("edges.scan(")]
-        assert len(scans) == 9
+        assert len(scans) == 10
         counts = [eval(line.split("  #")[0], names).count() for line in scans]
-        assert counts == [5, 2, 5, 2, 3, 1, 5, 5, 2]
-        cold = names["readings"].scan().where("celsius", 0, 10).columns("sensor", "celsius").head()
+        assert counts == [5, 2, 5, 2, 3, 1, 5, 5, 2, 5]
+        readings, noon = names["readings"], names["noon"]
+        assert readings.count() == 2
+        assert "This prints `2`." in page
+        cold = readings.scan().where("celsius", 0, 10).columns("sensor", "celsius").head()
         assert f"prints `{cold}`" in page
+        # Each line of the table of narrowed scans can be read.
+        narrowed = re.findall(r"^\| `(scan\(\)\..*?)` \|", page, re.MULTILINE)
+        assert len(narrowed) == 5
+        for line in narrowed:
+            assert eval(f"readings.{line}", {"readings": readings, "noon": noon}).count() >= 0

@@ -183,9 +183,39 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
             call()
 
 
-def test_a_second_process_is_told_which_process_has_the_store_open(tmp_path: Path) -> None:
-    with ostrakon.open(tmp_path / "db"), pytest.raises(errors.LockedError):
+def test_a_second_handle_is_told_to_close_the_first(tmp_path: Path) -> None:
+    with (
+        ostrakon.open(tmp_path / "db"),
+        pytest.raises(
+            errors.LockedError,
+            match=r"this process .*another handle.*close the other handle with its close\(\)",
+        ) as raised,
+    ):
         ostrakon.open(tmp_path / "db")
+    assert "a checkpoint made by the process that has it open" in str(raised.value)
+
+
+def test_a_second_process_is_told_which_process_has_the_store_open(tmp_path: Path) -> None:
+    code = (
+        "import sys, ostrakon\n"
+        "store = ostrakon.open(sys.argv[1])\n"
+        "print('open', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "db")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdin is not None
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"open\n"
+    with pytest.raises(
+        errors.LockedError, match=rf"process {holder.pid} .*: close it there, .*`wait=SECONDS`"
+    ):
+        ostrakon.open(tmp_path / "db")
+    holder.communicate()
+    ostrakon.open(tmp_path / "db").close()
     with pytest.raises(errors.NotFoundError):
         ostrakon.open(tmp_path / "absent", create=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import time
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import ostrakon
 from ostrakon import Schema
-from ostrakon.errors import InvalidArgumentError, NotFoundError
+from ostrakon.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 
@@ -120,19 +121,21 @@ def test_rows_and_conditions(store: ostrakon.Store) -> None:
         return [row["day"] for row in scan.columns("day").to_arrow().to_pylist()]
 
     assert days(scan.rows("a")) == list(range(-1, 11))
-    assert days(scan.rows(("a", 9), ("ab", 3))) == [9, 10, 3]
-    assert days(scan.rows(("a", 9), "ab")) == [9, 10, 3]
-    assert days(scan.rows(("ab", 0), ...)) == [3, 4]
-    assert days(scan.rows(None, ("a", 0))) == [-1, 0]
+    assert days(scan.range(("a", 9), ("ab", 3))) == [9, 10, 3]
+    assert days(scan.range(("a", 9), "ab")) == [9, 10, 3]
+    assert days(scan.range(("ab", 0), ...)) == [3, 4]
+    assert days(scan.range(("ab", 0), None)) == [3, 4]
+    assert days(scan.range(None, ("a", 0))) == days(scan.range(..., ("a", 0))) == [-1, 0]
     assert days(scan.rows(("a", 5))) == [5]
-    assert days(scan.where("celsius", 9)) == [9, 10]
-    assert days(scan.where("celsius", -1.0, 2).where("celsius", 0)) == [0, 1]
+    assert days(scan.where("celsius", 9, ...)) == [9, 10]
+    assert days(scan.where("celsius", ..., 1)) == days(scan.where("celsius", None, 1)) == [-1, 0, 1]
+    assert days(scan.where("celsius", -1.0, 2).where("celsius", 0, ...)) == [0, 1]
     assert days(scan.where("day", 3, 4)) == [3, 4, 3, 4]
-    assert days(scan.where("sensor", "ab")) == [3, 4]
-    assert days(scan.where("sensor", "ab", "ab").where("day", 4)) == []
+    assert days(scan.where("sensor", "ab", ...)) == [3, 4]
+    assert days(scan.where("sensor", "ab").where("day", 4)) == []
     assert days(scan.where("sensor", "b", "a")) == []
     assert days(scan.limit(2)) == [-1, 0]
-    assert scan.where("celsius", 0).limit(3).count() == 3
+    assert scan.where("celsius", 0, ...).limit(3).count() == 3
     gap = scan.rows(("a", 2)).head()
     assert gap == [{"sensor": "a", "day": 2, "celsius": None, "note": "n3"}]
     assert scan.columns("note").rows("b").head() == [{"note": "n13"}]
@@ -142,8 +145,249 @@ def test_rows_and_conditions(store: ostrakon.Store) -> None:
     assert len(repr(scan)) < 200
     plain = store.create_table("plain", schema=Schema("int", {"v": "int"})).typed()
     plain.put({"row": np.arange(-5, 5), "v": np.arange(10)})
-    assert [row["row"] for row in plain.scan().rows(-2, 1).head(9)] == [-2, -1, 0, 1]
-    assert plain.scan().where("row", 3).count() == 2
+    assert [row["row"] for row in plain.scan().range(-2, 1).head(9)] == [-2, -1, 0, 1]
+    assert plain.scan().where("row", 3, ...).count() == 2
+
+
+def test_one_value_of_a_condition_means_equality(store: ostrakon.Store) -> None:
+    schema = Schema({"id": "int"}, {"v": "float", "w": "text"})
+    typed = store.create_table("t", schema=schema).typed()
+    typed.put(
+        {
+            "id": [1, 2, 3, 4],
+            "v": [0.0, -0.0, 1.5, None],
+            "w": ["", "b", None, "b"],
+        }
+    )
+    scan = typed.scan()
+
+    def ids(scan: ostrakon.TypedScan) -> list[int]:
+        return [row["id"] for row in scan.head(9)]
+
+    assert ids(scan.where("v", 0)) == [1, 2]
+    assert ids(scan.where("v", 1.5)) == [3]
+    assert ids(scan.where("w", "")) == [1]
+    assert ids(scan.where("id", 2)) == [2]
+    assert ids(scan.where("w", "b").where("v", ..., ...)) == [2]
+    # Both ends open: all rows that have a value.
+    assert ids(scan.where("v", None, None)) == [1, 2, 3]
+    assert ids(scan.where("w", ..., "")) == [1]
+    assert ids(scan.where("id", None, None)) == [1, 2, 3, 4]
+    for open_end in (None, ...):
+        with pytest.raises(InvalidArgumentError, match="names no value"):
+            scan.where("v", open_end)
+
+
+def test_rows_are_several_keys_in_plain_and_typed_scans(store: ostrakon.Store) -> None:
+    table = store.create_table("plain")
+    typed = store.create_table("t", schema=Schema("text", {"v": "int"})).typed()
+    names = ["aa", "ab", "ac", "b"]
+    table.put(names, "v", 1)
+    typed.put({"row": names, "v": [1, 2, 3, 4]})
+
+    def rows(scan: Any) -> list[str]:
+        return scan.to_arrow().column("row").to_pylist()
+
+    for keys in (
+        ("aa", "ac"), ("ac", "aa"), (["aa", "ac"],), (np.array(["aa", "ac"]),), ("aa", "ac", "aa"),
+        (pa.array(["aa", "ac"]),), (pl.Series(["aa", "ac"]),), (pd.Series(["aa", "ac"]),),
+    ):  # fmt: skip
+        assert rows(typed.scan().rows(*keys)) == rows(table.scan().rows(*keys)) == ["aa", "ac"]
+    for ends in (("aa", "ac"), ("aa", ...), (None, "ac"), (None, None)):
+        assert rows(typed.scan().range(*ends)) == rows(table.scan().range(*ends))
+    for scan in (typed.scan(), table.scan()):
+        with pytest.raises(InvalidArgumentError, match="range"):
+            rows(scan.range("ac", "aa"))
+    assert rows(typed.scan().range("ab", ...)) == ["ab", "ac", "b"]
+    assert rows(typed.scan().rows([])) == rows(table.scan().rows([])) == []
+    pairs = store.create_table("p", schema=Schema({"x": "text", "y": "int"}, {"v": "int"})).typed()
+    pairs.put({"x": ["a", "a", "b", "c"], "y": [1, 2, 1, 1], "v": [1, 2, 3, 4]})
+    found = pairs.scan().rows("c", ("a", 2), "a").columns("v").to_arrow()
+    assert found.column("v").to_pylist() == [1, 2, 4]
+    many = pairs.scan().rows(list(zip("cbaaa", [1, 2, 2, 1, 3], strict=True))).columns("v")
+    assert many.to_arrow().column("v").to_pylist() == [1, 2, 4]
+    for wrong, message in [(("a", "b"), "'b' of entry 1 is not"), (("a", 1, 2), "3 for a row of")]:
+        with pytest.raises(InvalidArgumentError, match=message):
+            pairs.scan().rows(("a", 1), wrong, ("a", 1, 2))
+    for no_key in (..., None, ostrakon.Range("a", "b")):
+        with pytest.raises(InvalidArgumentError, match=r"`range\(first, last\)`"):
+            typed.scan().rows("a", no_key)
+
+
+def test_authorizations_are_names_and_not_lists_in_a_text(store: ostrakon.Store) -> None:
+    typed = store.create_table("t", schema=Schema("text", {"v": "int"})).typed()
+    typed.put({"row": ["a", "b"], "v": [1, 2]}, visibility=["mil&ops", ""])
+    for names in (("mil", "ops"), (["mil", "ops"],), ((b"mil", "ops"),)):
+        assert typed.scan().auths(*names).count() == 2
+        assert store["t"].scan().auths(*names).count() == 2
+    for scan in (typed.scan(), store["t"].scan()):
+        with pytest.raises(InvalidArgumentError, match=r"use a list of names, \['mil', 'ops'\]"):
+            scan.auths("mil,ops")
+
+
+def test_a_put_stores_what_it_says(store: ostrakon.Store) -> None:
+    typed = store.create_table("t", schema=Schema("text", {"v": "int", "w": "int"})).typed()
+    assert typed.put({"row": ["a", "b", "c"], "v": [1, None, None], "w": [1, 2, None]}) == 2
+    assert typed.count() == 2
+    with pytest.raises(InvalidArgumentError, match="a row without a value is not stored.* v, w"):
+        typed.put({"row": ["d"]})
+    for single in (3, "text", np.int64(3), None, 1.5):
+        with pytest.raises(InvalidArgumentError, match=r"for 'v', which is not a column: write \["):
+            typed.put({"row": ["d"], "v": single})
+    with pytest.raises(InvalidArgumentError, match="for 'row', which is not a column: make a list"):
+        typed.put({"row": {"d"}, "v": [1]})
+
+
+def test_rows_and_cells_are_deleted_by_key(store: ostrakon.Store) -> None:
+    schema = Schema({"sensor": "text", "day": "int"}, {"celsius": "float", "c:note": "text"})
+    table = store.create_table("t", schema=schema)
+    typed = table.typed()
+    frame = {
+        "sensor": ["a", "a", "ab", "b"],
+        "day": [1, 2, 1, 1],
+        "celsius": [1.0, 2.0, 3.0, 4.0],
+        "c:note": ["x", None, "y", "z"],
+    }
+    typed.put(frame)
+    assert typed.delete(("a", 1)) == 2
+    assert typed.delete(("a", 1)) == 0
+    assert typed.delete() == typed.delete([]) == typed.delete("b", columns=[]) == 0
+    assert typed.delete("ab", ("b", 1), columns=["c:note"]) == 2
+    assert typed.delete("a", "ab") == 2
+    assert typed.head() == [{"sensor": "b", "day": 1, "celsius": 4.0, "c:note": None}]
+    # What was deleted can be written again at once, in the same millisecond.
+    for _ in range(20):
+        typed.put(frame)
+        time.sleep(0.002)
+        assert typed.delete("b") == 2
+        typed.put(frame)
+        assert typed.scan().rows("b").count() == 1
+    with pytest.raises(InvalidArgumentError, match="list of names"):
+        typed.delete("a", columns="celsius")
+    with pytest.raises(InvalidArgumentError, match="no column 'day'"):
+        typed.delete("a", columns=["day"])
+
+
+def test_deletes_take_the_cells_that_the_reader_sees() -> None:
+    with ostrakon.open() as store:
+        typed = store.create_table("t", schema=Schema("text", {"v": "int"})).typed()
+        typed.put({"row": ["a"], "v": [1]}, timestamp=1)
+        # Another label is another cell.
+        typed.put({"row": ["a"], "v": [2]}, visibility="hr", timestamp=2)
+        assert [row["v"] for row in typed.head()] == [1]
+        assert typed.delete("a", visibility="it", auths=["hr", "it"]) == 0
+        assert typed.delete("a", visibility="") == 1
+        assert typed.delete("a") == 0
+        assert [row["v"] for row in typed.scan().auths("hr").head()] == [2]
+        assert typed.delete("a", auths=["hr"]) == 1
+        assert typed.scan().auths("hr").count() == 0
+
+
+def test_plain_values_are_refused_in_a_table_with_a_schema(store: ostrakon.Store) -> None:
+    table = store.create_table("t", schema=Schema("text", {"v": "int"}))
+    frame = pa.table({"row": ["a"], "qualifier": ["v"], "value": ["1"]})
+    for call in (
+        lambda: table.put("a", "v", 1),
+        lambda: table.put_dict({"a": {"v": 1}}),
+        lambda: table.put_frame(frame),
+        lambda: table.bulk_import("a", "v", 1),
+        lambda: table.bulk_import_frame(frame),
+        lambda: table.delete("a", "v"),
+        table.writer,
+    ):
+        with pytest.raises(
+            InvalidArgumentError, match=r"has a schema, .*`typed\(\)\.put`"
+        ) as raised:
+            call()
+        assert raised.value.context == {"table": "t"}
+    table.typed().put({"row": ["a"], "v": [1]})
+    assert table.typed().count() == table.count() == 1
+    # A schema may come later.
+    other = store.create_table("other")
+    other.put("a", "v", 1)
+    other.set_properties({ostrakon.table.SCHEMA: table.properties()[ostrakon.table.SCHEMA]})
+    with pytest.raises(InvalidArgumentError, match="has a schema"):
+        other.put("a", "v", 1)
+    other.set_properties({ostrakon.table.SCHEMA: None})
+    other.put("a", "v", 1)
+
+
+def test_a_table_that_exists_with_another_schema_is_an_error(store: ostrakon.Store) -> None:
+    schema = Schema({"a": "int", "b": "int"}, {"x": "int", "y": "text"})
+    store.create_table("t", schema=schema)
+    store.create_table("plain")
+    again = Schema({"a": "int", "b": "int"}, {"y": "text", "x": "int"})
+    assert store.create_table("t", schema=again, exist_ok=True).schema == schema
+    assert store.create_table("t", exist_ok=True).schema == schema
+    for name, other in [
+        ("t", Schema({"b": "int", "a": "int"}, {"x": "int", "y": "text"})),
+        ("t", Schema({"a": "int", "b": "int"}, {"x": "int", "y": "int"})),
+        ("t", Schema({"a": "int", "b": "int"}, {"x": "int"})),
+        ("plain", schema),
+    ]:
+        with pytest.raises(AlreadyExistsError, match="with another schema") as raised:
+            store.create_table(name, schema=other, exist_ok=True)
+        assert raised.value.context == {"table": name}
+
+
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_whole_floats_are_integers(store: ostrakon.Store, kind: str) -> None:
+    typed = store.create_table("t", schema=Schema("int", {"v": kind})).typed()
+    frame = pd.DataFrame({"row": [1, 2, 3], "v": [10, None, 30]})
+    assert frame["v"].dtype == np.float64
+    assert typed.put(frame) == 2
+    assert typed.to_arrow().column("v").to_pylist() == [10, 30]
+    for column in ([1.0, None, 2], np.array([1.0, np.nan, 2.0]), pd.Series([1.0, 2.0, 3.0])):
+        typed.put({"row": [4, 5, 6], "v": column})
+    assert typed.scan().rows(4, 5, 6).to_arrow().column("v").to_pylist() == [1, 2, 3]
+    for column in ([1.0, 1.5, 2], np.array([1, 1.5]), pd.Series([None, 1.5])):
+        with pytest.raises(InvalidArgumentError, match="1.5 of entry 1"):
+            typed.put({"row": list(range(len(column))), "v": column})
+    # Floats do not have all integers of this size.
+    for column in ([1.0, 2.0**60], np.array([1, 2.0**60]), [1.0, float("inf")]):
+        with pytest.raises(InvalidArgumentError, match="of entry 1"):
+            typed.put({"row": [0, 1], "v": column})
+    with pytest.raises(InvalidArgumentError, match=f"{2**64} of entry 1 is out of range"):
+        typed.put({"row": [0, 1], "v": [1, 2**64]})
+
+
+def test_times_that_do_not_fit_name_the_finer_type(store: ostrakon.Store) -> None:
+    typed = store.create_table("t", schema=Schema("int", {"at": "datetime"})).typed()
+    fine = dt.datetime(2024, 1, 1, 12, 0, 0, 123456)
+    for value in (fine, pd.Timestamp(fine), np.datetime64(fine)):
+        with pytest.raises(
+            InvalidArgumentError, match="2024-01-01T12:00:00.123456.*of entry 0: .*`datetime_us`"
+        ):
+            typed.put({"row": [1], "at": [value]})
+
+
+def test_messages_of_reads_do_not_speak_of_writing(store: ostrakon.Store) -> None:
+    schema = Schema({"name": "text", "at": "datetime"}, {"v": "int"})
+    typed = store.create_table("t", schema=schema).typed()
+    scan = typed.scan()
+    for call in (
+        lambda: scan.where("v", "x"),
+        lambda: scan.where("v", 1.5),
+        lambda: scan.where("at", dt.datetime(2024, 1, 1, 0, 0, 0, 1)),
+        lambda: scan.where("v", 2**70),
+        lambda: scan.rows(1),
+        lambda: schema.key("a", dt.time(1)),
+        lambda: store["t"].scan([None, "a"]).head(),
+        lambda: store["t"].scan(np.ma.masked_array(["a"], [True])).head(),
+    ):
+        with pytest.raises(InvalidArgumentError) as raised:
+            call()
+        assert "written" not in str(raised.value)
+        assert "of entry" not in str(raised.value)
+        assert "datetime." not in str(raised.value)
+
+
+def test_wrong_forms_of_schemas_are_named() -> None:
+    for row, columns in [(["a"], None), ({"a": "int"}, ["b"]), (None, None), ("int", "v")]:
+        with pytest.raises(InvalidArgumentError, match="of names and types"):
+            Schema(row, columns)
+    with pytest.raises(InvalidArgumentError, match="the types are int"):
+        Schema({"a": ["int"]})
 
 
 def test_labels_hide_cells_of_typed_rows() -> None:
@@ -197,10 +441,12 @@ def test_mistakes_with_schemas_are_named(store: ostrakon.Store) -> None:
         typed.put({"row": ["a", None], "v": [1, 2]})
     with pytest.raises(InvalidArgumentError, match="no column 'w'"):
         typed.scan().where("w", 1)
-    table.put("k", "v", "text")
+    plain = store.create_table("values")
+    typed = plain.typed(Schema("text", {"v": "int"}))
+    plain.put("k", "v", "text")
     with pytest.raises(Exception, match="not of the type that the schema says"):
         typed.to_arrow()
-    table.put("k", "v", Schema("int").key(3))
+    plain.put("k", "v", Schema("int").key(3))
     assert typed.head() == [{"row": "k", "v": 3}]
     with pytest.raises(NotFoundError):
         store["nothing"]

@@ -9,5 +9,5 @@ mod stamps;
 
 pub(crate) use column::Column;
 pub(crate) use entries::Entries;
-pub(crate) use python::{column, columns_of_frame};
+pub(crate) use python::{column, column_to_read, columns_of_frame};
 pub(crate) use stamps::stamps;

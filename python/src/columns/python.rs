@@ -68,6 +68,16 @@ pub(crate) fn column(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> 
     Ok(Column::of_chunks(vec![collector.finish()]))
 }
 
+/// Reads a column that says what to read. An error about it does not say that nothing was written.
+pub(crate) fn column_to_read(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Column> {
+    column(name, object).inspect_err(|error| {
+        let raised = error.value(object.py());
+        let text = raised.to_string().replace("; nothing was written", "");
+        // If that fails, the text stays as it is.
+        let _ = raised.setattr("args", (text,));
+    })
+}
+
 /// What the object offers by Arrow's interface; a library that cannot offer it is quoted.
 fn import(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Option<capsule::Imported>> {
     capsule::import(object).or_else(|error| {

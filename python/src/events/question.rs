@@ -1,7 +1,11 @@
 //! Questions about events as Python passes them: dictionaries that `ostrakon.events` makes.
 
+use std::time::Duration;
+
 use ostrakon_cell::{Error, Interrupt, Result};
-use ostrakon_events::{CountPath, FollowUp, Path, Query, parse_condition, parse_span, parse_time};
+use ostrakon_events::{
+    CountPath, FollowUp, Path, PlannerSettings, Query, parse_condition, parse_span, parse_time,
+};
 use pyo3::prelude::*;
 
 use crate::errors::IntoPython;
@@ -33,6 +37,56 @@ pub(super) struct Question {
     path: String,
     #[pyo3(item)]
     then: Vec<String>,
+    #[pyo3(item)]
+    resume: Option<String>,
+    #[pyo3(item)]
+    planner: PlannerArgument,
+}
+
+/// Settings of the planner; those that are `None` have their usual values.
+#[derive(FromPyObject)]
+struct PlannerArgument {
+    #[pyo3(item)]
+    threshold: Option<f64>,
+    #[pyo3(item)]
+    factor: Option<f64>,
+    #[pyo3(item)]
+    first_events: Option<u64>,
+    #[pyo3(item)]
+    window_events: Option<u64>,
+    #[pyo3(item)]
+    window_short: Option<String>,
+    #[pyo3(item)]
+    window_long: Option<String>,
+    #[pyo3(item)]
+    window_growth: Option<u32>,
+    #[pyo3(item)]
+    memory_bytes: Option<usize>,
+}
+
+/// The span that an argument names, or the usual one.
+fn span(name: &'static str, given: Option<&str>, usual: Duration) -> Result<Duration> {
+    let Some(given) = given else {
+        return Ok(usual);
+    };
+    let micros = parse_span(given).map_err(|error| error.with("argument", name))?;
+    Ok(Duration::from_micros(micros.unsigned_abs()))
+}
+
+impl PlannerArgument {
+    fn settings(&self) -> Result<PlannerSettings> {
+        let usual = PlannerSettings::default();
+        Ok(PlannerSettings {
+            threshold: self.threshold,
+            factor: self.factor.unwrap_or(usual.factor),
+            first_events: self.first_events.unwrap_or(usual.first_events),
+            window_events: self.window_events.unwrap_or(usual.window_events),
+            short: span("window_short", self.window_short.as_deref(), usual.short)?,
+            long: span("window_long", self.window_long.as_deref(), usual.long)?,
+            growth: self.window_growth.map_or(usual.growth, i64::from),
+            memory_bytes: self.memory_bytes.unwrap_or(usual.memory_bytes),
+        })
+    }
 }
 
 /// A query, what follows up on it, and what ends it.
@@ -58,8 +112,10 @@ impl Question {
                 limit: self.limit,
                 authorizations,
                 path: path_named(&self.path)?,
+                resume: self.resume,
                 interrupt: Some(interrupt.clone()),
-                ..Query::default()
+                analyze: false,
+                settings: self.planner.settings()?,
             };
             Ok(Asked {
                 query,
@@ -99,7 +155,7 @@ impl Question {
     }
 }
 
-fn moment(argument: &'static str, text: &str) -> Result<i64> {
+pub(super) fn moment(argument: &'static str, text: &str) -> Result<i64> {
     parse_time(text.as_bytes()).ok_or_else(|| {
         Error::invalid("not a time: pass a datetime, or a text such as 2015-05-17T10:05:03Z")
             .with("argument", argument)

@@ -1,5 +1,6 @@
 //! The rows of a query.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -101,5 +102,44 @@ impl RowSource for EventReader {
 impl Drop for EventReader {
     fn drop(&mut self) {
         self.interrupt.set();
+    }
+}
+
+/// Events that were read.
+pub(super) struct ReadEvents {
+    batches: VecDeque<RecordBatch>,
+    pub(super) schema: SchemaRef,
+    /// Where another query goes on, if the limit ended this one.
+    pub(super) token: Option<String>,
+}
+
+impl ReadEvents {
+    /// All events of a query.
+    pub(super) fn read(store: &EventStore, asked: &Asked) -> Result<Self> {
+        let returned = asked.then.last().map(|step| &step.event_type);
+        let definition = store.get(returned.unwrap_or(&asked.query.event_type))?;
+        let mut rows = EventRows::new(&definition, asked.query.fields.as_deref())?;
+        let (schema, mut batches) = (rows.schema(), VecDeque::new());
+        let outcome = store.query_then(&asked.query, &asked.then, |event| {
+            rows.push(event);
+            if rows.len() >= BATCH_EVENTS {
+                batches.push_back(rows.take()?);
+            }
+            Ok(true)
+        })?;
+        if !rows.is_empty() {
+            batches.push_back(rows.take()?);
+        }
+        Ok(Self {
+            batches,
+            schema,
+            token: outcome.token,
+        })
+    }
+}
+
+impl RowSource for ReadEvents {
+    fn next_within(&mut self, _wait: Duration) -> Result<Step> {
+        Ok(self.batches.pop_front().map_or(Step::End, Step::Rows))
     }
 }

@@ -4,16 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ostrakon_cell::{ErrorKind, Interrupt, Result};
+use ostrakon_cell::{Capability, Error, ErrorKind, Interrupt, Result};
 use ostrakon_events::{Epoch, EventStore, EventType, Explanation, Outcome, parse_span, show_span};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::files::FilesArgument;
 use super::ingest::{Ingested, Rejected, ingest};
-use super::question::{Asked, Question, count_path};
-use super::reading::EventReader;
+use super::question::{Asked, Question, count_path, moment};
+use super::reading::{EventReader, ReadEvents};
 use crate::errors::IntoPython;
+use crate::logs::now;
 use crate::rows::NativeRows;
 use crate::signals::run;
 use crate::tables::NativeStore;
@@ -63,6 +64,12 @@ type Bins = (i64, String, Vec<(i64, u64)>);
 
 /// The most frequent values, the number of different ones, and the number of events.
 type Top<'py> = (Vec<(Bound<'py, PyBytes>, u64)>, u64, u64);
+
+/// Events, index entries and counts read, and where they disagree: table, field, bin, expected, found.
+type Checked = (u64, u64, u64, Vec<(&'static str, String, i64, i64, i64)>);
+
+/// Index entries added and removed, and counts corrected.
+type Repaired = (u64, u64, u64);
 
 impl NativeEvents {
     fn events(&self) -> Result<EventStore> {
@@ -194,6 +201,14 @@ impl NativeEvents {
         Ok(NativeRows::new(Box::new(reader), schema, gate))
     }
 
+    /// The events of a query, read as a whole, and the token with which another query goes on.
+    fn page(&self, py: Python<'_>, question: Question) -> PyResult<(NativeRows, Option<String>)> {
+        let gate = self.store.get().gate().clone();
+        let mut read = self.ask(py, question, |store, asked| ReadEvents::read(store, &asked))?;
+        let (schema, token) = (read.schema.clone(), read.token.take());
+        Ok((NativeRows::new(Box::new(read), schema, gate), token))
+    }
+
     /// The number of events of a query.
     fn count(&self, py: Python<'_>, question: Question, count_by: &str) -> PyResult<u64> {
         let path = count_path(count_by).into_python()?;
@@ -272,6 +287,61 @@ impl NativeEvents {
             }
             Ok(deleted)
         })
+    }
+
+    /// Removes old events of all labels; returns the time from which on events are kept.
+    fn age_off(&self, py: Python<'_>, name: String, before: Option<&str>) -> PyResult<i64> {
+        let before = before.map(|text| moment("before", text)).transpose();
+        let before = before.into_python()?;
+        let store = self.store.get().lend_store().into_python()?;
+        if !store.capabilities().has(Capability::Namespaces) {
+            return Err(Error::new(
+                ErrorKind::PermissionDenied,
+                "old events are removed whatever their labels: use a store that was opened without `auths`",
+            )
+            .with("type", name))
+            .into_python();
+        }
+        let store = EventStore::new(store);
+        let work = move || store.age_off(&name, now(), before);
+        run(py, || {}, work)?.into_python().map(|off| off.since)
+    }
+
+    /// Compares index and counts with the events that a reader sees; with `repair`, corrects them.
+    fn check(
+        &self,
+        py: Python<'_>,
+        question: Question,
+        repair: bool,
+    ) -> PyResult<(Checked, Option<Repaired>)> {
+        let (check, repaired) = self.ask(py, question, move |store, asked| {
+            let check = store.check(&asked.query)?;
+            let repaired = match repair {
+                true => Some(store.repair(&asked.query, &check)?),
+                false => None,
+            };
+            Ok((check, repaired))
+        })?;
+        let wrong = check.disagreements.into_iter();
+        let wrong = wrong.map(|one| (one.table, one.field, one.bin, one.expected, one.found));
+        let checked = (
+            check.events,
+            check.index_entries,
+            check.counts,
+            wrong.collect(),
+        );
+        let repaired = repaired.map(|repair| (repair.added, repair.removed, repair.counts));
+        Ok((checked, repaired))
+    }
+
+    /// Measures when the index is faster: events scanned and fetched per second, and the threshold, which is kept.
+    fn calibrate(&self, py: Python<'_>, question: Question) -> PyResult<(f64, f64, f64)> {
+        let measured = self.ask(py, question, |store, asked| store.calibrate(&asked.query))?;
+        Ok((
+            measured.scanned_per_second,
+            measured.fetched_per_second,
+            measured.threshold,
+        ))
     }
 }
 

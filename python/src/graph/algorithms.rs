@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 use super::arguments::{ContextArgument, MatrixArgument, result_of};
 use super::results::Answer;
 use super::running::run;
-use crate::columns::column;
+use crate::columns::column_to_read;
 use crate::errors::IntoPython;
 use crate::tables::{NativeStore, Text};
 
@@ -76,7 +76,7 @@ pub(super) fn graph_search<'py>(
     search: SearchArgument,
 ) -> PyResult<Bound<'py, PyDict>> {
     let context = context.into_context(store)?;
-    let start = column("start", start)?;
+    let start = column_to_read("start", start)?;
     let count = start.len().unwrap_or(1);
     let form = search.form()?;
     let options = BfsOptions {

@@ -24,7 +24,7 @@ use super::scan::NativeScan;
 #[cfg(feature = "sql")]
 use super::typed::{NativeTypedScan, TypedArgument};
 use super::writer::{Columns, NativeWriter};
-use crate::columns::column;
+use crate::columns::column_to_read;
 use crate::errors::IntoPython;
 use crate::signals::{LOOK, Signals, run};
 
@@ -91,7 +91,7 @@ impl NativeTable {
                 .into_python()?,
         };
         if let Some(rows) = &argument.rows {
-            let rows = column("ranges", rows)?;
+            let rows = column_to_read("ranges", rows)?;
             rows.each(|row| ranges.push(Range::row(row)));
         } else if ranges.is_empty() {
             ranges.push(Range::all());

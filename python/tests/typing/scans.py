@@ -13,3 +13,11 @@ with ostrakon.open() as db:
         assert len(batch) == 2
         assert fields[0] == "row"
     assert [entry.row for entry in table.scan(Range.prefix("z")).head(1)] == ["z"]
+    assert table.scan().range("a", "b").auths(["hr"]).count() == 2
+    texts: list[str] = [entry.value.upper() for entry in table.scan().entries()]
+    first: bytes = table.scan(text=False).rows("b").head(1)[0].value
+    value: str | None = table.get("a", "q", family="f")
+    raw: bytes | None = table.get("a", "q", family="f", text=False)
+    assert (texts, first, value, raw) == (["1", "2", "3"], b"2", "1", b"1")
+    deleted: int = table.delete("a", "q", family="f", visibility="", timestamp=None)
+    assert deleted == 1
