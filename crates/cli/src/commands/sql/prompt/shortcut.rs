@@ -23,8 +23,10 @@ impl Shortcut {
     /// The shortcut in a text, or `None` if the text is SQL.
     pub(super) fn parse(text: &str) -> Option<Result<Self>> {
         // What people type in other prompts.
-        if ["exit", "quit"].contains(&text.trim_end_matches(';').trim().to_lowercase().as_str()) {
-            return Some(Ok(Self::Quit));
+        match text.trim_end_matches(';').trim().to_lowercase().as_str() {
+            "exit" | "quit" => return Some(Ok(Self::Quit)),
+            "help" => return Some(Ok(Self::Help)),
+            _ => {}
         }
         if !text.starts_with('\\') {
             return None;
@@ -63,6 +65,7 @@ mod tests {
         assert_eq!(parsed("SELECT 1;"), None);
         assert_eq!(parsed("\\q"), Some(Some(Shortcut::Quit)));
         assert_eq!(parsed("EXIT;"), Some(Some(Shortcut::Quit)));
+        assert_eq!(parsed("help"), Some(Some(Shortcut::Help)));
         assert_eq!(parsed("\\d"), Some(Some(Shortcut::List)));
         assert_eq!(
             parsed("\\d  events.web;"),
