@@ -411,7 +411,7 @@ def test_tables_of_events_are_reserved(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="event type"):
             store.drop("events.web_index")
         with pytest.raises(ValueError, match="event type"):
-            store.rename("events.web", "other")
+            store.rename_table("events.web", "other")
     with ostrakon.open(tmp_path / "db", auths="x") as store:
         with pytest.raises(errors.PermissionDeniedError):
             store.table("events.types")
