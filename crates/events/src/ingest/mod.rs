@@ -29,7 +29,7 @@ pub(crate) use write::{Change, ChangeWriter, write_counts};
 pub struct IngestOptions {
     /// The most events of a batch. A batch becomes visible as a whole.
     pub batch_events: usize,
-    /// The most bytes of the records of a batch. Two batches are held at a time: one is written, and the next one is filled.
+    /// The most bytes that the records of a batch take in memory. Two batches are held at a time: one is written, and the next one is filled.
     pub batch_bytes: usize,
     /// The threads that read, and as many that encode and write; 0 for one per core, at most 4.
     pub threads: usize,

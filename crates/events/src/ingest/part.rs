@@ -32,6 +32,8 @@ pub(super) struct Part {
     bytes: Vec<u8>,
     labels: Vec<Vec<u8>>,
     label_ids: HashMap<Vec<u8>, u32>,
+    /// Bytes of the labels, which are held twice.
+    label_bytes: usize,
     /// What the numbers of fields mean, once the part is complete.
     known: Arc<Vec<Known>>,
     scratch: Vec<u8>,
@@ -46,8 +48,12 @@ impl Part {
         self.events.is_empty()
     }
 
+    /// The memory that the events take: also that of fields without a value, of which a short line may have many.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
+            + self.events.len() * size_of::<Event>()
+            + self.fields.len() * size_of::<(u32, u32, u32)>()
+            + self.label_bytes
     }
 
     pub(super) fn labels(&self) -> impl Iterator<Item = &[u8]> {
@@ -157,6 +163,7 @@ impl Part {
         VisibilityExpression::parse(label)
             .map_err(|error| format!("the label is not valid: {error}"))?;
         let id = self.labels.len() as u32;
+        self.label_bytes += 2 * (label.len() + size_of::<Vec<u8>>());
         self.labels.push(label.to_vec());
         self.label_ids.insert(label.to_vec(), id);
         Ok(id)

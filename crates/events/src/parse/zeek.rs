@@ -27,14 +27,9 @@ impl Default for Zeek {
 
 impl Zeek {
     fn directive(&mut self, line: &[u8], names: &mut Names) -> Result<(), String> {
-        if let Some(separator) = line.strip_prefix(b"#separator ") {
-            return match unescape(separator).as_ref() {
-                &[byte] => {
-                    self.separator = byte;
-                    Ok(())
-                }
-                _ => Err("the #separator line does not name one byte".into()),
-            };
+        if let Some(separator) = separator_of(line) {
+            self.separator = separator?;
+            return Ok(());
         }
         let mut parts = line.split(|byte| *byte == self.separator);
         match parts.next().unwrap_or_default() {
@@ -99,6 +94,101 @@ impl LineParser for Zeek {
                 "the line has {missing} fields less than the #fields line"
             )),
         }
+    }
+}
+
+/// The byte that a `#separator` line names; `None` for other lines.
+fn separator_of(line: &[u8]) -> Option<Result<u8, String>> {
+    let separator = line.strip_prefix(b"#separator ")?;
+    Some(match unescape(separator).as_ref() {
+        &[byte] => Ok(byte),
+        _ => Err("the #separator line does not name one byte".into()),
+    })
+}
+
+/// The separator of a log without a `#separator` line.
+const TABS: &[u8] = b"#separator \\x09";
+
+/// The lines that say how to read those after them, without those that later ones have replaced: what has to be read
+/// before a part of a log.
+pub(crate) struct Directives {
+    /// The byte, and the line that named it.
+    separator: (u8, Vec<u8>),
+    /// Each with the `#separator` line that it was written with.
+    unset: Option<Directive>,
+    empty: Option<Directive>,
+    fields: Option<Directive>,
+    types: Option<Directive>,
+}
+
+struct Directive {
+    separator: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl Default for Directives {
+    fn default() -> Self {
+        Self {
+            separator: (Zeek::default().separator, TABS.to_vec()),
+            unset: None,
+            empty: None,
+            fields: None,
+            types: None,
+        }
+    }
+}
+
+impl Directives {
+    /// Takes a line that begins with `#`, without its end. Comments are left out.
+    pub(crate) fn add(&mut self, line: &[u8]) {
+        match separator_of(line) {
+            Some(Ok(byte)) => {
+                self.separator = (byte, line.to_vec());
+                return;
+            }
+            // The part that has the line rejects it.
+            Some(Err(_)) => return,
+            None => {}
+        }
+        let (byte, separator) = &self.separator;
+        let name = line.split(|found| found == byte).next();
+        let place = match name.unwrap_or_default() {
+            b"#unset_field" => &mut self.unset,
+            b"#empty_field" => &mut self.empty,
+            b"#types" => &mut self.types,
+            b"#fields" => {
+                // They were of the fields before.
+                self.types = None;
+                &mut self.fields
+            }
+            _ => return,
+        };
+        *place = Some(Directive {
+            separator: separator.clone(),
+            line: line.to_vec(),
+        });
+    }
+
+    /// The lines, which a parser reads with the same result as all that were added.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut current = TABS;
+        let mut push = |line: &[u8]| {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+        };
+        let all = [&self.unset, &self.empty, &self.fields, &self.types];
+        for directive in all.into_iter().flatten() {
+            if directive.separator != current {
+                push(&directive.separator);
+                current = &directive.separator;
+            }
+            push(&directive.line);
+        }
+        if self.separator.1 != current {
+            push(&self.separator.1);
+        }
+        text
     }
 }
 

@@ -201,6 +201,82 @@ fn zeek_whose_columns_change() {
     assert!(got.events.len() > 100 && got.rejected.len() > 10);
 }
 
+/// Zeek's comments and lines that later ones replace are not kept, in a log that has nothing else.
+#[test]
+fn zeek_with_more_comments_than_records() {
+    let head = "#fields\tts\ta\tfirst\n";
+    let mut comments = 0;
+    let text = text_of(6, head, |random, number| {
+        comments += 1;
+        match random.random_range(0..2000) {
+            0 => format!("#fields\tts\tb{number}\tfirst\n#unset_field\t{number}\n"),
+            1 => format!("{number}\tx\t{number}\n"),
+            _ => format!("# {number}\n#open\t{number}\n"),
+        }
+    });
+    let got = assert_same(LogFormat::Zeek, &text);
+    assert!(got.events.len() > 50 && comments > 100_000);
+}
+
+#[test]
+fn zeek_with_too_long_a_line_of_fields_is_an_error() {
+    let store = store_of_logs();
+    let ingest = store.ingest("log", options(2)).expect("a type");
+    let names: Vec<String> = (0..20_000).map(|number| format!("name{number}")).collect();
+    let text = format!("#fields\tts\n1\n#fields\tts\t{}\n", names.join("\t"));
+    let text = text + &"\n".repeat(TEXT_BYTES);
+    let input = std::io::Cursor::new(text.into_bytes());
+    let mut reader = ingest.read_log(&log(LogFormat::Zeek), Box::new(input));
+    let mut parts = 0;
+    let error = loop {
+        match reader.next_part() {
+            Ok(Some(_)) => parts += 1,
+            Ok(None) => panic!("the text was read"),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(parts, 1);
+    assert!(error.to_string().contains("most: 65536"), "{error}");
+}
+
+/// A field without a value takes memory, too: a batch of short lines would take many times its limit.
+#[test]
+fn fields_without_a_value_fill_a_batch() {
+    let fields: Vec<String> = (0..300)
+        .map(|number| format!(",\"f{number}\":\"\""))
+        .collect();
+    let lines = (0..1000).map(|time| format!("{{\"ts\":{time}{}}}\n", fields.concat()));
+    let text: String = lines.collect();
+    let options = IngestOptions {
+        batch_events: 100_000,
+        batch_bytes: 256 << 10,
+        threads: 2,
+    };
+    let batches = |by_parts: bool| {
+        let store = store_of_logs();
+        let mut ingest = store.ingest("log", options.clone()).expect("a type");
+        let input = Box::new(std::io::Cursor::new(text.clone().into_bytes()));
+        if by_parts {
+            let mut reader = ingest.read_log(&log(LogFormat::Json), input);
+            while let Some(part) = reader.next_part().expect("read") {
+                ingest.add_part(part).expect("held");
+            }
+        } else {
+            let mut source = log(LogFormat::Json).open(input);
+            let mut record = Record::default();
+            while let Step::Record = source.next(&mut record).expect("memory") {
+                assert_eq!(ingest.add(source.names(), &record).expect("held"), None);
+            }
+        }
+        let report = ingest.finish().expect("committed");
+        assert_eq!(report.events, 1000);
+        report.batches
+    };
+    // 3.6 MB for fields.
+    assert!(batches(false) >= 13, "{}", batches(false));
+    assert!(batches(true) >= 13, "{}", batches(true));
+}
+
 #[test]
 fn json_whose_names_cannot_be_told_apart() {
     let text = text_of(5, "", |random, number| {

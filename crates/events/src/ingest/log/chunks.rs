@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Error, ErrorKind};
 
-use crate::parse::{LINE_MAX, LogFormat};
+use crate::parse::{Directives, LINE_MAX, LogFormat};
 
 /// Bytes of a part. It is longer if a line is.
 const CHUNK_BYTES: usize = 1 << 20;
+
+/// The most bytes of Zeek's lines about the format, which are read again before each part.
+const DIRECTIVES_MAX: usize = 64 << 10;
 
 /// Lines that say how to read others.
 #[derive(Default)]
@@ -79,6 +82,8 @@ pub(super) struct Chunks {
     start: u64,
     /// `None` if the format has a head and it was not found yet.
     head: Option<Arc<Head>>,
+    /// Zeek's lines about the format so far.
+    directives: Directives,
     ended: bool,
     failure: Option<Error>,
 }
@@ -92,6 +97,7 @@ impl Chunks {
             buffer: Vec::new(),
             start: 0,
             head: (!is_found_by_reading).then(Arc::default),
+            directives: Directives::default(),
             ended: false,
             failure: None,
         }
@@ -190,28 +196,42 @@ impl Chunks {
         chunk
     }
 
-    /// Adds Zeek's lines about the format to the head of later chunks.
+    /// Adds Zeek's lines about the format to the head of later chunks. Lines that others replace are left out: a log
+    /// may have any number of them.
     fn extend_head(&mut self, chunk: &Chunk) {
-        let mut head = Head::default();
-        let is_first = [&b"#"[..], b"\xef\xbb\xbf#"]
-            .iter()
-            .any(|start| chunk.text.starts_with(start));
-        let first = is_first.then_some(0);
-        let others = memchr::memmem::find_iter(&chunk.text, b"\n#").map(|at| at + 1);
+        let mark = &b"\xef\xbb\xbf"[..];
+        let text = match chunk.start {
+            0 => chunk.text.strip_prefix(mark).unwrap_or(&chunk.text),
+            _ => &chunk.text,
+        };
+        let first = text.starts_with(b"#").then_some(0);
+        let others = memchr::memmem::find_iter(text, b"\n#").map(|at| at + 1);
+        let mut any = false;
         for start in first.into_iter().chain(others) {
-            let line = chunk.text.get(start..).unwrap_or_default();
-            let end = memchr::memchr(b'\n', line).map_or(line.len(), |at| at + 1);
-            head.bytes
-                .extend_from_slice(line.get(..end).unwrap_or(line));
-            head.lines += 1;
+            let line = text.get(start..).unwrap_or_default();
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            self.directives
+                .add(line.strip_suffix(b"\r").unwrap_or(line));
+            any = true;
         }
-        // A log that was joined from many repeats them.
-        if head.lines == 0 || chunk.head.bytes.ends_with(&head.bytes) {
+        if !any {
             return;
         }
-        let bytes = [chunk.head.bytes.as_slice(), head.bytes.as_slice()].concat();
-        let lines = chunk.head.lines + head.lines;
-        self.head = Some(Arc::new(Head { bytes, lines }));
+        let bytes = self.directives.text();
+        if bytes.len() > DIRECTIVES_MAX {
+            self.ended = true;
+            self.buffer.clear();
+            let error = Error::invalid(
+                "the lines of the Zeek log that name its fields and separators are too long",
+            );
+            let error = error
+                .with("bytes", bytes.len())
+                .with("most", DIRECTIVES_MAX);
+            self.failure = Some(error);
+        } else if bytes != chunk.head.bytes {
+            let lines = memchr::memchr_iter(b'\n', &bytes).count() as u64;
+            self.head = Some(Arc::new(Head { bytes, lines }));
+        }
     }
 
     /// Takes the first bytes and lines of a chunk as the head, if it was not found yet.
