@@ -1,7 +1,7 @@
 //! The registry of event types, and the tables of a type.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ostrakon_cell::{
     Authorizations, Capability, Column, ColumnSelection, CompactOptions, Condition,
@@ -20,6 +20,10 @@ const DEFINITION: &[u8] = b"toml";
 /// The share of events below which an index is used, if it was not measured.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.01;
 const THRESHOLD: &[u8] = b"threshold";
+
+/// Types are created, changed and dropped one after the other: each reads the registry first, and makes or deletes
+/// tables. Only one process writes a store, and this lock is that of all its stores.
+static CHANGES: Mutex<()> = Mutex::new(());
 
 /// The event types of a source.
 #[derive(Clone)]
@@ -57,6 +61,7 @@ impl EventStore {
         definition.check_time_name()?;
         definition.check_label_field()?;
         definition.assign_ids(None);
+        let _turn = turn();
         let registry = self.make_registry()?;
         match self.read_definition(&registry, &definition.name) {
             Ok(_) => return Err(taken(&definition.name)),
@@ -87,6 +92,7 @@ impl EventStore {
     /// # Errors
     /// No such type, an invalid definition, or a change that stored events do not allow.
     pub fn change(&self, definition: &EventType) -> Result<EventType> {
+        let _turn = turn();
         let registry = self.registry(&definition.name)?;
         let (before, text) = self.read_definition(&registry, &definition.name)?;
         let state = ledger::read(&registry, &definition.name)?;
@@ -128,12 +134,14 @@ impl EventStore {
             )
             .with("type", name));
         }
+        let _turn = turn();
         let registry = self.registry(name)?;
-        let mut found = match self.read_definition(&registry, name) {
-            Ok(_) => true,
-            Err(error) if error.kind().is_not_found() => false,
+        let text = match self.read_definition(&registry, name) {
+            Ok((_, text)) => Some(text),
+            Err(error) if error.kind().is_not_found() => None,
             Err(error) => return Err(error),
         };
+        let mut found = text.is_some();
         // Tables first: if this is interrupted, the type is still listed, and can be dropped again.
         for table in table_names(name) {
             match self.source.delete_table(&table) {
@@ -152,7 +160,14 @@ impl EventStore {
         for note in ledger::notes(&registry, name)?.keys() {
             mutation.delete(NOTE_FAMILY, note)?;
         }
-        write_if(&registry, mutation, &[]).map(drop)
+        match write_if(&registry, mutation, &[(DEFINITION, text)])? {
+            true => Ok(()),
+            false => Err(Error::new(
+                ErrorKind::ConcurrentModification,
+                "the event type was changed by another program while its tables were deleted: drop it again",
+            )
+            .with("type", name)),
+        }
     }
 
     /// All types, by name.
@@ -427,6 +442,11 @@ pub(crate) struct Reading<'a> {
     pub(crate) columns: ColumnSelection,
     pub(crate) ordered: bool,
     pub(crate) interrupt: Option<&'a Interrupt>,
+}
+
+/// Waits until no other thread creates, changes or drops a type.
+fn turn() -> MutexGuard<'static, ()> {
+    CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The names of the event, index and aggregate table.

@@ -40,7 +40,7 @@ impl Counts {
     pub(crate) fn add(&mut self, label: &[u8], row: &[u8], count: i64) {
         let sums = self.of_label(label);
         match sums.get_mut(row) {
-            Some(sum) => *sum += count,
+            Some(sum) => *sum = sum.saturating_add(count),
             None => drop(sums.insert(row.to_vec(), count)),
         }
     }

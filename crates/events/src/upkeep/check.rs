@@ -132,7 +132,8 @@ impl Tables {
                     .or_default();
                 let hash = hash(entry.key.row, b"", entry.key.visibility);
                 sum.hashes = sum.hashes.wrapping_sub(hash.wrapping_mul(count as u128));
-                sum.found += count;
+                // Of any labels, and shown only.
+                sum.found = sum.found.saturating_add(count);
             }
         }
         for ((index, field, bin), sum) in sums {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ostrakon_cell::{Batch, Range, Result};
+use ostrakon_cell::{Batch, Error, Range, Result};
 
 use super::EventCheck;
 use super::check::{each_entry, field_of, reading};
@@ -88,7 +88,11 @@ impl Tables {
             let keys: BTreeSet<_> = expected.counts.keys().chain(found.counts.keys()).collect();
             for key in keys {
                 let of = |contents: &Contents| contents.counts.get(key).copied().unwrap_or(0);
-                let missing = of(&expected) - of(&found);
+                let missing = of(&expected).checked_sub(of(&found)).ok_or_else(|| {
+                    Error::invalid("a stored count is too far from the right one to be repaired")
+                        .with("data", "a value")
+                        .with("count", of(&found))
+                })?;
                 if missing != 0 {
                     writer.counts().add(&key.1, &key.0, missing);
                     repair.counts += 1;

@@ -163,3 +163,30 @@ fn check_finds_what_other_programs_did_and_repair_corrects_it() {
     );
     assert_eq!(sorted(read(&store, &everything())), sorted(made));
 }
+
+/// Counts that other programs wrote may have any value.
+#[test]
+fn a_count_that_cannot_be_corrected_is_an_error() {
+    let (source, store) = open_web();
+    ingest(&store, &make(24, 20), 40);
+    let aggregate = source.table("events.web_aggregate").expect("there");
+    let counts = Scanner::new(aggregate.clone())
+        .authorizations(held(&["a", "b"]))
+        .entries()
+        .expect("read");
+    let mut writer = BatchWriter::new(aggregate, BatchWriterConfig::default());
+    for entry in counts.iter().take(6) {
+        let update = ColumnUpdate {
+            visibility: &entry.key.visibility,
+            timestamp: Some(entry.key.timestamp),
+            value: Some(&i64::MIN.to_be_bytes()),
+            ..ColumnUpdate::default()
+        };
+        writer.put(&entry.key.row, update).expect("put");
+    }
+    writer.close().expect("written");
+    let check = store.check(&everything()).expect("checked");
+    assert!(!check.disagreements.is_empty());
+    let error = store.repair(&everything(), &check).expect_err("too large");
+    assert!(error.to_string().contains("too far"), "{error}");
+}
