@@ -15,6 +15,7 @@ mod rows;
 mod start;
 mod statement;
 mod syntax;
+mod unfinished;
 mod workers;
 
 pub use bind::SqlValue;
@@ -24,3 +25,4 @@ pub use prompt::ends_statement;
 pub use rows::{SqlRows, Step};
 pub use start::SqlStart;
 pub use statement::{SqlStatement, parse_statements};
+pub(crate) use unfinished::is_unfinished;

@@ -24,7 +24,7 @@ use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange};
+use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
 use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
@@ -185,6 +185,7 @@ impl SqlSession {
             .tables()?
             .into_iter()
             .map(|table| table.name)
+            .filter(|name| !is_unfinished(name))
             .collect())
     }
 
