@@ -187,7 +187,8 @@ impl SchemaProvider for Namespace {
         if self.name == PUBLIC && name.contains(['.', '/', ':']) {
             let Some(files) = &self.shared.files else {
                 return Err(DataFusionError::Plan(
-                    "the session does not read files".to_owned(),
+                    "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"
+                        .to_owned(),
                 ));
             };
             return files.table(name).await.map(Some);

@@ -1,9 +1,11 @@
-//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, and bins of all times.
+//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, and times
+//! without seconds.
 
 mod arithmetic;
 mod date_bin;
 mod distinct_sum;
 mod extremes;
+mod minutes;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -19,6 +21,7 @@ pub(crate) fn register(context: &SessionContext) {
         context.register_udaf(extreme);
     }
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+    context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
 }
 
 /// The sum of counts, which is not NULL.

@@ -191,7 +191,7 @@ fn schema_of(
     }
     if keys.is_empty() {
         return Err(Error::invalid(
-            "the table has no primary key, by which its records are kept: add PRIMARY KEY (COLUMN, …)",
+            "a table needs a primary key: add PRIMARY KEY (COLUMN, …)",
         ));
     }
     let kind = |field: &Field| {

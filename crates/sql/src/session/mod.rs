@@ -3,6 +3,7 @@
 mod bind;
 mod change;
 mod create;
+mod describe;
 mod exchange;
 mod ignored;
 mod insertion;

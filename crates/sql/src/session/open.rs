@@ -197,6 +197,9 @@ impl SqlSession {
             .with_allow_dml(false)
             .with_allow_statements(false);
         reads.verify_plan(&plan)?;
+        if let LogicalPlan::DescribeTable(table) = &plan {
+            return super::describe::describe(&table.schema);
+        }
         self.run(plan).await
     }
 
