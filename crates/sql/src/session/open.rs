@@ -21,6 +21,7 @@ use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
 use super::memory::QueryMemory;
+use super::spill::SpillDirectory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
@@ -65,12 +66,17 @@ impl SqlSession {
     ) -> Result<Self> {
         let authorizations = Arc::new(authorizations);
         let threads = options.threads.max(1);
-        let mode = match options.temporary {
-            Some(directory) => DiskManagerMode::Directories(vec![directory]),
-            None => DiskManagerMode::OsTmpDirectory,
+        let (directory, shared) = match options.temporary {
+            Some(directory) => (directory, None),
+            None => {
+                let shared = SpillDirectory::shared()?;
+                (shared.path().to_owned(), Some(shared))
+            }
         };
+        let mode = DiskManagerMode::Directories(vec![directory]);
+        let memory = QueryMemory::new(options.memory_bytes, threads).with_directory(shared);
         let environment = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(QueryMemory::new(options.memory_bytes, threads)))
+            .with_memory_pool(Arc::new(memory))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
             .map_err(of_query)?;

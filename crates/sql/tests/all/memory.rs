@@ -58,3 +58,28 @@ fn sorts_and_groups_spill_with_little_memory() {
         }
     }
 }
+
+/// Other users of the machine cannot read what a query spills, without a setting.
+#[test]
+#[cfg(unix)]
+fn temporary_files_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let session = session(&store());
+    let prefix = format!("ostrakon-sql-{}-", std::process::id());
+    let entries = std::fs::read_dir(std::env::temp_dir()).unwrap();
+    let modes = entries.filter_map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        let is_own = name.to_str().is_some_and(|name| name.starts_with(&prefix));
+        let found = entry.metadata().ok().filter(|_| is_own)?;
+        found.is_dir().then(|| found.permissions().mode() & 0o777)
+    });
+    // That of sessions which just ended may be there, too.
+    let modes: Vec<u32> = modes.collect();
+    assert!(
+        !modes.is_empty() && modes.iter().all(|mode| *mode == 0o700),
+        "{modes:?}"
+    );
+    drop(session);
+}
