@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Result as QueryResult, TableReference};
-use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
@@ -51,6 +50,8 @@ pub struct SqlSession {
     pub(super) authorizations: Arc<Authorizations>,
     pub(super) sees_layout: bool,
     label: Arc<Mutex<Vec<u8>>>,
+    /// The most bytes that a function returns for one batch.
+    value_limit: usize,
     pub(super) workers: Workers,
 }
 
@@ -113,7 +114,8 @@ impl SqlSession {
             let catalog = SourceCatalog::new(shared, entries);
             context.register_catalog(name, Arc::new(catalog));
         }
-        crate::checked::register(&context);
+        let value_limit = crate::checked::limit_of(options.memory_bytes);
+        crate::checked::register(&context, value_limit);
         context.add_optimizer_rule(Arc::new(crate::events::CountEvents));
         Ok(Self {
             context,
@@ -121,6 +123,7 @@ impl SqlSession {
             authorizations,
             sees_layout: options.sees_layout,
             label: Arc::new(Mutex::new(options.label)),
+            value_limit,
             workers: Workers::new(threads),
         })
     }
@@ -230,13 +233,18 @@ impl SqlSession {
 
     async fn run_with(
         &self,
-        state: SessionState,
+        mut state: SessionState,
         plan: LogicalPlan,
     ) -> QueryResult<SendableRecordBatchStream> {
         check_subqueries(&plan)?;
-        let frame = DataFrame::new(state, plan);
-        let context = Arc::new(frame.task_ctx());
-        let plan = files::name_files(frame.create_physical_plan().await?)?;
+        let plan = state.optimize(&plan)?;
+        // With long constants, batches have fewer rows.
+        let rows = crate::checked::rows_at_once(&plan, self.value_limit)?;
+        let size = state.config().batch_size().min(rows);
+        *state.config_mut() = state.config().clone().with_batch_size(size);
+        let context = state.task_ctx();
+        let planner = state.query_planner();
+        let plan = files::name_files(planner.create_physical_plan(&plan, &state).await?)?;
         let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)
