@@ -1,7 +1,8 @@
 //! SQL over the tables of a source, by DataFusion.
 //!
 //! * **Sessions**: [`SqlSession`] runs statements for a reader with certain authorizations; [`SqlOptions`] has its
-//!   settings, [`SqlStart`] a statement that is being planned, [`SqlRows`] its rows.
+//!   settings, [`SqlStart`] a statement that is being planned, [`SqlRows`] its rows, [`SpillDirectory`] its temporary
+//!   files.
 //! * **Relations**: a table with a schema is the relation of its records; any other table is the relation
 //!   (row, family, qualifier, visibility, timestamp, value) of its entries, as is `cells.TABLE` for every table. An event
 //!   type is the relation of its events. [`EventRows`] and [`ColumnBuilder`] make their columns for other callers, too.
@@ -24,6 +25,6 @@ mod session;
 pub use events::EventRows;
 pub use records::{ColumnBuilder, ColumnType};
 pub use session::{
-    SqlOptions, SqlRows, SqlSession, SqlStart, SqlStatement, SqlValue, Step, ends_statement,
-    parse_statements,
+    SpillDirectory, SqlOptions, SqlRows, SqlSession, SqlStart, SqlStatement, SqlValue, Step,
+    ends_statement, parse_statements,
 };

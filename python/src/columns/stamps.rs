@@ -94,7 +94,15 @@ pub(super) fn of_arrow(array: &ArrayRef, stamps: &mut Vec<i64>) -> Result<()> {
         }
         DataType::Timestamp(TimeUnit::Second, _) => {
             let seconds = array.as_primitive::<TimestampSecondType>().values();
-            stamps.extend(seconds.iter().map(|stamp| stamp.saturating_mul(1000)));
+            for stamp in seconds.iter() {
+                stamps.push(stamp.checked_mul(1000).ok_or_else(|| {
+                    Error::invalid(
+                        "`timestamp` has a time that milliseconds of 64 bits do not have",
+                    )
+                    .with("argument", "timestamp")
+                    .with("seconds", stamp)
+                })?);
+            }
         }
         DataType::Timestamp(TimeUnit::Microsecond, _) => {
             let micros = array.as_primitive::<TimestampMicrosecondType>().values();

@@ -149,7 +149,12 @@ pub(crate) const COMMANDS: &[Command] = &[
 
 /// The visible state: tables, split points, entries, properties, namespaces, and a checkpoint.
 pub(crate) fn seen(folder: &Folder) -> String {
-    let mut all = folder.ok(&["table", "list"]);
+    let tables = folder.ok(&["table", "list"]);
+    // A killed statement leaves the table that it was filling.
+    let tables = tables
+        .lines()
+        .filter(|line| !line.starts_with("unfinished__"));
+    let mut all: String = tables.map(|line| format!("{line}\n")).collect();
     all.push_str(&folder.ok(&["namespace", "list"]));
     for table in ["t", "u", "copy", "other", "off", "city"] {
         if all.contains(table) {

@@ -306,3 +306,43 @@ fn types_are_created_and_dropped_by_several_threads() {
         }
     }
 }
+
+/// A type that is listed has its tables, and one that is not has none.
+#[test]
+fn types_are_created_and_dropped_by_several_threads() {
+    let (source, store) = open();
+    let definition = EventType::from_toml(TYPE).expect("valid");
+    for _ in 0..40 {
+        let start = std::sync::Barrier::new(4);
+        let created: Vec<bool> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|place| {
+                    let (store, start, definition) = (&store, &start, &definition);
+                    scope.spawn(move || {
+                        start.wait();
+                        match place {
+                            0 => store.drop_type("web").is_ok(),
+                            1 => store.change(definition).is_ok(),
+                            _ => store.create(definition).is_ok(),
+                        }
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("no panic"))
+                .collect()
+        });
+        let is_listed = store.get("web").is_ok();
+        for table in EventStore::table_names("web") {
+            assert_eq!(
+                source.table(&table).is_ok(),
+                is_listed,
+                "{table} {created:?}"
+            );
+        }
+        if is_listed {
+            store.drop_type("web").expect("dropped");
+        }
+    }
+}

@@ -14,6 +14,7 @@ use super::names::full_name;
 use crate::cells::CellsTable;
 use crate::files::FileTables;
 use crate::records::{RecordSchema, RecordsTable};
+use crate::session::is_unfinished;
 
 /// The catalog in which a table is the relation of its records if it has a schema, else that of its entries.
 pub(crate) const MAIN: &str = "ostrakon";
@@ -111,9 +112,10 @@ struct Namespace {
 }
 
 impl Namespace {
-    /// The names of the tables in the namespace.
+    /// The names of the tables in the namespace, without those that a statement is filling.
     fn tables(&self) -> ostrakon_cell::Result<Vec<String>> {
         let tables = self.shared.source.tables()?.into_iter();
+        let tables = tables.filter(|table| !is_unfinished(&table.name));
         let inside = tables.filter_map(|table| match table.name.rsplit_once('.') {
             Some((namespace, name)) => (namespace == self.name).then(|| name.to_owned()),
             None => (self.name == PUBLIC).then_some(table.name),
@@ -194,7 +196,8 @@ impl SchemaProvider for Namespace {
         if self.name == PUBLIC && name.contains(['.', '/', ':']) {
             let Some(files) = &self.shared.files else {
                 return Err(DataFusionError::Plan(
-                    "the session does not read files".to_owned(),
+                    "the session does not read files: allow it with `files=True` in Python, or with `SqlOptions::files`"
+                        .to_owned(),
                 ));
             };
             return files.table(name).await.map(Some);

@@ -1,11 +1,13 @@
-//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, and
-//! conditions on NULL.
+//! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, times without
+//! seconds, conditions on NULL, and limits on the size of values.
 
 mod arithmetic;
 mod date_bin;
 mod distinct_sum;
 mod extremes;
 mod lists;
+mod minutes;
+mod size;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -13,8 +15,10 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
-/// Makes the arithmetic of a session checked.
-pub(crate) fn register(context: &SessionContext) {
+pub(crate) use size::{limit_of, rows_at_once};
+
+/// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
+pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
@@ -22,6 +26,8 @@ pub(crate) fn register(context: &SessionContext) {
         context.register_udaf(extreme);
     }
     context.register_udf(ScalarUDF::from(date_bin::DateBin::new()));
+    context.add_analyzer_rule(Arc::new(minutes::MinutesOfTimes));
+    size::register(context, limit);
 }
 
 /// The sum of counts, which is not NULL.

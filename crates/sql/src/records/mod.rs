@@ -8,6 +8,7 @@ mod present;
 mod provider;
 mod reader;
 mod schema;
+mod turn;
 mod write;
 
 pub use column::ColumnBuilder;

@@ -11,8 +11,10 @@ use ostrakon_cell::{
     Authorizations, BatchWriter, BatchWriterConfig, ColumnUpdate, Error, ErrorKind, Interrupt,
     Mutation, Result, Table,
 };
+use parking_lot::Mutex;
 
 use super::present::{Name, Present};
+use super::turn::{Pending, Turns};
 use super::{ColumnType, RecordSchema};
 
 /// Records whose present cells are read at once.
@@ -22,12 +24,14 @@ const CHUNK: usize = 1024;
 const UNSEEN_MAX: usize = 1 << 16;
 
 /// Writes records, each as one mutation. A record replaces the one with its key, as far as the writer may see it.
+/// Other writers of this process wait while it reads and replaces the cells of a chunk of records.
 pub(crate) struct RecordWriter {
     table: Arc<dyn Table>,
     schema: Arc<RecordSchema>,
     /// The label of records without one.
     label: Vec<u8>,
-    writer: BatchWriter,
+    turns: Arc<Turns>,
+    pending: Arc<Mutex<Pending>>,
     present: Present,
     /// By row: the label of the records that were written since the table's time moved and that the writer does not see.
     unseen: HashMap<Vec<u8>, Vec<u8>>,
@@ -58,7 +62,11 @@ impl RecordWriter {
         });
         Self {
             sorted,
-            writer: BatchWriter::new(table.clone(), BatchWriterConfig::default()),
+            turns: Turns::of(&*table),
+            pending: Pending::new(
+                table.clone(),
+                BatchWriter::new(table.clone(), BatchWriterConfig::default()),
+            ),
             present: Present::new(table.clone(), authorizations),
             table,
             schema,
@@ -78,15 +86,18 @@ impl RecordWriter {
         let mut at = 0;
         while at < batch.num_rows() {
             let chunk = self.chunk(&columns, at, batch.num_rows())?;
-            let mut present = self.present.find(&mut self.writer, &chunk)?;
+            let (turns, pending) = (self.turns.clone(), self.pending.clone());
+            let mut turn = turns.begin(&pending)?;
+            let pending = &mut *turn.pending;
+            let mut present = self.present.find(&mut pending.writer, &chunk)?;
             let mut alike = self.present.alike(&self.schema.keys, &chunk)?;
             let repeats = repeats(&chunk);
             for (offset, row) in chunk.iter().enumerate() {
                 let mut cells = present.remove(row).unwrap_or_default();
-                let is_visible = self.after_unseen(row, &columns, at + offset)?;
-                self.replace(row, &columns, at + offset, &cells)?;
+                let is_visible = self.after_unseen(pending, row, &columns, at + offset)?;
+                self.replace(pending, row, &columns, at + offset, &cells)?;
                 for (stored, cells) in alike.remove(row).unwrap_or_default() {
-                    self.remove(&stored, &cells)?;
+                    self.remove(pending, &stored, &cells)?;
                 }
                 if repeats {
                     // A later record of the chunk replaces this one, which cannot be read yet.
@@ -101,7 +112,13 @@ impl RecordWriter {
 
     /// Makes sure that a record is newer than those with its key that were written before and that the writer does not
     /// see, so that they stay. Returns whether it sees this one.
-    fn after_unseen(&mut self, row: &[u8], columns: &[ArrayRef], at: usize) -> Result<bool> {
+    fn after_unseen(
+        &mut self,
+        pending: &mut Pending,
+        row: &[u8],
+        columns: &[ArrayRef],
+        at: usize,
+    ) -> Result<bool> {
         let label = label_of(&self.schema, &self.label, columns, at)?;
         let is_visible = self.present.is_visible(label)?;
         if is_visible && self.unseen.is_empty() {
@@ -112,11 +129,12 @@ impl RecordWriter {
         if !is_newer || self.unseen.len() == UNSEEN_MAX {
             // Of one time, none of them would be the newest.
             self.present.interrupt().check()?;
-            self.writer.flush()?;
+            pending.writer.flush()?;
             self.table.advance_time()?;
             self.unseen.clear();
         }
         if !is_visible {
+            pending.has_unseen = true;
             self.unseen.insert(row.to_vec(), label.to_vec());
         }
         Ok(is_visible)
@@ -124,7 +142,7 @@ impl RecordWriter {
 
     /// Removes a record that is stored under another encoding of its key than SQL's, as far as it is in columns of
     /// the schema.
-    fn remove(&mut self, stored: &[u8], cells: &[Name]) -> Result<()> {
+    fn remove(&mut self, pending: &mut Pending, stored: &[u8], cells: &[Name]) -> Result<()> {
         self.mutation.reset(stored);
         for cell in cells {
             let (family, qualifier, _) = cell;
@@ -134,7 +152,7 @@ impl RecordWriter {
         }
         match self.mutation.is_empty() {
             true => Ok(()),
-            false => self.writer.add(&self.mutation),
+            false => pending.writer.add(&self.mutation),
         }
     }
 
@@ -149,12 +167,14 @@ impl RecordWriter {
         let rows: Vec<Vec<u8>> = rows.iter().flatten().map(<[u8]>::to_vec).collect();
         let mut deleted = 0;
         for chunk in rows.chunks(CHUNK) {
-            for (row, cells) in self.present.find(&mut self.writer, chunk)? {
+            let mut turn = self.turns.begin(&self.pending)?;
+            let writer = &mut turn.pending.writer;
+            for (row, cells) in self.present.find(writer, chunk)? {
                 self.mutation.reset(&row);
                 for cell in &cells {
                     self.mutation.update(deletion(cell))?;
                 }
-                self.writer.add(&self.mutation)?;
+                writer.add(&self.mutation)?;
                 deleted += 1;
             }
         }
@@ -170,8 +190,8 @@ impl RecordWriter {
     ///
     /// # Errors
     /// Those of the table.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.writer.flush()
+    pub(crate) fn finish(self) -> Result<()> {
+        self.pending.lock().flush()
     }
 
     /// The columns of a batch in the types of the relation.
@@ -227,6 +247,7 @@ impl RecordWriter {
     /// Writes one record in place of the cells that it had.
     fn replace(
         &mut self,
+        pending: &mut Pending,
         row: &[u8],
         columns: &[ArrayRef],
         at: usize,
@@ -273,7 +294,7 @@ impl RecordWriter {
                 self.mutation.update(deletion(cell))?;
             }
         }
-        self.writer.add(&self.mutation)
+        pending.writer.add(&self.mutation)
     }
 
     /// What the writer sees of a record that was just written, in place of what it saw before.
@@ -313,6 +334,8 @@ impl RecordWriter {
 
 impl Drop for RecordWriter {
     fn drop(&mut self) {
+        // What was submitted would be stored after another statement has read the present cells.
+        let _ = self.pending.lock().flush();
         if !self.unseen.is_empty() {
             // The records of the next statement are newer. A table that refuses takes none.
             let _ = self.table.advance_time();

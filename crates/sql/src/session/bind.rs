@@ -153,12 +153,20 @@ fn each(ast: &mut Ast, mut visit: impl FnMut(&mut Expr, Location, String)) {
 }
 
 fn mismatch(wanted: usize, given: usize) -> Error {
+    let parameters = match wanted {
+        0 => "no parameters".to_owned(),
+        1 => "1 parameter".to_owned(),
+        many => format!("{many} parameters"),
+    };
+    let values = match given {
+        0 => "no values were given".to_owned(),
+        1 => "1 value was given".to_owned(),
+        many => format!("{many} values were given"),
+    };
     Error::new(
         ErrorKind::InvalidArgument,
-        "the statement has another number of parameters than there are values",
+        format!("the statement has {parameters}, but {values}"),
     )
-    .with("parameters", wanted)
-    .with("values", given)
 }
 
 #[cfg(test)]
@@ -213,8 +221,23 @@ mod tests {
     #[test]
     fn other_numbers_of_values_are_refused() {
         let one = [SqlValue::Int(1)];
-        assert!(bound("SELECT 1", &one).is_err());
-        assert!(bound("SELECT ?, ?", &one).is_err());
+        for (text, said) in [
+            (
+                "SELECT 1",
+                "the statement has no parameters, but 1 value was given",
+            ),
+            (
+                "SELECT ?, ?",
+                "the statement has 2 parameters, but 1 value was given",
+            ),
+        ] {
+            assert_eq!(bound(text, &one).expect_err(text).to_string(), said);
+        }
+        let none = bound("SELECT ?", &[]).expect_err("no value").to_string();
+        assert!(
+            none.contains("1 parameter, but no values were given"),
+            "{none}"
+        );
         assert!(bound("SELECT $1, ?", &one).is_err());
         assert!(bound("SELECT $0", &one).is_err());
         assert!(bound("SELECT :name", &one).is_err());

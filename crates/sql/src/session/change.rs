@@ -17,7 +17,7 @@ use datafusion::sql::parser::Statement;
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, Table};
 
-use super::{SqlSession, insertion};
+use super::{SqlSession, insertion, is_unfinished};
 use crate::catalog::TableName;
 use crate::records::{RecordSchema, RecordWriter, RecordsTable};
 use crate::scan::EndsScans;
@@ -118,6 +118,9 @@ fn from_source(plan: &LogicalPlan, source: &Arc<dyn TableSource>) -> QueryResult
 /// A table with a schema that a statement changes.
 fn changed(session: &SqlSession, name: &TableReference) -> Result<(Arc<dyn Table>, RecordSchema)> {
     let name = TableName::changed(name)?;
+    if is_unfinished(&name.full) {
+        return Err(Error::no_table("there is no such table").with("table", &name.full));
+    }
     let exact = session.source.table(&name.full);
     let table = match exact {
         Err(error) if error.kind() == ErrorKind::TableNotFound => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::Field;
 use datafusion::common::{
     Column as ColumnName, Constraint, Result as QueryResult, TableReference, plan_err,
@@ -18,12 +19,14 @@ use datafusion::sql::sqlparser::ast::{
     Value,
 };
 use futures_util::StreamExt;
-use ostrakon_cell::{Error, ErrorKind, Result, Source, TableOptions};
+use ostrakon_cell::{Error, ErrorKind, Result, TableOptions};
 
 use super::change::{Action, counted, external};
 use super::open::nothing;
-use super::{SqlSession, insertion};
+use super::unfinished::Unfinished;
+use super::{SqlSession, insertion, unfinished};
 use crate::catalog::TableName;
+use crate::error::of_query;
 use crate::records::{ColumnType, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
 
 /// CREATE TABLE, also with a query
@@ -63,24 +66,26 @@ pub(super) async fn create(
         true => Some(session.run_in_order(ordered(&create, &schema)?).await?),
         false => None,
     };
-    match session.source.create_table(&name.full, &options) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && create.if_not_exists => {
-            return Ok(nothing());
-        }
-        outcome => outcome.map_err(external)?,
-    }
+    let exists = |error: &Error| error.kind() == ErrorKind::AlreadyExists && create.if_not_exists;
     let Some(rows) = rows else {
-        return Ok(nothing());
+        unfinished::check_name(&name.full).map_err(external)?;
+        return match session.source.create_table(&name.full, &options) {
+            Err(error) if exists(&error) => Ok(nothing()),
+            outcome => outcome.map(|()| nothing()).map_err(external),
+        };
     };
-    let table = session.source.table(&name.full).map_err(external)?;
+    let table = match Unfinished::create(session.source.clone(), &name.full, &options) {
+        Err(error) if exists(&error) => return Ok(nothing()),
+        outcome => outcome.map_err(external)?,
+    };
     let writer = RecordWriter::new(
-        table,
+        table.table(),
         schema,
         session.authorizations.clone(),
         session.label(),
     );
     let outcome = counted(rows, writer, Action::Write);
-    Ok(undone(outcome, session.source.clone(), name.full))
+    Ok(finished(outcome, table, create.if_not_exists))
 }
 
 /// DROP TABLE
@@ -186,7 +191,7 @@ fn schema_of(
     }
     if keys.is_empty() {
         return Err(Error::invalid(
-            "the table has no primary key, by which its records are kept: add PRIMARY KEY (COLUMN, …)",
+            "a table needs a primary key: add PRIMARY KEY (COLUMN, …)",
         ));
     }
     let kind = |field: &Field| {
@@ -244,42 +249,28 @@ fn ordered(create: &CreateMemoryTable, schema: &RecordSchema) -> QueryResult<Log
         .build()
 }
 
-/// Deletes a new table again if it could not be filled.
-fn undone(
+/// Gives a new table its name once it is filled, or deletes it again.
+fn finished(
     rows: SendableRecordBatchStream,
-    source: Arc<dyn Source>,
-    table: String,
+    mut table: Unfinished,
+    if_not_exists: bool,
 ) -> SendableRecordBatchStream {
     let schema = rows.schema();
-    let mut unfinished = Unfinished {
-        source,
-        table: Some(table),
-    };
-    let rows = rows.inspect(move |outcome| {
-        if outcome.is_ok() {
-            unfinished.keep();
+    let shown = schema.clone();
+    let rows = rows.map(move |outcome| {
+        let rows = match outcome {
+            Ok(rows) => rows,
+            Err(error) => return Err(external(table.undo(of_query(error)))),
+        };
+        match table.finish() {
+            Ok(()) => Ok(rows),
+            // Another statement has created it meanwhile.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && if_not_exists => {
+                let count: ArrayRef = Arc::new(UInt64Array::from(vec![0]));
+                Ok(RecordBatch::try_new(shown.clone(), vec![count])?)
+            }
+            Err(error) => Err(external(error)),
         }
     });
     Box::pin(RecordBatchStreamAdapter::new(schema, rows))
-}
-
-/// A table that is deleted unless it was filled.
-struct Unfinished {
-    source: Arc<dyn Source>,
-    table: Option<String>,
-}
-
-impl Unfinished {
-    fn keep(&mut self) {
-        self.table = None;
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(table) = self.table.take() {
-            // The failure that led here is the one to report.
-            let _ = self.source.delete_table(&table);
-        }
-    }
 }

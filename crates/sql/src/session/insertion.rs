@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Field;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column as ColumnName, Result, plan_err};
+use datafusion::common::{Column as ColumnName, DFSchema, Result, plan_err};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{
-    CreateMemoryTable, DdlStatement, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder,
+    CreateMemoryTable, DdlStatement, DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, Values,
 };
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
@@ -47,12 +48,37 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
     }
     let plan = state.statement_to_plan(statement).await?;
     match (plan, rows) {
-        (LogicalPlan::Dml(dml), Some(rows)) => {
-            let input = Arc::new(in_place_of_nulls(&dml.input, rows)?);
+        (LogicalPlan::Dml(dml), rows) => {
+            let input = Arc::new(match rows {
+                Some(rows) => in_place_of_nulls(&dml.input, rows)?,
+                None => with_nulls(LogicalPlan::clone(&dml.input))?,
+            });
             Ok(LogicalPlan::Dml(DmlStatement { input, ..dml }))
         }
         (plan, _) => Ok(plan),
     }
+}
+
+/// Lets VALUES have NULLs in all columns: the writer says which column of the table may not be NULL. The engine says
+/// which one of VALUES.
+fn with_nulls(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let changed = plan.transform_up(|plan| match plan {
+        LogicalPlan::Values(values) => {
+            let fields = values.schema.iter().map(|(relation, field)| {
+                let field = Field::clone(field).with_nullable(true);
+                (relation.cloned(), Arc::new(field))
+            });
+            let metadata = values.schema.metadata().clone();
+            let schema = DFSchema::new_with_metadata(fields.collect(), metadata)?;
+            let schema = Arc::new(schema);
+            Ok(Transformed::yes(LogicalPlan::Values(Values {
+                schema,
+                ..values
+            })))
+        }
+        plan => plan.recompute_schema().map(Transformed::yes),
+    })?;
+    Ok(changed.data)
 }
 
 /// The plan of a CREATE TABLE, whose query is planned by itself as that of an INSERT.

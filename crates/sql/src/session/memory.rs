@@ -1,12 +1,15 @@
 //! The memory of a session's queries.
 
 use std::fmt;
+use std::sync::Arc;
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{
     MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 use parking_lot::Mutex;
+
+use super::spill::SpillDirectory;
 
 /// Shares memory among the operators of queries.
 ///
@@ -29,6 +32,8 @@ pub(super) struct QueryMemory {
     /// The threads of a query, and the most parts of a sort.
     threads: usize,
     state: Mutex<State>,
+    /// Where queries spill. It lives as long as the queries, which may go on when their session is dropped.
+    _directory: Option<Arc<SpillDirectory>>,
 }
 
 #[derive(Debug, Default)]
@@ -83,6 +88,14 @@ impl QueryMemory {
             exchanges,
             threads,
             state: Mutex::default(),
+            _directory: None,
+        }
+    }
+
+    pub(super) fn with_directory(self, directory: Option<Arc<SpillDirectory>>) -> Self {
+        Self {
+            _directory: directory,
+            ..self
         }
     }
 
@@ -175,8 +188,6 @@ impl fmt::Display for QueryMemory {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn operator(pool: &Arc<dyn MemoryPool>, name: &str, spills: bool) -> MemoryReservation {

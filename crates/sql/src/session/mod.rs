@@ -3,6 +3,7 @@
 mod bind;
 mod change;
 mod create;
+mod describe;
 mod exchange;
 mod ignored;
 mod insertion;
@@ -12,9 +13,11 @@ mod open;
 mod options;
 mod prompt;
 mod rows;
+mod spill;
 mod start;
 mod statement;
 mod syntax;
+mod unfinished;
 mod workers;
 
 pub use bind::SqlValue;
@@ -22,5 +25,7 @@ pub use open::SqlSession;
 pub use options::SqlOptions;
 pub use prompt::ends_statement;
 pub use rows::{SqlRows, Step};
+pub use spill::SpillDirectory;
 pub use start::SqlStart;
 pub use statement::{SqlStatement, parse_statements};
+pub(crate) use unfinished::is_unfinished;

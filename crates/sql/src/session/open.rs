@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::Schema;
 use datafusion::common::{Result as QueryResult, TableReference};
-use datafusion::dataframe::DataFrame;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
@@ -24,10 +23,11 @@ use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
 use super::memory::QueryMemory;
+use super::spill::SpillDirectory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
 use super::workers::Workers;
-use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange};
+use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
 use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
@@ -53,6 +53,8 @@ pub struct SqlSession {
     pub(super) authorizations: Arc<Authorizations>,
     pub(super) sees_layout: bool,
     label: Arc<Mutex<Vec<u8>>>,
+    /// The most bytes that a function returns for one batch.
+    value_limit: usize,
     pub(super) workers: Workers,
 }
 
@@ -77,12 +79,17 @@ impl SqlSession {
     ) -> Result<Self> {
         let authorizations = Arc::new(authorizations);
         let threads = options.threads.max(1);
-        let mode = match options.temporary {
-            Some(directory) => DiskManagerMode::Directories(vec![directory]),
-            None => DiskManagerMode::OsTmpDirectory,
+        let (directory, shared) = match options.temporary {
+            Some(directory) => (directory, None),
+            None => {
+                let shared = SpillDirectory::shared()?;
+                (shared.path().to_owned(), Some(shared))
+            }
         };
+        let mode = DiskManagerMode::Directories(vec![directory]);
+        let memory = QueryMemory::new(options.memory_bytes, threads).with_directory(shared);
         let environment = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(QueryMemory::new(options.memory_bytes, threads)))
+            .with_memory_pool(Arc::new(memory))
             .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
             .build_arc()
             .map_err(of_query)?;
@@ -120,7 +127,8 @@ impl SqlSession {
             let catalog = SourceCatalog::new(shared, entries);
             context.register_catalog(name, Arc::new(catalog));
         }
-        crate::checked::register(&context);
+        let value_limit = crate::checked::limit_of(options.memory_bytes);
+        crate::checked::register(&context, value_limit);
         context.add_optimizer_rule(Arc::new(crate::events::CountEvents));
         Ok(Self {
             context,
@@ -128,6 +136,7 @@ impl SqlSession {
             authorizations,
             sees_layout: options.sees_layout,
             label: Arc::new(Mutex::new(options.label)),
+            value_limit,
             workers: Workers::new(threads),
         })
     }
@@ -198,6 +207,7 @@ impl SqlSession {
             .tables()?
             .into_iter()
             .map(|table| table.name)
+            .filter(|name| !is_unfinished(name))
             .collect())
     }
 
@@ -209,6 +219,9 @@ impl SqlSession {
             .with_allow_dml(false)
             .with_allow_statements(false);
         reads.verify_plan(&plan)?;
+        if let LogicalPlan::DescribeTable(table) = &plan {
+            return super::describe::describe(&table.schema);
+        }
         self.run(plan).await
     }
 
@@ -233,13 +246,18 @@ impl SqlSession {
 
     async fn run_with(
         &self,
-        state: SessionState,
+        mut state: SessionState,
         plan: LogicalPlan,
     ) -> QueryResult<SendableRecordBatchStream> {
         check_subqueries(&plan)?;
-        let frame = DataFrame::new(state, plan);
-        let context = Arc::new(frame.task_ctx());
-        let plan = files::name_files(frame.create_physical_plan().await?)?;
+        let plan = state.optimize(&plan)?;
+        // With long constants, batches have fewer rows.
+        let rows = crate::checked::rows_at_once(&plan, self.value_limit)?;
+        let size = state.config().batch_size().min(rows);
+        *state.config_mut() = state.config().clone().with_batch_size(size);
+        let context = state.task_ctx();
+        let planner = state.query_planner();
+        let plan = files::name_files(planner.create_physical_plan(&plan, &state).await?)?;
         let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)

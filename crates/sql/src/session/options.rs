@@ -13,7 +13,8 @@ pub struct SqlOptions {
     /// Whether the reader may see into how many parts tables are divided, which tells how much is hidden: the store's owner
     /// may. Large tables are read by several threads only then. Default: no.
     pub sees_layout: bool,
-    /// Where temporary files go. Default: the system's directory for such files.
+    /// Where temporary files go, which hold cells. Default: a [`SpillDirectory`](crate::SpillDirectory) of the process,
+    /// which only this user can read.
     pub temporary: Option<PathBuf>,
     /// Whether statements may read files of the local disk by their path. Default: no.
     pub files: bool,

@@ -1,41 +1,57 @@
-//! The directory for what a query cannot keep in memory.
+//! The directory for what queries cannot keep in memory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::failure::{Failure, Result};
-use crate::interrupt::Incomplete;
+use ostrakon_cell::{Error, ErrorKind, Result};
+use parking_lot::Mutex;
 
 /// What the names of the directories begin with.
 const PREFIX: &str = "ostrakon-sql-";
 /// What the name of the file beside a directory adds to the directory's; its process keeps it locked.
 const LOCK: &str = ".lock";
 
-/// A directory that is removed with all that is in it, also by a signal that ends the program: it
-/// holds cells. What a killed process leaves behind is removed by the next one.
+/// The directory that the sessions of this process share.
+static SHARED: Mutex<Weak<SpillDirectory>> = Mutex::new(Weak::new());
+
+/// A directory for the temporary files of queries, which hold cells: only this user can read it. It is removed with all
+/// that is in it. What a killed process leaves behind is removed by the next one that makes such a directory.
 ///
 /// A directory exists only while its lock file does: that is made before it, and removed after it.
-pub(super) struct SpillDirectory {
-    guard: Incomplete,
+#[derive(Debug)]
+pub struct SpillDirectory {
+    parent: PathBuf,
     path: PathBuf,
     _lock: File,
 }
 
 impl SpillDirectory {
-    /// A new directory that only this user can read.
+    /// The directory of this process, in the system's directory for temporary files. Sessions without a directory of
+    /// their own have it while they live.
     ///
     /// # Errors
     /// It cannot be made, or the file system has no locks.
-    pub(super) fn create() -> Result<Self> {
+    pub fn shared() -> Result<Arc<Self>> {
         let parent = std::env::temp_dir();
+        let mut shared = SHARED.lock();
+        if let Some(directory) = shared.upgrade().filter(|found| found.parent == parent) {
+            return Ok(directory);
+        }
         remove_abandoned(&parent);
-        Self::create_in(&parent).map_err(|error| {
-            Failure::io("cannot make a directory for temporary files", &error)
-                .with("directory", parent.display().to_string())
-                .next("set TMPDIR to a directory that can be written")
-        })
+        let made = Self::create_in(&parent).map_err(|error| {
+            Error::new(
+                ErrorKind::Io,
+                "cannot make a directory for temporary files: set TMPDIR to a directory that can be written",
+            )
+            .with("directory", parent.display())
+            .with_source(error)
+        })?;
+        let made = Arc::new(made);
+        *shared = Arc::downgrade(&made);
+        Ok(made)
     }
 
     fn create_in(parent: &Path) -> io::Result<Self> {
@@ -46,22 +62,21 @@ impl SpillDirectory {
             let nanos = since.map_or(0, |since| since.as_nanos());
             let path = parent.join(format!("{PREFIX}{}-{nanos}", std::process::id()));
             let lock_path = lock_of(&path);
-            let guard = Incomplete::in_order(vec![path.clone(), lock_path.clone()]);
             let lock = private(OpenOptions::new().write(true).create_new(true)).open(&lock_path)?;
             match lock.try_lock() {
                 Ok(()) if is_at(&lock, &lock_path) => {}
                 Ok(()) | Err(std::fs::TryLockError::WouldBlock) => continue,
                 Err(std::fs::TryLockError::Error(error)) => {
-                    guard.remove();
+                    remove(&path);
                     return Err(error);
                 }
             }
             if let Err(error) = make(&path) {
-                guard.remove();
+                remove(&path);
                 return Err(error);
             }
             return Ok(Self {
-                guard,
+                parent: parent.to_owned(),
                 path,
                 _lock: lock,
             });
@@ -71,16 +86,42 @@ impl SpillDirectory {
         ))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What a program that ends at once has to remove, in this order.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        vec![self.path.clone(), lock_of(&self.path)]
     }
 }
 
 impl Drop for SpillDirectory {
     fn drop(&mut self) {
-        // Threads of a query that was stopped may still be writing.
-        self.guard.remove();
+        remove(&self.path);
     }
+}
+
+/// Removes a directory, and its lock file if the directory is gone.
+fn remove(directory: &Path) {
+    if is_removed(directory) {
+        is_removed(&lock_of(directory));
+    }
+}
+
+/// Removes a file or a directory. Threads of a query that was stopped may still write into it.
+fn is_removed(path: &Path) -> bool {
+    const TRIES: usize = 20;
+    (0..TRIES).any(|_| {
+        let removed = match path.is_dir() {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        removed.is_ok() || !path.exists()
+    })
 }
 
 fn lock_of(directory: &Path) -> PathBuf {
@@ -107,7 +148,7 @@ fn remove_abandoned(parent: &Path) {
             && lock.try_lock().is_ok()
             && is_at(&lock, &lock_path)
         {
-            Incomplete::in_order(vec![directory, lock_path]).remove();
+            remove(&directory);
         }
     }
 }

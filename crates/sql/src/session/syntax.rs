@@ -9,8 +9,8 @@ use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr as Planned, LogicalPlan, Operator};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Query, Select, SetExpr, Statement as Ast, Table, TableFactor,
-    Value, VisitMut, VisitorMut,
+    BinaryOperator, DataType, Expr, Function, Query, Select, SetExpr, Statement as Ast, Table,
+    TableFactor, Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -110,8 +110,15 @@ impl VisitorMut for Correction {
                      `a IS DISTINCT FROM b`",
                 ));
             }
-            Expr::Cast { data_type, .. } => in_microseconds(data_type),
-            Expr::TypedString(text) => in_microseconds(&mut text.data_type),
+            Expr::Cast { data_type, .. } => {
+                in_microseconds(data_type);
+                return or_break(check_array(data_type));
+            }
+            Expr::TypedString(text) => {
+                in_microseconds(&mut text.data_type);
+                return or_break(check_array(&text.data_type));
+            }
+            Expr::Function(call) => return or_break(check_call(call)),
             _ => {}
         }
         ControlFlow::Continue(())
@@ -121,6 +128,36 @@ impl VisitorMut for Correction {
         self.depth -= 1;
         ControlFlow::Continue(())
     }
+}
+
+/// Refuses arrays of a fixed length: the engine makes one of that length to plan the statement.
+fn check_array(data_type: &DataType) -> Result<()> {
+    let shown = data_type.to_string();
+    let sized = shown.match_indices('[').any(|(at, _)| {
+        let inside = shown.get(at + 1..).unwrap_or_default();
+        inside.trim_start().starts_with(|first: char| first != ']')
+    });
+    if sized {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "arrays of a fixed length are not supported: leave the length out",
+        )
+        .with("type", shown));
+    }
+    Ok(())
+}
+
+/// As [`check_array`], for functions that take the name of a type.
+fn check_call(call: &Function) -> Result<()> {
+    let name = call.name.to_string().to_ascii_lowercase();
+    if name.contains("arrow_") && call.args.to_string().contains("FixedSize") {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "values of a fixed length are not supported: use List or Binary",
+        )
+        .with("function", name));
+    }
+    Ok(())
 }
 
 fn or_break(checked: Result<()>) -> ControlFlow<Error> {

@@ -4,6 +4,7 @@
 mod authorizations;
 mod cancel;
 mod cells;
+mod concurrent;
 mod events;
 mod kit;
 mod memory;

@@ -805,3 +805,70 @@ fn many_records_that_their_writer_does_not_see_are_written_quickly() {
     let reader = session_of(&source, &["secret"]);
     assert_eq!(rows(&reader, "SELECT k, a, b FROM t"), ["7|19999|b"]);
 }
+
+#[test]
+fn statements_say_what_to_write() {
+    let source = store();
+    let session = session(&source);
+    rows(
+        &session,
+        "CREATE TABLE t (kk BIGINT PRIMARY KEY, v VARCHAR, x TIMESTAMP, d DOUBLE, b BOOLEAN, y BYTEA, da DATE, u BIGINT UNSIGNED)",
+    );
+    assert_eq!(
+        rows(&session, "DESCRIBE t"),
+        [
+            "kk|BIGINT|NO",
+            "v|VARCHAR|YES",
+            "x|TIMESTAMP|YES",
+            "d|DOUBLE|YES",
+            "b|BOOLEAN|YES",
+            "y|BYTEA|YES",
+            "da|DATE|YES",
+            "u|BIGINT UNSIGNED|YES"
+        ]
+    );
+    for statement in [
+        "INSERT INTO t (kk, v) VALUES (NULL, 'a')",
+        "INSERT INTO t (v, kk) VALUES ('a', 1), ('b', NULL)",
+        "INSERT INTO t (v) VALUES ('a')",
+        "INSERT INTO t (v, kk) SELECT 'a', NULL",
+    ] {
+        let error = try_rows(&session, statement)
+            .expect_err(statement)
+            .to_string();
+        assert!(
+            error.contains("column: kk") && !error.contains("column1"),
+            "{error}"
+        );
+    }
+    rows(
+        &session,
+        "INSERT INTO t (kk, x) VALUES (1, '2013-09-15 23:48'), (2, '2013-09-15T23:49'), (3, '2013-09-16 00:00:01')",
+    );
+    for (condition, found) in [
+        ("x > '2013-09-15 23:48'", ["2", "3"].as_slice()),
+        (
+            "x BETWEEN '2013-09-15 23:48' AND '2013-09-15T23:49'",
+            &["1", "2"],
+        ),
+        ("x IN ('2013-09-15 23:49', '2013-09-16 00:01')", &["2"]),
+        ("x = TIMESTAMP '2013-09-15 23:48'", &["1"]),
+        ("x < CAST('2013-09-15 23:49' AS TIMESTAMP)", &["1"]),
+    ] {
+        let query = format!("SELECT kk FROM t WHERE {condition} ORDER BY kk");
+        assert_eq!(rows(&session, &query), found, "{condition}");
+    }
+    for (statement, said) in [
+        ("SELECT * FROM 'a.csv'", "files=True"),
+        (
+            "CREATE TABLE x (a BIGINT)",
+            "a table needs a primary key: add PRIMARY KEY (COLUMN, …)",
+        ),
+        ("SELECT * FROM t WHERE x > '2013-09-15 23'", "2013-09-15 23"),
+    ] {
+        let error = try_rows(&session, statement)
+            .expect_err(statement)
+            .to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}

@@ -3,7 +3,6 @@
 mod form;
 mod parquet;
 mod prompt;
-mod spill;
 mod value;
 
 use std::io::{Read, Write};
@@ -12,16 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ostrakon_cell::{Authorizations, Source, VisibilityExpression};
-use ostrakon_sql::{SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements};
+use ostrakon_sql::{
+    SpillDirectory, SqlOptions, SqlRows, SqlSession, SqlStatement, Step, parse_statements,
+};
 use ostrakon_store::StoreOptions;
 
 use self::form::Form;
-use self::spill::SpillDirectory;
 use super::access::{Absent, Access};
 use crate::args::{SqlArgs, SqlFormat};
 use crate::export::{Packing, Target};
 use crate::failure::{Failure, Result};
-use crate::interrupt::Watch;
+use crate::interrupt::{Incomplete, Watch};
 use crate::output::Output;
 
 /// How often waiting for rows checks for Ctrl-C.
@@ -57,11 +57,11 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         restricted: true,
         ..access.clone()
     };
-    let spill = SpillDirectory::create()?;
+    let spill = SpillDirectory::shared()?;
+    let _removed = RemovedAtEnd(Incomplete::in_order(spill.paths()));
     let mut options = SqlOptions {
         files: true,
         label: args.label.clone().into_bytes(),
-        temporary: Some(spill.path().to_owned()),
         // With authorizations, the program reads for somebody who may see less than the owner of the store.
         sees_layout: args.authorizations == Authorizations::empty(),
         ..SqlOptions::default()
@@ -101,6 +101,16 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
     access.with_store(absent, |source| {
         on_source(source, statements, options, format, args, out)
     })
+}
+
+/// Removes temporary files when the command ends: threads of a query that was stopped may keep their directory longer
+/// than the process lives.
+struct RemovedAtEnd(Incomplete);
+
+impl Drop for RemovedAtEnd {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
 }
 
 /// The format that the extension of a file names.
