@@ -129,14 +129,7 @@ impl EventStore {
     /// No such type; [`PermissionDenied`](ErrorKind::PermissionDenied) for a source that is restricted to a reader: most of
     /// what would be lost is not the reader's.
     pub fn drop_type(&self, name: &str) -> Result<()> {
-        if !self.source.capabilities().has(Capability::Namespaces) {
-            return Err(Error::new(
-                ErrorKind::PermissionDenied,
-                "an event type is deleted with the events that its readers cannot see: use a handle that is not restricted \
-                 to a reader",
-            )
-            .with("type", name));
-        }
+        self.check_unrestricted(name)?;
         let _turn = turn();
         let registry = self.registry(name)?;
         let text = match self.read_definition(&registry, name) {
@@ -171,6 +164,18 @@ impl EventStore {
             )
             .with("type", name)),
         }
+    }
+
+    /// Rejects a source that is restricted to a reader.
+    pub(crate) fn check_unrestricted(&self, name: &str) -> Result<()> {
+        if self.source.capabilities().has(Capability::Namespaces) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::PermissionDenied,
+            "events that the reader cannot see would be deleted too: use a handle that is not restricted to a reader",
+        )
+        .with("type", name))
     }
 
     /// All types, by name.

@@ -49,8 +49,10 @@ impl EventStore {
     /// moment is rounded down to a multiple of the bin, so that counts stay exact.
     ///
     /// # Errors
-    /// No such type; neither the type nor the caller says what is old; those of the tables.
+    /// No such type; neither the type nor the caller says what is old; those of the tables; `PermissionDenied` for a
+    /// source that is restricted to a reader.
     pub fn age_off(&self, name: &str, now: i64, before: Option<i64>) -> Result<AgeOff> {
+        self.check_unrestricted(name)?;
         let cut = self.age_off_moment(name, now, before)?;
         let tables = self.tables(name)?;
         let mut state = tables.state()?;

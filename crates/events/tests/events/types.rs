@@ -188,6 +188,10 @@ fn a_source_restricted_to_a_reader_does_not_drop_types() {
     assert_eq!(read(&restricted, &everything()).len(), 20);
     let error = restricted.drop_type("web").expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    let error = restricted
+        .age_off("web", 0, Some(i64::MAX / 2))
+        .expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     assert_eq!(read(&store, &everything()).len(), 20);
     store.drop_type("web").expect("deleted");
 }
