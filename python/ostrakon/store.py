@@ -346,14 +346,16 @@ class Store:
         format: str | None = None,  # noqa: A002 - the word of `ostrakon events create`
         map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
         enrich: Mapping[str, str | PathLike[str]] | None = None,
+        time: str | None = None,
         exist_ok: bool = False,
     ) -> Events:
         """Creates an event type, with the fields of a log file's first lines, or from a definition.
 
         All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
         says how long events are kept (`90d`), `shards` into how many parts they are divided.
-        `Events.ingest` explains `format`, `map` and `enrich`. With `exist_ok`, an existing type of
-        that name is returned unchanged, whatever its definition.
+        `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the log file
+        with the time of events; without it, the field is found by its name and its values. With
+        `exist_ok`, an existing type of that name is returned unchanged, whatever its definition.
         """
         more = {
             "visibility": visibility,
@@ -366,11 +368,15 @@ class Store:
                 "an event type is made from a log file or from a definition: pass `file` or `toml`",
                 {},
             )
+        if time is not None and file is None:
+            raise InvalidArgumentError(
+                "a definition names its time field: pass `time` only with a log file", {}
+            )
         native = NativeEvents(self._native)
         if exist_ok and name in native.types():
             return Events(native, name)
         if file is not None:
-            toml = native.infer(name, file, files_of(format, map, enrich), more)
+            toml = native.infer(name, file, files_of(format, map, enrich), more, time)
         try:
             native.create(name, toml or "", more)
         except AlreadyExistsError as error:

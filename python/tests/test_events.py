@@ -197,6 +197,18 @@ def test_types_are_made_changed_listed_and_dropped(store: ostrakon.Store, log: P
             store.create_events("x", **given)
 
 
+def test_the_time_field_may_be_named(store: ostrakon.Store, tmp_path: Path) -> None:
+    log = tmp_path / "a.csv"
+    lines = [f"2026-01-01T00:00:{second}Z,{second}" for second in range(10, 40)]
+    log.write_text("\n".join(["when,n", *lines, "soon,1379288667"]) + "\n")
+    with pytest.raises(errors.InvalidArgumentError, match="`when` does in 30 of 31"):
+        store.create_events("a", log)
+    report = store.create_events("a", log, time="when").ingest(log)
+    assert (report.events, report.rejected) == (30, 1)
+    with pytest.raises(errors.InvalidArgumentError, match="only with a log file"):
+        store.create_events("b", toml="", time="when")
+
+
 def test_an_event_is_stored_once_and_bad_lines_are_rejected(
     web: ostrakon.Events, log: Path, tmp_path: Path
 ) -> None:

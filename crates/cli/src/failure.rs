@@ -301,6 +301,11 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
              every missing file; everything else is still readable"
         }
         ErrorKind::NotFound if of_file => "check the name of the file",
+        ErrorKind::NotFound | ErrorKind::AlreadyExists
+            if failure.named("missing table").is_some() =>
+        {
+            "run `ostrakon events drop TYPE` to complete the deletion"
+        }
         ErrorKind::NotFound if failure.named("type").is_some() => {
             "run `ostrakon events list` to see the event types, or `ostrakon events create` to create one"
         }
@@ -310,7 +315,8 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "run `ostrakon events drop TYPE` to delete the tables, or choose another name"
         }
         ErrorKind::AlreadyExists if failure.named("type").is_some() => {
-            "choose another name, or run `ostrakon events edit` to change the type"
+            "use it with `ostrakon events ingest TYPE FILE` and `ostrakon events query TYPE`, change it with `ostrakon \
+             events edit`, or choose another name"
         }
         ErrorKind::AlreadyExists if failure.named("directory").is_some() => {
             "choose a directory that does not exist yet, or empty this one"

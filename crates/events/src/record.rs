@@ -6,6 +6,8 @@ pub struct Record {
     bytes: Vec<u8>,
     /// The number of the name, and where the value ends.
     fields: Vec<(u32, usize)>,
+    /// The line that it was read from; 0 if that is not known.
+    line: u64,
 }
 
 impl Record {
@@ -13,6 +15,17 @@ impl Record {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.fields.clear();
+    }
+
+    /// Sets the line that it was read from, for messages.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.line = line;
+        self
+    }
+
+    pub(crate) fn line(&self) -> u64 {
+        self.line
     }
 
     /// Appends a field; `name` is its position in [`RecordSource::names`](crate::RecordSource::names).

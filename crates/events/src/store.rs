@@ -67,7 +67,10 @@ impl EventStore {
         let _turn = turn();
         let registry = self.make_registry()?;
         match self.read_definition(&registry, &definition.name) {
-            Ok(_) => return Err(taken(&definition.name)),
+            Ok(_) => {
+                self.open_tables(&definition.name, ErrorKind::AlreadyExists)?;
+                return Err(taken(&definition.name));
+            }
             Err(error) if error.kind().is_not_found() => {}
             Err(error) => return Err(error),
         }
@@ -79,15 +82,61 @@ impl EventStore {
                 Err(error) => return Err(error),
             }
         }
+        let mut made = Vec::new();
+        match self.create_with(&registry, &definition, &mut made) {
+            Ok(true) => Ok(definition),
+            // The tables are those of another caller, which was faster.
+            Ok(false) => Err(taken(&definition.name)),
+            Err(error) => Err(self.undo_creation(&registry, &definition.name, made, error)),
+        }
+    }
+
+    /// Creates the tables, which are appended to `made`, and registers the type. `false` if it is registered already.
+    fn create_with(
+        &self,
+        registry: &Arc<dyn Table>,
+        definition: &EventType,
+        made: &mut Vec<String>,
+    ) -> Result<bool> {
         // Tables first: a type in the registry always has its tables.
-        self.make_tables(&definition)?;
+        self.make_tables(definition, made)?;
         let mut mutation = Mutation::new(definition.name.as_str());
         mutation.put(FAMILY, DEFINITION, definition.to_toml()?)?;
         mutation.put(FAMILY, STATE, State::new().to_text())?;
-        if !write_if(&registry, mutation, &[(DEFINITION, None)])? {
-            return Err(taken(&definition.name));
+        write_if(registry, mutation, &[(DEFINITION, None)])
+    }
+
+    /// Deletes the tables of a creation that failed. Returns its error, which says what is left.
+    fn undo_creation(
+        &self,
+        registry: &Arc<dyn Table>,
+        name: &str,
+        made: Vec<String>,
+        error: Error,
+    ) -> Error {
+        // A write that failed may have been written all the same.
+        let is_absent = match self.read_definition(registry, name) {
+            Ok(_) => return error,
+            Err(found) => found.kind().is_not_found(),
+        };
+        let is_left = |table: &String| {
+            let deleted = match is_absent {
+                true => self.source.delete_table(table),
+                false => return true,
+            };
+            deleted.is_err_and(|error| error.kind() != ErrorKind::TableNotFound)
+        };
+        let left: Vec<String> = made.into_iter().filter(is_left).collect();
+        match left.is_empty() {
+            true => error,
+            false => error.with(
+                "left behind",
+                format!(
+                    "{}, which `ostrakon events drop {name}` deletes",
+                    left.join(", ")
+                ),
+            ),
         }
-        Ok(definition)
     }
 
     /// Replaces the definition of a type.
@@ -103,7 +152,8 @@ impl EventStore {
         definition.check()?;
         definition.assign_ids(Some(&before));
         definition.check_change(&before, state.begun > 0)?;
-        self.make_tables(&definition)?;
+        self.open_tables(&definition.name, ErrorKind::NotFound)?;
+        self.make_tables(&definition, &mut Vec::new())?;
         let mut mutation = Mutation::new(definition.name.as_str());
         mutation.put(FAMILY, DEFINITION, definition.to_toml()?)?;
         // A writer that has begun a batch with the old definition cannot commit it.
@@ -268,15 +318,29 @@ impl EventStore {
     pub(crate) fn tables(&self, name: &str) -> Result<Tables> {
         let registry = self.registry(name)?;
         let (definition, text) = self.read_definition(&registry, name)?;
-        let [event, index, aggregate] = table_names(name);
+        let [event, index, aggregate] = self.open_tables(name, ErrorKind::NotFound)?;
         Ok(Tables {
             definition,
             text,
             registry,
-            event: self.source.table(&event)?,
-            index: self.source.table(&index)?,
-            aggregate: self.source.table(&aggregate)?,
+            event,
+            index,
+            aggregate,
         })
+    }
+
+    /// The event, index and aggregate table of a registered type; an error of kind `missing` if it lacks one.
+    fn open_tables(&self, name: &str, missing: ErrorKind) -> Result<[Arc<dyn Table>; 3]> {
+        let open = |table: &String| {
+            self.source.table(table).map_err(|error| {
+                match error.kind() == ErrorKind::TableNotFound {
+                    true => partly_there(missing, name, table),
+                    false => error,
+                }
+            })
+        };
+        let [event, index, aggregate] = &table_names(name);
+        Ok([open(event)?, open(index)?, open(aggregate)?])
     }
 
     fn registry(&self, name: &str) -> Result<Arc<dyn Table>> {
@@ -306,8 +370,8 @@ impl EventStore {
         self.source.table(REGISTRY)
     }
 
-    /// Makes the tables that do not exist, and splits the event table by shard.
-    fn make_tables(&self, definition: &EventType) -> Result<()> {
+    /// Makes the tables that do not exist, which are appended to `made`, and splits the event table by shard.
+    fn make_tables(&self, definition: &EventType, made: &mut Vec<String>) -> Result<()> {
         let [event, index, aggregate] = table_names(&definition.name);
         let splits: Vec<Vec<u8>> = (1..definition.shard_count())
             .map(|shard| shard.to_be_bytes().to_vec())
@@ -321,9 +385,12 @@ impl EventStore {
         options
             .properties
             .insert("table.bloom.enabled".into(), "true".into());
-        existing_is_fine(self.source.create_table(&event, &options))?;
-        existing_is_fine(self.source.create_table(&index, &plain))?;
-        existing_is_fine(self.source.create_table(&aggregate, &plain))?;
+        for (table, options) in [(&event, &options), (&index, &plain), (&aggregate, &plain)] {
+            match self.source.create_table(table, options) {
+                Ok(()) => made.push(table.clone()),
+                outcome => existing_is_fine(outcome)?,
+            }
+        }
         if splits.is_empty() {
             return Ok(());
         }
@@ -525,6 +592,18 @@ fn no_type(name: &str) -> Error {
 
 fn taken(name: &str) -> Error {
     Error::new(ErrorKind::AlreadyExists, "the event type exists already").with("type", name)
+}
+
+/// The error of a type that is registered and lacks a table. The type is registered after its tables are created, and
+/// deleted after them.
+fn partly_there(kind: ErrorKind, name: &str, table: &str) -> Error {
+    Error::new(
+        kind,
+        "the event type is only partly there, because its deletion was interrupted: `ostrakon events drop`, in Python \
+         `Events.drop`, completes the deletion",
+    )
+    .with("type", name)
+    .with("missing table", table)
 }
 
 fn left_over(name: &str, table: &str) -> Error {

@@ -1,10 +1,15 @@
 //! Moments as microseconds since 1970, and spans of time.
 
-use jiff::{Timestamp, civil, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp, civil, fmt::temporal::Pieces};
 use ostrakon_cell::{Error, Result};
 
 /// Microseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000;
+
+/// The first and the last moment of the years -9999 and 9999.
+const FIRST: i64 = -377_705_116_800_000_000;
+const LAST: i64 = 253_402_300_799_999_999;
+const EPOCH: civil::DateTime = civil::DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
 /// Reads a moment. Accepted are seconds since 1970 with or without a fraction (integers of 12 and more digits are
 /// milliseconds, of 15 and more microseconds, of 18 and more nanoseconds), ISO 8601 dates and times (UTC unless an
@@ -23,9 +28,12 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
         moment.as_microsecond()
     } else if let Ok(local) = text.parse::<civil::DateTime>() {
         utc(local)?
+    } else if let Some(moment) = of_the_last_hours(text) {
+        moment
     } else {
         let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
-        parsed.to_timestamp().ok()?.as_microsecond()
+        let offset = i64::from(parsed.offset()?.seconds()) * SECOND;
+        utc(parsed.to_datetime().ok()?)?.checked_sub(offset)?
     };
     // What is shown of it must be read as the same moment.
     is_supported(micros).then_some(micros)
@@ -33,8 +41,15 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
 
 /// A local time of UTC.
 pub(crate) fn utc(local: civil::DateTime) -> Option<i64> {
-    let zoned = local.to_zoned(TimeZone::UTC).ok()?;
-    Some(zoned.timestamp().as_microsecond())
+    i64::try_from(local.duration_since(EPOCH).as_micros()).ok()
+}
+
+/// A time with an offset, also in the first and last hours of the years -9999 and 9999, which a `Timestamp` leaves to local
+/// times.
+fn of_the_last_hours(text: &str) -> Option<i64> {
+    let pieces = Pieces::parse(text).ok()?;
+    let offset = i64::from(pieces.to_numeric_offset()?.seconds()) * SECOND;
+    utc(pieces.date().to_datetime(pieces.time()?))?.checked_sub(offset)
 }
 
 /// A number of seconds, or of smaller units if it is large.
@@ -79,22 +94,27 @@ fn epoch(text: &[u8]) -> Option<i64> {
 
 /// Whether a moment lies between the years -9999 and 9999, so that it can be shown, rounded and compared.
 pub(crate) fn is_supported(micros: i64) -> bool {
-    Timestamp::from_microsecond(micros).is_ok()
+    (FIRST..=LAST).contains(&micros)
 }
 
 /// A moment as ISO 8601 in UTC, with as many digits as it needs.
 #[must_use]
 pub fn show_time(micros: i64) -> String {
-    Timestamp::from_microsecond(micros).map_or_else(
-        |_| {
-            format!(
-                "{}.{:06}",
-                micros.div_euclid(SECOND),
-                micros.rem_euclid(SECOND)
-            )
-        },
-        |moment| moment.to_string(),
-    )
+    if let Ok(moment) = Timestamp::from_microsecond(micros) {
+        return moment.to_string();
+    }
+    EPOCH
+        .checked_add(SignedDuration::from_micros(micros))
+        .map_or_else(
+            |_| {
+                format!(
+                    "{}.{:06}",
+                    micros.div_euclid(SECOND),
+                    micros.rem_euclid(SECOND)
+                )
+            },
+            |moment| format!("{moment}Z"),
+        )
 }
 
 /// Reads a span such as `30s`, `15m`, `1h`, `7d` or `2w`, as microseconds.
@@ -170,6 +190,39 @@ mod tests {
         assert_eq!(show_time(moment), "2015-05-17T10:05:03Z");
         assert_eq!(parse_time(b"2015-05-17"), Some(1_431_820_800 * SECOND));
         assert_eq!(parse_time(b"-1.5"), Some(-1_500_000));
+    }
+
+    #[test]
+    fn all_of_the_years_9999_are_moments() {
+        for (text, micros) in [
+            ("9999-12-31T23:59:59.999999Z", LAST),
+            ("-009999-01-01T00:00:00Z", FIRST),
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), Some(micros), "{text}");
+            assert_eq!(show_time(micros), text);
+            let local = text.trim_end_matches('Z');
+            assert_eq!(parse_time(local.as_bytes()), Some(micros), "{local}");
+        }
+        for text in [
+            "9999-12-31T23:59:59.999999+00:00",
+            "9999-12-31T22:59:59.999999-01:00",
+            "253402300799.999999",
+            "253402300799999999",
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), Some(LAST), "{text}");
+        }
+        assert_eq!(
+            parse_time(b"31/Dec/9999:23:59:59 +0000"),
+            Some(LAST - 999_999)
+        );
+        for text in [
+            "9999-12-31T23:59:59-00:01",
+            "-009999-01-01T00:00:00+00:01",
+            "31/Dec/9999:23:59:59 -0001",
+            "10000-01-01T00:00:00Z",
+        ] {
+            assert_eq!(parse_time(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

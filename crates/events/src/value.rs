@@ -103,6 +103,19 @@ pub(crate) fn typed<'a>(
     Some(scratch)
 }
 
+/// The text that is shown for a value. The two zeros of a floating-point field are one value, so that they are shown as
+/// one; every other text is shown as it was read.
+#[inline]
+pub(crate) fn shown(kind: FieldType, text: &[u8]) -> &[u8] {
+    if kind != FieldType::F64 || text.first() != Some(&b'-') {
+        return text;
+    }
+    match utf8(text).and_then(|text| text.parse::<f64>().ok()) {
+        Some(0.0) => b"0",
+        _ => text,
+    }
+}
+
 /// Text for a typed form, as an expression or a report shows it.
 pub(crate) fn untyped(kind: FieldType, form: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(match kind {
@@ -194,6 +207,17 @@ mod tests {
         ] {
             assert!(form(kind, one).is_some(), "{one}");
             assert_eq!(form(kind, one), form(kind, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn the_negative_zero_is_shown_as_zero() {
+        for text in ["-0", "-0.0", "-0e5", "-1e-999"] {
+            assert_eq!(shown(FieldType::F64, text.as_bytes()), b"0", "{text}");
+            assert_eq!(shown(FieldType::Text, text.as_bytes()), text.as_bytes());
+        }
+        for text in ["0.0", "-0.5", "-", "-x", "", "1e3"] {
+            assert_eq!(shown(FieldType::F64, text.as_bytes()), text.as_bytes());
         }
     }
 

@@ -70,7 +70,7 @@ impl Files {
     }
 
     /// The type of the events that a file begins with.
-    pub(super) fn infer(&self, name: &str, path: &Path) -> Result<EventType> {
+    pub(super) fn infer(&self, name: &str, path: &Path, time: Option<&str>) -> Result<EventType> {
         let (log, input) = self.open(path)?;
         let mut source = log.open(input);
         let (mut record, mut records) = (Record::default(), Vec::new());
@@ -84,12 +84,13 @@ impl Files {
                 Step::End => break,
                 Step::Record => {
                     bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
-                    records.push(record.clone());
+                    records.push(record.clone().at_line(source.line()));
                 }
                 Step::Rejected(_) => bytes += source.text().len(),
             }
         }
-        infer(name, source.names(), source.kinds(), &records).map_err(|error| about(error, path))
+        infer(name, source.names(), source.kinds(), &records, time)
+            .map_err(|error| about(error, path))
     }
 }
 

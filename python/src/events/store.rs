@@ -130,9 +130,10 @@ impl NativeEvents {
         file: PathBuf,
         files: FilesArgument,
         more: TypeArgument,
+        time: Option<String>,
     ) -> PyResult<String> {
         let infer = move || {
-            let mut definition = files.open()?.infer(&name, &file)?;
+            let mut definition = files.open()?.infer(&name, &file, time.as_deref())?;
             more.apply(&mut definition)?;
             definition.to_toml()
         };

@@ -247,8 +247,10 @@ pub struct CheckReport {
     pub files: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// Entries read.
+    /// Entries read of table files.
     pub entries: u64,
+    /// Entries read of the log. Those that were flushed are in table files, too.
+    pub log_entries: u64,
     /// What is wrong; empty for a sound store.
     pub problems: Vec<CheckProblem>,
     /// Findings that could not be verified and need not be errors.

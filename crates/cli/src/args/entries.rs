@@ -67,7 +67,8 @@ pub(crate) struct PutArgs {
 /// `delete`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Deletes the versions of the cell with exactly this row, family, qualifier and visibility.
+Deletes the versions of the cell with exactly this row, family, qualifier and visibility. A version
+with a timestamp in the future stays; delete it with --timestamp.
 
 Examples:
   ostrakon delete people alice contact mail
@@ -77,7 +78,7 @@ See also `delete-many` (deletes the entries of a scan) and `delete-rows` (delete
 pub(crate) struct DeleteArgs {
     #[command(flatten)]
     pub(crate) cell: CellArgs,
-    /// Delete versions up to this timestamp [default: all]
+    /// Delete versions up to this timestamp [default: the time of the deletion, which leaves later versions]
     #[arg(
         short,
         long,

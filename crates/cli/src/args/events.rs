@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::Authorizations;
 use ostrakon_events::{CountPath, FollowUp, LogFormat, Path, field_name};
 
-use super::values::authorizations;
+use super::values::{authorizations, event_types};
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -25,7 +25,7 @@ pub(crate) enum EventsCommand {
 Fields and shards can be added. The index of a field cannot be changed once there are events.")]
     Edit {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         /// The definition
         #[arg(long, value_name = "FILE")]
@@ -36,13 +36,13 @@ Fields and shards can be added. The index of a field cannot be changed once ther
     /// Print the definition of an event type as TOML
     Show {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
     },
     /// Delete an event type with all its events
     Drop {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         /// Do not ask for confirmation
         #[arg(short, long)]
@@ -93,7 +93,7 @@ field, a comparison other than != is false.")]
   ostrakon events top web path \"status == 404\" -n 20")]
     Top {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         /// The field
         field: String,
@@ -122,7 +122,7 @@ field, a comparison other than != is false.")]
     /// Measure when an index is faster on this machine, and store the result
     Calibrate {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         #[command(flatten)]
         when: EventsWhen,
@@ -143,7 +143,7 @@ field, a comparison other than != is false.")]
 Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the events before 10:00.")]
     AgeOff {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         /// Remove events before this time instead, rounded down to a whole bin
         #[arg(long, value_name = "TIME")]
@@ -166,7 +166,7 @@ Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the e
     /// Check that events, index and counts agree
     Check {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         #[command(flatten)]
         when: EventsWhen,
@@ -174,7 +174,7 @@ Only whole time bins are removed. With a bin of 1h, --before 10:05 removes the e
     /// Correct index and counts to agree with the events
     Repair {
         /// The event type
-        #[arg(value_name = "TYPE")]
+        #[arg(value_name = "TYPE", add = event_types())]
         name: String,
         #[command(flatten)]
         when: EventsWhen,
@@ -198,6 +198,9 @@ pub(crate) struct EventsCreateArgs {
     /// Read the definition from this TOML file
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// The field with the time of events [default: found by its name and its values]
+    #[arg(long, value_name = "FIELD", conflicts_with = "schema")]
+    pub(crate) time: Option<String>,
     #[command(flatten)]
     pub(crate) source: EventsSource,
     /// The label of events
@@ -221,7 +224,7 @@ pub(crate) struct EventsCreateArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EventsIngestArgs {
     /// The event type
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = event_types())]
     pub(crate) name: String,
     /// Log files, compressed with gzip or zstd or not, or Parquet files; - for stdin
     #[arg(required_unless_present = "follow", value_name = "FILE")]
@@ -313,10 +316,10 @@ pub(crate) struct EventsQueryArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Planner")]
 pub(crate) struct EventsPlanner {
-    /// Use the index below this share of the events, such as 0.01 [default: what `calibrate` measured]
+    /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured]
     #[arg(long, value_name = "SHARE")]
     pub(crate) threshold: Option<f64>,
-    /// Of tests that must all hold, look up those that find at most this many times the events of the rarest [default: 10]
+    /// Of tests that must all hold, look up those that find at most this many times the events of the rarest, 1 or more [default: 10]
     #[arg(long, value_name = "TIMES")]
     pub(crate) factor: Option<f64>,
     /// Read about so many events in the first window of time [default: 10000]
@@ -340,7 +343,7 @@ pub(crate) struct EventsPlanner {
 #[derive(Debug, Args)]
 pub(crate) struct EventsQuestion {
     /// The event type
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", add = event_types())]
     pub(crate) name: String,
     /// The condition
     #[arg(value_name = "EXPRESSION")]

@@ -1,6 +1,7 @@
 //! Reports a wrong command line, and shows help and version.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -14,9 +15,12 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     ) {
-        // If the terminal fails, there is no other place to report it.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        let shown = error.print().and_then(|()| io::stdout().flush());
+        return match shown {
+            Ok(()) => ExitCode::SUCCESS,
+            // Ends quietly if the reader of the output has closed it.
+            Err(error) => Failure::io("the text cannot be written", &error).report(false),
+        };
     }
     let json = asks_for_json(std::env::args_os().skip(1));
     if let Some(hint) = unknown_command(error).and_then(hint) {

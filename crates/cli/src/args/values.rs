@@ -263,6 +263,16 @@ pub(crate) fn table_names() -> ArgValueCandidates {
     })
 }
 
+/// Lets the shell complete the names of the event types of the store that the command line names.
+pub(crate) fn event_types() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        crate::commands::event_types()
+            .into_iter()
+            .map(CompletionCandidate::new)
+            .collect()
+    })
+}
+
 /// Parser of the durability levels, which also lists them in help and completions.
 pub(crate) fn durability() -> impl TypedValueParser<Value = Durability> {
     PossibleValuesParser::new(["none", "log", "flush", "sync"])

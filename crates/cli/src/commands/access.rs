@@ -186,6 +186,15 @@ impl Access {
             )
             .next("run `ostrakon repair-log` to continue without what is lost"));
         }
+        if directory.is_symlink() && !directory.exists() {
+            let target = std::fs::read_link(directory).unwrap_or_default();
+            return Err(Failure::outcome(
+                "the directory of the store is a symbolic link to nothing",
+            )
+            .with("directory", directory.display().to_string())
+            .with("target", target.display().to_string())
+            .next("create the directory to which the link leads, or remove the link"));
+        }
         let create = absent == Absent::Create && !self.is_read_only();
         let begun = Instant::now();
         let store = open_directory(directory, create, self);

@@ -2,14 +2,31 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ostrakon_cell::Source as _;
+use ostrakon_cell::Source;
+use ostrakon_events::EventStore;
 
 use super::access::{Absent, Access};
 
 /// The tables of the store that the completed command line names; none if it cannot be opened at once.
 pub(crate) fn table_names() -> Vec<String> {
+    names(|source| {
+        let tables = source.tables().unwrap_or_default();
+        tables.into_iter().map(|table| table.name).collect()
+    })
+}
+
+/// The event types of that store.
+pub(crate) fn event_types() -> Vec<String> {
+    names(|source| {
+        let types = EventStore::new(source).types().unwrap_or_default();
+        types.into_iter().map(|one| one.name).collect()
+    })
+}
+
+fn names(list: impl FnOnce(Arc<dyn Source>) -> Vec<String>) -> Vec<String> {
     let access = Access {
         data: data_of(std::env::args_os())
             .or_else(|| std::env::var_os("OSTRAKON_DATA").map(PathBuf::from)),
@@ -24,10 +41,10 @@ pub(crate) fn table_names() -> Vec<String> {
     let Ok(store) = access.open(Absent::Refuse) else {
         return Vec::new();
     };
-    let tables = store.tables().unwrap_or_default();
+    let names = list(store.clone());
     // Nothing was written.
     let _ = store.close();
-    tables.into_iter().map(|table| table.name).collect()
+    names
 }
 
 /// The value of `--data`. The shell passes the words of the command line after `--`.

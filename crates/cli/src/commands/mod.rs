@@ -36,5 +36,5 @@ mod syncs_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use complete::table_names;
+pub(crate) use complete::{event_types, table_names};
 pub(crate) use dispatch::run;

@@ -9,7 +9,7 @@ use crate::args::{CheckpointArgs, IteratorsArgs, RepairLogArgs};
 use crate::export::partial_of;
 use crate::failure::{Failure, Result};
 use crate::interrupt::{Incomplete, Watch};
-use crate::output::{Columns, Output, bytes, counted};
+use crate::output::{Columns, Output, bytes, counted, grouped};
 use crate::progress::Progress;
 
 /// Copies the store.
@@ -125,15 +125,17 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
         "files": report.files,
         "bytes": report.bytes,
         "entries": report.entries,
+        "log_entries": report.log_entries,
         "problems": problems,
         "notes": report.notes,
     });
     out.object(&object, || {
         let mut text = format!(
-            "read {}, {}, {}: {}",
+            "read {}, {}, {} in table files and {} in the log: {}",
             counted(report.files, "file", "files"),
             bytes(report.bytes),
             counted(report.entries, "entry", "entries"),
+            grouped(report.log_entries),
             counted(report.problems.len() as u64, "problem", "problems"),
         );
         for one in &report.problems {

@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use csv_core::{ReadRecordResult, ReaderBuilder};
+use csv_core::{ReadRecordResult, ReaderBuilder, Terminator};
 
 use super::blanks::{self, Found, Quotes};
 use super::fields::Fields;
-use super::lines::{Got, Line, Lines, too_long};
+use super::lines::{Got, Line, LineEnd, Lines, too_long};
 use super::record::{Presence, Record, RecordReader, Step};
 use super::zeek::Zeek;
 use crate::failure::{Failure, Result};
@@ -59,18 +59,20 @@ pub(super) struct Delimited {
 }
 
 impl Delimited {
-    pub(super) fn new(lines: Lines, dialect: Dialect, zeek: Option<Zeek>) -> Self {
+    pub(super) fn new(lines: Lines, dialect: Dialect, zeek: Option<Zeek>) -> Result<Self> {
         let quoted = ReaderBuilder::new()
             .delimiter(delimiter(&dialect))
             .escape(dialect.escape)
             .double_quote(dialect.escape.is_none())
+            // Lines come without their ends; any other carriage return is data.
+            .terminator(Terminator::Any(b'\n'))
             .build();
         let mut fields = Fields::default();
         let named = !dialect.names.is_empty();
         if named {
-            fields.reset(dialect.names.iter().cloned());
+            fields.reset(dialect.names.iter().cloned())?;
         }
-        Self {
+        Ok(Self {
             lines,
             line: Line::default(),
             named,
@@ -80,7 +82,7 @@ impl Delimited {
             quoted,
             unquoted: vec![0; 1024],
             ends: vec![0; 64],
-        }
+        })
     }
 
     fn split(&mut self, record: &mut Record) -> Option<String> {
@@ -144,7 +146,8 @@ impl Delimited {
         if reason.is_some() && !held.is_empty() {
             let number = record.line();
             let first = record.text().split(|&byte| byte == b'\n').next();
-            let first = first.unwrap_or_default().to_vec();
+            let first = first.unwrap_or_default();
+            let first = first.strip_suffix(b"\r").unwrap_or(first).to_vec();
             record.begin(number, &first);
             self.lines.put_back(held.into_iter());
         }
@@ -154,7 +157,8 @@ impl Delimited {
     fn read_quoted(&mut self, record: &mut Record, held: &mut Vec<Line>) -> Option<String> {
         self.quoted.reset();
         let (mut written, mut ended) = (0, 0);
-        let mut complete = self.feed(record.text(), &mut written, &mut ended);
+        let mut end = self.line.end;
+        let mut complete = self.feed((record.text(), end), &mut written, &mut ended);
         while !complete {
             if held.len() >= MAX_RECORD_LINES || record.text().len() > MAX_RECORD_BYTES {
                 return Some("an opening quote is not closed within the limits of a record".into());
@@ -169,8 +173,9 @@ impl Delimited {
                     );
                 }
             }
-            record.more_text(&line.text);
-            complete = self.feed(&line.text, &mut written, &mut ended);
+            record.more_text(end.within(), &line.text);
+            end = line.end;
+            complete = self.feed((&line.text, end), &mut written, &mut ended);
             held.push(line);
         }
         let mut start = 0;
@@ -183,8 +188,13 @@ impl Delimited {
     }
 
     /// Feeds a line and its end; returns whether the record is complete.
-    fn feed(&mut self, text: &[u8], written: &mut usize, ended: &mut usize) -> bool {
-        for mut input in [text, b"\n"] {
+    fn feed(
+        &mut self,
+        (text, end): (&[u8], LineEnd),
+        written: &mut usize,
+        ended: &mut usize,
+    ) -> bool {
+        for mut input in [text, end.within()] {
             while !input.is_empty() {
                 let (result, used, wrote, ends) = self.quoted.read_record(
                     input,
@@ -200,7 +210,15 @@ impl Delimited {
                         self.unquoted.resize(self.unquoted.len() * 2, 0);
                     }
                     ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
-                    ReadRecordResult::Record | ReadRecordResult::End => return true,
+                    ReadRecordResult::Record | ReadRecordResult::End => {
+                        // Outside of quotes, the carriage return is of the line end and not of the last field.
+                        if end == LineEnd::ReturnAndFeed
+                            && let Some(last) = self.ends.get_mut(ended.saturating_sub(1))
+                        {
+                            *last = last.saturating_sub(1);
+                        }
+                        return true;
+                    }
                 }
             }
         }
@@ -255,6 +273,25 @@ impl Delimited {
         ))
     }
 
+    /// Rejects a file in which carriage returns end the lines: all of it would be one line.
+    fn check_line_ends(&self, record: &Record, header: bool) -> Result<()> {
+        let is_first = header || record.line() == 1 && !self.named;
+        let has_lone_return = |text: &[u8]| {
+            memchr::memchr_iter(b'\r', text).any(|at| text.get(at + 1) != Some(&b'\n'))
+        };
+        let mut fields = record.fields().iter();
+        if !is_first
+            || self.dialect.separator == Separator::Blanks
+            || !fields.any(|field| has_lone_return(record.bytes(field)))
+        {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            "a carriage return (CR) stands within the first line: lines end with a line feed (LF) or with CR LF",
+        )
+        .next("convert the line ends, for example with `tr '\\r' '\\n' < FILE`"))
+    }
+
     /// Takes the names from the header row, or numbers the fields of the first record.
     fn name_fields(&mut self, record: &Record, header: bool) -> Result<()> {
         self.named = true;
@@ -276,8 +313,7 @@ impl Delimited {
         if header {
             check_header(&names)?;
         }
-        self.fields.reset(names);
-        Ok(())
+        self.fields.reset(names)
     }
 }
 
@@ -382,6 +418,9 @@ impl RecordReader for Delimited {
                 return Ok(Step::Reject(reason));
             }
             let header = std::mem::take(&mut self.dialect.header);
+            if header || self.line.end == LineEnd::Nothing {
+                self.check_line_ends(record, header)?;
+            }
             if !self.named {
                 self.name_fields(record, header)?;
             }
@@ -418,7 +457,8 @@ mod tests {
 
     /// Records as `line:field|field`, rejected lines as `line! text`.
     fn read(text: &'static str, dialect: Dialect) -> Vec<String> {
-        let mut reader = Delimited::new(Lines::new(Box::new(text.as_bytes())), dialect, None);
+        let lines = Lines::new(Box::new(text.as_bytes()));
+        let mut reader = Delimited::new(lines, dialect, None).expect("few names");
         let mut record = Record::default();
         let mut seen = Vec::new();
         loop {
@@ -448,6 +488,62 @@ mod tests {
             read(text, dialect(Separator::Byte(b','))),
             ["2:1|x,\"y\"", "3:2|two\n\nlines", "6:3|z"]
         );
+    }
+
+    #[test]
+    fn line_ends_within_quotes_are_data_as_they_are() {
+        let text = "a,b\r\n1,\"two\r\n\r\nlines\"\r\n2,\"x\ny\"\r\n3,\"a\rb\"\n4\r5,\"z\"\r\n6,\"open\r\n7,x\r\n";
+        assert_eq!(
+            read(text, dialect(Separator::Byte(b','))),
+            [
+                "2:1|two\r\n\r\nlines",
+                "5:2|x\ny",
+                "7:3|a\rb",
+                "8:4\r5|z",
+                "9! 6,\"open",
+                "10:7|x"
+            ]
+        );
+        // A field that fills the buffer up to the line end.
+        for length in 1015..1030 {
+            let field = "x".repeat(length);
+            let text = format!("a,b\n1,\"{field}\r\ny\"\r\n");
+            assert_eq!(
+                read(
+                    Box::leak(text.into_boxed_str()),
+                    dialect(Separator::Byte(b','))
+                ),
+                [format!("2:1|{field}\r\ny")]
+            );
+        }
+    }
+
+    #[test]
+    fn files_with_carriage_returns_alone_or_too_many_names_are_refused() {
+        let first = |text: String, dialect: Dialect| {
+            let lines = Lines::new(Box::new(std::io::Cursor::new(text)));
+            let mut reader = Delimited::new(lines, dialect, None).expect("few names");
+            let step = reader.next(&mut Record::default());
+            step.map_err(|failure| failure.message().to_owned())
+        };
+        let head = dialect(Separator::Byte(b','));
+        let no_head = Dialect {
+            header: false,
+            ..head.clone()
+        };
+        for dialect in [&head, &no_head] {
+            let refused = first("a,b\r1,2\r3,4\r".into(), dialect.clone()).expect_err("one line");
+            assert!(refused.contains("carriage return"), "{refused}");
+            let many = (0..65_537).map(|at| format!("n{at}"));
+            let many = many.collect::<Vec<_>>().join(",");
+            let refused = first(many, dialect.clone()).expect_err("too many");
+            assert!(refused.contains("65536"), "{refused}");
+        }
+        assert_eq!(
+            first("a,\"b\r\nc\"\r\n1,2\r3\r\n".into(), head),
+            Ok(Step::Record)
+        );
+        assert_eq!(first("1,2\r3\n".into(), no_head), Ok(Step::Record));
     }
 
     #[test]

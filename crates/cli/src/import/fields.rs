@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::args::FieldType;
-use crate::failure::{Failure, nearest};
+use crate::failure::{Failure, Result, nearest};
 use crate::output::visible;
 
 /// Maximum number of distinct names in a file; JSON objects used as maps could have a new one per line.
@@ -22,19 +22,29 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// Starts over with these names; any other name is an error.
-    pub(super) fn reset(&mut self, names: impl IntoIterator<Item = String>) {
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn reset(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
         self.names.clear();
         self.types.clear();
         self.ids.clear();
         self.generation += 1;
         self.complete = true;
         for name in names {
+            if self.names.len() >= MAX_NAMES {
+                return Err(Failure::usage(format!(
+                    "the file has more than {MAX_NAMES} field names"
+                ))
+                .next("split the file into several ones with fewer fields"));
+            }
             let id = self.names.len() as u32;
             // If two columns have the same name, the first keeps it, and the second is named by its number.
             self.ids.entry(name.clone()).or_insert(id);
             self.names.push(name);
             self.types.push(None);
         }
+        Ok(())
     }
 
     /// The number of a name, which is added if new; `None` if there are too many.
@@ -96,7 +106,7 @@ impl Fields {
 
     /// The number of a field that the user named: by name, else by its number from 1. `Ok(None)` while
     /// the name may still appear.
-    pub(super) fn resolve(&self, wanted: &str) -> Result<Option<u32>, Failure> {
+    pub(super) fn resolve(&self, wanted: &str) -> Result<Option<u32>> {
         if let Some(&id) = self.ids.get(wanted) {
             return Ok(Some(id));
         }

@@ -14,6 +14,27 @@ pub(super) const MAX_LINE_BYTES: usize = 64 << 20;
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) text: Vec<u8>,
+    pub(super) end: LineEnd,
+}
+
+/// The bytes after a line.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LineEnd {
+    /// None: the file ends.
+    #[default]
+    Nothing,
+    Feed,
+    ReturnAndFeed,
+}
+
+impl LineEnd {
+    /// The bytes with which a field that goes on in the next line has it.
+    pub(super) fn within(self) -> &'static [u8] {
+        match self {
+            Self::ReturnAndFeed => b"\r\n",
+            Self::Feed | Self::Nothing => b"\n",
+        }
+    }
 }
 
 /// What [`Lines::next`] found.
@@ -64,10 +85,13 @@ impl Lines {
         }
         self.number += 1;
         line.number = self.number;
+        line.end = LineEnd::Nothing;
         if line.text.last() == Some(&b'\n') {
             line.text.pop();
+            line.end = LineEnd::Feed;
             if line.text.last() == Some(&b'\r') {
                 line.text.pop();
+                line.end = LineEnd::ReturnAndFeed;
             }
         } else if read as u64 == limit {
             self.skip_line()?;

@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path, args: &ImportArgs) -> Result<Opened> {
     let reader: Box<dyn RecordReader> = match format {
         ImportFormat::Csv | ImportFormat::Tsv | ImportFormat::Zeek | ImportFormat::Edges => {
             let zeek = (format == ImportFormat::Zeek).then(Zeek::default);
-            Box::new(Delimited::new(lines, dialect(format, args)?, zeek))
+            Box::new(Delimited::new(lines, dialect(format, args)?, zeek)?)
         }
         ImportFormat::Parquet => {
             return Err(Failure::usage("the file is not a Parquet file")

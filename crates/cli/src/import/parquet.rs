@@ -7,11 +7,12 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
-use parquet::schema::types::Type;
+use parquet::schema::types::{Type, TypePtr};
 use serde_json::{Map, Number, Value};
 
 use super::fields::Fields;
@@ -22,6 +23,7 @@ use crate::failure::{Failure, Result};
 /// Reads the rows of a Parquet file.
 pub(crate) struct Parquet {
     rows: RowIter<'static>,
+    schema: TypePtr,
     fields: Fields,
     name: String,
     file: Progress,
@@ -51,12 +53,16 @@ impl Parquet {
         let reader = SerializedFileReader::new(file).map_err(|error| damaged(&error, &shown))?;
         let about = reader.metadata().file_metadata();
         let rows = u64::try_from(about.num_rows()).unwrap_or_default();
+        let schema = about.schema_descr().root_schema_ptr();
         let mut names = Vec::new();
-        leaves(about.schema(), &mut String::new(), &mut names);
+        leaves(&schema, &mut String::new(), &mut names);
         let mut fields = Fields::default();
-        fields.reset(names);
+        fields
+            .reset(names)
+            .map_err(|failure| failure.with("file", &*shown))?;
         Ok(Self {
             rows: reader.into_iter(),
+            schema,
             fields,
             name: String::new(),
             file: Progress {
@@ -96,8 +102,6 @@ fn leaves(group: &Type, name: &mut String, names: &mut Vec<String>) {
 
 /// Whether it is neither a value nor a list or map.
 fn is_struct(field: &Type) -> bool {
-    use parquet::basic::{ConvertedType, Repetition};
-
     let info = field.get_basic_info();
     let plain = info.logical_type_ref().is_none() && info.converted_type() == ConvertedType::NONE;
     let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
@@ -117,7 +121,7 @@ impl RecordReader for Parquet {
         file.consumed.set(u64::try_from(read).unwrap_or(file.bytes));
         record.begin(file.row, &[]);
         self.name.clear();
-        add_row(&row, &mut self.name, &mut self.fields, record);
+        add_row(&row, &self.schema, &mut self.name, &mut self.fields, record);
         Ok(Step::Record)
     }
 
@@ -126,34 +130,107 @@ impl RecordReader for Parquet {
     }
 }
 
-fn add_row(row: &Row, name: &mut String, fields: &mut Fields, record: &mut Record) {
+fn add_row(row: &Row, group: &Type, name: &mut String, fields: &mut Fields, record: &mut Record) {
     let outer = name.len();
-    for (part, field) in row.get_column_iter() {
+    for (at, (part, field)) in row.get_column_iter().enumerate() {
+        let kind = column(group, at);
         if outer > 0 {
             name.push('.');
         }
         name.push_str(part);
         match (field, fields.known(name)) {
-            (Field::Group(inner), None) => add_row(inner, name, fields, record),
+            (Field::Group(inner), None) => add_row(inner, kind, name, fields, record),
             // A struct that is null: its fields are missing.
             (_, None) => {}
-            (field, Some(id)) => add_field(field, id, record),
+            (field, Some(id)) => add_field(field, kind, id, record),
         }
         name.truncate(outer);
     }
 }
 
-fn add_field(field: &Field, id: u32, record: &mut Record) {
+fn add_field(field: &Field, kind: &Type, id: u32, record: &mut Record) {
     match field {
         Field::Null => record.add_decoded(id, b"", Presence::Missing),
         Field::Str(text) => record.add_decoded(id, text.as_bytes(), Presence::ByText),
         Field::Bytes(bytes) => record.add_decoded(id, bytes.data(), Presence::ByText),
-        field => record.add_decoded(id, text(field).as_bytes(), Presence::There),
+        field => record.add_decoded(id, text(field, kind).as_bytes(), Presence::There),
+    }
+}
+
+/// A time of nanoseconds as text. The rows have it as a plain integer.
+fn nanoseconds(number: i64, kind: &Type) -> Option<String> {
+    match kind.get_basic_info().logical_type_ref()? {
+        LogicalType::Timestamp(time) if time.unit == TimeUnit::NANOS => {
+            let time = Timestamp::from_nanosecond(i128::from(number)).ok()?;
+            Some(time.to_string())
+        }
+        LogicalType::Time(time) if time.unit == TimeUnit::NANOS => {
+            const SECOND: i64 = 1_000_000_000;
+            let (seconds, rest) = (number.div_euclid(SECOND), number.rem_euclid(SECOND));
+            let (minutes, second) = (seconds.div_euclid(60), seconds.rem_euclid(60));
+            let (hour, minute) = (minutes.div_euclid(60), minutes.rem_euclid(60));
+            Some(format!("{hour:02}:{minute:02}:{second:02}.{rest:09}"))
+        }
+        _ => None,
+    }
+}
+
+/// The type of the elements of a list: that of the repeated part, or of the field of which it consists.
+fn element(list: &Type) -> &Type {
+    let info = list.get_basic_info();
+    // A repeated field outside of a list is the element itself.
+    if list.is_primitive() || info.has_repetition() && info.repetition() == Repetition::REPEATED {
+        return list;
+    }
+    let Some(repeated) = columns(list).first() else {
+        return list;
+    };
+    // The rules of the format for lists of older writers, as the reader of rows applies them.
+    let is_repeated = |kind: &TypePtr| {
+        let info = kind.get_basic_info();
+        info.has_repetition() && info.repetition() == Repetition::REPEATED
+    };
+    match columns(repeated) {
+        [inner]
+            if is_list(repeated)
+                || is_repeated(inner)
+                || repeated.name() != "array" && !repeated.name().ends_with("_tuple") =>
+        {
+            inner
+        }
+        _ => repeated,
+    }
+}
+
+/// The columns of a group; none for a value.
+fn columns(kind: &Type) -> &[TypePtr] {
+    match kind.is_group() {
+        true => kind.get_fields(),
+        false => &[],
+    }
+}
+
+/// The type of a column of a row, which has the order of the schema.
+fn column(group: &Type, at: usize) -> &Type {
+    columns(group).get(at).map_or(group, |kind| kind)
+}
+
+fn is_list(kind: &Type) -> bool {
+    let info = kind.get_basic_info();
+    info.converted_type() == ConvertedType::LIST
+        || matches!(info.logical_type_ref(), Some(LogicalType::List))
+}
+
+/// The types of the keys and of the values of a map.
+fn pair(map: &Type) -> Option<(&Type, &Type)> {
+    match columns(columns(map).first()?) {
+        [key, value] => Some((key, value)),
+        _ => None,
     }
 }
 
 /// A value as text, as CSV would have it.
-fn text(field: &Field) -> String {
+fn text(field: &Field, kind: &Type) -> String {
     let time = |time: Result<Timestamp, jiff::Error>, number: i64| {
         time.map_or_else(|_| number.to_string(), |time| time.to_string())
     };
@@ -163,12 +240,15 @@ fn text(field: &Field) -> String {
         Field::Float16(number) => number.to_string(),
         Field::TimestampMillis(millis) => time(Timestamp::from_millisecond(*millis), *millis),
         Field::TimestampMicros(micros) => time(Timestamp::from_microsecond(*micros), *micros),
-        Field::ListInternal(_) | Field::MapInternal(_) | Field::Group(_) => json(field).to_string(),
+        Field::ListInternal(_) | Field::MapInternal(_) | Field::Group(_) => {
+            json(field, kind).to_string()
+        }
+        Field::Long(number) => nanoseconds(*number, kind).unwrap_or_else(|| number.to_string()),
         field => field.to_string(),
     }
 }
 
-fn json(field: &Field) -> Value {
+fn json(field: &Field, kind: &Type) -> Value {
     let float = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
     match field {
         Field::Null => Value::Null,
@@ -176,7 +256,10 @@ fn json(field: &Field) -> Value {
         Field::Byte(number) => Value::from(*number),
         Field::Short(number) => Value::from(*number),
         Field::Int(number) => Value::from(*number),
-        Field::Long(number) => Value::from(*number),
+        Field::Long(number) => match nanoseconds(*number, kind) {
+            Some(text) => Value::from(text),
+            None => Value::from(*number),
+        },
         Field::UByte(number) => Value::from(*number),
         Field::UShort(number) => Value::from(*number),
         Field::UInt(number) => Value::from(*number),
@@ -190,22 +273,26 @@ fn json(field: &Field) -> Value {
         },
         Field::Group(row) => row
             .get_column_iter()
-            .map(|(name, field)| (name.clone(), json(field)))
+            .enumerate()
+            .map(|(at, (name, field))| (name.clone(), json(field, column(kind, at))))
             .collect::<Map<_, _>>()
             .into(),
-        Field::ListInternal(list) => list.elements().iter().map(json).collect(),
-        Field::MapInternal(map) => map
-            .entries()
-            .iter()
-            .map(|(key, value)| {
+        Field::ListInternal(list) => {
+            let kind = element(kind);
+            let elements = list.elements().iter();
+            elements.map(|field| json(field, kind)).collect()
+        }
+        Field::MapInternal(map) => {
+            let (of_key, of_value) = pair(kind).unwrap_or((kind, kind));
+            let entries = map.entries().iter().map(|(key, value)| {
                 let key = match key {
                     Field::Str(key) => key.clone(),
-                    key => text(key),
+                    key => text(key, of_key),
                 };
-                (key, json(value))
-            })
-            .collect::<Map<_, _>>()
-            .into(),
-        field => Value::from(text(field)),
+                (key, json(value, of_value))
+            });
+            entries.collect::<Map<_, _>>().into()
+        }
+        field => Value::from(text(field, kind)),
     }
 }

@@ -46,7 +46,7 @@ impl Pattern {
                 .next("name the parts that become fields: (?<name>…)"));
         }
         let mut fields = Fields::default();
-        fields.reset(names);
+        fields.reset(names)?;
         Ok(Self {
             lines,
             line: Line::default(),

@@ -44,10 +44,10 @@ impl Record {
         self.fields.clear();
     }
 
-    /// Adds another line of the same record.
-    pub(super) fn more_text(&mut self, text: &[u8]) {
+    /// Adds another line of the same record after the bytes that end the last one.
+    pub(super) fn more_text(&mut self, end: &[u8], text: &[u8]) {
         self.bytes.truncate(self.text_end);
-        self.bytes.push(b'\n');
+        self.bytes.extend_from_slice(end);
         self.bytes.extend_from_slice(text);
         self.text_end = self.bytes.len();
         self.fields.clear();

@@ -49,7 +49,7 @@ impl Zeek {
         match name {
             b"#unset_field" => self.unset = parts.next().unwrap_or_default().to_vec(),
             b"#empty_field" => self.empty = parts.next().unwrap_or_default().to_vec(),
-            b"#fields" => fields.reset(parts.map(text)),
+            b"#fields" => fields.reset(parts.map(text))?,
             b"#types" => fields.set_types(parts.map(field_type)),
             _ => {}
         }

@@ -71,6 +71,12 @@ fn bash_completes_commands_options_and_tables() {
             "{words:?}: {found}"
         );
     }
+    let log = folder.write("web.json", "{\"ts\":1,\"host\":\"a\"}\n");
+    folder.ok(&["events", "create", "web_log", "--from", &log]);
+    for command in ["query", "ingest", "top", "drop", "show"] {
+        let found = offered(&folder, &["ostrakon", "events", command, "we"]).unwrap();
+        assert_eq!(found.trim(), "web_log", "{command}");
+    }
     // Another store, and one that does not exist.
     let other = Folder::with_table();
     let data = other.text("store");

@@ -191,6 +191,65 @@ mod parquet_files {
         assert!(found.contains("1 :name [] 1431857103000\tanna"), "{found}");
     }
 
+    /// A file with one row, whose columns of integers have these logical types.
+    fn times(columns: &[(&str, i64)]) -> Vec<u8> {
+        let fields = columns.iter().enumerate();
+        let fields: String = fields
+            .map(|(at, (kind, _))| format!("required int64 c{at} ({kind});\n"))
+            .collect();
+        let schema = format!(
+            "message m {{ {fields} optional group l (LIST) {{ repeated group list {{ required int64 element \
+             (TIMESTAMP(NANOS,true)); }} }} }}"
+        );
+        let schema = Arc::new(parse_message_type(&schema).unwrap());
+        let mut writer = SerializedFileWriter::new(Vec::new(), schema, Default::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        for (_, value) in columns {
+            let mut column = group.next_column().unwrap().unwrap();
+            let values = column.typed::<Int64Type>();
+            values.write_batch(&[*value], None, None).unwrap();
+            column.close().unwrap();
+        }
+        let mut column = group.next_column().unwrap().unwrap();
+        let values = column.typed::<Int64Type>();
+        values
+            .write_batch(&[1, 2], Some(&[2, 2]), Some(&[0, 1]))
+            .unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.into_inner().unwrap()
+    }
+
+    #[test]
+    fn times_of_every_unit_are_texts_of_one_form() {
+        let folder = Folder::with_table();
+        let file = folder.write(
+            "times.parquet",
+            times(&[
+                ("TIMESTAMP(MILLIS,true)", 1_431_857_103_001),
+                ("TIMESTAMP(MICROS,false)", 1_431_857_103_000_001),
+                ("TIMESTAMP(NANOS,true)", 1_431_857_103_000_000_001),
+                ("TIMESTAMP(NANOS,false)", -1),
+                ("TIME(MICROS,true)", 3_600_000_001),
+                ("TIME(NANOS,true)", 86_399_999_999_999),
+            ]),
+        );
+        folder.ok(&["import", "t", &file, "--row", "@line"]);
+        assert_eq!(
+            folder.ok(&["scan", "t", "--values-only"]),
+            "2015-05-17T10:05:03.001Z\n2015-05-17T10:05:03.000001Z\n2015-05-17T10:05:03.000000001Z\n\
+             1969-12-31T23:59:59.999999999Z\n01:00:00.000001\n23:59:59.999999999\n\
+             [\"1970-01-01T00:00:00.000000001Z\",\"1970-01-01T00:00:00.000000002Z\"]\n"
+        );
+        folder.ok(&["events", "create", "e", "--from", &file, "--map", "c2=ts"]);
+        folder.ok(&["events", "ingest", "e", &file, "--map", "c2=ts"]);
+        let found = folder.ok(&["events", "query", "e", "--fields", "ts,c3"]);
+        assert_eq!(
+            found,
+            "2015-05-17T10:05:03Z c3=1969-12-31T23:59:59.999999999Z ts=2015-05-17T10:05:03.000000001Z\n"
+        );
+    }
+
     #[test]
     fn what_is_not_a_parquet_file_is_refused() {
         let folder = Folder::with_table();

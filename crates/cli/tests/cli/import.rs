@@ -500,3 +500,30 @@ fn a_web_log_is_known_by_its_first_line() {
     let found = folder.ok(&["scan", "t", "--column", ":path", "--values-only"]);
     assert_eq!(found, "/a\n");
 }
+
+#[test]
+fn line_ends_within_quotes_are_imported_as_they_are() {
+    let folder = Folder::with_table();
+    let file = folder.write("a.csv", "id,v\r\n1,\"a\r\nb\"\r\n2,\"a\nb\"\r\n");
+    folder.ok(&["import", "t", &file, "--row", "id"]);
+    assert_eq!(
+        folder.ok(&["scan", "t", "--raw", "--null"]),
+        "a\r\nb\0a\nb\0"
+    );
+}
+
+#[test]
+fn a_file_whose_lines_end_with_carriage_returns_is_refused() {
+    let folder = Folder::with_table();
+    let file = folder.write("mac.csv", "id,v\r1,a\r2,b\r");
+    let err = folder.fails(2, &["import", "t", &file, "--row", "1"]);
+    assert!(err.contains("carriage return"), "{err}");
+    let log = folder.write("log.csv", "ts,v\n1,a\n");
+    folder.ok(&["events", "create", "e", "--from", &log]);
+    let log = folder.write("mac.csv", "ts,v\r1,a\r2,b\r");
+    let err = folder.fails(2, &["events", "ingest", "e", &log]);
+    assert!(
+        err.contains("carriage return") && err.contains("mac.csv"),
+        "{err}"
+    );
+}

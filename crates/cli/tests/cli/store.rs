@@ -254,6 +254,37 @@ fn a_store_opened_for_reading_says_why_it_is_not_written() {
 }
 
 #[test]
+fn check_counts_the_entries_of_the_log() {
+    let folder = Folder::with_table();
+    folder.import_csv("a,1\nb,2\nc,3\n");
+    let report = &folder.run(&["check", "--json"]).json()[0];
+    assert_eq!(
+        (&report["entries"], &report["log_entries"]),
+        (&0.into(), &3.into())
+    );
+    assert!(report["bytes"].as_u64() > Some(0));
+    let text = folder.ok(&["check"]);
+    assert!(
+        text.contains("0 entries in table files and 3 in the log"),
+        "{text}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_store_behind_a_dangling_link_is_named() {
+    let folder = Folder::new();
+    std::os::unix::fs::symlink(folder.path("absent"), folder.path("store")).unwrap();
+    for command in [&["table", "create", "t"][..], &["table", "list"]] {
+        let err = folder.fails(1, command);
+        assert!(err.contains("symbolic link to nothing"), "{err}");
+        assert!(err.contains("absent"), "{err}");
+    }
+    std::fs::create_dir(folder.path("absent")).unwrap();
+    folder.ok(&["table", "create", "t"]);
+}
+
+#[test]
 fn a_checkpoint_is_a_store_and_check_finds_what_is_damaged() {
     let folder = Folder::with_table();
     let lines: String = (0..3000)

@@ -29,6 +29,19 @@ fn help_and_version_are_no_mistakes() {
     assert_eq!((version.code, version.err.as_str()), (0, ""));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_an_error() {
+    for argument in ["--help", "--version"] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let mut command = program();
+        let status = command.arg(argument).stdout(full).stderr(Stdio::piped());
+        let output = status.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{argument}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("error: "));
+    }
+}
+
 #[test]
 fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
     let folder = Folder::new();

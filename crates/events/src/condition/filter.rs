@@ -54,12 +54,7 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         let mut scratch = Vec::new();
         typed(kind, literal, &mut scratch)
             .map(<[u8]>::to_vec)
-            .ok_or_else(|| {
-                Error::invalid("the value has another type than the field")
-                    .with("field", field)
-                    .with("type", kind.as_str())
-                    .with("value", String::from_utf8_lossy(literal))
-            })
+            .ok_or_else(|| of_another_type(kind, field, literal))
     };
     let only_text = |what: &'static str| {
         if kind.is_text() {
@@ -107,6 +102,34 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         }
         Operator::Exists => Forms::Any,
     }))
+}
+
+/// The error of a literal that is not a value of the field's type.
+fn of_another_type(kind: FieldType, field: &str, literal: &[u8]) -> Error {
+    let text = String::from_utf8_lossy(literal);
+    let message = match kind {
+        FieldType::Ip if network_bounds(&text).is_ok() => format!(
+            "`==` and lists take single addresses: write `{field}` in '{text}' for a network, and join several with `or`"
+        ),
+        FieldType::Time => format!(
+            "the field `{field}` is a time; '{text}' is not one, or not between the years -9999 and 9999"
+        ),
+        FieldType::I64 | FieldType::F64 => {
+            format!(
+                "the field `{field}` is an {}; '{text}' is not one",
+                kind.as_str()
+            )
+        }
+        FieldType::Ip => format!("the field `{field}` is an IP address; '{text}' is not one"),
+        _ => format!(
+            "the field `{field}` is a {}; '{text}' is not one",
+            kind.as_str()
+        ),
+    };
+    Error::invalid(message)
+        .with("field", field)
+        .with("type", kind.as_str())
+        .with("value", text)
 }
 
 /// The first and the last address of a network.
@@ -331,6 +354,36 @@ mod tests {
             ("time == 'noon'", FieldType::Text),
         ] {
             assert!(holds(expression, kind, Some("")).is_err(), "{expression}");
+        }
+        for (expression, kind, message) in [
+            (
+                "a == 'http'",
+                FieldType::U64,
+                "the field `a` is a u64; 'http' is not one",
+            ),
+            (
+                "a < 'x'",
+                FieldType::F64,
+                "the field `a` is an f64; 'x' is not one",
+            ),
+            (
+                "a == 'x'",
+                FieldType::Ip,
+                "the field `a` is an IP address; 'x' is not one",
+            ),
+            (
+                "a in ('54.0.0.0/8', '10.0.0.0/8')",
+                FieldType::Ip,
+                "write `a` in '54.0.0.0/8' for a network",
+            ),
+            (
+                "time > '10000-01-01'",
+                FieldType::Text,
+                "between the years -9999 and 9999",
+            ),
+        ] {
+            let error = holds(expression, kind, Some("")).expect_err(expression);
+            assert!(error.message().contains(message), "{error}");
         }
     }
 }

@@ -5,7 +5,7 @@ use ostrakon_cell::{Error, Result};
 use super::lexer::{Kind, Token, place, words, wrong};
 use super::limits::{BYTES_MAX, DEPTH_MAX, compile_regex};
 use super::{Condition, Operator};
-use crate::time::{parse_span, show_time};
+use crate::time::{is_supported, parse_span, show_time};
 
 /// Reads an expression such as `domain_name == 'example.org' and time > ago('1h')`. `now` is the present moment in
 /// microseconds since 1970, for `now()` and `ago()`.
@@ -269,10 +269,15 @@ impl Parser<'_> {
                     Kind::Number(span) => span,
                     _ => return Err(self.wrong("write ago('1h')")),
                 };
-                let span = parse_span(&span)?;
+                let moment = self.now.checked_sub(parse_span(&span)?);
+                let Some(moment) = moment.filter(|moment| is_supported(*moment)) else {
+                    return Err(
+                        self.wrong("the span of time is too long: times begin with the year -9999")
+                    );
+                };
                 self.at += 1;
                 self.expect(")", "write ago('1h')")?;
-                Ok(show_time(self.now.saturating_sub(span)).into_bytes())
+                Ok(show_time(moment).into_bytes())
             }
             _ => {
                 self.at -= 1;
@@ -331,6 +336,7 @@ mod tests {
             ("a =~ '('", "not a valid regular expression"),
             ("and == 1", "not a keyword"),
             ("a == ago('1 year')", "not a span of time"),
+            ("time > ago('99999999d')", "too long"),
             ("a == '\\q'", "not an escape"),
             ("a in 5", "a list in parentheses"),
         ] {

@@ -41,20 +41,43 @@ struct Seen {
     values: usize,
     bytes: usize,
     fits: [bool; TRIED.len()],
+    /// Values that are times and no plain numbers, and those that are times of any form.
+    dates: Times,
+    times: Times,
+}
+
+/// How many values of a field are times.
+#[derive(Default)]
+struct Times {
+    count: usize,
+    /// The first value that is none, and its line.
+    other: Option<(u64, Vec<u8>)>,
+}
+
+impl Times {
+    fn add(&mut self, is_time: bool, line: u64, value: &[u8]) {
+        if is_time {
+            self.count += 1;
+        } else if self.other.is_none() {
+            self.other = Some((line, value.to_vec()));
+        }
+    }
 }
 
 /// Infers a type from its first records. Addresses and short text fields are indexed, at most twelve; all can be
 /// changed in the TOML before the type is created. `names` are those of the source, which are made to
-/// [fit](field_name); `known` are types that the file itself declares.
+/// [fit](field_name); `known` are types that the file itself declares; `time` is the field with the time of events, some of
+/// whose values need not be times.
 ///
 /// # Errors
-/// There are no records, or no field holds times; two names would become one; a field that is called `time` is not the
+/// There are no records, or no field holds times; there is no field `time`, or none of its values is a time; two names would become one; a field that is called `time` is not the
 /// time of the event.
 pub fn infer(
     name: &str,
     names: &[String],
     known: &[Option<FieldType>],
     records: &[Record],
+    time: Option<&str>,
 ) -> Result<EventType> {
     check_type_name(name)?;
     let mut taken: HashMap<String, &String> = HashMap::new();
@@ -82,6 +105,10 @@ pub fn infer(
             for (fits, kind) in field.fits.iter_mut().zip(TRIED) {
                 *fits = *fits && fits_type(kind, value, &mut scratch);
             }
+            let is_date = fits_type(FieldType::Time, value, &mut scratch);
+            field.dates.add(is_date, record.line(), value);
+            let is_time = is_date || typed(FieldType::Time, value, &mut scratch).is_some();
+            field.times.add(is_time, record.line(), value);
         }
     }
     let mut fields: Vec<Field> = names
@@ -98,13 +125,11 @@ pub fn infer(
             }
         })
         .collect();
-    let time = time_field(&mut fields).ok_or_else(|| {
-        Error::invalid(
-            "no field holds times: write the type as TOML, with the name of its time field",
-        )
-        .with("type", name)
-        .with("fields", names.join(" "))
-    })?;
+    let found = match time {
+        Some(time) => given_time_field(time, &mut fields, &seen),
+        None => time_field(&mut fields).ok_or_else(|| no_time(&fields, &seen)),
+    };
+    let time = found.map_err(|error| error.with("type", name).with("fields", names.join(" ")))?;
     let mut left = INDEXED_FIELDS;
     for wanted in [FieldType::Ip, FieldType::Text, FieldType::U64] {
         for (at, field) in fields.iter_mut().enumerate() {
@@ -178,6 +203,64 @@ fn time_field(fields: &mut [Field]) -> Option<String> {
     Some(field.name.clone())
 }
 
+/// The field that the caller names, which becomes one of that type. Values that are no times are rejected at ingest.
+fn given_time_field(
+    name: &str,
+    fields: &mut [Field],
+    seen: &BTreeMap<u32, Seen>,
+) -> Result<String> {
+    let wanted = field_name(name);
+    let Some(at) = fields.iter().position(|field| field.name == wanted) else {
+        return Err(Error::invalid("the log has no such field").with("time field", name));
+    };
+    if let Some(found) = seen.get(&(at as u32))
+        && found.times.count == 0
+        && let Some((line, value)) = &found.times.other
+    {
+        let message = format!("no value of the field `{wanted}` is a time");
+        return Err(about_value(Error::invalid(message), *line, value));
+    }
+    if let Some(field) = fields.get_mut(at) {
+        field.kind = FieldType::Time;
+    }
+    Ok(wanted)
+}
+
+/// The error of a log without a field of times. Names the field that would be one but for a few values.
+fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>) -> Error {
+    let times = |at: u32| {
+        let name = &fields.get(at as usize)?.name;
+        let found = seen.get(&at)?;
+        // A number is only a time in a field of that name.
+        let named = TIMES.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let times = if named { &found.times } else { &found.dates };
+        let (line, value) = times.other.as_ref()?;
+        (times.count * 2 > found.values).then_some((name, times.count, found.values, *line, value))
+    };
+    let nearest = (0..fields.len() as u32).filter_map(times);
+    match nearest.max_by_key(|(_, count, ..)| *count) {
+        Some((name, count, values, line, value)) => {
+            let message = format!(
+                "no field holds times only: `{name}` does in {count} of {values} records. Make it the time field with \
+                 --time {name}, in Python time='{name}'; ingest then rejects records without a time"
+            );
+            about_value(Error::invalid(message), line, value)
+        }
+        None => Error::invalid(
+            "no field holds times: name the time field with --time, in Python with time=, or write the type as TOML",
+        ),
+    }
+}
+
+fn about_value(error: Error, line: u64, value: &[u8]) -> Error {
+    let short: Vec<u8> = value.iter().take(40).copied().collect();
+    let error = error.with("not a time", ostrakon_cell::Escaped(&short));
+    match line {
+        0 => error,
+        line => error.with("line", line),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,7 +302,7 @@ mod tests {
                 "\u{1F600}",
             ],
         ]);
-        let web = infer("web", &names, &[], &rows).expect("inferred");
+        let web = infer("web", &names, &[], &rows, None).expect("inferred");
         let kinds: Vec<&str> = web.fields.iter().map(|field| field.kind.as_str()).collect();
         assert_eq!(
             kinds,
@@ -234,14 +317,49 @@ mod tests {
         let names = ["ts".to_owned(), "b".to_owned()];
         let rows = records(&[&["1379288667.7", "x"]]);
         assert_eq!(
-            infer("web", &names, &[], &rows).expect("inferred").time,
+            infer("web", &names, &[], &rows, None)
+                .expect("inferred")
+                .time,
             "ts"
         );
         let names = ["a".to_owned(), "b".to_owned()];
-        let error = infer("web", &names, &[], &rows)
+        let error = infer("web", &names, &[], &rows, None)
             .expect_err("no time")
             .to_string();
         assert!(error.contains("no field holds times"), "{error}");
-        assert!(infer("web", &names, &[], &[]).is_err());
+        assert!(infer("web", &names, &[], &[], None).is_err());
+    }
+
+    #[test]
+    fn a_field_that_is_nearly_a_time_is_named_and_can_be_chosen() {
+        let names = ["when", "n", "ts"].map(String::from);
+        let row = |line: u64| {
+            let (when, ts) = match line {
+                9 => ("soon", "-"),
+                _ => ("2026-01-01T00:00:00Z", "x"),
+            };
+            let rows = records(&[&[when, "1379288667", ts]]);
+            rows.into_iter().map(move |row| row.at_line(line))
+        };
+        let rows: Vec<Record> = (2..33).flat_map(row).collect();
+        let error = infer("web", &names, &[], &rows, None).expect_err("one is no time");
+        let text = error.to_string();
+        for part in [
+            "`when` does in 30 of 31",
+            "--time when",
+            "not a time: soon",
+            "line: 9",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for field in ["when", "n"] {
+            let web = infer("web", &names, &[], &rows, Some(field)).expect("inferred");
+            assert_eq!(web.time, field);
+            assert_eq!(web.field(field).expect("there").kind, FieldType::Time);
+        }
+        for (field, message) in [("ts", "no value of the field"), ("wen", "no such field")] {
+            let error = infer("web", &names, &[], &rows, Some(field)).expect_err(field);
+            assert!(error.to_string().contains(message), "{error}");
+        }
     }
 }

@@ -5,6 +5,12 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
 use super::{LineParser, Names, Quotes};
 use crate::record::Record;
 
+/// Maximum number of names in a header.
+const MAX_NAMES: usize = 65_536;
+
+const LONE_RETURN: &str = "the header has a carriage return (CR) in a name: lines end with a line feed (LF) or CR LF, so convert the \
+     line ends of a file in which CR alone ends a line";
+
 pub(super) struct Csv {
     reader: Reader,
     delimiter: u8,
@@ -85,6 +91,11 @@ impl Csv {
     }
 }
 
+/// Whether a carriage return stands in it that no line feed follows.
+fn has_lone_return(name: &[u8]) -> bool {
+    memchr::memchr_iter(b'\r', name).any(|at| name.get(at + 1) != Some(&b'\n'))
+}
+
 impl LineParser for Csv {
     fn parse(
         &mut self,
@@ -94,11 +105,20 @@ impl LineParser for Csv {
     ) -> Result<bool, String> {
         let fields = self.split(line);
         if self.columns.is_empty() {
+            if (0..fields).any(|at| has_lone_return(self.field(line, at))) {
+                return Err(LONE_RETURN.into());
+            }
+            if fields > MAX_NAMES {
+                return Err(format!(
+                    "the header has {fields} field names; at most {MAX_NAMES} are possible"
+                ));
+            }
             let mut columns = Vec::with_capacity(fields);
             for at in 0..fields {
                 let name = String::from_utf8_lossy(self.field(line, at)).into_owned();
                 let column = names.position(&name);
-                if columns.contains(&column) {
+                // A name that is new has the next position.
+                if column as usize != at {
                     return Err(format!("the header names `{name}` twice"));
                 }
                 columns.push(column);
@@ -120,6 +140,10 @@ impl LineParser for Csv {
             }
         }
         Ok(true)
+    }
+
+    fn lacks_head(&self) -> bool {
+        self.columns.is_empty()
     }
 
     fn quotes(&self, line: &[u8], open: bool) -> Quotes {

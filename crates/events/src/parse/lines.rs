@@ -8,16 +8,34 @@ use ostrakon_cell::{Error, ErrorKind, Result};
 /// Bytes of the longest line.
 pub(crate) const LINE_MAX: usize = 16 << 20;
 
+/// A line that was appended to another.
+struct Appended {
+    /// Where the text before it ends, and where the line begins.
+    before: usize,
+    start: usize,
+    /// Where the line before it ended in the input, and whether a carriage return stood there.
+    position: u64,
+    returned: bool,
+}
+
+/// A line that is read again.
+struct Held {
+    text: Vec<u8>,
+    too_long: bool,
+    returned: bool,
+    /// Where it ends in the input.
+    position: u64,
+}
+
 /// Reads lines without their ends.
 pub struct Lines {
     input: Box<dyn BufRead + Send>,
     line: Vec<u8>,
-    /// Where the appended lines begin.
-    starts: Vec<usize>,
-    /// Where each appended line ended in the input, the first line before them.
-    ends: Vec<u64>,
-    /// Lines that are read again, whether they are too long, and where they end in the input.
-    held: VecDeque<(Vec<u8>, bool, u64)>,
+    /// Whether a carriage return stood before the line feed that ended the line.
+    returned: bool,
+    appended: Vec<Appended>,
+    /// Lines that are read again.
+    held: VecDeque<Held>,
     number: u64,
     /// Bytes of the input up to the end of the line.
     position: u64,
@@ -33,8 +51,8 @@ impl Lines {
         Self {
             input,
             line: Vec::new(),
-            starts: Vec::new(),
-            ends: Vec::new(),
+            returned: false,
+            appended: Vec::new(),
             held: VecDeque::new(),
             number: 0,
             position: 0,
@@ -57,8 +75,7 @@ impl Lines {
     /// The input cannot be read.
     pub fn advance(&mut self) -> Result<bool> {
         self.line.clear();
-        self.starts.clear();
-        self.ends.clear();
+        self.appended.clear();
         self.too_long = false;
         let more = self.read()?;
         if self.is_start && self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
@@ -67,44 +84,55 @@ impl Lines {
         Ok(more)
     }
 
-    /// Appends the next line to this one, with a line feed between them; `false` at the end.
+    /// Appends the next line to this one, with the bytes that end this one between them; `false` at the end.
     ///
     /// # Errors
     /// The input cannot be read.
     pub fn append(&mut self) -> Result<bool> {
-        let (length, before) = (self.line.len(), self.position);
-        self.line.push(b'\n');
+        let (before, position, returned) = (self.line.len(), self.position, self.returned);
+        let end: &[u8] = if returned { b"\r\n" } else { b"\n" };
+        self.line.extend_from_slice(end);
+        let start = self.line.len();
         let more = self.read()?;
         if more {
-            self.starts.push(length + 1);
-            self.ends.push(before);
+            self.appended.push(Appended {
+                before,
+                start,
+                position,
+                returned,
+            });
         } else {
-            self.line.truncate(length);
+            self.line.truncate(before);
+            self.returned = returned;
         }
         Ok(more)
     }
 
     /// The line that was read last.
     pub(super) fn last(&self) -> &[u8] {
-        let start = self.starts.last().copied().unwrap_or(0);
+        let start = self.appended.last().map_or(0, |line| line.start);
         self.line.get(start..).unwrap_or_default()
     }
 
     /// How many lines were appended.
     pub(super) fn appended(&self) -> usize {
-        self.starts.len()
+        self.appended.len()
     }
 
     /// Puts the appended lines back, to be read again.
     pub(super) fn put_back(&mut self) {
         let mut too_long = self.too_long;
-        while let Some(start) = self.starts.pop() {
-            let line = self.line.get(start..).unwrap_or_default().to_vec();
-            self.held.push_front((line, too_long, self.position));
-            self.position = self.ends.pop().unwrap_or_default();
+        while let Some(line) = self.appended.pop() {
+            self.held.push_front(Held {
+                text: self.line.get(line.start..).unwrap_or_default().to_vec(),
+                too_long,
+                returned: self.returned,
+                position: self.position,
+            });
+            (self.position, self.returned) = (line.position, line.returned);
             // Only the line that was read last can be too long.
             too_long = false;
-            self.line.truncate(start.saturating_sub(1));
+            self.line.truncate(line.before);
             self.number -= 1;
         }
         self.too_long = too_long;
@@ -135,10 +163,10 @@ impl Lines {
     }
 
     fn read(&mut self) -> Result<bool> {
-        if let Some((line, too_long, end)) = self.held.pop_front() {
-            self.line.extend_from_slice(&line);
-            self.too_long |= too_long;
-            self.position = end;
+        if let Some(held) = self.held.pop_front() {
+            self.line.extend_from_slice(&held.text);
+            self.too_long |= held.too_long;
+            (self.position, self.returned) = (held.position, held.returned);
             self.number += 1;
             return Ok(true);
         }
@@ -169,7 +197,8 @@ impl Lines {
                 break;
             }
         }
-        if self.line.len() > start && self.line.ends_with(b"\r") {
+        self.returned = self.line.len() > start && self.line.ends_with(b"\r");
+        if self.returned {
             self.line.pop();
         }
         Ok(any)

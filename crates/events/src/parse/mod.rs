@@ -19,7 +19,7 @@ mod web;
 mod zeek;
 
 use hashbrown::HashMap;
-use ostrakon_cell::Result;
+use ostrakon_cell::{Error, Result};
 
 use crate::record::Record;
 use crate::value::FieldType;
@@ -90,6 +90,11 @@ trait LineParser: Send {
         names: &mut Names,
         record: &mut Record,
     ) -> Result<bool, String>;
+
+    /// Whether the line that says how to read the others is still to be read. Without it there are no records.
+    fn lacks_head(&self) -> bool {
+        false
+    }
 
     /// Whether a quote is open at the end of a line; `open` tells whether one was at its beginning.
     fn quotes(&self, line: &[u8], open: bool) -> Quotes {
@@ -213,6 +218,10 @@ impl<P: LineParser> RecordSource for LineSource<P> {
                 Err(_) if self.lines.appended() > 0 => {
                     self.lines.put_back();
                     return Ok(Step::Rejected(NO_RECORD.into()));
+                }
+                // The next line is a record and no header.
+                Err(reason) if self.parser.lacks_head() => {
+                    return Err(Error::invalid(reason).with("line", self.lines.number()));
                 }
                 Err(reason) => return Ok(Step::Rejected(reason)),
             }

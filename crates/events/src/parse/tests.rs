@@ -128,6 +128,36 @@ fn csv_fields_may_hold_quotes_and_line_feeds() {
 }
 
 #[test]
+fn line_ends_within_quotes_are_data_as_they_are() {
+    let text = b"time,\"a\r\nb\"\r\n1,\"x\r\n\r\ny\"\r\n2,\"x\ny\"\n3,\"open\r\n4,x\r\n";
+    assert_eq!(
+        read(LogFormat::Csv, text),
+        [
+            "time=1 a\r\nb=x\\x0d\\x0a\\x0d\\x0ay",
+            "time=2 a\r\nb=x\\x0ay",
+            "8! an opening quote is not closed within the limits of a record (1000 lines, 4 MiB) or before the end of the file",
+            "time=4 a\r\nb=x",
+        ]
+    );
+}
+
+/// If the header cannot be used, the next line does not take its place.
+#[test]
+fn a_header_that_cannot_be_used_ends_the_file() {
+    let many: Vec<String> = (0..65_537).map(|at| format!("n{at}")).collect();
+    for (text, reason) in [
+        ("time,a\r1,x\r2,y\r".to_owned(), "carriage return"),
+        ("time,a,a\n1,x,y\n2,z,w\n".to_owned(), "names `a` twice"),
+        (many.join(","), "at most 65536"),
+    ] {
+        let input = Box::new(std::io::Cursor::new(text.into_bytes()));
+        let mut source = open_log(LogFormat::Csv, input, 0);
+        let refused = source.next(&mut Record::default()).expect_err(reason);
+        assert!(refused.to_string().contains(reason), "{refused}");
+    }
+}
+
+#[test]
 fn formats_are_told_apart_by_their_first_line() {
     for (name, line, format) in [
         ("conn.log", "#separator \\x09", Some(LogFormat::Zeek)),

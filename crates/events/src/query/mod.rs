@@ -14,7 +14,7 @@ mod windows;
 
 use std::time::Duration;
 
-use ostrakon_cell::{Authorizations, Interrupt};
+use ostrakon_cell::{Authorizations, Error, Interrupt, Result};
 
 use crate::condition::Condition;
 use crate::layout::EventRow;
@@ -101,6 +101,27 @@ impl Default for PlannerSettings {
             window_events: 50_000,
             memory_bytes: 64 << 20,
         }
+    }
+}
+
+impl PlannerSettings {
+    /// Rejects numbers with which nothing can be compared.
+    fn check(&self) -> Result<()> {
+        if let Some(threshold) = self.threshold
+            && !(0.0..=1.0).contains(&threshold)
+        {
+            return Err(
+                Error::invalid("the threshold is a share of the events, from 0 to 1")
+                    .with("given", threshold),
+            );
+        }
+        if self.factor >= 1.0 {
+            return Ok(());
+        }
+        Err(
+            Error::invalid("the factor of the planner is a number of at least 1")
+                .with("given", self.factor),
+        )
     }
 }
 

@@ -80,6 +80,16 @@ impl EventStore {
     }
 }
 
+/// A share as percents, with two digits that count.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = match percent {
+        0.0 => 0,
+        percent => (1.0 - percent.log10().floor()).clamp(1.0, 9.0) as usize,
+    };
+    format!("{percent:.decimals$}")
+}
+
 impl Prepared<'_> {
     pub(super) fn plan(&self) -> Result<Plan> {
         let totals = self.totals()?;
@@ -102,22 +112,15 @@ impl Prepared<'_> {
             (Path::Auto, None) => (None, "no index answers this condition".to_owned()),
             (Path::Auto, Some((lookup, estimate))) => {
                 let share = estimate as f64 / (total as f64).max(1.0);
-                let percent = share * 100.0;
-                let limit = self.threshold * 100.0;
-                match share < self.threshold {
-                    true => (
-                        Some((lookup, estimate)),
-                        format!(
-                            "{percent:.3} % of the events is less than the threshold of {limit:.3} %"
-                        ),
-                    ),
-                    false => (
-                        None,
-                        format!(
-                            "{percent:.3} % of the events is not less than the threshold of {limit:.3} %"
-                        ),
-                    ),
-                }
+                let reason = format!(
+                    "about {} % of the events match; the index is used below {} %",
+                    percent(share),
+                    percent(self.threshold)
+                );
+                (
+                    (share < self.threshold).then_some((lookup, estimate)),
+                    reason,
+                )
             }
         };
         if lookup.is_none() {
@@ -211,6 +214,24 @@ impl Prepared<'_> {
                 }
                 Ok((!found.is_empty()).then_some((Lookup::Any(found), sum)))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_the_digits_that_count() {
+        for (share, text) in [
+            (0.0, "0"),
+            (0.02134, "2.1"),
+            (0.01, "1.0"),
+            (1.0, "100.0"),
+            (0.000_056_7, "0.0057"),
+        ] {
+            assert_eq!(percent(share), text);
         }
     }
 }

@@ -34,6 +34,7 @@ type TokenCheck = [u8; 8];
 impl EventStore {
     /// Checks a query against its type.
     pub(super) fn prepare<'a>(&self, query: &'a Query) -> Result<Prepared<'a>> {
+        query.settings.check()?;
         let tables = self.tables(&query.event_type)?;
         let snapshot = tables.state()?.snapshot;
         let threshold = match query.settings.threshold {

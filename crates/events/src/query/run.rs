@@ -11,9 +11,11 @@ use super::prepare::Prepared;
 use super::windows::Windows;
 use super::{Event, Query, order};
 use crate::condition::check_length;
+use crate::event_type::EventType;
 use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
 use crate::layout::{EventRow, event_range, event_time};
 use crate::store::{EventStore, Reading};
+use crate::value::shown;
 
 /// Rows that are fetched at once: as many as are wanted, within these bounds.
 const FETCHED: usize = 4096;
@@ -272,6 +274,7 @@ impl Prepared<'_> {
             ordered,
             interrupt: self.query.interrupt.as_ref(),
         };
+        let definition = &self.tables.definition;
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;
         let mut batch = Batch::new();
         while scan.next_batch(&mut batch)? {
@@ -295,7 +298,7 @@ impl Prepared<'_> {
                 found.bytes += entry.value.len() + 128;
                 found
                     .events
-                    .push(event_of(row, entry.key.visibility, entry.value));
+                    .push(event_of(definition, row, entry.key.visibility, entry.value));
             }
             if left < usize::MAX / 4 && found.events.len() > 2 * left + 1024 {
                 found.keep_newest(left);
@@ -397,11 +400,17 @@ impl Event {
     }
 }
 
-fn event_of(row: EventRow, label: &[u8], value: &[u8]) -> Event {
+fn event_of(definition: &EventType, row: EventRow, label: &[u8], value: &[u8]) -> Event {
     let mut fields = Vec::new();
     let mut parts = runs(value);
     while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
-        fields.push((String::from_utf8_lossy(name).into_owned(), value.to_vec()));
+        let name = String::from_utf8_lossy(name).into_owned();
+        // Only a value that begins like this may be shown as another text.
+        let value = match value.first() {
+            Some(b'-') => shown(definition.kind_of(&name), value),
+            _ => value,
+        };
+        fields.push((name, value.to_vec()));
     }
     Event {
         row,

@@ -417,7 +417,7 @@ fn questions_that_make_no_sense_are_refused_with_a_reason() {
             .to_string()
     };
     assert!(ask("hots == 'x'").contains("no such field"));
-    assert!(ask("port == 'x'").contains("another type"));
+    assert!(ask("port == 'x'").contains("is not one"));
     assert!(ask("from in '10.0.0.0/99'").contains("not a network"));
     let wrong = Query {
         event_type: "../../etc".into(),
@@ -498,4 +498,55 @@ fn a_condition_that_is_too_long_fails_before_the_scan() {
     };
     let error = store.events(&scan).expect_err("too long").to_string();
     assert!(error.contains("256 KiB"), "{error}");
+}
+
+/// Both zeros are one value, whatever they are written as.
+#[test]
+fn the_negative_zero_is_zero_in_every_answer() {
+    let (_, store) = open_web();
+    let mut made = make(41, 3);
+    for (made, size) in made.iter_mut().zip(["-0.0", "0", "-0"]) {
+        made.label.clear();
+        made.fields.remove("label");
+        made.fields.insert("size".into(), size.into());
+    }
+    ingest(&store, &made, 10);
+    for fields in [None, Some(vec!["size".to_owned()])] {
+        let query = Query {
+            fields,
+            ..everything()
+        };
+        let found = store.events(&query).expect("read");
+        let sizes = found.iter().filter_map(|event| event.get("size"));
+        assert_eq!(sizes.collect::<Vec<_>>(), [b"0"; 3]);
+    }
+    let top = store.top(&everything(), "size", 9, CountPath::Auto);
+    assert_eq!(top.expect("counted").values, [(b"0".to_vec(), 3)]);
+}
+
+#[test]
+fn settings_of_the_planner_out_of_range_are_refused() {
+    let (_, store) = open_web();
+    let usual = PlannerSettings::default();
+    let asked = |threshold, factor| {
+        let settings = PlannerSettings {
+            threshold,
+            factor,
+            ..usual
+        };
+        store.explain(&Query {
+            settings,
+            ..everything()
+        })
+    };
+    for threshold in [f64::NAN, -1.0, 1.5, f64::INFINITY] {
+        let error = asked(Some(threshold), 10.0).expect_err("no share");
+        assert!(error.to_string().contains("from 0 to 1"), "{error}");
+    }
+    for factor in [0.0, -1.0, f64::NAN] {
+        let error = asked(None, factor).expect_err("no factor");
+        assert!(error.to_string().contains("at least 1"), "{error}");
+    }
+    asked(Some(0.0), 1.0).expect("valid");
+    asked(Some(1.0), f64::INFINITY).expect("valid");
 }

@@ -338,6 +338,7 @@ fn names_that_become_the_same_are_refused() {
         &["ts".into(), "a b".into(), "a_b".into()],
         &[],
         &[record],
+        None,
     )
     .expect_err("the same name");
     assert!(error.to_string().contains("`a b` and `a_b`"), "{error}");

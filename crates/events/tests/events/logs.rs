@@ -41,7 +41,7 @@ fn a_zeek_log_becomes_a_type_and_answers() {
     while source.next(&mut record).expect("read") == Step::Record {
         records.push(record.clone());
     }
-    let conn = infer("conn", source.names(), source.kinds(), &records).expect("inferred");
+    let conn = infer("conn", source.names(), source.kinds(), &records, None).expect("inferred");
     assert_eq!(conn.time, "ts");
     assert_eq!(
         conn.field("id.resp_h")

@@ -156,8 +156,8 @@ fn csv_with_records_over_several_lines_and_quotes_that_are_not_closed() {
         let text = text_of(seed, &head, |random, number| {
             let filling = filling(random);
             let line = match random.random_range(0..12) {
-                0 => format!("{number},\"{filling}\n\n{filling}\",1"),
-                1 => format!("{number},\"{filling}\n{filling}\n\"\"\",{number}"),
+                0 => format!("{number},\"{filling}{ends}{ends}{filling}\",1"),
+                1 => format!("{number},\"{filling}{ends}{filling}\n\"\"\",{number}"),
                 2 => format!("{number},\"{filling},1"),
                 3 => format!("{number},{filling}"),
                 4 => format!("never,{filling},2"),
@@ -170,6 +170,26 @@ fn csv_with_records_over_several_lines_and_quotes_that_are_not_closed() {
         });
         let got = assert_same(LogFormat::Csv, &text);
         assert!(got.events.len() > 1000 && got.rejected.len() > 100);
+    }
+}
+
+/// Every way to end a line within quotes is data, wherever a part of the text ends.
+#[test]
+fn line_ends_within_quotes_are_stored_as_they_are() {
+    let value = |number: u64| {
+        let end = ["\r\n", "\n", "\r\n\r\n"][number as usize % 3];
+        format!("{}{end}{}", "a".repeat(900), "b".repeat(700))
+    };
+    let text = text_of(6, "ts,a,first\r\n", |_, number| {
+        format!("{number},\"{}\",3\r\n", value(number))
+    });
+    let got = assert_same(LogFormat::Csv, &text);
+    assert!(got.events.len() > 1000 && got.rejected.is_empty());
+    for (time, fields) in &got.events {
+        let stored = fields.iter().find(|(name, _)| name == "a");
+        let stored = stored.map(|(_, value)| value.as_slice());
+        let number = time.unsigned_abs() / 1_000_000;
+        assert_eq!(stored, Some(value(number).as_bytes()));
     }
 }
 

@@ -1,8 +1,11 @@
 //! Types are created, changed and dropped while other programs write or die.
 
+use std::sync::Arc;
+
 use ostrakon_cell::{
-    BatchWriter, BatchWriterConfig, CallContext, ConditionalMutation, ErrorKind, Mutation,
-    MutationBatch, ReaderSource, Source as _, TableOptions,
+    BatchWriter, BatchWriterConfig, CallContext, Capabilities, CloneOptions, ConditionalMutation,
+    Error, ErrorKind, Mutation, MutationBatch, ReaderSource, Result, Source, Table, TableInfo,
+    TableOptions,
 };
 use ostrakon_events::{
     CountPath, EventStore, EventType, IngestOptions, check_namespace_not_of_events,
@@ -11,7 +14,7 @@ use ostrakon_events::{
 
 use super::support::{TYPE, everything, held, ingest, make, open, open_web, read, records};
 
-fn create(store: &EventStore) -> ostrakon_cell::Result<EventType> {
+fn create(store: &EventStore) -> Result<EventType> {
     store.create(&EventType::from_toml(TYPE).expect("valid"))
 }
 
@@ -60,6 +63,133 @@ fn a_deletion_that_stopped_between_the_tables_can_be_repeated() {
     create(&store).expect("created");
     ingest(&store, &make(33, 10), 100);
     assert_eq!(read(&store, &everything()).len(), 10);
+}
+
+#[test]
+fn a_type_that_lacks_a_table_says_so_and_is_dropped() {
+    for table in EventStore::table_names("web") {
+        let (source, store) = open_web();
+        ingest(&store, &make(37, 20), 100);
+        source.delete_table(&table).expect("deleted");
+        let web = store.get("web").expect("registered");
+        let options = IngestOptions::default();
+        let query = everything();
+        for (call, outcome) in [
+            ("query", store.events(&query).map(drop)),
+            ("explain", store.explain(&query).map(drop)),
+            ("ingest", store.ingest("web", options).map(drop)),
+            ("check", store.check(&query).map(drop)),
+            ("delete", store.delete(&query).map(drop)),
+            ("edit", store.change(&web).map(drop)),
+            ("create", create(&store).map(drop)),
+        ] {
+            let error = outcome.expect_err(call);
+            let kind = match call {
+                "create" => ErrorKind::AlreadyExists,
+                _ => ErrorKind::NotFound,
+            };
+            assert_eq!(error.kind(), kind, "{call}: {error}");
+            let text = error.to_string();
+            for part in ["only partly there", "events drop", &table] {
+                assert!(text.contains(part), "{call}: {text}");
+            }
+        }
+        assert!(source.table(&table).is_err(), "nothing made it again");
+        store.drop_type("web").expect("dropped");
+        create(&store).expect("the name is free");
+    }
+}
+
+/// Cannot create a table that ends with `fails`; cannot delete any if `keeps`.
+struct Failing {
+    source: Arc<dyn Source>,
+    fails: &'static str,
+    keeps: bool,
+}
+
+impl Source for Failing {
+    fn capabilities(&self) -> Capabilities {
+        self.source.capabilities()
+    }
+
+    fn tables(&self) -> Result<Vec<TableInfo>> {
+        self.source.tables()
+    }
+
+    fn create_table(&self, name: &str, options: &TableOptions) -> Result<()> {
+        match name.ends_with(self.fails) {
+            true => Err(Error::new(ErrorKind::OutOfSpace, "the disk is full")),
+            false => self.source.create_table(name, options),
+        }
+    }
+
+    fn delete_table(&self, name: &str) -> Result<()> {
+        match self.keeps {
+            true => Err(Error::new(ErrorKind::OutOfSpace, "the disk is full")),
+            false => self.source.delete_table(name),
+        }
+    }
+
+    fn rename_table(&self, from: &str, to: &str) -> Result<()> {
+        self.source.rename_table(from, to)
+    }
+
+    fn clone_table(&self, from: &str, to: &str, options: &CloneOptions) -> Result<()> {
+        self.source.clone_table(from, to, options)
+    }
+
+    fn create_namespace(&self, name: &str) -> Result<()> {
+        self.source.create_namespace(name)
+    }
+
+    fn table(&self, name: &str) -> Result<Arc<dyn Table>> {
+        self.source.table(name)
+    }
+
+    fn set_online(&self, name: &str, online: bool) -> Result<()> {
+        self.source.set_online(name, online)
+    }
+}
+
+#[test]
+fn a_creation_that_fails_deletes_its_tables_or_names_them() {
+    let (source, _) = open();
+    let tables = || {
+        let tables = source.tables().expect("listed").into_iter();
+        let tables = tables.map(|table| table.name);
+        let mut names: Vec<String> = tables.filter(|name| name.contains("web")).collect();
+        names.sort();
+        names
+    };
+    let failing = |fails, keeps| {
+        EventStore::new(Arc::new(Failing {
+            source: source.clone(),
+            fails,
+            keeps,
+        }))
+    };
+    for fails in ["web", "_index", "_aggregate"] {
+        let error = create(&failing(fails, false)).expect_err("the disk is full");
+        assert_eq!(error.kind(), ErrorKind::OutOfSpace, "{error}");
+        assert!(!error.to_string().contains("left behind"), "{error}");
+        assert_eq!(tables(), [""; 0], "{fails}");
+    }
+    let error = create(&failing("_aggregate", true)).expect_err("the disk is full");
+    assert_eq!(tables(), ["events.web", "events.web_index"]);
+    let text = error.to_string();
+    for part in [
+        "left behind: events.web, events.web_index",
+        "events drop web",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // Tables that were there before are another's.
+    let error = create(&failing("_aggregate", false)).expect_err("left over");
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}");
+    assert_eq!(tables().len(), 2);
+    let store = EventStore::new(source.clone());
+    store.drop_type("web").expect("deleted");
+    create(&store).expect("created");
 }
 
 #[test]
@@ -144,11 +274,11 @@ fn a_field_called_time_is_the_time_field() {
         [record]
     };
     let names = ["ts", "time"].map(String::from);
-    let error =
-        ostrakon_events::infer("other", &names, &[], &records).expect_err("two times to choose");
+    let error = ostrakon_events::infer("other", &names, &[], &records, None)
+        .expect_err("two times to choose");
     assert!(error.to_string().contains("--map time=NAME"), "{error}");
     let named = ["ts", "when"].map(String::from);
-    ostrakon_events::infer("other", &named, &[], &records).expect("inferred");
+    ostrakon_events::infer("other", &named, &[], &records, None).expect("inferred");
 }
 
 /// A lookup of one type reads its definition alone: another one that is damaged does not matter.
@@ -184,7 +314,7 @@ fn a_source_restricted_to_a_reader_does_not_drop_types() {
     let (source, store) = open_web();
     ingest(&store, &make(36, 20), 100);
     let reader = ReaderSource::new(source, held(&["a", "b"]));
-    let restricted = EventStore::new(std::sync::Arc::new(reader));
+    let restricted = EventStore::new(Arc::new(reader));
     assert_eq!(read(&restricted, &everything()).len(), 20);
     let error = restricted.drop_type("web").expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
@@ -222,7 +352,7 @@ fn a_reader_does_not_write_to_tables_of_events() {
     let (source, store) = open_web();
     ingest(&store, &make(36, 20), 100);
     let reader = ReaderSource::new(source, held(&["a", "b"])).reserving(reserved_to_events);
-    let denied = |error: ostrakon_cell::Error| {
+    let denied = |error: Error| {
         assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
     };
     denied(reader.table("events.types").err().expect("closed"));

@@ -59,7 +59,7 @@ impl Store {
                 .problems
                 .push(problem("catalog".into(), None, message));
         }
-        self.verify_log(&mut report)?;
+        let log_bytes = self.verify_log(&mut report)?;
         if self.is_end_unproven {
             report.notes.push(NO_CLOSED.to_owned());
         }
@@ -121,6 +121,8 @@ impl Store {
                 return Err(Error::new(ErrorKind::Cancelled, "the check was cancelled"));
             }
         }
+        // The progress is that of table files.
+        report.bytes += log_bytes;
         // Tables with present problems; problems of the log were reported above.
         for degraded in self.list_problems() {
             if degraded.table.is_some() {
@@ -163,8 +165,8 @@ impl Store {
         Ok(broken)
     }
 
-    /// Reads the log and reports its problems.
-    fn verify_log(&self, report: &mut CheckReport) -> StoreResult<()> {
+    /// Reads the log and reports its problems. Returns the bytes that were read.
+    fn verify_log(&self, report: &mut CheckReport) -> StoreResult<u64> {
         let context = &self.context;
         // In this order: the current segment exists, and segments deleted later were recorded as
         // not needed before.
@@ -186,14 +188,17 @@ impl Store {
                 message,
             });
         };
-        let mut files = 0;
+        let (mut files, mut bytes, mut entries) = (0, 0, 0);
         loop {
             match log.next_part() {
                 Ok(None) => break,
                 Ok(Some(LogPart::Damage(damage))) => found(&damage.path, damage.to_text()),
                 Ok(Some(LogPart::Segment(mut reader))) => {
                     files += 1;
-                    while reader.next_record().is_some() {}
+                    while let Some((record, _)) = reader.next_record() {
+                        entries += u64::from(record.updates);
+                    }
+                    bytes += reader.end().bytes;
                     if let Some(damage) = log.close(&reader) {
                         found(&damage.path, damage.to_text());
                     }
@@ -204,7 +209,8 @@ impl Store {
             }
         }
         report.files += files;
-        Ok(())
+        report.log_entries = entries;
+        Ok(bytes)
     }
 
     pub(super) fn relative(&self, path: &Path) -> String {

@@ -27,9 +27,10 @@ pub(super) fn run(access: &Access, command: EventsCommand, out: &mut Output) -> 
         }
         _ => {}
     }
-    let access = match reads_only(&command) {
-        true => access.for_reading(),
-        false => access.clone(),
+    let access = Access {
+        reads: reads_only(&command),
+        restricted: is_restricted(&command),
+        ..access.clone()
     };
     access.with_store(Absent::Refuse, |source| {
         on_store(&EventStore::new(source), command, out)
@@ -60,6 +61,21 @@ fn reads_only(command: &EventsCommand) -> bool {
             | EventsCommand::Top { .. }
             | EventsCommand::Explain { .. }
             | EventsCommand::Check { .. }
+    )
+}
+
+/// Whether a command shows or deletes what its authorizations let it read, and nothing of other events.
+fn is_restricted(command: &EventsCommand) -> bool {
+    matches!(
+        command,
+        EventsCommand::Query(_)
+            | EventsCommand::Histogram { .. }
+            | EventsCommand::Top { .. }
+            | EventsCommand::Explain { .. }
+            | EventsCommand::Calibrate { .. }
+            | EventsCommand::Delete { .. }
+            | EventsCommand::Check { .. }
+            | EventsCommand::Repair { .. }
     )
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_events::{Event, Explanation, Outcome, show_time};
 use serde_json::{Value, json};
 
-use crate::output::{BASE64_SUFFIX, escape, grouped, with_bytes};
+use crate::output::{BASE64_SUFFIX, counted, escape, grouped, with_bytes};
 
 /// The most bars of a plot, empty ones included.
 const BARS_MAX: i64 = 400;
@@ -90,10 +90,15 @@ pub(super) fn plan_text(plan: &Explanation) -> String {
         ),
     ];
     for test in &plan.tests {
-        let count = test
-            .events
-            .map_or_else(|| "too many values to count".to_owned(), grouped);
-        let used = if test.used { "index" } else { "filter" };
+        let count = test.events.map_or_else(
+            || "too many values to count".to_owned(),
+            |events| format!("about {}", counted(events, "event", "events")),
+        );
+        let used = match (test.used, plan.path) {
+            (true, _) => "looked up in the index",
+            (false, "index") => "tested on the events found",
+            (false, _) => "tested while scanning",
+        };
         lines.push(format!("test       {} ({count}; {used})", test.test));
     }
     let of = match plan.path {

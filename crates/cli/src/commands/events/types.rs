@@ -201,7 +201,8 @@ fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
     let mut source = Reading::new(&args.source)?.open(from)?.into_source();
     let about_file = |error| Failure::from(error).with("file", shown(from));
     let records = sample(&mut *source).map_err(about_file)?;
-    infer(&args.name, source.names(), source.kinds(), &records).map_err(about_file)
+    let time = args.time.as_deref();
+    infer(&args.name, source.names(), source.kinds(), &records, time).map_err(about_file)
 }
 
 /// The first records, so many that they fit in little memory; at least one.
@@ -214,7 +215,7 @@ fn sample(source: &mut dyn RecordSource) -> ostrakon_cell::Result<Vec<Record>> {
             Step::End => break,
             Step::Record => {
                 bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
-                records.push(record.clone());
+                records.push(record.clone().at_line(source.line()));
             }
             Step::Rejected(_) => bytes += source.text().len(),
         }
