@@ -26,10 +26,11 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
     }
     let micros = if let Ok(moment) = text.parse::<Timestamp>() {
         moment.as_microsecond()
-    } else if let Ok(local) = text.parse::<civil::DateTime>() {
-        utc(local)?
     } else if let Some(moment) = of_the_last_hours(text) {
         moment
+    } else if let Ok(local) = text.parse::<civil::DateTime>() {
+        // An offset would be left out here.
+        utc(local)?
     } else {
         let parsed = jiff::fmt::strtime::parse("%d/%b/%Y:%H:%M:%S %z", text).ok()?;
         let offset = i64::from(parsed.offset()?.seconds()) * SECOND;
