@@ -7,6 +7,7 @@ mod distinct_sum;
 mod extremes;
 mod lists;
 mod minutes;
+mod projections;
 mod size;
 mod sum;
 
@@ -21,6 +22,7 @@ pub(crate) use size::{limit_of, rows_at_once};
 pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
+    context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
