@@ -99,6 +99,12 @@ class SqlResult:
 
     def _begin(self) -> NativeRows:
         """The rows, to be read from the first to the last by one reader."""
+        rows = self._rows_left()
+        self._started = True
+        return rows
+
+    def _rows_left(self) -> NativeRows:
+        """The rows, unless they are being read."""
         if self._rows is None:
             raise InvalidArgumentError(
                 "the statement returned no rows: `count` is the number of records that it changed",
@@ -106,14 +112,14 @@ class SqlResult:
             )
         if self._started:
             raise ClosedError("the rows of the result were read already: run the statement again")
-        self._started = True
         return self._rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's stream interface."""
         if self._table is not None:
             return self._table.__arrow_c_stream__(requested_schema)
-        return self._begin().__arrow_c_stream__(requested_schema)
+        # Whoever reads first has the rows: some consumers ask for a stream only to see its schema.
+        return self._rows_left().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         if self._rows is None:
@@ -202,7 +208,7 @@ def value_of(value: Any) -> object:
     if isinstance(value, int):
         if value not in _INTEGERS:
             raise InvalidArgumentError(
-                f"the parameter {value} is not a BIGINT: pass a larger number as a text",
+                f"the parameter {value} is larger than a BIGINT: pass it as text",
                 {"argument": "parameters"},
             )
         return int(value)

@@ -1,5 +1,6 @@
 //! Rows that are found while they are read: what a statement of SQL or a query of events returns.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -25,16 +26,17 @@ pub(crate) trait RowSource: Send {
 /// Rows, read once: batch by batch, or as a stream.
 #[pyclass(frozen, module = "ostrakon._native")]
 pub(crate) struct NativeRows {
-    /// `None` once it was handed over, or interrupted.
-    reader: Mutex<Option<RowReader>>,
+    reader: SharedReader,
     schema: SchemaRef,
     gate: Gate,
 }
 
+/// The reader until somebody reads: `None` once a stream has taken it, or it was interrupted.
+type SharedReader = Arc<Mutex<Option<RowReader>>>;
+
 struct RowReader {
     /// Dropped first: it uses what keeps the store open.
     source: Box<dyn RowSource>,
-    schema: SchemaRef,
     gate: Gate,
 }
 
@@ -42,11 +44,10 @@ impl NativeRows {
     pub(crate) fn new(source: Box<dyn RowSource>, schema: SchemaRef, gate: Gate) -> Self {
         let reader = RowReader {
             source,
-            schema: schema.clone(),
             gate: gate.clone(),
         };
         Self {
-            reader: Mutex::new(Some(reader)),
+            reader: Arc::new(Mutex::new(Some(reader))),
             schema,
             gate,
         }
@@ -95,7 +96,29 @@ impl Iterator for RowReader {
     }
 }
 
-impl RecordBatchReader for RowReader {
+/// The rows as a stream, which takes them with the first batch that is requested: a consumer may open one stream for the
+/// schema, and another one for the rows.
+struct RowStream {
+    shared: SharedReader,
+    reader: Option<RowReader>,
+    schema: SchemaRef,
+}
+
+impl Iterator for RowStream {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.reader.is_none() {
+            self.reader = self.shared.lock().take();
+        }
+        match &mut self.reader {
+            Some(reader) => reader.next(),
+            None => Some(Err(ArrowError::ExternalError(Box::new(handed_over())))),
+        }
+    }
+}
+
+impl RecordBatchReader for RowStream {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -117,7 +140,7 @@ impl NativeRows {
             .collect()
     }
 
-    /// Hands the rows over as a stream.
+    /// Hands the rows over as a stream, unless another one has begun to read them.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -127,8 +150,15 @@ impl NativeRows {
         // The protocol lets a producer pass over the consumer's wish.
         let _ = requested_schema;
         self.gate.check().into_python()?;
-        let reader = py.detach(|| self.reader.lock().take());
-        capsule::export_stream(py, Box::new(reader.ok_or_else(handed_over).into_python()?))
+        if py.detach(|| self.reader.lock().is_none()) {
+            return Err(handed_over()).into_python();
+        }
+        let stream = RowStream {
+            shared: Arc::clone(&self.reader),
+            reader: None,
+            schema: self.schema.clone(),
+        };
+        capsule::export_stream(py, Box::new(stream))
     }
 
     /// The columns and their types.

@@ -68,6 +68,17 @@ def test_rows_are_read_once_unless_they_are_kept(people: ostrakon.Store) -> None
         with pytest.raises(errors.ClosedError, match="run the statement again"):
             list(result)
         assert "were read already" in result._repr_html_()
+    # DuckDB opens one stream for the schema and another one for the rows.
+    duckdb = pytest.importorskip("duckdb")
+    result = people.sql(ALL)  # noqa: F841 - by its name in the query
+    assert duckdb.sql("SELECT count(*) FROM result").fetchone() == (2,)
+    result = people.sql(ALL)
+    for_schema = pa.RecordBatchReader.from_stream(result)
+    for_rows = pa.RecordBatchReader.from_stream(result)
+    assert for_rows.schema == for_schema.schema
+    assert for_rows.read_all().num_rows == 2
+    with pytest.raises(pa.ArrowException, match="run the statement again"):
+        for_schema.read_all()
     with pytest.raises(errors.InvalidArgumentError, match="4 columns, not one of each"):
         people.sql(ALL).scalar()
     deleted = people.sql("DELETE FROM people WHERE name = 'bob'")

@@ -443,7 +443,7 @@ fn a_table_file_without_a_copy_is_dropped() {
     );
     let err = folder.fails(2, &["table", "drop-file", damaged]);
     assert!(err.contains("--yes"), "{err}");
-    let err = folder.fails(2, &["table", "drop-file", sound, "--yes"]);
+    let err = folder.fails(1, &["table", "drop-file", sound, "--yes"]);
     assert!(
         err.contains("undamaged") && err.contains("ostrakon check"),
         "{err}"
