@@ -353,7 +353,7 @@ class Store:
 
         All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
         says how long events are kept (`90d`), `shards` into how many parts they are divided.
-        `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the log file
+        `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the file
         with the time of events; without it, the field is found by its name and its values. With
         `exist_ok`, an existing type of that name is returned unchanged, whatever its definition.
         """

@@ -70,7 +70,7 @@ def test_rows_are_read_once_unless_they_are_kept(people: ostrakon.Store) -> None
         assert "were read already" in result._repr_html_()
     # DuckDB opens one stream for the schema and another one for the rows.
     duckdb = pytest.importorskip("duckdb")
-    result = people.sql(ALL)  # noqa: F841 - by its name in the query
+    result = people.sql(ALL)
     assert duckdb.sql("SELECT count(*) FROM result").fetchone() == (2,)
     result = people.sql(ALL)
     for_schema = pa.RecordBatchReader.from_stream(result)
