@@ -180,7 +180,9 @@ SLOW = ostrakon.IteratorSetting(30, "RegExFilter", "slow", {"valueRegex": "[ab]*
 
 def large(store):
     table = store.create_table("large")
-    table.put([f"{row:06}" for row in range(ROWS)], "q", VALUE, durability="none")
+    rows = [f"{row:06}" for row in range(ROWS)]
+    # A filter looks once at equal values of a batch.
+    table.put(rows, "q", [VALUE + row for row in rows], durability="none")
     table.flush()
     return table
 

@@ -71,7 +71,7 @@ def test_rows_are_read_once_unless_they_are_kept(people: ostrakon.Store) -> None
     # DuckDB opens one stream for the schema and another one for the rows.
     duckdb = pytest.importorskip("duckdb")
     result = people.sql(ALL)
-    assert duckdb.sql("SELECT count(*) FROM result").fetchone() == (2,)
+    assert duckdb.sql("SELECT count(*) FROM result").fetchall() == [(2,)]
     result = people.sql(ALL)
     for_schema = pa.RecordBatchReader.from_stream(result)
     for_rows = pa.RecordBatchReader.from_stream(result)
@@ -101,7 +101,7 @@ def test_parameters_are_values_and_never_text(people: ostrakon.Store) -> None:
     assert people.sql("SELECT count(*) FROM people").scalar() == 2
     born = "SELECT name FROM people WHERE born = ?"
     for wrong in ([], ["a", "b"]):
-        with pytest.raises(errors.InvalidArgumentError, match="number of parameters"):
+        with pytest.raises(errors.InvalidArgumentError, match="has 1 parameter, but"):
             people.sql(born, wrong)
     for value in (2**63, object(), {"a": 1}, np.timedelta64(1, "s"), np.array([1, 2])):
         with pytest.raises(errors.InvalidArgumentError, match="parameter") as raised:

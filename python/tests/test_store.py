@@ -420,7 +420,7 @@ def test_tables_of_events_are_reserved(tmp_path: Path) -> None:
         with pytest.raises(errors.PermissionDeniedError):
             store.drop("events.web")
         with pytest.raises(errors.Error, match="reserved"):
-            store.sql('SELECT * FROM cells."events.types"').to_list()
+            store.sql("SELECT * FROM cells.events.types").fetchall()
         assert store.events("web").query().count() == 1
 
 

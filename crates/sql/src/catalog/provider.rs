@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use ostrakon_cell::{Authorizations, Error, ErrorKind, Reserved, Source};
+use ostrakon_cell::{Authorizations, Capability, Error, ErrorKind, Reserved, Source};
 use ostrakon_events::{EventStore, reserved_to_events};
 
 use super::names::full_name;
@@ -154,7 +154,8 @@ impl Namespace {
         }
         let full = full_name(&self.name, &self.resolve(name)?);
         // It tells a reader how much was written that is hidden.
-        if !sees_layout && reserved_to_events(&full) == Reserved::Closed {
+        let is_reader = !sees_layout || !source.capabilities().has(Capability::Namespaces);
+        if is_reader && reserved_to_events(&full) == Reserved::Closed {
             return Err(Error::new(
                 ErrorKind::PermissionDenied,
                 "the table is reserved to the event store: a session with authorizations does not read it",
