@@ -199,7 +199,7 @@ fn a_query_whose_threads_cannot_be_started_says_so() {
     let program = folder.command(&[]).get_program().to_owned();
     let (mut answered, mut refused) = (0, 0);
     // Address space for some threads, and not for others: how much is needed depends on the build.
-    for megabytes in (100..=700).step_by(30) {
+    for megabytes in (100..=700).step_by(8) {
         let mut limited = Process::new("timeout");
         limited.args(["-s", "KILL", "120", "sh", "-c"]);
         limited.arg(format!("ulimit -v {}; exec \"$@\"", megabytes << 10));
