@@ -271,3 +271,14 @@ pub(crate) fn is_between(leaves: Leaves, before: &str, now: &str, after: &str) -
         && now.is_subset(&before.union(&after).cloned().collect())
         && before.intersection(&after).all(|line| now.contains(line))
 }
+
+/// Runs a command again that did not end, which must succeed.
+pub(crate) fn repeat(folder: &Folder, command: &[&str], what: &str) {
+    let mut again = folder.run(command);
+    // Some of the tables of a type are there; whether with events, only the user knows.
+    if again.err.contains("drop the type") {
+        folder.ok(&["events", "drop", "other", "--yes"]);
+        again = folder.run(command);
+    }
+    assert_eq!(again.code, 0, "{what}, again: {}", again.err);
+}

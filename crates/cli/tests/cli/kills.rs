@@ -8,7 +8,7 @@ use std::time::Instant;
 use ostrakon_testkit::disk::rounds_wanted;
 
 use crate::changes::{
-    COMMANDS, Command, EVENT_COMMANDS, Steps, Whole, copy_of, events, is_between, seen,
+    COMMANDS, Command, EVENT_COMMANDS, Steps, Whole, copy_of, events, is_between, repeat, seen,
     seen_events, store, walk,
 };
 use crate::run::Folder;
@@ -46,13 +46,7 @@ fn kill(sample: &Folder, command: Command, seen: fn(&Folder) -> String, damaged:
         }
         // An interrupted command can be repeated.
         if now != after {
-            let mut again = folder.run(command);
-            // Some of the tables of a type are there; whether with events, only the user knows.
-            if again.err.contains("drop the type") {
-                folder.ok(&["events", "drop", "other", "--yes"]);
-                again = folder.run(command);
-            }
-            assert_eq!(again.code, 0, "{what}, again: {}", again.err);
+            repeat(&folder, command, &what);
             assert_eq!(seen(&folder), after, "{what}, again");
         }
     }

@@ -10,7 +10,8 @@ use ostrakon_store::clock::Random;
 use ostrakon_testkit::disk::rounds_wanted;
 
 use crate::changes::{
-    COMMANDS, Command, EVENT_COMMANDS, copy_of, events, is_between, seen, seen_events, store,
+    COMMANDS, Command, EVENT_COMMANDS, copy_of, events, is_between, repeat, seen, seen_events,
+    store,
 };
 use crate::run::{Folder, Ran};
 
@@ -154,12 +155,7 @@ fn fail(
             checked.err
         );
         if now != after {
-            let mut again = folder.run(command);
-            if again.err.contains("drop the type") {
-                folder.ok(&["events", "drop", "other", "--yes"]);
-                again = folder.run(command);
-            }
-            assert_eq!(again.code, 0, "{what}, again: {}", again.err);
+            repeat(&folder, command, &what);
             assert_eq!(seen(&folder), after, "{what}, again");
         }
     }
