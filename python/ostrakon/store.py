@@ -458,7 +458,10 @@ class Store:
         return DroppedFile(*self._native.drop_file(file))
 
     def log_losses(self) -> list[LogLoss]:
-        """What a damaged log lost; empty unless `allow_damage` or `accept_log_loss` was used."""
+        """What a damaged log lost; empty unless `allow_damage` or `accept_log_loss` was used.
+
+        Not for a store that was opened with `auths`.
+        """
         losses = self._native.log_losses()
         return [LogLoss(str(file), message, tables) for file, message, tables in losses]
 

@@ -185,6 +185,8 @@ class TypedTable:
                         visibility=list(labels),
                         timestamp=list(stamps),
                     )
+        # What is put from now on gets a later time than the markers.
+        self.table._native.advance_time()
         return deleted
 
     def scan(self) -> TypedScan:

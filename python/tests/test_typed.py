@@ -178,6 +178,15 @@ def test_one_value_of_a_condition_means_equality(store: ostrakon.Store) -> None:
             scan.where("v", open_end)
 
 
+def test_a_put_after_a_delete_is_seen(store: ostrakon.Store) -> None:
+    people = store.create_table("people", schema=Schema("text", {"age": "int"})).typed()
+    for turn in range(200):
+        people.put({"row": ["ann"], "age": [turn]}, durability="none")
+        people.delete("ann", durability="none")
+        people.put({"row": ["ann"], "age": [turn + 1]}, durability="none")
+        assert people.head() == [{"row": "ann", "age": turn + 1}], turn
+
+
 def test_rows_are_several_keys_in_plain_and_typed_scans(store: ostrakon.Store) -> None:
     table = store.create_table("plain")
     typed = store.create_table("t", schema=Schema("text", {"v": "int"})).typed()

@@ -142,8 +142,14 @@ impl EventStore {
     /// Replaces the definition of a type.
     ///
     /// # Errors
-    /// No such type, an invalid definition, or a change that stored events do not allow.
+    /// No such type, an invalid definition, or a change that stored events do not allow;
+    /// [`PermissionDenied`](ErrorKind::PermissionDenied) for a source that is restricted to a reader: the definition
+    /// decides which events are public, and how long all of them are kept.
     pub fn change(&self, definition: &EventType) -> Result<EventType> {
+        self.check_unrestricted(
+            &definition.name,
+            "the type would change for events that the reader cannot see, too",
+        )?;
         let _turn = turn();
         let registry = self.registry(&definition.name)?;
         let (before, text) = self.read_definition(&registry, &definition.name)?;
@@ -179,7 +185,7 @@ impl EventStore {
     /// No such type; [`PermissionDenied`](ErrorKind::PermissionDenied) for a source that is restricted to a reader: most of
     /// what would be lost is not the reader's.
     pub fn drop_type(&self, name: &str) -> Result<()> {
-        self.check_unrestricted(name)?;
+        self.check_unrestricted(name, HIDDEN_ARE_LOST)?;
         let _turn = turn();
         let registry = self.registry(name)?;
         let text = match self.read_definition(&registry, name) {
@@ -216,14 +222,14 @@ impl EventStore {
         }
     }
 
-    /// Rejects a source that is restricted to a reader.
-    pub(crate) fn check_unrestricted(&self, name: &str) -> Result<()> {
+    /// Rejects a source that is restricted to a reader; `why` begins the message.
+    pub(crate) fn check_unrestricted(&self, name: &str, why: &str) -> Result<()> {
         if self.source.capabilities().has(Capability::Namespaces) {
             return Ok(());
         }
         Err(Error::new(
             ErrorKind::PermissionDenied,
-            "events that the reader cannot see would be deleted too: use a handle that is not restricted to a reader",
+            format!("{why}: use a handle that is not restricted to a reader"),
         )
         .with("type", name))
     }
@@ -566,6 +572,9 @@ impl Tables {
         Ok(())
     }
 }
+
+/// Why a reader deletes neither a type nor old events.
+pub(crate) const HIDDEN_ARE_LOST: &str = "events that the reader cannot see would be deleted too";
 
 /// How a table is read.
 pub(crate) struct Reading<'a> {

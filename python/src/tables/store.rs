@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ostrakon_cell::source::TabletRows;
 use ostrakon_cell::{
-    Authorizations, ClassKind, CloneOptions, PropertyOwner, ReaderSource, Result, Source,
-    TableOptions, TimeType,
+    Authorizations, ClassKind, CloneOptions, Error, ErrorKind, PropertyOwner, ReaderSource, Result,
+    Source, TableOptions, TimeType,
 };
 use ostrakon_events::{
     check_namespace_not_of_events, check_not_of_events, register_event_iterators,
@@ -391,6 +391,15 @@ impl NativeStore {
 
     /// What a damaged log lost when the store was opened: file, message, tables.
     fn log_losses(&self) -> PyResult<Vec<(PathBuf, String, Vec<String>)>> {
+        if self.held.is_some() {
+            // They name tables, and tell how much was written.
+            return Err(Error::new(
+                ErrorKind::PermissionDenied,
+                "the store was opened with authorizations, and losses of its log are reported to administrators: open \
+                 the store without authorizations for it",
+            ))
+            .into_python();
+        }
         let damages = self.gate.open(|open| open.store.damages().to_vec());
         let lost = damages.into_python()?.into_iter();
         Ok(lost

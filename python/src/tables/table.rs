@@ -372,6 +372,12 @@ impl NativeTable {
         .into_python()
     }
 
+    /// Gives what is written from now on a later time than what was written before.
+    fn advance_time(&self, py: Python<'_>) -> PyResult<()> {
+        let table = self.open_table().into_python()?;
+        py.detach(|| table.advance_time()).into_python()
+    }
+
     /// Writes what is in memory to files.
     fn flush(&self, py: Python<'_>, wait: bool, timeout: Option<f64>) -> PyResult<()> {
         let table = self.table_within(timeout).into_python()?;

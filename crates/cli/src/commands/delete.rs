@@ -32,7 +32,7 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
     let watch = Watch::start();
     let progress = Progress::count("entries deleted");
     let mut scan = table.scan(&request.ranges, &request.options)?;
-    let mut writer = BatchWriter::new(table, BatchWriterConfig::default());
+    let mut writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
     let (mut batch, mut deleted) = (Batch::new(), 0_u64);
     // The scan reads one snapshot, so it does not see these deletes.
     while !watch.stopped() && scan.next_batch(&mut batch)? {
@@ -50,6 +50,8 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
         progress.set(deleted);
     }
     writer.close()?;
+    // What is put from now on gets a later time than the markers, which have the times of the entries.
+    table.advance_time()?;
     watch.check(&format!("{} entries have been deleted", grouped(deleted)))?;
     drop(progress);
     let object = json!({"table": args.table, "deleted": deleted});

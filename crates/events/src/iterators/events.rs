@@ -327,7 +327,7 @@ impl SortedKeyValueIterator for EventScanIterator {
 }
 
 /// Appends bytes after their number.
-fn put_run(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn put_run(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut length = bytes.len();
     while length >= 0x80 {
         out.push(length as u8 | 0x80);

@@ -29,8 +29,13 @@ impl EventStore {
     /// Measures how fast events are scanned and fetched, and keeps the threshold for the planner.
     ///
     /// # Errors
-    /// Those of [`query`](Self::query); there are fewer than 1,000 events that the reader may see.
+    /// Those of [`query`](Self::query); there are fewer than 1,000 events that the reader may see;
+    /// `PermissionDenied` for a source that is restricted to a reader.
     pub fn calibrate(&self, query: &Query) -> Result<Calibration> {
+        self.check_unrestricted(
+            &query.event_type,
+            "what is measured decides how queries of all readers are answered",
+        )?;
         let definition = self.get(&query.event_type)?;
         // A condition on a field, so that fields are read; no event fulfils it.
         let field = definition

@@ -4,6 +4,7 @@ mod access;
 mod calibrate;
 mod counts;
 mod densities;
+mod event;
 mod follow_up;
 mod plan;
 mod prepare;
@@ -21,6 +22,7 @@ use crate::layout::EventRow;
 
 pub use calibrate::Calibration;
 pub use counts::CountPath;
+pub use event::Event;
 pub use follow_up::FollowUp;
 pub use plan::{Explanation, TestDensity};
 pub use run::Outcome;
@@ -122,30 +124,6 @@ impl PlannerSettings {
             Error::invalid("the factor of the planner is a number of at least 1")
                 .with("given", self.factor),
         )
-    }
-}
-
-/// An event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    pub(crate) row: EventRow,
-    /// The time in microseconds since 1970.
-    pub time: i64,
-    /// The label.
-    pub label: Vec<u8>,
-    /// The fields, sorted by name.
-    pub fields: Vec<(String, Vec<u8>)>,
-}
-
-impl Event {
-    /// The value of a field.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&[u8]> {
-        let at = self
-            .fields
-            .binary_search_by(|(known, _)| known.as_str().cmp(name))
-            .ok()?;
-        self.fields.get(at).map(|(_, value)| value.as_slice())
     }
 }
 

@@ -11,11 +11,9 @@ use super::prepare::Prepared;
 use super::windows::Windows;
 use super::{Event, Query, order};
 use crate::condition::check_length;
-use crate::event_type::EventType;
-use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan, runs};
-use crate::layout::{EventRow, event_range, event_time};
+use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan};
+use crate::layout::{EventRow, event_range};
 use crate::store::{EventStore, Reading};
-use crate::value::shown;
 
 /// Rows that are fetched at once: as many as are wanted, within these bounds.
 const FETCHED: usize = 4096;
@@ -220,7 +218,7 @@ impl Prepared<'_> {
             None => {
                 let shards = 0..self.tables.definition.shard_count();
                 let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
-                self.read(&ranges, false, left, &mut found, outcome)?;
+                self.read(&ranges, left, &mut found, outcome)?;
             }
             Some(rows) => {
                 outcome.looked_up += rows.len() as u64;
@@ -232,7 +230,7 @@ impl Prepared<'_> {
                     let mut ranges: Vec<Range> =
                         part.iter().map(|row| Range::row(row.as_slice())).collect();
                     ranges.sort_by(Range::cmp_start);
-                    self.read(&ranges, true, left, &mut found, outcome)?;
+                    self.read(&ranges, left, &mut found, outcome)?;
                     if found.too_many || found.events.len() >= left {
                         break;
                     }
@@ -253,7 +251,6 @@ impl Prepared<'_> {
     fn read(
         &self,
         ranges: &[Range],
-        ordered: bool,
         left: usize,
         found: &mut Found,
         outcome: &mut Outcome,
@@ -271,7 +268,7 @@ impl Prepared<'_> {
                 report: outcome.handled.is_some(),
             }),
             columns: self.columns(fields),
-            ordered,
+            ordered: false,
             interrupt: self.query.interrupt.as_ref(),
         };
         let definition = &self.tables.definition;
@@ -295,10 +292,9 @@ impl Prepared<'_> {
                 if !self.is_wanted(&row) {
                     continue;
                 }
-                found.bytes += entry.value.len() + 128;
-                found
-                    .events
-                    .push(event_of(definition, row, entry.key.visibility, entry.value));
+                let event = Event::new(definition, row, entry.key.visibility, entry.value);
+                found.bytes += event.memory();
+                found.events.push(event);
             }
             if left < usize::MAX / 4 && found.events.len() > 2 * left + 1024 {
                 found.keep_newest(left);
@@ -385,38 +381,8 @@ impl Found {
             .sort_unstable_by(|a, b| order(&a.row).cmp(&order(&b.row)));
         if self.events.len() > left {
             self.events.truncate(left);
-            self.bytes = self.events.iter().map(Event::bytes).sum();
+            self.bytes = self.events.iter().map(Event::memory).sum();
         }
-    }
-}
-
-impl Event {
-    fn bytes(&self) -> usize {
-        let fields = self
-            .fields
-            .iter()
-            .map(|(name, value)| name.len() + value.len());
-        fields.sum::<usize>() + 128
-    }
-}
-
-fn event_of(definition: &EventType, row: EventRow, label: &[u8], value: &[u8]) -> Event {
-    let mut fields = Vec::new();
-    let mut parts = runs(value);
-    while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
-        let name = String::from_utf8_lossy(name).into_owned();
-        // Only a value that begins like this may be shown as another text.
-        let value = match value.first() {
-            Some(b'-') => shown(definition.kind_of(&name), value),
-            _ => value,
-        };
-        fields.push((name, value.to_vec()));
-    }
-    Event {
-        row,
-        time: event_time(&row).unwrap_or_default(),
-        label: label.to_vec(),
-        fields,
     }
 }
 
@@ -435,7 +401,7 @@ impl Prepared<'_> {
                 report: false,
             }),
             columns: ostrakon_cell::ColumnSelection::all(),
-            ordered: true,
+            ordered: false,
             interrupt: self.query.interrupt.as_ref(),
         };
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;

@@ -6,7 +6,7 @@ use crate::ingest::{Change, ChangeWriter, write_counts};
 use crate::layout::EventRow;
 use crate::ledger::State;
 use crate::query::{Event, Query};
-use crate::store::{EventStore, Tables};
+use crate::store::{EventStore, HIDDEN_ARE_LOST, Tables};
 use crate::time::parse_span;
 
 /// Events of one batch of deletions.
@@ -52,7 +52,7 @@ impl EventStore {
     /// No such type; neither the type nor the caller says what is old; those of the tables; `PermissionDenied` for a
     /// source that is restricted to a reader.
     pub fn age_off(&self, name: &str, now: i64, before: Option<i64>) -> Result<AgeOff> {
-        self.check_unrestricted(name)?;
+        self.check_unrestricted(name, HIDDEN_ARE_LOST)?;
         let cut = self.age_off_moment(name, now, before)?;
         let tables = self.tables(name)?;
         let mut state = tables.state()?;
@@ -120,13 +120,9 @@ fn write_deletions(tables: &Tables, mut events: Vec<Event>) -> Result<u64> {
         let mut deleted = 0;
         for (event, _) in events.iter().zip(stored).filter(|(_, stored)| *stored) {
             deleted += 1;
-            let fields = event.fields.iter().map(|(name, value)| {
-                (
-                    name.as_bytes(),
-                    value.as_slice(),
-                    tables.definition.index_of(name),
-                )
-            });
+            let fields = event
+                .fields()
+                .map(|(name, value)| (name.as_bytes(), value, tables.definition.index_of(name)));
             writer.event(Change::Delete, &event.row, event.time, &event.label, fields)?;
         }
         let (_, counts) = writer.close()?;

@@ -8,7 +8,7 @@ use ostrakon_events::{
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::support::open;
+use super::support::{fields_of, open};
 
 const LOG: &str = "
 name = 'log'
@@ -58,7 +58,7 @@ fn got(store: &EventStore, rejected: Vec<RejectedLine>) -> Got {
     Got {
         events: events
             .into_iter()
-            .map(|event| (event.time, event.fields))
+            .map(|event| (event.time, fields_of(&event)))
             .collect(),
         rejected,
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Authorizations, Source};
 use ostrakon_events::{
-    EventStore, EventType, IngestOptions, IngestReport, Query, Record, register_event_iterators,
+    Event, EventStore, EventType, IngestOptions, IngestReport, Query, Record,
+    register_event_iterators,
 };
 use ostrakon_store::vfs::MemoryVfs;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -195,6 +196,14 @@ pub(crate) fn everything() -> Query {
     }
 }
 
+/// The names and values of an event.
+pub(crate) fn fields_of<T: FromIterator<(String, Vec<u8>)>>(event: &Event) -> T {
+    let fields = event.fields();
+    fields
+        .map(|(name, value)| (name.to_owned(), value.to_vec()))
+        .collect()
+}
+
 /// Events as the tests know them.
 pub(crate) fn read(store: &EventStore, query: &Query) -> Vec<Made> {
     let events = store.events(query).expect("read");
@@ -202,8 +211,8 @@ pub(crate) fn read(store: &EventStore, query: &Query) -> Vec<Made> {
         .into_iter()
         .map(|event| Made {
             time: event.time,
+            fields: fields_of(&event),
             label: String::from_utf8(event.label).expect("text"),
-            fields: event.fields.into_iter().collect(),
         })
         .collect()
 }

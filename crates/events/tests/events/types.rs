@@ -310,7 +310,7 @@ fn a_thousand_types_are_looked_up_one_by_one() {
 }
 
 #[test]
-fn a_source_restricted_to_a_reader_does_not_drop_types() {
+fn a_source_restricted_to_a_reader_does_not_drop_or_change_types() {
     let (source, store) = open_web();
     ingest(&store, &make(36, 20), 100);
     let reader = ReaderSource::new(source, held(&["a", "b"]));
@@ -322,6 +322,15 @@ fn a_source_restricted_to_a_reader_does_not_drop_types() {
         .age_off("web", 0, Some(i64::MAX / 2))
         .expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    let before = store.get("web").expect("a type");
+    let mut public = before.clone();
+    public.visibility_field = None;
+    public.keep = Some("1d".into());
+    let error = restricted.change(&public).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    let error = restricted.calibrate(&everything()).expect_err("refused");
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert_eq!(store.get("web").expect("a type"), before);
     assert_eq!(read(&store, &everything()).len(), 20);
     store.drop_type("web").expect("deleted");
 }

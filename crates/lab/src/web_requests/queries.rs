@@ -179,11 +179,10 @@ fn answer(source: &Arc<dyn Source>, query: &Query) -> Result<Answer> {
     let outcome = store.query(query, |event| {
         let received = Instant::now();
         answer.events += 1;
-        answer.entries += event.fields.len() as u64;
-        let fields = event.fields.iter();
-        answer.bytes += fields
-            .map(|(name, value)| (name.len() + value.len()) as u64)
-            .sum::<u64>();
+        for (name, value) in event.fields() {
+            answer.entries += 1;
+            answer.bytes += (name.len() + value.len()) as u64;
+        }
         answer.own_nanos += received.elapsed().as_nanos() as u64;
         Ok(true)
     })?;

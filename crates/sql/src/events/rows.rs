@@ -12,6 +12,8 @@ use super::values::{Builder, Content, Fields, LABEL, TIME};
 /// A record batch of events under construction, with the columns that events have in SQL.
 pub struct EventRows {
     columns: Vec<Content>,
+    /// The columns that are fields, sorted by name.
+    fields: Vec<(String, usize)>,
     schema: SchemaRef,
     builders: Vec<Builder>,
     count: usize,
@@ -62,8 +64,17 @@ impl EventRows {
     }
 
     pub(super) fn of(columns: Vec<Content>, schema: SchemaRef) -> Self {
+        let places = columns.iter().enumerate();
+        let mut fields: Vec<(String, usize)> = places
+            .filter_map(|(at, content)| match content {
+                Content::Field(name, _) => Some((name.clone(), at)),
+                Content::Time | Content::Label => None,
+            })
+            .collect();
+        fields.sort_unstable();
         Self {
             builders: columns.iter().map(Builder::new).collect(),
+            fields,
             columns,
             schema,
             count: 0,
@@ -94,7 +105,19 @@ impl EventRows {
             match content {
                 Content::Time => builder.push_time(event.time),
                 Content::Label => builder.push(Some(&event.label)),
-                Content::Field(name, _) => builder.push(event.get(name)),
+                Content::Field(..) => {}
+            }
+        }
+        // The event has its fields in this order, too.
+        let mut values = event.fields().peekable();
+        for (name, at) in &self.fields {
+            while values
+                .next_if(|(known, _)| *known < name.as_str())
+                .is_some()
+            {}
+            let value = values.peek().filter(|(known, _)| known == name);
+            if let Some(builder) = self.builders.get_mut(*at) {
+                builder.push(value.map(|(_, value)| *value));
             }
         }
         self.count += 1;

@@ -23,6 +23,10 @@ use crate::tablet::{IteratorStackBuilder, TableVersion, tablet_sources};
 /// Slots for stacks of tablets that a scan may return to; a tablet's number selects its slot.
 const KEPT_STACKS: usize = 64;
 
+/// A stack that returned more batches than this for a range is not kept. Iterators of whole rows return one for each
+/// part of a row that they read.
+const SHORT_BATCHES: usize = 4;
+
 /// A scan of at least this many ranges warms point reads before it does them.
 const WARM_FROM: usize = 16;
 
@@ -59,9 +63,11 @@ pub(crate) struct SerialScan {
     stacks: Vec<Option<(usize, BoxedIterator)>>,
     /// The stack that is being read.
     current: Option<BoxedIterator>,
-    /// Whether it returned more than one batch. Such a stack holds its full share of memory, and is
-    /// not kept.
+    /// Whether it filled a batch, or returned many that were not full. Such a stack may hold its full
+    /// share of memory, and is not kept.
     is_long: bool,
+    /// The batches that it returned.
+    batches: usize,
     /// Entries beyond the caller's limits; the next batch begins with them. So the end of a batch
     /// depends only on its entries, never on tablets, which may be split at entries that the reader
     /// may not see.
@@ -142,6 +148,7 @@ impl SerialScan {
             stacks: Vec::new(),
             current: None,
             is_long: false,
+            batches: 0,
             beyond: Batch::new(),
             warm: Warm::default(),
             given: None,
@@ -302,6 +309,7 @@ impl SerialScan {
             stack.seek(piece, &self.options.columns)?;
             self.current = Some(stack);
             self.is_long = false;
+            self.batches = 0;
             return Ok(true);
         }
     }
@@ -361,7 +369,8 @@ impl SerialScan {
             let more = stack.next_batch(out, self.options.batch)?;
             if more {
                 self.current = Some(stack);
-                self.is_long = true;
+                self.batches += 1;
+                self.is_long |= self.batches > SHORT_BATCHES || out.is_full(self.options.batch);
             } else if !self.is_long {
                 self.keep(stack);
             }

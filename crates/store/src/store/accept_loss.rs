@@ -69,7 +69,15 @@ fn move_to_lost(context: &StoreContext, path: &Path) -> StoreResult<PathBuf> {
         vfs.sync_dir(&context.dir)?;
     }
     let name = path.file_name().unwrap_or_default();
-    let to = dir.join(name);
+    let mut to = dir.join(name);
+    let mut number = 1_u32;
+    // What was given up before may have had the same name, in a store that was restored since.
+    while vfs.exists(&to)? {
+        let mut other = name.to_owned();
+        other.push(format!(".{number}"));
+        to = dir.join(other);
+        number += 1;
+    }
     vfs.rename(path, &to)?;
     vfs.sync_dir(&dir)?;
     Ok(to)
@@ -90,6 +98,8 @@ impl Store {
             .with("file", file.display()));
         };
         let kept = context.files.hold_garbage();
+        // No table is cloned, and no file restored, meanwhile.
+        let administration = self.administration.lock();
         let record = context.catalog.view()?.file(id)?;
         let record = record.ok_or_else(|| {
             Error::not_found("no table of this store reads a file of that number")
@@ -107,8 +117,12 @@ impl Store {
                 )
                 .with("file", path.display()));
             }
-            Err(error) if matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NotFound) => {}
-            // It may be readable at another time, or by another program.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Corruption | ErrorKind::NotFound | ErrorKind::Io
+                ) => {}
+            // It may be readable when more files can be opened, or by another user.
             Err(error) => return Err(error),
         }
         // Before the file loses its references, after which it would be deleted.
@@ -123,8 +137,6 @@ impl Store {
             entries: record.entries,
             tables: Vec::new(),
         };
-        // No table is cloned meanwhile.
-        let administration = self.administration.lock();
         let tables: Vec<_> = self.tables.read().values().cloned().collect();
         for table in tables {
             if table.drop_file(id)? {

@@ -10,7 +10,7 @@ use super::recovery::known_log;
 use crate::catalog::CatalogView;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::version::TableVersion;
-use crate::wal::{LogPart, LogReader};
+use crate::wal::{LogPart, LogReader, file_of, list_segments};
 
 /// Message for a store whose log may have lost its end.
 const NO_CLOSED: &str = "the file `closed` is missing or damaged, so that nothing proves where the log ended when the \
@@ -203,8 +203,14 @@ impl Store {
                         found(&damage.path, damage.to_text());
                     }
                 }
-                // A segment that was flushed and deleted meanwhile.
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                // A segment that was flushed and deleted meanwhile, or a link to a file that is missing.
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let path = file_of(&error);
+                    let listed = list_segments(&*context.vfs, &self.wal_dir())?;
+                    if listed.iter().any(|(_, other)| *other == path) {
+                        found(&path, error.message().to_owned());
+                    }
+                }
                 Err(error) => found(&self.wal_dir(), verdict(error)?),
             }
         }

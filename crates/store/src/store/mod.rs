@@ -12,6 +12,7 @@ mod levels;
 mod names;
 mod open;
 mod problems;
+mod proven;
 mod recovery;
 mod restore;
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use ostrakon_cell::MutationBatch;
 
 use super::closed::Closed;
+use super::proven::proven_bytes;
 use crate::catalog::{CatalogView, TableId};
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
 use crate::options::StoreOptions;
 use crate::table::{StoreContext, TableCore};
-use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd};
+use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd, file_of};
 
 /// A batch of this size is accepted with any memory budget.
 const SMALLEST_BATCH_LIMIT: u64 = 16 << 20;
@@ -89,13 +90,30 @@ pub(super) fn recover(
         gapless_from: known.first,
         damages: Vec::new(),
     };
+    // Whether the records of the segment before are complete, although its file is damaged.
+    let mut is_read_whole = false;
+    let proven = match accepts_damage(&context.options) {
+        true => proven_bytes(&*context.vfs, wal_dir, known, closed)?,
+        // Damage ends the recovery with an error.
+        false => BTreeMap::new(),
+    };
     // Whether records were lost before the next one. A table that may be affected must not replay
     // the records after the gap: a lost delete would restore the entries it deleted.
     let mut in_gap = false;
-    while let Some(part) = log.next_part()? {
+    let accepts = accepts_damage(&context.options);
+    loop {
+        let part = match log.next_part() {
+            Err(error) if accepts && error.kind() == ErrorKind::Io => unreadable(&error),
+            // It was listed: a link to a file that is missing.
+            Err(error) if error.kind() == ErrorKind::NotFound => unreadable(&error),
+            part => part?,
+        };
+        let Some(part) = part else {
+            break;
+        };
         let mut reader = match part {
             LogPart::Damage(damage) => {
-                in_gap = true;
+                in_gap |= !is_read_whole;
                 recovered
                     .damages
                     .push(refuse_unless_allowed(context, damage)?);
@@ -105,8 +123,18 @@ pub(super) fn recover(
         };
         let (number, path) = (reader.number(), reader.path().to_owned());
         recovered.next_segment = recovered.next_segment.max(number + 1);
-        while let Some((header, payload)) = reader.next_record() {
-            if header.table == 0 {
+        let own_bytes = proven.get(&number).copied().unwrap_or(u64::MAX);
+        // The checksum where the store was closed.
+        let mut sum_as_closed = None;
+        loop {
+            let before = reader.end();
+            if before.bytes == closed.bytes {
+                sum_as_closed = Some(before.sum);
+            }
+            let Some((header, payload)) = reader.next_record() else {
+                break;
+            };
+            if header.table == 0 || before.bytes >= own_bytes {
                 continue;
             }
             if std::mem::take(&mut in_gap) {
@@ -126,10 +154,12 @@ pub(super) fn recover(
                 .map_err(|error| error.with("file", path.display()))?;
             replay.insert(context, batch, header.timestamp, header.sequence, number)?;
         }
+        is_read_whole = proven.contains_key(&number) && own_bytes > 0;
         let is_as_closed = closed.store == known.store && closed.segment == number;
         match log.close(&reader).cloned().or_else(|| {
             let end = reader.end();
-            let is_other = closed.sum != 0 && end.bytes == closed.bytes && end.sum != closed.sum;
+            let is_other =
+                closed.sum != 0 && end.bytes >= closed.bytes && sum_as_closed != Some(closed.sum);
             (is_as_closed && is_other).then(|| Damage {
                 path: path.clone(),
                 offset: 0,
@@ -139,7 +169,7 @@ pub(super) fn recover(
             })
         }) {
             Some(damage) => {
-                in_gap = true;
+                in_gap |= !is_read_whole;
                 recovered
                     .damages
                     .push(refuse_unless_allowed(context, damage)?);
@@ -181,14 +211,28 @@ pub(super) fn recover(
     Ok(recovered)
 }
 
+/// A segment that cannot be read, as damage.
+fn unreadable(error: &Error) -> Option<LogPart> {
+    Some(LogPart::Damage(Damage {
+        path: file_of(error),
+        offset: 0,
+        message: error.message().to_owned(),
+        tables: Vec::new(),
+    }))
+}
+
+/// Whether the log is read in spite of damage.
+fn accepts_damage(options: &StoreOptions) -> bool {
+    match options.read_only {
+        true => options.allow_damage,
+        false => options.accept_log_loss,
+    }
+}
+
 /// Returns the damage if the store may be opened in spite of it, else an error.
 fn refuse_unless_allowed(context: &StoreContext, damage: Damage) -> StoreResult<Damage> {
     let options = &context.options;
-    let allowed = match options.read_only {
-        true => options.allow_damage,
-        false => options.accept_log_loss,
-    };
-    if allowed {
+    if accepts_damage(options) {
         return Ok(damage);
     }
     let how = if options.read_only {

@@ -36,18 +36,15 @@ impl Store {
         // While this is held the catalog does not forget the file, or if it does the file is
         // deleted later.
         let _kept = context.files.hold_garbage();
-        let record = context.catalog.view()?.file(FileId(number))?;
-        let record = record.ok_or_else(|| {
-            Error::not_found(
-                "no table of this store reads a file of that number: it was merged into another since, or is of another \
-                 store",
-            )
-            .with("file", from.display())
-        })?;
+        let record = self.referenced(FileId(number), from)?;
         self.verify_candidate(from, &record)?;
         let target = context.files.path(record.id);
         let beside = context.files.dir().join(format!("{name}.restored"));
-        let copied = copy(&*context.vfs, from, &beside)
+        let copied = copy(&*context.vfs, from, &beside);
+        // The file is not given up meanwhile.
+        let _administration = self.administration.lock();
+        let copied = copied
+            .and_then(|()| self.referenced(record.id, from).map(drop))
             .and_then(|()| context.vfs.rename(&beside, &target))
             .and_then(|()| context.vfs.sync_dir(context.files.dir()));
         if copied.is_err() {
@@ -71,6 +68,17 @@ impl Store {
             }
         }
         Ok(restored)
+    }
+
+    /// The record of a file that a table reads.
+    fn referenced(&self, id: FileId, from: &Path) -> StoreResult<FileRecord> {
+        self.context.catalog.view()?.file(id)?.ok_or_else(|| {
+            Error::not_found(
+                "no table of this store reads a file of that number: it was merged into another since, or is of another \
+                 store",
+            )
+            .with("file", from.display())
+        })
     }
 
     fn verify_candidate(&self, from: &Path, record: &FileRecord) -> StoreResult<()> {

@@ -103,6 +103,10 @@ fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {
             ErrorKind::PermissionDenied,
             format!("cannot {operation}: this user may not read it"),
         ),
+        Some(Errno::LOOP) => (
+            ErrorKind::Corruption,
+            format!("cannot {operation}: it is a symbolic link that leads to itself"),
+        ),
         Some(Errno::IO) => (
             ErrorKind::Io,
             format!("cannot {operation}: the device reported a failure"),

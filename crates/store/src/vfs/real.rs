@@ -8,10 +8,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::appended::AppendedFile;
@@ -23,7 +24,7 @@ use super::direct::{self, DirectReader, DirectWriter};
 use super::fault::{Operation, io_error, short_file};
 use super::lock::{self, Mode};
 use super::system;
-use crate::error::StoreResult;
+use crate::error::{Error, StoreResult};
 
 /// Directories and files of the operating system. Advisory locks are `flock`, so they work between
 /// processes and between handles of one process alike.
@@ -36,6 +37,24 @@ impl RealVfs {
     pub fn shared() -> Arc<dyn Vfs> {
         Arc::new(Self)
     }
+}
+
+/// Opens a file for reading. Anything else in its place is damage: a directory, or a pipe, which would wait for a
+/// writer.
+fn open_regular(path: &Path) -> StoreResult<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .map_err(|e| io_error(Operation::Open, path, e))?;
+    let metadata = file
+        .metadata()
+        .map_err(|e| io_error(Operation::Inspect, path, e))?;
+    if metadata.is_file() {
+        return Ok(file);
+    }
+    let error = Error::corruption("something other than a regular file is in its place");
+    Err(error.with("file", path.display()))
 }
 
 impl Vfs for RealVfs {
@@ -58,7 +77,7 @@ impl Vfs for RealVfs {
     }
 
     fn open_sequential(&self, path: &Path) -> StoreResult<Arc<dyn SequentialFile>> {
-        let file = File::open(path).map_err(|e| io_error(Operation::Open, path, e))?;
+        let file = open_regular(path)?;
         Ok(Arc::new(DirectReader::new(file, path)))
     }
 
@@ -67,7 +86,7 @@ impl Vfs for RealVfs {
     }
 
     fn open(&self, path: &Path) -> StoreResult<Arc<dyn ReadableFile>> {
-        let file = File::open(path).map_err(|e| io_error(Operation::Open, path, e))?;
+        let file = open_regular(path)?;
         Ok(Arc::new(RealFile {
             file,
             path: path.to_owned(),

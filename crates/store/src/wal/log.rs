@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::format::SegmentEnd;
 use super::reader::{Damage, SegmentPlace, SegmentReader};
 use super::writer::segment_path;
-use crate::error::{ErrorKind, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::vfs::Vfs;
 
 /// The segments in `dir`, oldest first.
@@ -113,7 +113,15 @@ impl<'a> LogReader<'a> {
         Self::of(vfs, dir, known, Vec::new())
     }
 
-    fn of(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog, segments: Vec<(u64, PathBuf)>) -> Self {
+    fn of(
+        vfs: &'a dyn Vfs,
+        dir: &Path,
+        known: KnownLog,
+        mut segments: Vec<(u64, PathBuf)>,
+    ) -> Self {
+        // Left by a crash or a failed deletion: their records are in files, and whatever has become of them is no
+        // damage.
+        segments.retain(|(number, _)| *number >= known.first);
         let gaps = missing_segments(dir, &segments, known.first, known.last)
             .into_iter()
             .filter_map(|damage| {
@@ -221,8 +229,16 @@ impl<'a> LogReader<'a> {
     }
 }
 
+/// The file that an error of reading a segment names.
+#[must_use]
+pub fn file_of(error: &Error) -> PathBuf {
+    let mut context = error.context().iter();
+    let file = context.find(|(name, _)| *name == "file");
+    file.map(|(_, path)| path.into()).unwrap_or_default()
+}
+
 /// An error's message and context, without the file, which is shown separately.
-fn describe(error: &crate::error::Error) -> String {
+fn describe(error: &Error) -> String {
     let context: Vec<String> = error
         .context()
         .iter()

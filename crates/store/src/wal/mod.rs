@@ -12,6 +12,6 @@ mod tests;
 mod writer;
 
 pub use format::{RECORD_HEADER_BYTES, RecordHeader, SEGMENT_HEADER_BYTES, SegmentEnd};
-pub use log::{KnownLog, LogPart, LogReader, list_segments, missing_segments};
+pub use log::{KnownLog, LogPart, LogReader, file_of, list_segments, missing_segments};
 pub use reader::{Damage, SegmentPlace, SegmentReader};
 pub use writer::{LogOrigin, OpenEnd, WalWriter};

@@ -1,6 +1,7 @@
 //! The store through its public face.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod accepted_losses;
 mod administration;
 mod answers;
 mod behaviour;

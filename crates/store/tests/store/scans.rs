@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{
@@ -628,4 +629,97 @@ fn a_confined_scan_does_not_show_where_tablets_end() {
             }
         }
     }
+}
+
+/// Counts how often it was set up, and returns an empty batch first, as an iterator that reads a row in parts.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+struct Hesitating {
+    source: BoxedIterator,
+    waits: bool,
+}
+
+impl IteratorClass for Counted {
+    fn names(&self) -> &[&str] {
+        &["test.Counted"]
+    }
+
+    fn describe(&self) -> &'static str {
+        "Returns an empty batch first."
+    }
+
+    fn validate(&self, _: &IteratorOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn init(
+        &self,
+        source: BoxedIterator,
+        _: &IteratorOptions,
+        _: &IteratorEnvironment,
+    ) -> Result<BoxedIterator> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(Hesitating {
+            source,
+            waits: true,
+        }))
+    }
+}
+
+impl SortedKeyValueIterator for Hesitating {
+    fn seek(&mut self, range: &Range, columns: &ColumnSelection) -> Result<()> {
+        self.waits = true;
+        self.source.seek(range, columns)
+    }
+
+    fn next_batch(&mut self, out: &mut Batch, limit: BatchLimit) -> Result<bool> {
+        if std::mem::take(&mut self.waits) {
+            return Ok(true);
+        }
+        self.source.next_batch(out, limit)
+    }
+
+    fn deep_copy(&self) -> BoxedIterator {
+        Box::new(Self {
+            source: self.source.deep_copy(),
+            waits: true,
+        })
+    }
+}
+
+/// A stack was set up anew for each range if its iterator returned more than one batch.
+#[test]
+fn iterators_are_set_up_once_for_many_ranges_of_a_tablet() {
+    let class = Arc::new(Counted::default());
+    let mut components = Components {
+        vfs: MemoryVfs::shared(),
+        ..Components::default()
+    };
+    components.iterators.register(class.clone());
+    let options = StoreOptions::default();
+    let store = Store::open_with(components, Path::new("/store"), options).unwrap();
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    let mut batch = MutationBatch::new();
+    for at in 0..100 {
+        let mut mutation = Mutation::new(row(at));
+        batch
+            .push(mutation.put("f", "q", "value").unwrap())
+            .unwrap();
+    }
+    table.submit(batch, None).unwrap().wait().unwrap();
+    let options = ScanOptions {
+        iterators: vec![IteratorSetting::new(50, "counted", "test.Counted")],
+        ..ScanOptions::default()
+    };
+    let ranges: Vec<Range> = (0..100).map(|at| Range::row(row(at))).collect();
+    let mut scan = table.scan(&ranges, &options).unwrap();
+    let (mut out, mut found) = (Batch::new(), 0);
+    while scan.next_batch(&mut out).unwrap() {
+        found += out.len();
+    }
+    assert_eq!(found, 100);
+    // Once to reject invalid options early, once for the tablet.
+    assert_eq!(class.0.load(Ordering::Relaxed), 2);
 }

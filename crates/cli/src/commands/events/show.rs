@@ -17,7 +17,7 @@ pub(super) fn event_text(event: &Event) -> String {
     if !event.label.is_empty() {
         line.push_str(&format!(" [{}]", escape(&event.label)));
     }
-    for (name, value) in &event.fields {
+    for (name, value) in event.fields() {
         line.push_str(&format!(" {name}={}", escape(value)));
     }
     line
@@ -29,12 +29,12 @@ pub(super) fn event_json(event: &Event) -> Value {
     let mut fields = json!({});
     // A field may itself be called NAME_base64. Text is never encoded, so that its name is its own.
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    for (name, value) in event.fields.iter().filter(|(_, value)| is_text(value)) {
+    for (name, value) in event.fields().filter(|(_, value)| is_text(value)) {
         names.insert(name);
         fields = with_bytes(fields, name, Some(value));
     }
-    for (name, value) in event.fields.iter().filter(|(_, value)| !is_text(value)) {
-        let mut free = name.clone();
+    for (name, value) in event.fields().filter(|(_, value)| !is_text(value)) {
+        let mut free = name.to_owned();
         while names.contains(format!("{free}{BASE64_SUFFIX}").as_str()) {
             free.push_str(BASE64_SUFFIX);
         }

@@ -1,0 +1,132 @@
+//! An event as queries return it: all fields in one buffer.
+
+use std::fmt;
+
+use crate::event_type::EventType;
+use crate::iterators::{put_run, runs};
+use crate::layout::{EventRow, event_time};
+use crate::value::shown;
+
+/// An event.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Event {
+    pub(crate) row: EventRow,
+    /// The time in microseconds since 1970.
+    pub time: i64,
+    /// The label.
+    pub label: Vec<u8>,
+    /// Names and values in turn, each after its length. The names are UTF-8 and sorted.
+    runs: Vec<u8>,
+}
+
+impl Event {
+    /// The event that a scan of the event table returned as `value`.
+    pub(super) fn new(definition: &EventType, row: EventRow, label: &[u8], value: &[u8]) -> Self {
+        let mut event = Self {
+            row,
+            time: event_time(&row).unwrap_or_default(),
+            label: label.to_vec(),
+            runs: Vec::new(),
+        };
+        match is_shown_as_stored(value) {
+            true => event.runs.extend_from_slice(value),
+            false => event.runs = to_shown(definition, value),
+        }
+        event
+    }
+
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.fields()
+            .take_while(|(known, _)| *known <= name)
+            .find_map(|(known, value)| (known == name).then_some(value))
+    }
+
+    /// The names and values of the fields, sorted by name.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        pairs(&self.runs)
+            // The constructor has checked the names.
+            .map(|(name, value)| (std::str::from_utf8(name).unwrap_or_default(), value))
+    }
+
+    /// About how much memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.runs.len() + self.label.len() + 128
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Event")
+            .field("time", &self.time)
+            .field("label", &self.label)
+            .field("fields", &self.fields().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+fn pairs(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut parts = runs(bytes);
+    std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+}
+
+/// Whether names are text, and no value may be shown as another text, which begins with a minus sign.
+fn is_shown_as_stored(value: &[u8]) -> bool {
+    pairs(value)
+        .all(|(name, value)| value.first() != Some(&b'-') && std::str::from_utf8(name).is_ok())
+}
+
+fn to_shown(definition: &EventType, value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    for (name, value) in pairs(value) {
+        let name = String::from_utf8_lossy(name);
+        put_run(&mut out, name.as_bytes());
+        put_run(&mut out, shown(definition.kind_of(&name), value));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(fields: &[(&[u8], &[u8])]) -> Event {
+        let mut value = Vec::new();
+        for (name, content) in fields {
+            put_run(&mut value, name);
+            put_run(&mut value, content);
+        }
+        let text = "name = \"flow\"\ntime = \"at\"\n\
+                    [fields]\nat = \"time\"\nsize = \"f64\"\nnote = \"text\"\n";
+        let definition = EventType::from_toml(text).expect("a type");
+        Event::new(&definition, EventRow::default(), b"red", &value)
+    }
+
+    #[test]
+    fn fields_are_found_by_name_and_listed_in_order() {
+        let long = [b'x'; 300];
+        let event = event(&[(b"note", &long), (b"size", b"1"), (b"zone", b"")]);
+        assert_eq!(event.get("note"), Some(long.as_slice()));
+        assert_eq!(event.get("zone"), Some(b"".as_slice()));
+        for absent in ["", "aa", "no", "notes", "zz"] {
+            assert_eq!(event.get(absent), None, "{absent}");
+        }
+        let names: Vec<&str> = event.fields().map(|(name, _)| name).collect();
+        assert_eq!(names, ["note", "size", "zone"]);
+    }
+
+    #[test]
+    fn a_negative_zero_is_shown_as_zero_in_fields_of_numbers_alone() {
+        let event = event(&[(b"note", b"-0.0"), (b"size", b"-0.0")]);
+        assert_eq!(event.get("note"), Some(b"-0.0".as_slice()));
+        assert_eq!(event.get("size"), Some(b"0".as_slice()));
+    }
+
+    #[test]
+    fn names_that_are_not_text_are_shown_with_replacements() {
+        let event = event(&[(b"no\xff", b"1")]);
+        assert_eq!(event.get("no\u{fffd}"), Some(b"1".as_slice()));
+    }
+}
