@@ -4,12 +4,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use blocking::Task;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use ostrakon_cell::Interrupt;
 use ostrakon_cell::iterator::Interruption;
 
+use super::pool::Task;
 use crate::entries::Entries;
 use crate::scan::Scan;
 use crate::{Batch, Result};
@@ -77,7 +77,7 @@ impl Stream for BatchStream {
                 State::Reading(task) => {
                     let Read { entries, batch } = ready!(Pin::new(task).poll(context));
                     self.state = match &batch {
-                        Ok(Some(_)) => State::Reading(blocking::unblock(move || read(entries))),
+                        Ok(Some(_)) => State::Reading(Task::start(move || read(entries))),
                         Ok(None) | Err(_) => State::Ended,
                     };
                     return Poll::Ready(batch.transpose());
@@ -85,7 +85,7 @@ impl Stream for BatchStream {
                 State::Waiting(_) => {
                     if let State::Waiting(scan) = std::mem::replace(&mut self.state, State::Ended) {
                         // A scan that cannot be started gives its error as its only batch.
-                        let task = blocking::unblock(move || read(scan.into_iter()));
+                        let task = Task::start(move || read(scan.into_iter()));
                         self.state = State::Reading(task);
                     }
                 }

@@ -1,11 +1,12 @@
 //! Writes as futures and scans as streams (feature `async`), for any runtime.
 //!
-//! A call that may block runs on a thread of the pool of the crate `blocking`, which grows and shrinks with the work. A
-//! commit needs such a thread only until it is in the queue of the log; then the log wakes the task.
+//! A call that may block runs on a thread of a pool (`pool.rs`). A commit needs such a thread only until it is in the
+//! queue of the log; then the log wakes the task.
 
 mod batches;
 mod commit;
 mod entries;
+mod pool;
 
 pub use batches::BatchStream;
 pub use entries::EntryStream;
@@ -29,5 +30,5 @@ pub use entries::EntryStream;
 /// # Ok::<(), ostrakon::Error>(())
 /// ```
 pub async fn unblock<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    blocking::unblock(work).await
+    pool::Task::start(work).await
 }
