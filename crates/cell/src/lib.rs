@@ -11,6 +11,9 @@
 //!
 //! This crate does no I/O, reads no clock, generates no random numbers and starts no threads.
 //!
+//! With the feature `serde`, keys, entries, ranges, mutations, authorizations and visibility
+//! expressions implement `Serialize` and `Deserialize`.
+//!
 //! ```
 //! use ostrakon_cell::{Key, Mutation, Range};
 //! let mut mutation = Mutation::new("alice");
@@ -20,6 +23,7 @@
 //! ```
 
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
+#![warn(missing_debug_implementations)]
 
 pub mod batch;
 mod bytes;
@@ -34,6 +38,8 @@ mod key;
 pub mod lexicoder;
 pub mod mutation;
 mod range;
+#[cfg(feature = "serde")]
+mod serde;
 pub mod source;
 pub mod visibility;
 

@@ -156,6 +156,22 @@ impl Range {
         }
     }
 
+    /// A range with exactly these ends, which may be swapped: then no key lies in it.
+    #[cfg(feature = "serde")]
+    pub(crate) fn of_ends(
+        start: Option<Key>,
+        start_inclusive: bool,
+        end: Option<Key>,
+        end_inclusive: bool,
+    ) -> Self {
+        Self {
+            start,
+            start_inclusive,
+            end,
+            end_inclusive,
+        }
+    }
+
     /// The rows of a tablet: after `previous_end` (exclusive) up to `end` (inclusive); `None` is
     /// infinite.
     #[must_use]

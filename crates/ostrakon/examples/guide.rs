@@ -70,5 +70,20 @@ pub(crate) fn main() -> ostrakon::Result<()> {
 
     events.put("test-1", ("f", "q"), "dropped").commit()?;
     assert_eq!(events.scan().count()?, 0);
+
+    let saved = serde_json::to_string(&log.scan().collect()?).expect("JSON");
+    let loaded: Vec<ostrakon::Entry> = serde_json::from_str(&saved).expect("entries");
+    assert_eq!(loaded, log.scan().collect()?);
+
+    use futures_util::TryStreamExt as _;
+
+    let found = async {
+        log.put("2026-02-01", ("event", "login"), "carol").commit_async().await?;
+        let mut entries = log.scan().row_prefix("2026-02").stream();
+        let entry = entries.try_next().await?;
+        Ok::<_, ostrakon::Error>(entry.expect("found"))
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    assert_eq!(runtime.block_on(found)?.value_str()?, "carol");
     Ok(())
 }

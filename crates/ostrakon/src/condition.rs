@@ -67,6 +67,12 @@ impl Condition {
 #[derive(Debug, Clone)]
 pub struct ConditionalWrite<'t> {
     table: &'t Table,
+    write: Checked,
+}
+
+/// A write and its conditions, without the table.
+#[derive(Debug, Clone)]
+pub(crate) struct Checked {
     mutation: Mutation,
     conditions: Vec<ostrakon_cell::Condition>,
     authorizations: Result<Authorizations>,
@@ -81,22 +87,24 @@ impl<'t> ConditionalWrite<'t> {
     ) -> Self {
         Self {
             table,
-            mutation,
-            conditions: Vec::new(),
-            authorizations: Ok(Authorizations::empty()),
-            durability,
+            write: Checked {
+                mutation,
+                conditions: Vec::new(),
+                authorizations: Ok(Authorizations::empty()),
+                durability,
+            },
         }
     }
 
     /// Adds a condition; all must hold.
     pub fn only_if(mut self, condition: Condition) -> Self {
-        self.conditions.push(condition.0);
+        self.write.conditions.push(condition.0);
         self
     }
 
     /// The authorizations with which conditions on labelled entries are checked. Default: none.
     pub fn auths<N: AsRef<[u8]>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.authorizations = authorizations(names);
+        self.write.authorizations = authorizations(names);
         self
     }
 
@@ -108,12 +116,23 @@ impl<'t> ConditionalWrite<'t> {
     /// authorizations do not satisfy the label of a condition; [`Unavailable`](ErrorKind::Unavailable) when the disk
     /// failed and it is not known whether the row is changed.
     pub fn commit(self) -> Result<bool> {
+        self.write.commit_to(self.table)
+    }
+
+    #[cfg(feature = "async")]
+    pub(crate) fn into_parts(self) -> (Table, Checked) {
+        (self.table.clone(), self.write)
+    }
+}
+
+impl Checked {
+    pub(crate) fn commit_to(self, table: &Table) -> Result<bool> {
         let write = ConditionalMutation {
             mutation: self.mutation.encode()?,
             conditions: self.conditions,
         };
         let held = self.authorizations?;
-        let source = self.table.source();
+        let source = table.source();
         let answers = source.write_conditionally(vec![write], &held, self.durability)?;
         let error = match answers.first() {
             Some(ConditionalStatus::Accepted) => return Ok(true),
@@ -134,6 +153,6 @@ impl<'t> ConditionalWrite<'t> {
                 "it is not known whether the row is changed: read it",
             ),
         };
-        Err(error.with("table", self.table.name()))
+        Err(error.with("table", table.name()))
     }
 }

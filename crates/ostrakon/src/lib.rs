@@ -46,7 +46,17 @@
 //! * `jemalloc`: the program allocates with jemalloc, and stores lend write-buffer memory that is
 //!   not used to their block cache. Off by default: which allocator a process has is for its owner
 //!   to say.
+//! * `serde`: [`Entry`], [`Mutation`], and the types [`Key`](cell::Key), [`Range`], [`Authorizations`] and
+//!   [`VisibilityExpression`](cell::VisibilityExpression) implement `Serialize` and `Deserialize`. In JSON an entry has
+//!   the form in which the program `ostrakon` prints it: bytes that are not UTF-8 are base64 under `NAME_base64`. Off by
+//!   default.
+//! * `async`: [`unblock`], [`Write::commit_async`], [`ConditionalWrite::commit_async`], [`Table::write_async`],
+//!   [`Scan::stream`] and [`Scan::stream_batches`], for any runtime. Off by default.
 
+#![warn(missing_debug_implementations)]
+
+#[cfg(feature = "async")]
+mod asynchronous;
 mod builder;
 mod classes;
 mod column;
@@ -55,6 +65,8 @@ mod entries;
 mod entry;
 mod mutation;
 mod scan;
+#[cfg(feature = "serde")]
+mod serde;
 mod store;
 mod table;
 mod table_builder;
@@ -69,6 +81,8 @@ pub use ostrakon_cell::{
 
 pub use ostrakon_store::metrics::MetricsSnapshot;
 
+#[cfg(feature = "async")]
+pub use asynchronous::{BatchStream, EntryStream, unblock};
 pub use builder::StoreBuilder;
 pub use column::Column;
 pub use condition::{Condition, ConditionalWrite};

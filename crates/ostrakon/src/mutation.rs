@@ -121,6 +121,23 @@ impl Mutation {
         self.error.get_or_insert(error);
     }
 
+    /// A mutation as the source contract has it.
+    #[cfg(feature = "serde")]
+    pub(crate) fn decode(encoded: &ostrakon_cell::Mutation) -> Self {
+        let updates = encoded.updates().map(|update| Update {
+            family: update.family.to_vec(),
+            qualifier: update.qualifier.to_vec(),
+            label: update.visibility.to_vec(),
+            timestamp: update.timestamp,
+            value: (!update.deleted).then(|| update.value.to_vec()),
+        });
+        Self {
+            row: encoded.row().to_vec(),
+            updates: updates.collect(),
+            error: None,
+        }
+    }
+
     /// The mutation as the source contract has it.
     pub(crate) fn encode(&self) -> Result<ostrakon_cell::Mutation> {
         if let Some(error) = &self.error {

@@ -160,6 +160,11 @@ impl Scan {
         self
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn interrupt(&mut self) -> &mut Option<ostrakon_cell::Interrupt> {
+        &mut self.options.interrupt
+    }
+
     /// Starts the scan.
     ///
     /// # Errors

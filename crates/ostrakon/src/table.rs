@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::{CompactOptions, IteratorScope, IteratorSetting, MutationBatch};
+use ostrakon_cell::source::WriteOutcome;
+use ostrakon_cell::{CompactOptions, IteratorScope, IteratorSetting, MutationBatch, PendingWrite};
 
 use crate::column::Column;
 use crate::mutation::Mutation;
@@ -77,26 +78,25 @@ impl Table {
         mutation: &Mutation,
         durability: Option<Durability>,
     ) -> Result<()> {
+        match self.submit(mutation, durability)? {
+            Some(pending) => outcome(pending.wait()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands a mutation to the log; `None` if it changes nothing.
+    pub(crate) fn submit(
+        &self,
+        mutation: &Mutation,
+        durability: Option<Durability>,
+    ) -> Result<Option<Box<dyn PendingWrite>>> {
         let encoded = mutation.encode()?;
         if encoded.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let mut batch = MutationBatch::new();
         batch.push(&encoded)?;
-        let outcome = self.inner.submit(batch, durability)?.wait()?;
-        if let Some(failed) = outcome.failed.first() {
-            return Err(Error::new(failed.kind, failed.message.clone()));
-        }
-        match outcome.rejections.first() {
-            None => Ok(()),
-            Some(refused) => Err(Error::new(
-                ostrakon_cell::ErrorKind::ConstraintViolation,
-                "a constraint of the table refused the row",
-            )
-            .with("constraint", &refused.constraint)
-            .with("code", refused.code)
-            .with("reason", &refused.description)),
-        }
+        self.inner.submit(batch, durability).map(Some)
     }
 
     /// A writer for many mutations, with the default settings.
@@ -192,5 +192,22 @@ impl std::fmt::Debug for Table {
             .field("name", &self.name())
             .field("store", &self.store)
             .finish()
+    }
+}
+
+/// Whether the one mutation of a batch was written.
+pub(crate) fn outcome(outcome: WriteOutcome) -> Result<()> {
+    if let Some(failed) = outcome.failed.first() {
+        return Err(Error::new(failed.kind, failed.message.clone()));
+    }
+    match outcome.rejections.first() {
+        None => Ok(()),
+        Some(refused) => Err(Error::new(
+            ostrakon_cell::ErrorKind::ConstraintViolation,
+            "a constraint of the table refused the row",
+        )
+        .with("constraint", &refused.constraint)
+        .with("code", refused.code)
+        .with("reason", &refused.description)),
     }
 }

@@ -70,6 +70,11 @@ impl<'t> Write<'t> {
         ConditionalWrite::new(self.table, self.mutation, self.durability).only_if(condition)
     }
 
+    #[cfg(feature = "async")]
+    pub(crate) fn into_parts(self) -> (Table, Mutation, Option<Durability>) {
+        (self.table.clone(), self.mutation, self.durability)
+    }
+
     /// Writes, and returns when the write is as durable as asked.
     ///
     /// # Errors

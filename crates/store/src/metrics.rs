@@ -115,6 +115,7 @@ macro_rules! metrics {
 
         /// The metrics at one moment. Each is exact, but they are not read at the same instant.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
         pub struct MetricsSnapshot {
             $(#[doc = $help] pub $name: u64,)*
         }

@@ -117,6 +117,7 @@ impl Question {
                 analyze: false,
                 settings: self.planner.settings()?,
             };
+            query.check_times()?;
             Ok(Asked {
                 query,
                 then,

@@ -69,3 +69,12 @@ impl<I: SortedKeyValueIterator> BatchCursor<I> {
         Ok(())
     }
 }
+
+impl<I> std::fmt::Debug for BatchCursor<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BatchCursor")
+            .field("at", &self.at)
+            .field("entries", &self.batch.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -56,3 +56,9 @@ impl SortedKeyValueIterator for EntryAdapter {
         Box::new(Self(self.0.deep_copy()))
     }
 }
+
+impl std::fmt::Debug for EntryAdapter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EntryAdapter").finish_non_exhaustive()
+    }
+}

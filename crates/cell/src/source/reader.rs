@@ -375,3 +375,12 @@ fn refused(call: &'static str) -> Error {
     )
     .with("call", call)
 }
+
+impl std::fmt::Debug for ReaderSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReaderSource")
+            .field("name", &self.name)
+            .field("held", &self.held)
+            .finish_non_exhaustive()
+    }
+}

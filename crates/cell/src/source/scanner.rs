@@ -114,3 +114,14 @@ impl Scanner {
         Ok(entries)
     }
 }
+
+impl std::fmt::Debug for Scanner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scanner")
+            .field("table", &self.table.name())
+            .field("ranges", &self.ranges)
+            .field("columns", &self.columns)
+            .field("options", &self.options)
+            .finish()
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 use super::{
@@ -469,6 +470,12 @@ pub trait PendingWrite: Send {
 
     /// Whether [`wait`](Self::wait) would return at once.
     fn is_done(&self) -> bool;
+
+    /// Wakes `waker` once [`is_done`](Self::is_done) is true, also if it is already. A later call
+    /// replaces the waker. This default wakes at once, so that the caller asks again.
+    fn wake_when_done(&self, waker: &Waker) {
+        waker.wake_by_ref();
+    }
 }
 
 /// A running scan.

@@ -4,7 +4,7 @@
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Appends the encoding of `bytes` to `out`.
-pub(super) fn encode(bytes: &[u8], out: &mut String) {
+pub(crate) fn encode(bytes: &[u8], out: &mut String) {
     for chunk in bytes.chunks(3) {
         let group = chunk
             .iter()
@@ -23,7 +23,7 @@ pub(super) fn encode(bytes: &[u8], out: &mut String) {
 }
 
 /// The bytes encoded in `text`. The error is the position of the first invalid byte.
-pub(super) fn decode(text: &[u8]) -> Result<Vec<u8>, usize> {
+pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, usize> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let groups = text.chunks(4);
     let last = groups.len().saturating_sub(1);

@@ -48,7 +48,7 @@
 //! entry points for fuzzing.
 
 mod authorizations;
-mod base64;
+pub(crate) mod base64;
 mod cache;
 mod conjoin;
 mod error;

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
     change_cell(table, &args.cell, args.timestamp, None)?;
-    let object = json!({"table": args.cell.table, "deleted": 1});
+    let object = json!({"table": args.cell.table, "deletes_written": 1});
     let object = with_bytes(object, "row", Some(&args.cell.row.0));
     out.object(&object, String::new)
 }

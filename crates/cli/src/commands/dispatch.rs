@@ -1,6 +1,6 @@
 //! Runs the command that the command line names.
 
-use ostrakon_cell::Source;
+use ostrakon_cell::{ErrorKind, Source};
 use tracing_subscriber::EnvFilter;
 
 use super::access::{Absent, Access};
@@ -68,7 +68,18 @@ fn dispatch(access: &Access, command: Command, out: &mut Output) -> Result<()> {
         }
         Command::Store(command) => {
             let access = access_of(access, &command);
-            access.with_store(absent(&command), |source| on_source(&*source, command, out))
+            let deletes = matches!(
+                command,
+                StoreCommand::Table(TableCommand::Delete { .. }) | StoreCommand::DeleteRows(_)
+            );
+            access
+                .with_store(absent(&command), |source| on_source(&*source, command, out))
+                .map_err(|failure| match deletes && failure.is_kind(ErrorKind::OutOfSpace) {
+                    true => failure.next(
+                        "free 1 MiB outside of the store, such as a log or an old export, and run the                          command again: the log and the catalog need room to record a deletion",
+                    ),
+                    false => failure,
+                })
         }
         Command::Events(command) => events::run(access, command, out),
         #[cfg(feature = "sql")]

@@ -25,8 +25,8 @@ pub(crate) fn partial_of(path: &Path) -> PathBuf {
 /// The file, and the name that it will have.
 pub(crate) struct Target {
     path: PathBuf,
-    partial: PathBuf,
-    _incomplete: Incomplete,
+    /// `None` for a device or a pipe, which is written as it is: renaming a file to its name would remove it.
+    partial: Option<(PathBuf, Incomplete)>,
     file: Packed,
 }
 
@@ -34,14 +34,19 @@ impl Target {
     /// Begins the file; `force` replaces one of that name at the end.
     pub(crate) fn create(path: &Path, packing: Packing, force: bool) -> Result<Self> {
         let shown = path.display().to_string();
-        if !force && path.exists() {
+        let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        if !force && !special && path.exists() {
             return Err(Failure::outcome("the file already exists")
                 .with("file", shown)
                 .next("choose another name, or use --force to replace the file"));
         }
-        let partial = partial_of(path);
-        let incomplete = Incomplete::new(&partial);
-        let file = File::create(&partial).and_then(|file| Packed::new(file, packing));
+        let partial = (!special).then(|| partial_of(path));
+        let partial = partial.map(|partial| (partial.clone(), Incomplete::new(&partial)));
+        let file = match &partial {
+            Some((partial, _)) => File::create(partial),
+            None => File::options().write(true).open(path),
+        };
+        let file = file.and_then(|file| Packed::new(file, packing));
         let file = file.map_err(|error| {
             let failure = Failure::io("cannot write the file", &error).with("file", shown);
             let folder = path
@@ -61,7 +66,6 @@ impl Target {
         Ok(Self {
             path: path.to_owned(),
             partial,
-            _incomplete: incomplete,
             file,
         })
     }
@@ -75,16 +79,17 @@ impl Target {
             path,
             partial,
             mut file,
-            ..
         } = self;
         let written = write(&mut file).and_then(|written| {
             file.finish()?;
-            fs::rename(&partial, &path)?;
+            if let Some((partial, _)) = &partial {
+                fs::rename(partial, &path)?;
+            }
             Ok(written)
         });
-        if written.is_err() {
+        if let (Err(_), Some((partial, _))) = (&written, &partial) {
             // The incomplete file is useless. If it cannot be removed, the error stays the same.
-            let _ = fs::remove_file(&partial);
+            let _ = fs::remove_file(partial);
         }
         written.map_err(|failure| failure.about_file("cannot write the file", &path))
     }

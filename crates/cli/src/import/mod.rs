@@ -22,7 +22,7 @@ mod timestamp;
 mod types;
 mod zeek;
 
-pub(crate) use input::{Consumed, Input, open as open_input, shown_name};
+pub(crate) use input::{Consumed, Input, is_stdin, open as open_input, shown_name};
 #[cfg(feature = "parquet")]
 pub(crate) use parquet::Parquet;
 #[cfg(feature = "parquet")]

@@ -85,3 +85,45 @@ fn bash_completes_commands_options_and_tables() {
     let found = offered(&folder, &["ostrakon", "--data", "/absent", "scan", "p"]).unwrap();
     assert_eq!(found.trim(), "");
 }
+
+/// What fish and zsh offer for `ostrakon scan p`, by the scripts that the program prints.
+#[test]
+fn fish_and_zsh_complete_tables() {
+    const FISH: &str = "ostrakon completions fish | source; complete -C 'ostrakon scan p'";
+    // zsh's own functions of completion need a terminal: these stand in for them.
+    const ZSH: &str = r#"
+        compdef() { print -r -- "$*" }
+        _describe() { print -rl -- "${(@P)3}" }
+        eval "$(ostrakon completions zsh)"
+        words=(ostrakon scan p)
+        CURRENT=3
+        _clap_dynamic_completer_ostrakon
+    "#;
+    let folder = Folder::new();
+    for table in ["people", "places", "flights"] {
+        folder.ok(&["table", "create", table]);
+    }
+    for (shell, arguments, head) in [
+        ("fish", &["--no-config", "-c", FISH][..], ""),
+        (
+            "zsh",
+            &["-f", "-c", ZSH],
+            "_clap_dynamic_completer_ostrakon ostrakon\n",
+        ),
+    ] {
+        let Ok(output) = Command::new(shell)
+            .args(arguments)
+            .env("PATH", with_program())
+            .env("HOME", folder.path(""))
+            .env("OSTRAKON_DATA", folder.path("store"))
+            .env("OSTRAKON_MEMORY", "64M")
+            .output()
+        else {
+            eprintln!("skipped: {shell} is not installed");
+            continue;
+        };
+        let offered = String::from_utf8(output.stdout).unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(offered, format!("{head}people\nplaces\n"), "{shell}: {err}");
+    }
+}

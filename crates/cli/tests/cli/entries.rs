@@ -171,3 +171,15 @@ fn rows_are_deleted_at_once_and_only_when_meant() {
     folder.ok(&["delete-rows", "t", "--all", "--yes"]);
     assert_eq!(folder.ok(&["scan", "t", "-s", "x"]), "");
 }
+
+#[test]
+fn a_deletion_tells_programs_what_was_written() {
+    let folder = Folder::with_table();
+    let told = folder.run(&["delete", "t", "absent", "f", "q", "--json"]);
+    let told = told.json();
+    assert_eq!(told[0]["deletes_written"], 1);
+    assert!(
+        told[0].get("deleted").is_none(),
+        "it was not there: {told:?}"
+    );
+}

@@ -397,3 +397,49 @@ fn a_table_that_could_not_be_filled_is_gone() {
     }
     assert!(ended > 0, "no statement was ended by a signal");
 }
+
+#[test]
+fn an_ingest_of_events_keeps_every_complete_line_that_it_read_from_a_pipe() {
+    const EVENTS: usize = 250_000;
+    let folder = Folder::new();
+    let sample = folder.write("web.csv", "ts,host,number\n1,a,0\n");
+    folder.ok(&["events", "create", "web", "--from", &sample]);
+    let mut lines = "ts,host,number\n".to_owned();
+    for n in 0..EVENTS {
+        lines.push_str(&format!("{},a,{n}\n", 1_400_000_000 + n));
+    }
+    lines.push_str("1500000000,a,1");
+    let ingest = ["events", "ingest", "web", "-", "--format", "csv"];
+    let mut child = start(&folder, &ingest);
+    let input = feed(&mut child, &lines);
+    // It reads what is left in the pipe, and waits.
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "INT");
+    let (code, err) = ended(child, input);
+    assert_eq!(code, Some(130), "{err}");
+    assert!(err.contains("250,000 events are stored"), "{err}");
+    assert!(
+        err.contains("every complete line that was read is stored"),
+        "{err}"
+    );
+    let ran = folder.run(&["events", "query", "web", "--count", "--json"]);
+    assert_eq!(ran.json()[0]["events"], EVENTS);
+}
+
+#[test]
+fn an_export_to_a_pipe_writes_into_it() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", "r", "f", "q", "v"]);
+    mkfifo(&folder, "pipe.jsonl");
+    let pipe = folder.path("pipe.jsonl");
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read_to_string(pipe).unwrap()
+    });
+    folder.ok(&["export", "t", "pipe.jsonl", "--force"]);
+    let kind = std::fs::metadata(&pipe).unwrap().file_type();
+    assert!(kind.is_fifo(), "it was replaced by a file");
+    assert!(reader.join().unwrap().contains("\"row\":\"r\""));
+}

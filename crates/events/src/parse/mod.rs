@@ -117,6 +117,8 @@ enum Quotes {
 const RECORD_LINES: usize = 1000;
 const RECORD_BYTES: usize = 4 << 20;
 
+const HEADER_UNCLOSED: &str =
+    "an opening quote in the header is not closed: close it, or remove it";
 const UNCLOSED: &str = "an opening quote is not closed within the limits of a record (1000 lines, 4 MiB) or before the end of the file";
 const NO_RECORD: &str =
     "an opening quote is not closed on its line, and with the next lines it makes no record";
@@ -157,6 +159,8 @@ struct LineSource<P> {
     names: Names,
     /// The input has ended within quotes.
     unfinished: bool,
+    /// The input has ended within quotes of the header.
+    headless: Option<Error>,
     head: (usize, u64),
 }
 
@@ -167,6 +171,7 @@ impl<P: LineParser> LineSource<P> {
             parser,
             names,
             unfinished: false,
+            headless: None,
             head: (0, 0),
         }
     }
@@ -192,6 +197,9 @@ impl<P: LineParser> LineSource<P> {
 
 impl<P: LineParser> RecordSource for LineSource<P> {
     fn next(&mut self, record: &mut Record) -> Result<Step> {
+        if let Some(error) = self.headless.take() {
+            return Err(error);
+        }
         self.unfinished = false;
         loop {
             record.clear();
@@ -204,6 +212,15 @@ impl<P: LineParser> RecordSource for LineSource<P> {
             // If a quote is opened by mistake, only its line is lost.
             if let Some(reason) = self.complete()? {
                 self.lines.put_back();
+                if self.parser.lacks_head() {
+                    // The next line is a record and no header. The rest of a header may follow in a text that grows:
+                    // its reader does not ask for more.
+                    let error = Error::invalid(HEADER_UNCLOSED).with("line", self.lines.number());
+                    if !self.unfinished {
+                        return Err(error);
+                    }
+                    self.headless = Some(error);
+                }
                 return Ok(Step::Rejected(reason.into()));
             }
             if self.lines.text().is_empty() {

@@ -19,6 +19,7 @@ use ostrakon_cell::{Authorizations, Error, Interrupt, Result};
 
 use crate::condition::Condition;
 use crate::layout::EventRow;
+use crate::time::show_time;
 
 pub use calibrate::Calibration;
 pub use counts::CountPath;
@@ -68,6 +69,24 @@ pub struct Query {
     pub analyze: bool,
     /// The planner's settings.
     pub settings: PlannerSettings,
+}
+
+impl Query {
+    /// Checks that the times that a person gave are in order. Queries do not check it: in a span that a program has
+    /// intersected, times in the other order find no event.
+    ///
+    /// # Errors
+    /// `from` is after `to`.
+    pub fn check_times(&self) -> Result<()> {
+        match (self.from, self.to) {
+            (Some(from), Some(to)) if from > to => Err(Error::invalid(
+                "the span of time begins after its end: swap the two",
+            )
+            .with("from", show_time(from))
+            .with("to", show_time(to))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Settings of the planner.

@@ -1,6 +1,7 @@
 //! Tickets, with which writers wait for submitted batches.
 
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -15,6 +16,8 @@ pub(crate) struct Ticket(Arc<TicketState>);
 struct TicketState {
     outcome: Mutex<Option<Result<(), Error>>>,
     settled: Condvar,
+    /// Locked only while `outcome` is, so that no wake-up is lost.
+    waker: Mutex<Option<Waker>>,
 }
 
 impl Ticket {
@@ -53,12 +56,30 @@ impl Ticket {
         self.0.outcome.lock().is_some()
     }
 
+    /// Wakes `waker` once the outcome is known, also if it is already.
+    pub(crate) fn wake_when_settled(&self, waker: &Waker) {
+        let outcome = self.0.outcome.lock();
+        if outcome.is_none() {
+            *self.0.waker.lock() = Some(waker.clone());
+            return;
+        }
+        drop(outcome);
+        waker.wake_by_ref();
+    }
+
     /// Sets the outcome; the first one counts.
     pub(crate) fn settle(&self, outcome: Result<(), Error>) {
         let mut known = self.0.outcome.lock();
-        if known.is_none() {
-            *known = Some(outcome);
-            self.0.settled.notify_all();
+        if known.is_some() {
+            return;
+        }
+        *known = Some(outcome);
+        let waker = self.0.waker.lock().take();
+        self.0.settled.notify_all();
+        // Code of the caller, which may use the ticket.
+        drop(known);
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
@@ -71,5 +92,37 @@ impl Ticket {
                  is opened again",
             )));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_ticket_wakes_its_last_waker_once() {
+        let (first, last) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let count = |count: &Count| count.0.load(Ordering::SeqCst);
+        let ticket = Ticket::default();
+        ticket.wake_when_settled(&Waker::from(first.clone()));
+        ticket.wake_when_settled(&Waker::from(last.clone()));
+        assert_eq!((count(&first), count(&last)), (0, 0));
+        ticket.settle(Ok(()));
+        ticket.settle(Ok(()));
+        assert_eq!((count(&first), count(&last)), (0, 1));
+        ticket.wake_when_settled(&Waker::from(first.clone()));
+        assert_eq!((count(&first), count(&last)), (1, 1), "settled already");
     }
 }

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Waker;
 use std::time::Duration;
 
 use ostrakon_cell::constraint::Screened;
@@ -71,6 +72,10 @@ impl PendingWrite for Pending {
 
     fn is_done(&self) -> bool {
         self.ticket.is_settled()
+    }
+
+    fn wake_when_done(&self, waker: &Waker) {
+        self.ticket.wake_when_settled(waker);
     }
 }
 

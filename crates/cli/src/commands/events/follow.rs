@@ -12,7 +12,7 @@ use ostrakon_events::{EventStore, Ingest, LogFormat, LogText, Record, RecordSour
 use std::io::BufRead;
 
 use super::followed::{Position, Positions, beginning, is_whole, new_lines, note_key};
-use super::ingest::{Rejects, Total, add_part, add_row, options, tell};
+use super::ingest::{Rejects, Total, add_part, add_row, check_renamed, options, tell};
 use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::commands::access::{Absent, Access};
@@ -112,6 +112,7 @@ impl Follower<'_> {
                 let notes = store.notes(&self.args.name)?;
                 self.positions = Some(known(&notes));
             }
+            check_renamed(&store.get(&self.args.name)?, &self.args.source)?;
             let mut ingest = store.ingest(&self.args.name, options(self.args))?;
             let mut news = false;
             for path in &files {

@@ -11,9 +11,9 @@ use ostrakon_events::{
 use serde_json::json;
 
 use super::logs::{Content, Log, Reading, shown};
-use crate::args::EventsIngestArgs;
-use crate::failure::{Failure, Result};
-use crate::import::same_file;
+use crate::args::{EventsIngestArgs, EventsSource};
+use crate::failure::{Failure, Result, nearest};
+use crate::import::{is_stdin, same_file};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
@@ -50,6 +50,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
     }
     let reading = Reading::new(&args.source)?;
     let definition = store.get(&args.name)?;
+    check_renamed(&definition, &args.source)?;
     let mut ingest = store.ingest(&args.name, options(args))?;
     let mut rejects = Rejects::new(args)?;
     let sizes = args
@@ -69,7 +70,13 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
             ingest.commit()?;
             rejects.flush()?;
             let kept = counted(ingest.report().events, "event is", "events are");
-            watch.check(&format!("{kept} stored; run the command again to go on"))?;
+            let rest = match is_stdin(file) {
+                true => {
+                    "every complete line that was read is stored, and the rest of the input is not"
+                }
+                false => "run the command again to go on",
+            };
+            watch.check(&format!("{kept} stored; {rest}"))?;
         }
         before += read?;
     }
@@ -81,6 +88,31 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
         entries: report.entries,
     };
     tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+}
+
+/// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.
+pub(super) fn check_renamed(definition: &EventType, source: &EventsSource) -> Result<()> {
+    let is_known = |name: &str| {
+        let enriches = source.enrich.iter().any(|(field, _)| field == name);
+        enriches || name == definition.time || definition.field(name).is_some()
+    };
+    let Some((_, unknown)) = source.map.iter().find(|(_, field)| !is_known(field)) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = definition
+        .fields
+        .iter()
+        .map(|field| field.name.as_str())
+        .collect();
+    let failure = Failure::usage("--map gives a field a name that the event type does not have")
+        .with("name", unknown)
+        .with("type", &definition.name)
+        .with("fields", names.join(" "));
+    Err(match nearest(unknown, names.iter().copied()) {
+        Some(name) => failure.next(format!("did you mean `{name}`?")),
+        None => failure
+            .next("write --map SOURCE=FIELD: first the name in the file, then a field of the type"),
+    })
 }
 
 /// How records are written.
@@ -151,10 +183,10 @@ fn read(
     match log.content {
         Content::Text(text, input) => {
             let mut reader = ingest.read_log(&text, input);
-            while goes_on()
-                && let Some(part) = reader.next_part().map_err(about_file)?
-            {
+            // The input ends once the command is to stop. The complete lines that were read before are kept.
+            while let Some(part) = reader.next_part().map_err(about_file)? {
                 add_part(ingest, file, part, rejects)?;
+                goes_on();
             }
             warn_of_another_kind(definition, file, reader.fields());
         }

@@ -336,14 +336,16 @@ fn asked(name: &str, expression: Option<&str>, when: &EventsWhen) -> Result<Quer
         (None, Some(_), Some(_)) => Some(now),
         (None, _, _) => None,
     };
-    Ok(Query {
+    let query = Query {
         event_type: name.to_owned(),
         condition: parse_condition(expression.unwrap_or_default(), now)?,
         from,
         to,
         authorizations: when.authorizations.clone(),
         ..Query::default()
-    })
+    };
+    query.check_times()?;
+    Ok(query)
 }
 
 /// Lets Ctrl-C end the query.
