@@ -11,9 +11,6 @@ use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::OptimizerRule;
-use datafusion::optimizer::optimizer::Optimizer;
-use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::physical_plan::{
     EmptyRecordBatchStream, SendableRecordBatchStream, execute_stream,
 };
@@ -58,15 +55,6 @@ pub struct SqlSession {
     pub(super) workers: Workers,
 }
 
-/// The rules of the query engine, with constants computed before them. Otherwise `x = 0 + 1 AND 0 + 1 = x` becomes
-/// `x = 1 AND 1 = x`, which a later rule takes for two different values.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let constants: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(SimplifyExpressions::new());
-    std::iter::once(constants)
-        .chain(Optimizer::new().rules)
-        .collect()
-}
-
 impl SqlSession {
     /// A session.
     ///
@@ -109,7 +97,7 @@ impl SqlSession {
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
-            .with_optimizer_rules(optimizer_rules())
+            .with_optimizer_rules(crate::checked::optimizer_rules())
             .build();
         let context = SessionContext::new_with_state(state);
         let tables = options.files.then(|| Arc::new(FileTables::default()));
