@@ -7,7 +7,7 @@ use datafusion::common::{Result as QueryResult, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
@@ -20,9 +20,9 @@ use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
 use super::memory::QueryMemory;
-use super::spill::SpillDirectory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
+use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
 use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
@@ -67,18 +67,11 @@ impl SqlSession {
     ) -> Result<Self> {
         let authorizations = Arc::new(authorizations);
         let threads = options.threads.max(1);
-        let (directory, shared) = match options.temporary {
-            Some(directory) => (directory, None),
-            None => {
-                let shared = SpillDirectory::shared()?;
-                (shared.path().to_owned(), Some(shared))
-            }
-        };
-        let mode = DiskManagerMode::Directories(vec![directory]);
-        let memory = QueryMemory::new(options.memory_bytes, threads).with_directory(shared);
+        let files = Arc::new(TemporaryFiles::new(options.temporary)?);
+        let memory = QueryMemory::new(options.memory_bytes, threads).with_files(files.clone());
         let environment = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(memory))
-            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_temp_file_factory(files))
             .build_arc()
             .map_err(of_query)?;
         let mut config = SessionConfig::new()
