@@ -114,13 +114,20 @@ struct Namespace {
 impl Namespace {
     /// The names of the tables in the namespace, without those that a statement is filling.
     fn tables(&self) -> ostrakon_cell::Result<Vec<String>> {
-        let tables = self.shared.source.tables()?.into_iter();
-        let tables = tables.filter(|table| !is_unfinished(&table.name));
-        let inside = tables.filter_map(|table| match table.name.rsplit_once('.') {
-            Some((namespace, name)) => (namespace == self.name).then(|| name.to_owned()),
-            None => (self.name == PUBLIC).then_some(table.name),
-        });
-        Ok(inside.collect())
+        let source = &*self.shared.source;
+        let mut inside = Vec::new();
+        for table in source.tables()? {
+            let name = match table.name.rsplit_once('.') {
+                Some((namespace, name)) => (namespace == self.name).then_some(name),
+                None => (self.name == PUBLIC).then_some(table.name.as_str()),
+            };
+            if let Some(name) = name
+                && !is_unfinished(source, &table.name)?
+            {
+                inside.push(name.to_owned());
+            }
+        }
+        Ok(inside)
     }
 
     /// The name as the source has it: the same, or the only one that differs in case.

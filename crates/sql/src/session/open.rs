@@ -183,13 +183,13 @@ impl SqlSession {
     /// # Errors
     /// Those of the source.
     pub fn tables(&self) -> Result<Vec<String>> {
-        Ok(self
-            .source
-            .tables()?
-            .into_iter()
-            .map(|table| table.name)
-            .filter(|name| !is_unfinished(name))
-            .collect())
+        let mut names = Vec::new();
+        for table in self.source.tables()? {
+            if !is_unfinished(&*self.source, &table.name)? {
+                names.push(table.name);
+            }
+        }
+        Ok(names)
     }
 
     async fn read(&self, statement: Statement) -> QueryResult<SendableRecordBatchStream> {
