@@ -25,7 +25,7 @@ use super::syntax::check_subqueries;
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
-use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
+use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -178,14 +178,15 @@ impl SqlSession {
         SqlStart::new(self.clone(), statement)
     }
 
-    /// The names of tables, as a statement may write them.
+    /// The names of tables that a statement may read.
     ///
     /// # Errors
     /// Those of the source.
     pub fn tables(&self) -> Result<Vec<String>> {
         let mut names = Vec::new();
         for table in self.source.tables()? {
-            if !is_unfinished(&*self.source, &table.name)? {
+            let is_closed = is_closed(&*self.source, self.sees_layout, &table.name);
+            if !is_closed && !is_unfinished(&*self.source, &table.name)? {
                 names.push(table.name);
             }
         }
