@@ -1,5 +1,6 @@
 //! The temporary files of a session.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ impl Drop for TemporaryFiles {
     fn drop(&mut self) {
         if self.process != std::process::id() {
             // It would remove the directory.
-            std::mem::forget(self.manager.get_mut().take());
+            let _kept = ManuallyDrop::new(self.manager.get_mut().take());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A function that returns its argument. A condition that is its argument is simplified, but not joined with another one.
+//! A function that returns its argument. A condition that is its argument is simplified, but not joined with others.
 
 use std::sync::{Arc, LazyLock};
 
