@@ -4,4 +4,4 @@ mod names;
 mod provider;
 
 pub(crate) use names::{TableName, missing};
-pub(crate) use provider::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog};
+pub(crate) use provider::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed};

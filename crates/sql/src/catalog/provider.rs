@@ -114,13 +114,20 @@ struct Namespace {
 impl Namespace {
     /// The names of the tables in the namespace, without those that a statement is filling.
     fn tables(&self) -> ostrakon_cell::Result<Vec<String>> {
-        let tables = self.shared.source.tables()?.into_iter();
-        let tables = tables.filter(|table| !is_unfinished(&table.name));
-        let inside = tables.filter_map(|table| match table.name.rsplit_once('.') {
-            Some((namespace, name)) => (namespace == self.name).then(|| name.to_owned()),
-            None => (self.name == PUBLIC).then_some(table.name),
-        });
-        Ok(inside.collect())
+        let source = &*self.shared.source;
+        let mut inside = Vec::new();
+        for table in source.tables()? {
+            let name = match table.name.rsplit_once('.') {
+                Some((namespace, name)) => (namespace == self.name).then_some(name),
+                None => (self.name == PUBLIC).then_some(table.name.as_str()),
+            };
+            if let Some(name) = name
+                && !is_unfinished(source, &table.name)?
+            {
+                inside.push(name.to_owned());
+            }
+        }
+        Ok(inside)
     }
 
     /// The name as the source has it: the same, or the only one that differs in case.
@@ -153,9 +160,7 @@ impl Namespace {
             }
         }
         let full = full_name(&self.name, &self.resolve(name)?);
-        // It tells a reader how much was written that is hidden.
-        let is_reader = !sees_layout || !source.capabilities().has(Capability::Namespaces);
-        if is_reader && reserved_to_events(&full) == Reserved::Closed {
+        if is_closed(&**source, *sees_layout, &full) {
             return Err(Error::new(
                 ErrorKind::PermissionDenied,
                 "the table is reserved to the event store: a session with authorizations does not read it",
@@ -182,14 +187,28 @@ impl Namespace {
     }
 }
 
+/// Whether a session does not read a table: one that tells a reader how much was written that is hidden.
+pub(crate) fn is_closed(source: &dyn Source, sees_layout: bool, table: &str) -> bool {
+    let is_reader = !sees_layout || !source.capabilities().has(Capability::Namespaces);
+    is_reader && reserved_to_events(table) == Reserved::Closed
+}
+
 #[async_trait]
 impl SchemaProvider for Namespace {
     fn table_names(&self) -> Vec<String> {
         // Listed once, as what their names alone are.
-        match self.entries {
-            true => Vec::new(),
-            false => self.tables().unwrap_or_default(),
+        if self.entries {
+            return Vec::new();
         }
+        let Shared {
+            source,
+            sees_layout,
+            ..
+        } = &self.shared;
+        let mut names = self.tables().unwrap_or_default();
+        // Who lists the names opens each of these tables.
+        names.retain(|name| !is_closed(&**source, *sees_layout, &full_name(&self.name, name)));
+        names
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {

@@ -2,10 +2,10 @@
 //! seconds, conditions on NULL, and limits on the size of values.
 
 mod arithmetic;
+mod conditions;
 mod date_bin;
 mod distinct_sum;
 mod extremes;
-mod lists;
 mod minutes;
 mod projections;
 mod size;
@@ -16,12 +16,12 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
+pub(crate) use conditions::optimizer_rules;
 pub(crate) use size::{limit_of, rows_at_once};
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
-    context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {

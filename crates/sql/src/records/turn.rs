@@ -7,8 +7,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
+use std::time::Duration;
 
-use ostrakon_cell::{BatchWriter, Error, Result, Table};
+use ostrakon_cell::{BatchWriter, Error, Interrupt, Result, Table};
 use parking_lot::{Mutex, MutexGuard};
 
 /// By the ids of tables. Tables of two stores may have the same id, and take turns then without need.
@@ -79,12 +80,16 @@ impl Turns {
     /// the result is dropped.
     ///
     /// # Errors
-    /// What the statement wrote before could not be stored.
-    pub(super) fn begin<'a>(&'a self, pending: &'a Arc<Mutex<Pending>>) -> Result<Turn<'a>> {
-        let mut last = self.last.lock();
+    /// The statement is interrupted while it waits, or what it wrote before could not be stored.
+    pub(super) fn begin<'a>(
+        &'a self,
+        pending: &'a Arc<Mutex<Pending>>,
+        interrupt: &Interrupt,
+    ) -> Result<Turn<'a>> {
+        let mut last = locked(&self.last, interrupt)?;
         if !std::ptr::eq(last.as_ptr(), Arc::as_ptr(pending)) {
             if let Some(other) = last.upgrade() {
-                other.lock().pass_on();
+                locked(&other, interrupt)?.pass_on();
             }
             *last = Arc::downgrade(pending);
         }
@@ -99,8 +104,52 @@ impl Turns {
     }
 }
 
+/// Locks what another statement may hold while it passes over any number of cells.
+fn locked<'a, T>(mutex: &'a Mutex<T>, interrupt: &Interrupt) -> Result<MutexGuard<'a, T>> {
+    const CHECKED_EVERY: Duration = Duration::from_millis(20);
+    loop {
+        match mutex.try_lock_for(CHECKED_EVERY) {
+            Some(locked) => return Ok(locked),
+            None => interrupt.check()?,
+        }
+    }
+}
+
 /// The turn of a statement.
 pub(super) struct Turn<'a> {
     pub(super) pending: MutexGuard<'a, Pending>,
     _last: MutexGuard<'a, Weak<Mutex<Pending>>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use ostrakon_cell::{BatchWriterConfig, ErrorKind, Source, TableOptions};
+    use ostrakon_store::Store;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_that_waits_for_its_turn_can_be_interrupted() {
+        let source: Arc<dyn Source> = Store::in_memory().expect("a store");
+        let options = TableOptions::default();
+        source.create_table("t", &options).expect("a table");
+        let table = source.table("t").expect("a table");
+        let turns = Turns::of(&*table);
+        let pending = || {
+            let writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
+            Pending::new(table.clone(), writer)
+        };
+        let (first, second) = (pending(), pending());
+        let going_on = Interrupt::default();
+        let turn = turns.begin(&first, &going_on).expect("a turn");
+        let interrupt = Interrupt::default();
+        interrupt.set();
+        let waited = turns.begin(&second, &interrupt).map(|_| ());
+        assert_eq!(
+            waited.map_err(|error| error.kind()),
+            Err(ErrorKind::Cancelled)
+        );
+        drop(turn);
+        assert!(turns.begin(&second, &going_on).is_ok());
+    }
 }

@@ -87,7 +87,7 @@ impl RecordWriter {
         while at < batch.num_rows() {
             let chunk = self.chunk(&columns, at, batch.num_rows())?;
             let (turns, pending) = (self.turns.clone(), self.pending.clone());
-            let mut turn = turns.begin(&pending)?;
+            let mut turn = turns.begin(&pending, self.present.interrupt())?;
             let pending = &mut *turn.pending;
             let mut present = self.present.find(&mut pending.writer, &chunk)?;
             let mut alike = self.present.alike(&self.schema.keys, &chunk)?;
@@ -167,7 +167,7 @@ impl RecordWriter {
         let rows: Vec<Vec<u8>> = rows.iter().flatten().map(<[u8]>::to_vec).collect();
         let mut deleted = 0;
         for chunk in rows.chunks(CHUNK) {
-            let mut turn = self.turns.begin(&self.pending)?;
+            let mut turn = self.turns.begin(&self.pending, self.present.interrupt())?;
             let writer = &mut turn.pending.writer;
             for (row, cells) in self.present.find(writer, chunk)? {
                 self.mutation.reset(&row);

@@ -118,7 +118,7 @@ fn from_source(plan: &LogicalPlan, source: &Arc<dyn TableSource>) -> QueryResult
 /// A table with a schema that a statement changes.
 fn changed(session: &SqlSession, name: &TableReference) -> Result<(Arc<dyn Table>, RecordSchema)> {
     let name = TableName::changed(name)?;
-    if is_unfinished(&name.full) {
+    if is_unfinished(&*session.source, &name.full)? {
         return Err(Error::no_table("there is no such table").with("table", &name.full));
     }
     let exact = session.source.table(&name.full);

@@ -24,7 +24,7 @@ use ostrakon_cell::{Error, ErrorKind, Result, TableOptions};
 use super::change::{Action, counted, external};
 use super::open::nothing;
 use super::unfinished::Unfinished;
-use super::{SqlSession, insertion, unfinished};
+use super::{SqlSession, insertion};
 use crate::catalog::TableName;
 use crate::error::of_query;
 use crate::records::{ColumnType, PROPERTY, RecordColumn, RecordSchema, RecordWriter};
@@ -68,7 +68,6 @@ pub(super) async fn create(
     };
     let exists = |error: &Error| error.kind() == ErrorKind::AlreadyExists && create.if_not_exists;
     let Some(rows) = rows else {
-        unfinished::check_name(&name.full).map_err(external)?;
         return match session.source.create_table(&name.full, &options) {
             Err(error) if exists(&error) => Ok(nothing()),
             outcome => outcome.map(|()| nothing()).map_err(external),

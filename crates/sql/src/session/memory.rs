@@ -9,7 +9,7 @@ use datafusion::execution::memory_pool::{
 };
 use parking_lot::Mutex;
 
-use super::spill::SpillDirectory;
+use super::temporary::TemporaryFiles;
 
 /// Shares memory among the operators of queries.
 ///
@@ -33,7 +33,7 @@ pub(super) struct QueryMemory {
     threads: usize,
     state: Mutex<State>,
     /// Where queries spill. It lives as long as the queries, which may go on when their session is dropped.
-    _directory: Option<Arc<SpillDirectory>>,
+    _files: Option<Arc<TemporaryFiles>>,
 }
 
 #[derive(Debug, Default)]
@@ -88,13 +88,13 @@ impl QueryMemory {
             exchanges,
             threads,
             state: Mutex::default(),
-            _directory: None,
+            _files: None,
         }
     }
 
-    pub(super) fn with_directory(self, directory: Option<Arc<SpillDirectory>>) -> Self {
+    pub(super) fn with_files(self, files: Arc<TemporaryFiles>) -> Self {
         Self {
-            _directory: directory,
+            _files: Some(files),
             ..self
         }
     }

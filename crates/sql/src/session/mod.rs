@@ -17,6 +17,7 @@ mod spill;
 mod start;
 mod statement;
 mod syntax;
+mod temporary;
 mod unfinished;
 mod workers;
 

@@ -7,13 +7,10 @@ use datafusion::common::{Result as QueryResult, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::optimizer::OptimizerRule;
-use datafusion::optimizer::optimizer::Optimizer;
-use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::physical_plan::{
     EmptyRecordBatchStream, SendableRecordBatchStream, execute_stream,
 };
@@ -23,12 +20,12 @@ use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Ast, Value};
 use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
 use super::memory::QueryMemory;
-use super::spill::SpillDirectory;
 use super::statement::{Kind, parse_statements};
 use super::syntax::check_subqueries;
+use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
-use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, missing};
+use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -58,15 +55,6 @@ pub struct SqlSession {
     pub(super) workers: Workers,
 }
 
-/// The rules of the query engine, with constants computed before them. Otherwise `x = 0 + 1 AND 0 + 1 = x` becomes
-/// `x = 1 AND 1 = x`, which a later rule takes for two different values.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let constants: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(SimplifyExpressions::new());
-    std::iter::once(constants)
-        .chain(Optimizer::new().rules)
-        .collect()
-}
-
 impl SqlSession {
     /// A session.
     ///
@@ -79,18 +67,11 @@ impl SqlSession {
     ) -> Result<Self> {
         let authorizations = Arc::new(authorizations);
         let threads = options.threads.max(1);
-        let (directory, shared) = match options.temporary {
-            Some(directory) => (directory, None),
-            None => {
-                let shared = SpillDirectory::shared()?;
-                (shared.path().to_owned(), Some(shared))
-            }
-        };
-        let mode = DiskManagerMode::Directories(vec![directory]);
-        let memory = QueryMemory::new(options.memory_bytes, threads).with_directory(shared);
+        let files = Arc::new(TemporaryFiles::new(options.temporary)?);
+        let memory = QueryMemory::new(options.memory_bytes, threads).with_files(files.clone());
         let environment = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(memory))
-            .with_disk_manager_builder(DiskManagerBuilder::default().with_mode(mode))
+            .with_disk_manager_builder(DiskManagerBuilder::default().with_temp_file_factory(files))
             .build_arc()
             .map_err(of_query)?;
         let mut config = SessionConfig::new()
@@ -109,7 +90,7 @@ impl SqlSession {
             .with_config(config)
             .with_runtime_env(environment)
             .with_default_features()
-            .with_optimizer_rules(optimizer_rules())
+            .with_optimizer_rules(crate::checked::optimizer_rules())
             .build();
         let context = SessionContext::new_with_state(state);
         let tables = options.files.then(|| Arc::new(FileTables::default()));
@@ -197,18 +178,19 @@ impl SqlSession {
         SqlStart::new(self.clone(), statement)
     }
 
-    /// The names of tables, as a statement may write them.
+    /// The names of tables that a statement may read.
     ///
     /// # Errors
     /// Those of the source.
     pub fn tables(&self) -> Result<Vec<String>> {
-        Ok(self
-            .source
-            .tables()?
-            .into_iter()
-            .map(|table| table.name)
-            .filter(|name| !is_unfinished(name))
-            .collect())
+        let mut names = Vec::new();
+        for table in self.source.tables()? {
+            let is_closed = is_closed(&*self.source, self.sees_layout, &table.name);
+            if !is_closed && !is_unfinished(&*self.source, &table.name)? {
+                names.push(table.name);
+            }
+        }
+        Ok(names)
     }
 
     async fn read(&self, statement: Statement) -> QueryResult<SendableRecordBatchStream> {

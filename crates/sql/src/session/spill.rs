@@ -25,6 +25,8 @@ static SHARED: Mutex<Weak<SpillDirectory>> = Mutex::new(Weak::new());
 pub struct SpillDirectory {
     parent: PathBuf,
     path: PathBuf,
+    /// The process that made it. One that was forked from it leaves it alone.
+    process: u32,
     _lock: File,
 }
 
@@ -37,8 +39,9 @@ impl SpillDirectory {
     pub fn shared() -> Result<Arc<Self>> {
         let parent = std::env::temp_dir();
         let mut shared = SHARED.lock();
-        if let Some(directory) = shared.upgrade().filter(|found| found.parent == parent) {
-            return Ok(directory);
+        let found = shared.upgrade();
+        if let Some(found) = found.filter(|found| found.parent == parent && found.is_there()) {
+            return Ok(found);
         }
         remove_abandoned(&parent);
         let made = Self::create_in(&parent).map_err(|error| {
@@ -78,12 +81,18 @@ impl SpillDirectory {
             return Ok(Self {
                 parent: parent.to_owned(),
                 path,
+                process: std::process::id(),
                 _lock: lock,
             });
         }
         Err(io::Error::other(
             "the lock files were removed again and again",
         ))
+    }
+
+    /// Whether it is still there, and this process has made it.
+    pub(super) fn is_there(&self) -> bool {
+        self.process == std::process::id() && self.path.is_dir() && lock_of(&self.path).is_file()
     }
 
     /// Where it is.
@@ -101,7 +110,9 @@ impl SpillDirectory {
 
 impl Drop for SpillDirectory {
     fn drop(&mut self) {
-        remove(&self.path);
+        if self.process == std::process::id() {
+            remove(&self.path);
+        }
     }
 }
 
@@ -268,6 +279,16 @@ mod tests {
         assert!(made.path().join("cells").exists());
         drop(made);
         assert_eq!(names(parent.path()), [""; 0]);
+    }
+
+    #[test]
+    fn only_the_process_that_made_it_removes_it() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let mut made = SpillDirectory::create_in(parent.path()).expect("a directory");
+        made.process += 1;
+        assert!(!made.is_there());
+        drop(made);
+        assert_eq!(names(parent.path()).len(), 2);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Tables that a statement creates and fills.
 //!
-//! Such a table has another name until the statement ends: `unfinished__NUMBER__NAME`, in the namespace of the table.
+//! Such a table has another name until the statement ends: `unfinished__NUMBER`, in the namespace of the table.
 //! So no other statement reads a part of it, or writes to a table that is deleted if this one fails. A process that is
 //! killed leaves a table of that name. The next statement that creates a table of the same name deletes it.
+//!
+//! A property marks the table: its name, and the one it will have. A table without it is one like all others, whatever
+//! its name is, and is neither hidden nor deleted.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,22 +16,40 @@ use parking_lot::Mutex;
 
 const PREFIX: &str = "unfinished__";
 
+/// The property that marks a table: its name and the one it will have, without the namespace.
+const MARK: &str = "table.custom.ostrakon.unfinished";
+
 /// Makes names differ. Only one process changes a store.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// The names of tables that statements of this process are filling, of any store.
 static FILLING: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Whether a name is one of unfinished tables.
-pub(crate) fn is_unfinished(table: &str) -> bool {
-    wanted_of(split(table).1).is_some()
+/// Whether a table is one that a statement is filling, or was when it was killed.
+///
+/// # Errors
+/// Those of the source.
+pub(crate) fn is_unfinished(source: &dyn Source, table: &str) -> Result<bool> {
+    Ok(wanted_of(source, table)?.is_some())
 }
 
-/// The name of the table that an unfinished one becomes, without the namespace.
-fn wanted_of(name: &str) -> Option<&str> {
-    let (number, wanted) = name.strip_prefix(PREFIX)?.split_once("__")?;
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then_some(wanted)
+/// The name that an unfinished table would get, without the namespace; `None` for other tables.
+fn wanted_of(source: &dyn Source, table: &str) -> Result<Option<String>> {
+    let (_, inside) = split(table);
+    let number = inside.strip_prefix(PREFIX).unwrap_or_default();
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let properties = match source.table(table).and_then(|table| table.properties()) {
+        Ok(properties) => properties,
+        // It was deleted, or has got its name.
+        Err(error) if error.kind().is_not_found() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let marked = properties.get(MARK).and_then(|mark| mark.split_once(' '));
+    Ok(marked
+        .filter(|(name, _)| *name == inside)
+        .map(|(_, wanted)| wanted.to_owned()))
 }
 
 /// The namespace with its dot, and the name inside.
@@ -64,9 +85,13 @@ impl Unfinished {
         let (namespace, inside) = split(wanted);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{namespace}{PREFIX}{number}__{inside}");
+            let own = format!("{PREFIX}{number}");
+            let name = format!("{namespace}{own}");
+            let mut options = options.clone();
+            let mark = format!("{own} {inside}");
+            options.properties.insert(MARK.to_owned(), mark);
             FILLING.lock().insert(name.clone());
-            let outcome = source.create_table(&name, options);
+            let outcome = source.create_table(&name, &options);
             let outcome = outcome.and_then(|()| source.table(&name));
             match outcome {
                 Ok(table) => {
@@ -80,7 +105,7 @@ impl Unfinished {
                 }
                 Err(error) => {
                     FILLING.lock().remove(&name);
-                    // Another process may have left a table of this number of another store.
+                    // Another process may have left a table of this number, or somebody has named one so.
                     match error.kind() {
                         ErrorKind::AlreadyExists => {}
                         // The source would show the other name.
@@ -106,6 +131,8 @@ impl Unfinished {
         match self.source.rename_table(&self.name, &self.wanted) {
             Ok(()) => {
                 self.is_done = true;
+                // With another name, the table is not taken for an unfinished one even if the mark stays.
+                let _ = self.table.modify_properties(&[(MARK.to_owned(), None)]);
                 Ok(())
             }
             Err(error) => Err(self.undo(error)),
@@ -137,22 +164,7 @@ impl Drop for Unfinished {
     }
 }
 
-/// Refuses a name that a statement cannot give to a table.
-///
-/// # Errors
-/// The name is one of unfinished tables.
-pub(super) fn check_name(wanted: &str) -> Result<()> {
-    if is_unfinished(wanted) {
-        return Err(Error::invalid(
-            "this name is reserved for tables that a statement is filling: choose another one",
-        )
-        .with("table", wanted));
-    }
-    Ok(())
-}
-
 fn check_free(source: &dyn Source, wanted: &str) -> Result<()> {
-    check_name(wanted)?;
     let (_, inside) = split(wanted);
     if !inside
         .bytes()
@@ -178,9 +190,11 @@ fn check_free(source: &dyn Source, wanted: &str) -> Result<()> {
 fn delete_left_over(source: &dyn Source, wanted: &str) -> Result<()> {
     let (namespace, inside) = split(wanted);
     for table in source.tables()? {
-        let (found, name) = split(&table.name);
-        let is_left = found == namespace && wanted_of(name) == Some(inside);
-        if is_left && !FILLING.lock().contains(&table.name) {
+        let is_near = split(&table.name).0 == namespace;
+        if is_near
+            && !FILLING.lock().contains(&table.name)
+            && wanted_of(source, &table.name)?.as_deref() == Some(inside)
+        {
             delete(source, &table.name)?;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Barrier;
 
-use ostrakon_cell::{ErrorKind, TableOptions};
+use ostrakon_cell::{ErrorKind, Source, TableOptions};
 
 use super::kit::{rows, session, session_of, store, try_rows};
 
@@ -147,29 +147,40 @@ fn a_table_that_another_statement_creates_meanwhile_stays() {
     }
 }
 
+const MARK: &str = "table.custom.ostrakon.unfinished";
+
+/// A table as a killed statement leaves it.
+fn leave(source: &dyn Source, name: &str, mark: &str) {
+    let mut options = TableOptions::default();
+    options.properties.insert(MARK.to_owned(), mark.to_owned());
+    source.create_table(name, &options).unwrap();
+}
+
+fn names(source: &dyn Source) -> Vec<String> {
+    let tables = source.tables().unwrap().into_iter();
+    tables.map(|table| table.name).collect()
+}
+
 /// What a killed process leaves.
 #[test]
 fn unfinished_tables_are_hidden_and_deleted_by_the_next_statement() {
     let source = store();
     source.create_namespace("space").unwrap();
-    let names = || -> Vec<String> {
-        let tables = source.tables().unwrap().into_iter();
-        tables.map(|table| table.name).collect()
-    };
-    for name in [
-        "unfinished__7__dst",
-        "unfinished__1__other",
-        "unfinished__x__dst",
-        "space.unfinished__7__dst",
-    ] {
-        source.create_table(name, &TableOptions::default()).unwrap();
-    }
+    leave(&*source, "unfinished__7", "unfinished__7 dst");
+    leave(&*source, "unfinished__1", "unfinished__1 other");
+    leave(&*source, "space.unfinished__7", "unfinished__7 dst");
     let session = session(&source);
-    assert_eq!(session.tables().unwrap(), ["unfinished__x__dst"]);
+    assert!(session.tables().unwrap().is_empty());
+    assert!(
+        rows(
+            &session,
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+        )
+        .is_empty()
+    );
     for statement in [
-        "SELECT * FROM unfinished__7__dst",
-        "CREATE TABLE unfinished__8__x (k BIGINT PRIMARY KEY)",
-        "CREATE TABLE unfinished__8__x (PRIMARY KEY (k)) AS SELECT 1 AS k",
+        "SELECT * FROM unfinished__7",
+        "INSERT INTO unfinished__7 VALUES (1)",
         "CREATE TABLE absent.dst (PRIMARY KEY (k)) AS SELECT 1 AS k",
         "CREATE TABLE \"d-t\" (PRIMARY KEY (k)) AS SELECT 1 AS k",
     ] {
@@ -177,30 +188,57 @@ fn unfinished_tables_are_hidden_and_deleted_by_the_next_statement() {
         let shows = error.to_string().contains("unfinished");
         assert_eq!(shows, statement.contains("unfinished"), "{error}");
     }
+    let create = |name| format!("CREATE TABLE {name} (PRIMARY KEY (k)) AS SELECT 1 AS k");
+    rows(&session, &create("dst"));
+    let left = ["dst", "space.unfinished__7", "unfinished__1"];
+    assert_eq!(names(&*source), left);
+    rows(&session, &create("space.dst"));
+    assert_eq!(names(&*source), ["dst", "space.dst", "unfinished__1"]);
+    for name in ["dst", "space.dst"] {
+        let properties = source.table(name).unwrap().properties().unwrap();
+        assert!(!properties.contains_key(MARK), "{name}");
+    }
+}
+
+/// Only tables that a statement of SQL has made and not finished are hidden and deleted.
+#[test]
+fn tables_that_are_only_called_unfinished_are_kept() {
+    let source = store();
+    let session = session(&source);
+    let kept = [
+        "unfinished__2",
+        "unfinished__2024__report",
+        "unfinished__3",
+        "unfinished__x",
+    ];
+    for name in ["unfinished__2", "unfinished__2024__report", "unfinished__x"] {
+        let options = TableOptions::default();
+        source.create_table(name, &options).unwrap();
+    }
+    // A mark that came with a new name.
+    leave(&*source, "unfinished__3", "unfinished__4 report");
+    assert_eq!(session.tables().unwrap(), kept);
+    assert!(rows(&session, "SELECT * FROM unfinished__2024__report").is_empty());
     rows(
         &session,
-        "CREATE TABLE dst (PRIMARY KEY (k)) AS SELECT 1 AS k",
+        "CREATE TABLE report (PRIMARY KEY (a)) AS SELECT 1 AS a, 2 AS b",
     );
-    assert_eq!(
-        names(),
-        [
-            "dst",
-            "space.unfinished__7__dst",
-            "unfinished__1__other",
-            "unfinished__x__dst"
-        ]
-    );
-    rows(
-        &session,
-        "CREATE TABLE space.dst (PRIMARY KEY (k)) AS SELECT 1 AS k",
-    );
-    assert_eq!(
-        names(),
-        [
-            "dst",
-            "space.dst",
-            "unfinished__1__other",
-            "unfinished__x__dst"
-        ]
-    );
+    assert_eq!(names(&*source)[1..], kept);
+    assert_eq!(rows(&session, "SELECT a, b FROM report"), ["1|2"]);
+}
+
+/// A statement that fills a table takes the names that one without a query takes.
+#[test]
+fn filled_tables_have_long_names() {
+    let source = store();
+    let session = session(&source);
+    let create = |length: usize| {
+        let name = "n".repeat(length);
+        format!("CREATE TABLE {name} (PRIMARY KEY (k)) AS SELECT 1 AS k")
+    };
+    rows(&session, &create(1024));
+    assert_eq!(names(&*source), ["n".repeat(1024)]);
+    let error = try_rows(&session, &create(1025)).unwrap_err();
+    assert!(!error.to_string().contains("unfinished"), "{error}");
+    assert_eq!(names(&*source).len(), 1);
 }

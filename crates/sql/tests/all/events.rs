@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::Source;
+use ostrakon_cell::{Authorizations, Source, TableOptions};
 use ostrakon_events::{EventStore, EventType, IngestOptions, Record, register_event_iterators};
+use ostrakon_sql::{SqlOptions, SqlSession};
 use ostrakon_store::{Components, Store, StoreOptions};
 
 use super::kit::{explain, rows, session, session_of, try_rows};
@@ -395,6 +396,34 @@ fn the_tables_of_events_are_the_event_stores() {
         );
     }
     assert_eq!(rows(&session, "SELECT count(*) FROM events.web"), ["6"]);
+}
+
+/// What a session does not read is not listed, so that what lists tables and opens them does not fail.
+#[test]
+fn readers_list_the_tables_that_they_can_open() {
+    let source = web();
+    source.create_table("t", &TableOptions::default()).unwrap();
+    for (sees_layout, is_listed) in [(false, false), (true, true)] {
+        let options = SqlOptions {
+            sees_layout,
+            ..SqlOptions::default()
+        };
+        let authorizations = Authorizations::new(["s"]).unwrap();
+        let session = SqlSession::new(source.clone(), authorizations, options).unwrap();
+        let listed = "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema <> 'information_schema'";
+        let columns = "SELECT DISTINCT table_schema, table_name FROM information_schema.columns WHERE table_schema <> 'information_schema'";
+        for statement in [listed, columns, "SHOW TABLES"] {
+            let found = rows(&session, statement).join("\n");
+            for table in ["events|web", "public|t"] {
+                assert!(found.contains(table), "{statement}: {found}");
+            }
+            assert_eq!(found.contains("types"), is_listed, "{statement}: {found}");
+        }
+        let types = "events.types".to_owned();
+        assert_eq!(session.tables().unwrap().contains(&types), is_listed);
+        let read = try_rows(&session, "SELECT count(*) FROM events.types");
+        assert_eq!(read.is_ok(), is_listed);
+    }
 }
 
 /// The engine's own function has no bins before 1677 and after 2262.

@@ -83,6 +83,29 @@ pub(crate) fn try_rows(session: &SqlSession, statement: &str) -> Result<Vec<Stri
     Ok(rows)
 }
 
+/// The seeds of a random test: the `few` first ones, or those that the environment asks for.
+pub(crate) fn seeds(few: u64) -> Vec<u64> {
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text: String| text.parse::<u64>().ok())
+    };
+    if let Some(seed) = number("OSTRAKON_MODEL_SEED") {
+        return vec![seed];
+    }
+    match number("OSTRAKON_MODEL_RUNS") {
+        Some(runs) => {
+            let first = std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap()
+                .as_secs()
+                * 1000;
+            (first..first + runs).collect()
+        }
+        None => (1..=few).collect(),
+    }
+}
+
 /// The plan of a query.
 pub(crate) fn explain(session: &SqlSession, query: &str) -> String {
     rows(session, &format!("EXPLAIN {query}")).join("\n")

@@ -5,6 +5,7 @@ mod authorizations;
 mod cancel;
 mod cells;
 mod concurrent;
+mod conditions;
 mod events;
 mod kit;
 mod memory;

@@ -165,6 +165,34 @@ fn functions_return_a_share_of_the_memory_at_most() {
     }
 }
 
+/// Programs that clean up temporary files remove the directory.
+#[test]
+fn sessions_spill_again_when_their_directory_was_removed() {
+    let source = store();
+    let numbers = "(SELECT value AS k, repeat('x', 100) || CAST(value * 7919 % 200000 AS VARCHAR) AS v FROM range(200000)) n";
+    let query = format!(
+        "SELECT count(*), sum(n * (k % 7)) FROM (SELECT k, v, row_number() OVER (ORDER BY v, k) AS n FROM {numbers})"
+    );
+    let expected = rows(&session(&source), &query);
+    let directory = tempfile::tempdir().unwrap();
+    for temporary in [Some(directory.path().join("named")), None] {
+        let options = SqlOptions {
+            threads: 2,
+            memory_bytes: 16 << 20,
+            temporary: temporary.clone(),
+            ..SqlOptions::default()
+        };
+        let small = SqlSession::new(source.clone(), Authorizations::default(), options).unwrap();
+        for _ in 0..2 {
+            assert_eq!(rows(&small, &query), expected);
+            // That of the process belongs to other tests, too.
+            if let Some(directory) = &temporary {
+                std::fs::remove_dir_all(directory).unwrap();
+            }
+        }
+    }
+}
+
 /// Other users of the machine cannot read what a query spills, without a setting.
 #[test]
 #[cfg(unix)]

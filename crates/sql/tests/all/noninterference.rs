@@ -16,7 +16,7 @@ use ostrakon_sql::{SqlOptions, SqlSession};
 use ostrakon_store::clock::Random;
 use ostrakon_store::{Components, Store, StoreOptions};
 
-use super::kit::{session_of, try_rows};
+use super::kit::{seeds, session_of, try_rows};
 
 /// Is part of every hidden row, column, value and label, and of nothing visible.
 const HIDDEN: &str = "hidden";
@@ -400,31 +400,9 @@ fn difference(seed: u64, held: &[&str], confined: bool) -> Option<String> {
     ))
 }
 
-fn seeds() -> Vec<u64> {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .and_then(|text: String| text.parse::<u64>().ok())
-    };
-    if let Some(seed) = number("OSTRAKON_MODEL_SEED") {
-        return vec![seed];
-    }
-    match number("OSTRAKON_MODEL_RUNS") {
-        Some(runs) => {
-            let first = std::time::SystemTime::now()
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap()
-                .as_secs()
-                * 1000;
-            (first..first + runs).collect()
-        }
-        None => (1..=5).collect(),
-    }
-}
-
 #[test]
 fn a_reader_gets_the_same_with_and_without_hidden_cells() {
-    for seed in seeds() {
+    for seed in seeds(5) {
         for confined in [true, false] {
             let found = difference(seed, &HELD, confined);
             assert_eq!(

@@ -1,0 +1,158 @@
+//! A function that returns its argument. A condition that is its argument is simplified, but not joined with others.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    BinaryExpr, Case, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use super::lists::with_lists;
+use super::negation::negated;
+
+static APART: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    Arc::new(ScalarUDF::from(Apart {
+        signature: Signature::any(1, Volatility::Immutable),
+    }))
+});
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Apart {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Apart {
+    fn name(&self) -> &'static str {
+        "apart"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
+        match kinds {
+            [kind] => Ok(kind.clone()),
+            _ => internal_err!("the function has one argument"),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match args.arg_fields {
+            [field] => Ok(Arc::new(Field::new(
+                self.name(),
+                field.data_type().clone(),
+                field.is_nullable(),
+            ))),
+            _ => internal_err!("the function has one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.into_iter().next() {
+            Some(value) => Ok(value),
+            None => internal_err!("the function has one argument"),
+        }
+    }
+}
+
+/// Whether an expression has conditions that could be joined, or are set apart.
+pub(super) fn concerns(expr: &Expr) -> Result<bool> {
+    expr.exists(|part| Ok(is_junction(part) || is_apart(part) || matches!(part, Expr::Case(_))))
+}
+
+/// Sets the conditions of an expression apart, after joining lists where that does not change the value.
+pub(super) fn set_apart(expr: Expr) -> Result<Transformed<Expr>> {
+    with_lists(expr)?.transform_data(|expr| expr.transform_up(|part| Ok(separated(part))))
+}
+
+fn separated(expr: Expr) -> Transformed<Expr> {
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.is_logic_operator() => {
+            Transformed::yes(Expr::BinaryExpr(BinaryExpr {
+                left: part(left),
+                op,
+                right: part(right),
+            }))
+        }
+        Expr::Not(inner) => Transformed::yes(Expr::Not(part(inner))),
+        Expr::Case(case) if case.expr.is_none() => {
+            let branches = case.when_then_expr.into_iter();
+            Transformed::yes(Expr::Case(Case {
+                when_then_expr: branches.map(|(when, then)| (part(when), then)).collect(),
+                ..case
+            }))
+        }
+        comparison if is_comparison(&comparison) => Transformed::yes(apart(comparison)),
+        other => Transformed::no(other),
+    }
+}
+
+/// What the conditions were, simplified.
+pub(super) fn put_back(expr: Expr) -> Result<Transformed<Expr>> {
+    expr.transform_up(|part| {
+        Ok(match part {
+            Expr::ScalarFunction(mut call) if is_call(&call) => match call.args.pop() {
+                Some(condition) => Transformed::yes(condition),
+                None => return internal_err!("the function has one argument"),
+            },
+            Expr::Not(inner) => Transformed::yes(negated(*inner)),
+            other => Transformed::no(other),
+        })
+    })
+}
+
+/// A part of a condition, set apart unless the rule needs to see what it is, and cannot join it.
+fn part(expr: Box<Expr>) -> Box<Expr> {
+    let is_seen = is_junction(&expr)
+        || is_apart(&expr)
+        || matches!(
+            *expr,
+            Expr::Not(_)
+                | Expr::Literal(..)
+                | Expr::Column(_)
+                | Expr::OuterReferenceColumn(..)
+                | Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::SetComparison(_)
+                | Expr::ScalarSubquery(_)
+        );
+    match is_seen {
+        true => expr,
+        false => Box::new(apart(*expr)),
+    }
+}
+
+fn apart(condition: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&APART), vec![condition]))
+}
+
+fn is_apart(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if is_call(call))
+}
+
+fn is_call(call: &ScalarFunction) -> bool {
+    Arc::ptr_eq(&call.func, &APART)
+}
+
+fn is_junction(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::BinaryExpr(BinaryExpr {
+            op: Operator::And | Operator::Or,
+            ..
+        })
+    )
+}
+
+fn is_comparison(expr: &Expr) -> bool {
+    match expr {
+        Expr::InList(_) | Expr::Between(_) | Expr::Like(_) | Expr::SimilarTo(_) => true,
+        Expr::BinaryExpr(BinaryExpr { op, .. }) => op.negate().is_some(),
+        _ => false,
+    }
+}
