@@ -361,7 +361,7 @@ pub(crate) struct ExportArgs {
     /// The table
     #[arg(add = table_names())]
     pub(crate) table: String,
-    /// The file; - for stdout
+    /// The file, device or pipe; - for stdout
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// The format [default: from the file extension; jsonl without one]
@@ -370,7 +370,7 @@ pub(crate) struct ExportArgs {
     /// Declare the columns of a Parquet file as bytes; needed if they are not all UTF-8 text
     #[arg(long)]
     pub(crate) binary: bool,
-    /// Replace the file if it exists
+    /// Replace the file if it exists; devices and pipes are never replaced
     #[arg(long)]
     pub(crate) force: bool,
     /// Leave out rows that cannot be read, report them, and continue
