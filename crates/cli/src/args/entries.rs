@@ -205,9 +205,10 @@ pub(crate) struct Selection {
 
   ostrakon scan people --raw -0 | xargs -0 -n1 echo
 
-Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not text is
-written \\xNN, and so are blanks inside a row or column, and colons inside a family. With --json,
-text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\".")]
+Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not
+printable text is written \\xNN, and so are blanks inside a row or column, and colons inside a family.
+With --json, text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of
+\"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
     #[arg(add = table_names())]
@@ -349,10 +350,10 @@ pub(crate) enum ExportFormat {
   ostrakon export people sample.tsv --prefix al --limit 1000
   ostrakon import copy people.csv --entries --create     imports it again
 
-The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, bytes that
-are not text are written as \\xNN. In JSON lines, text is exact, and bytes that are not UTF-8 are in
-base64, as \"value_base64\" instead of \"value\". Only entries that the authorizations let you read
-are exported.
+The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, control
+characters and bytes that are not UTF-8 are written as \\xNN. In JSON lines, text is exact, and bytes
+that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\". Only entries that the
+authorizations let you read are exported.
 
 If a table file is damaged or missing, the export fails and removes the output file. With
 --skip-damaged the export continues after the rows that cannot be read. It then reports the rows
