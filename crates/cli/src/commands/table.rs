@@ -10,7 +10,7 @@ use ostrakon_cell::{
 use ostrakon_events::check_not_of_events;
 use serde_json::json;
 
-use super::access::{find_table, find_table_within, suggest_table};
+use super::access::{find_table, find_table_within, refuse_events, suggest_table};
 use super::confirm::confirm;
 use super::rows::rows;
 use super::{table_config, table_show, table_status};
@@ -266,6 +266,10 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
         }
     });
     let done = table.compact(&options);
+    if !args.iterators.is_empty() {
+        // They may drop or change entries.
+        refuse_events(source, &args.table)?;
+    }
     watch.check("tablets that were finished stay compacted")?;
     done?;
     out.object(
@@ -288,7 +292,9 @@ fn import_directory(
         verify: args.verify,
         allow_empty: args.allow_empty,
     };
-    let report = find_table(source, &args.table)?.import_directory(&args.directory, &options)?;
+    let table = find_table(source, &args.table)?;
+    refuse_events(source, &args.table)?;
+    let report = table.import_directory(&args.directory, &options)?;
     let object = json!({
         "table": args.table,
         "files": report.files,

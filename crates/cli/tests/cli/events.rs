@@ -85,6 +85,65 @@ fn tables_of_events_are_neither_deleted_nor_renamed_alone() {
 }
 
 #[test]
+fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
+    let folder = Folder::with_table();
+    let log = folder.write("web.csv", "ts,host\n1,a\n2,b\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    folder.ok(&["put", "t", "r", "f", "q", "v"]);
+    folder.ok(&["export", "t", "t.jsonl"]);
+    std::fs::create_dir(folder.path("sorted")).unwrap();
+    for table in [
+        "events.web",
+        "events.web_index",
+        "events.web_aggregate",
+        "events.types",
+    ] {
+        for command in [
+            &["put", table, "a", "b", "c", "d"][..],
+            &["delete", table, "a", "b", "c"],
+            &["delete-many", table, "--yes"],
+            &["delete-rows", table, "--all", "--yes"],
+            &["import", table, &log, "--row", "ts"],
+            &["import", table, "t.jsonl", "--entries"],
+            &[
+                "table",
+                "import-directory",
+                table,
+                "sorted",
+                "--allow-empty",
+            ],
+            &[
+                "table",
+                "compact",
+                table,
+                "--iterator",
+                "30,AgeOffFilter,ttl=1",
+            ],
+        ] {
+            let err = folder.fails(2, command);
+            assert!(
+                err.contains("event type") && err.contains("ostrakon events "),
+                "{command:?}: {err}"
+            );
+        }
+        // These keep all entries.
+        folder.ok(&["table", "flush", table]);
+        folder.ok(&["table", "add-splits", table, "m"]);
+        folder.ok(&["table", "merge", table]);
+        folder.ok(&["table", "compact", table]);
+    }
+    assert!(
+        folder
+            .ok(&["events", "check", "web"])
+            .starts_with("2 events")
+    );
+    // A table of the namespace that belongs to no type is a table like any other.
+    folder.ok(&["table", "create", "events.other"]);
+    folder.ok(&["put", "events.other", "a", "b", "c", "d"]);
+}
+
+#[test]
 fn programs_get_stable_objects() {
     let folder = Folder::new();
     logs(&folder);
