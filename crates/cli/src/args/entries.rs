@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
 use super::values::{
-    Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label,
+    Bytes, Timeout, authorizations, column, count, durability, duration, family, iterator, label,
     table_names, timestamp,
 };
 
@@ -261,9 +261,11 @@ pub(crate) struct ScanArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ostrakon get people alice
-  ostrakon get people alice contact:mail contact:phone --auths hr
-  ostrakon get people alice contact:mail --raw
+  ostrakon get people alice contact
+  ostrakon get people alice contact mail --raw
+  ostrakon get people alice -c contact:mail -c contact:phone --auths hr
 
+The arguments are those of `put` and `delete`; a colon inside FAMILY is written \\x3a.
 `get` does the same as `scan --row ROW --column COLUMN`, which has more options. --raw adds a line
 feed to the value (with -0, a zero byte), so a file written with it is one byte longer than the
 value. If a row has no entries that the authorizations let you read, `get` prints nothing and the
@@ -274,8 +276,19 @@ pub(crate) struct GetArgs {
     pub(crate) table: String,
     /// The row
     pub(crate) row: Bytes,
-    /// Only these columns: FAMILY or FAMILY:QUALIFIER
-    #[arg(value_name = "COLUMN", value_parser = column)]
+    /// Only this column family
+    #[arg(value_parser = family)]
+    pub(crate) family: Option<Bytes>,
+    /// Only this column qualifier of the family
+    pub(crate) qualifier: Option<Bytes>,
+    /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
+    #[arg(
+        short,
+        long = "column",
+        value_name = "COLUMN",
+        value_parser = column,
+        conflicts_with = "family"
+    )]
     pub(crate) columns: Vec<Column>,
     /// Comma-separated authorizations of the reader, such as hr,self [default: none]
     #[arg(
@@ -307,11 +320,15 @@ pub(crate) struct GetArgs {
 
 impl From<GetArgs> for ScanArgs {
     fn from(args: GetArgs) -> Self {
+        let given = args.family.map(|family| Column {
+            family: family.0,
+            qualifier: args.qualifier.map(|qualifier| qualifier.0),
+        });
         Self {
             table: args.table,
             selection: Selection {
                 rows: vec![args.row],
-                columns: args.columns,
+                columns: given.into_iter().chain(args.columns).collect(),
                 authorizations: args.authorizations,
                 timeout: args.timeout,
                 ..Selection::default()

@@ -64,7 +64,20 @@ fn names_of_other_programs_lead_to_ours() {
         assert_eq!(folder.ok(line), "t\n");
     }
     assert_eq!(folder.ok(&["get", "t", "a"]), "a f:q []\tv\n");
-    assert_eq!(folder.ok(&["get", "t", "a", "f:q", "--raw"]), "v\n");
+    for columns in [&["f", "q"][..], &["f"], &["-c", "f:q"], &["-c", "f"]] {
+        let line = [&["get", "t", "a"][..], columns, &["--raw"]].concat();
+        assert_eq!(folder.ok(&line), "v\n", "{columns:?}");
+    }
+    assert_eq!(folder.ok(&["get", "t", "a", "f", "nosuch"]), "");
+    folder.ok(&["put", "t", "c", "f:g", "q", "w"]);
+    assert_eq!(
+        folder.ok(&["get", "t", "c", "f\\x3ag", "q", "--raw"]),
+        "w\n"
+    );
+    for columns in [&["f:q"][..], &["f:q", "f:r"]] {
+        let err = folder.fails(2, &[&["get", "t", "a"][..], columns].concat());
+        assert!(err.contains("--column FAMILY:QUALIFIER"), "{err}");
+    }
     assert_eq!(folder.ok(&["get", "t", "b"]), "");
     for (line, step) in [
         ("drop t", "`ostrakon table delete TABLE`"),
