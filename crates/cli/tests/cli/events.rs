@@ -144,6 +144,64 @@ fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
 }
 
 #[test]
+fn an_empty_file_is_a_log_without_lines() {
+    let folder = Folder::new();
+    let log = folder.write("access.log", "ts,host\n1,a\n");
+    let empty = folder.write("empty.log", "");
+    let how = ["--format", "csv"];
+    folder.ok(&[&["events", "create", "web", "--from", &log][..], &how].concat());
+    for files in [&[&*empty, &*log][..], &[&*log, &*empty]] {
+        folder.ok(&[&["events", "ingest", "web"][..], files, &how].concat());
+    }
+    let json = folder.write("web.json", "{\"ts\":2,\"host\":\"b\"}\n");
+    assert!(
+        folder
+            .ok(&["events", "ingest", "web", &json, &empty])
+            .starts_with("1 event ")
+    );
+    assert!(
+        folder
+            .ok(&["events", "ingest", "web", &empty])
+            .starts_with("0 events ")
+    );
+    let err = folder.fails(2, &["events", "create", "none", "--from", &empty]);
+    assert!(err.contains("record"), "{err}");
+}
+
+#[test]
+fn rejected_lines_are_told_as_those_of_an_import() {
+    let folder = Folder::new();
+    let log = folder.write("web.csv", "ts,host\n1,a\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    let bad = folder.write("bad.csv", "ts,host\n1,a\nnoon,\"x\ny\"\nlate,b\n");
+    let ran = folder.run(&["events", "ingest", "web", &bad, "--rejects", "rejects.tsv"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    // The record over two lines is named by its first one.
+    for part in [
+        "error: 2 lines were rejected; all others are stored",
+        "bad.csv:3:",
+        "rejected 2: ",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("WARN"), "{}", ran.err);
+    let kept = folder.read("rejects.tsv");
+    let lines: Vec<Vec<&str>> = kept
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(lines[0], ["file", "line", "reason", "text"]);
+    assert_eq!((lines[1][1], lines[1][3]), ("3", "noon,\"x\\x0ay\""));
+    assert_eq!((lines[2][1], lines[2][3]), ("5", "late,b"));
+    let none = folder.write("none.csv", "ts,host\nnoon,x\n");
+    let err = folder.fails(1, &["events", "ingest", "web", &none]);
+    assert!(
+        err.contains("1 line was rejected; no event was stored"),
+        "{err}"
+    );
+}
+
+#[test]
 fn programs_get_stable_objects() {
     let folder = Folder::new();
     logs(&folder);
@@ -223,7 +281,7 @@ fn rejected_lines_are_kept_with_their_reasons() {
     assert_eq!(ran.code, 1);
     let kept = std::fs::read_to_string(&rejects).unwrap();
     assert!(
-        kept.contains("broken.log:8: the line has 7 fields less"),
+        kept.contains("broken.log\t8\tthe line has 7 fields less"),
         "{kept}"
     );
     assert!(
