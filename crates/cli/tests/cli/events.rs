@@ -202,6 +202,67 @@ fn rejected_lines_are_told_as_those_of_an_import() {
 }
 
 #[test]
+fn the_last_time_span_of_an_old_log_is_explained() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.csv",
+        "ts,host,label\n1400000000.5,a,\n1500000000,b,soc\n",
+    );
+    let create = ["events", "create", "web", "--from", &log];
+    let labels = ["--visibility-field", "label", "--visibility", ""];
+    folder.ok(&[&create[..], &labels].concat());
+    folder.ok(&["events", "ingest", "web", &log]);
+    for command in [
+        &["query", "web"][..],
+        &["query", "web", "--count"],
+        &["histogram", "web"],
+        &["top", "web", "host"],
+    ] {
+        let ran = folder.run(&[&["events"][..], command, &["--last", "1d"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        // What the reader does not see is not told.
+        assert_eq!(
+            ran.err,
+            "note: the newest event of web is from 2014-05-13T16:53:20.5Z, which is before the last 1d; to count from \
+             there, use --now 2014-05-13T16:53:21Z\n",
+            "{command:?}"
+        );
+    }
+    let now = ["--last", "1d", "--now", "2014-05-13T16:53:21Z"];
+    let found = folder.ok(&[&["events", "query", "web", "--count"][..], &now].concat());
+    assert_eq!(found, "1 event\n");
+    folder.ok(&["events", "query", "web", "host == 'z'", "--last", "9999d"]);
+}
+
+#[test]
+fn printed_values_with_blanks_are_in_quotes_and_fields_in_the_order_asked_for() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.csv",
+        "ts,a,b,c\n1,Failed password for root pid=12,\"say \"\"x\"\"\",z\n",
+    );
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    assert_eq!(
+        folder.ok(&["events", "query", "web", "--fields", "c,b,a"]),
+        "1970-01-01T00:00:01Z c=z b=\"say \\x22x\\x22\" a=\"Failed password for root pid=12\"\n"
+    );
+}
+
+#[test]
+fn a_byte_in_a_regular_expression_is_written_as_the_error_says() {
+    let folder = Folder::new();
+    let log = folder.write("web.csv", b"ts,agent\n1,a\xffb\n2,ab\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    let count = |pattern: &str| folder.run(&["events", "query", "web", pattern, "--count"]);
+    let wrong = count(r"agent =~ '\xff'");
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    assert!(wrong.err.contains(r"(?-u)\\xNN"), "{}", wrong.err);
+    assert_eq!(count(r"agent =~ '(?-u)\\xff'").out, "1 event\n");
+}
+
+#[test]
 fn programs_get_stable_objects() {
     let folder = Folder::new();
     logs(&folder);
