@@ -195,6 +195,13 @@ impl Access {
             .with("target", target.display().to_string())
             .next("create the directory to which the link leads, or remove the link"));
         }
+        if directory.is_file() {
+            return Err(
+                Failure::outcome("a store is a directory, and this is a file")
+                    .with("directory", directory.display().to_string())
+                    .next("check --data and OSTRAKON_DATA"),
+            );
+        }
         let create = absent == Absent::Create && !self.is_read_only();
         let begun = Instant::now();
         let store = open_directory(directory, create, self);
@@ -359,13 +366,6 @@ pub(super) fn refuse_records(table: &dyn Table, next: &str) -> Result<()> {
     )
 }
 
-/// The short names of the iterator or constraint classes of a store that is opened here.
-pub(super) fn classes(kind: ClassKind) -> Vec<String> {
-    let components = components();
-    let names = match kind {
-        ClassKind::Iterator => components.iterators.short_names(),
-        ClassKind::Constraint => components.constraints.short_names(),
-    };
 /// Rejects a table of an event type: its entries are changed by the commands of events alone, which keep index and
 /// counts in agreement with the events.
 pub(super) fn refuse_events(source: &dyn Source, table: &str) -> Result<()> {
@@ -386,6 +386,13 @@ pub(super) fn refuse_events(source: &dyn Source, table: &str) -> Result<()> {
     })
 }
 
+/// The short names of the iterator or constraint classes of a store that is opened here.
+pub(super) fn classes(kind: ClassKind) -> Vec<String> {
+    let components = components();
+    let names = match kind {
+        ClassKind::Iterator => components.iterators.short_names(),
+        ClassKind::Constraint => components.constraints.short_names(),
+    };
     names.into_iter().map(str::to_owned).collect()
 }
 
