@@ -195,9 +195,9 @@ impl Access {
             .with("target", target.display().to_string())
             .next("create the directory to which the link leads, or remove the link"));
         }
-        if directory.is_file() {
+        if directory.exists() && !directory.is_dir() {
             return Err(
-                Failure::outcome("a store is a directory, and this is a file")
+                Failure::outcome("a store is a directory, and this is not one")
                     .with("directory", directory.display().to_string())
                     .next("check --data and OSTRAKON_DATA"),
             );

@@ -1,7 +1,7 @@
 //! Collects rejected lines, of imports and of events.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result};
@@ -23,17 +23,18 @@ pub(crate) struct Rejects {
 impl Rejects {
     /// Writes to `path`, replacing an existing file; without a path, only counts.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
-        Self::with(path, |path| File::create(path))
+        Self::with(
+            path,
+            OpenOptions::new().write(true).create(true).truncate(true),
+        )
     }
 
     /// The same, but keeps the lines of an existing file.
     pub(crate) fn append(path: Option<&Path>) -> Result<Self> {
-        Self::with(path, |path| {
-            File::options().append(true).create(true).open(path)
-        })
+        Self::with(path, OpenOptions::new().append(true).create(true))
     }
 
-    fn with(path: Option<&Path>, open: impl Fn(&Path) -> io::Result<File>) -> Result<Self> {
+    fn with(path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         let file = match path {
             None => None,
             Some(path) => {
@@ -41,7 +42,7 @@ impl Rejects {
                     Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
-                let file = open(path).map_err(refuse)?;
+                let file = options.open(path).map_err(refuse)?;
                 let is_new = file.metadata().map_err(refuse)?.len() == 0;
                 let mut file = BufWriter::new(file);
                 if is_new {
