@@ -148,8 +148,8 @@ impl Failure {
 
     /// Whether the error is about a segment of a store's log.
     fn is_of_log(&self) -> bool {
-        let folder = self.named("file").map(Path::new).and_then(Path::parent);
-        folder.and_then(Path::file_name) == Some("wal".as_ref())
+        self.named("file")
+            .is_some_and(|file| is_log_file(Path::new(file)))
     }
 
     /// Whether it suggests a similar name.
@@ -287,7 +287,7 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::Corruption if failure.is_of_table_file() => {
             "run `ostrakon check` to list every damaged file, and `ostrakon table restore-file` to restore one from a \
-             checkpoint; everything else is still readable"
+             checkpoint; everything else is still readable, and `ostrakon export TABLE FILE --skip-damaged` exports it"
         }
         ErrorKind::Corruption if failure.is_of_log() => {
             "export what can be read with `ostrakon --allow-damage export TABLE FILE`, use a checkpoint, or run \
@@ -298,7 +298,11 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         }
         ErrorKind::NotFound if failure.is_of_table_file() => {
             "run `ostrakon table restore-file` to restore the file from a checkpoint, and `ostrakon check` to list \
-             every missing file; everything else is still readable"
+             every missing file; everything else is still readable, and `ostrakon export TABLE FILE --skip-damaged` \
+             exports it"
+        }
+        ErrorKind::InvalidArgument if failure.named("option") == Some("ttl") => {
+            "write the age in milliseconds: 86400000 is a day"
         }
         ErrorKind::NotFound if of_file => "check the name of the file",
         ErrorKind::NotFound | ErrorKind::AlreadyExists
@@ -417,6 +421,11 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::io("cannot write to stdout", &error)
     }
+}
+
+/// Whether a path is that of a segment of a store's log.
+pub(crate) fn is_log_file(path: &Path) -> bool {
+    path.parent().and_then(Path::file_name) == Some("wal".as_ref())
 }
 
 /// Whether a path is that of a file of entries in a store's directory.

@@ -73,3 +73,5 @@ mod streams;
 mod system_calls;
 #[path = "cli/table.rs"]
 mod table;
+#[path = "cli/targets.rs"]
+mod targets;

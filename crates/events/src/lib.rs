@@ -39,7 +39,8 @@ pub use query::{
 };
 pub use record::Record;
 pub use store::{
-    EventStore, check_namespace_not_of_events, check_not_of_events, reserved_to_events,
+    EventStore, check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
+    reserved_to_events,
 };
 pub use time::{parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};

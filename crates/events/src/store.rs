@@ -436,7 +436,32 @@ pub fn check_not_of_events(source: &dyn Source, table: &str) -> Result<()> {
     Err(why.with("table", table))
 }
 
-/// The same for the namespace with the tables of all types.
+/// Rejects a table whose entries must not be written or deleted one by one: the registry, and those of a type, whose
+/// index and counts would no longer agree with the events. For every way to change the entries of a table by its name.
+///
+/// # Errors
+/// `InvalidArgument` for such a table; those of the source.
+pub fn check_entries_not_of_events(source: &dyn Source, table: &str) -> Result<()> {
+    let why = if table == REGISTRY {
+        if !has_types(source)? {
+            return Ok(());
+        }
+        Error::invalid(
+            "the table has the definitions of the event types, which are not changed one by one",
+        )
+    } else {
+        let Some(name) = type_of_table(source, table)? else {
+            return Ok(());
+        };
+        Error::invalid(
+            "the table belongs to an event type, whose index and counts must agree with its events",
+        )
+        .with("type", name)
+    };
+    Err(why.with("table", table))
+}
+
+/// The same as [`check_not_of_events`] for the namespace with the tables of all types.
 ///
 /// # Errors
 /// As [`check_not_of_events`].

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{AnsiColor, Style, Styles};
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use clap::{Parser, Subcommand};
+use clap::builder::{OsStringValueParser, Resettable, TypedValueParser as _};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::entries::{
     DeleteArgs, DeleteManyArgs, DeleteRowsArgs, ExportArgs, GetArgs, PutArgs, ScanArgs,
@@ -238,13 +239,30 @@ Examples:
 
 /// Reads the command line of this process.
 pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    Cli::try_parse()
+    Cli::try_parse().map_err(without_environment)
+}
+
+/// The same mistake with a line of usage that shows only options of the command line. clap takes those that the
+/// environment sets for given ones, and shows them as if they were required.
+fn without_environment(error: clap::Error) -> clap::Error {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    ) {
+        return error;
+    }
+    let command = Cli::command().mut_args(|argument| argument.env(Resettable::Reset));
+    let again = command.try_get_matches_from(std::env::args_os());
+    match again {
+        Err(again) if again.kind() == error.kind() => again,
+        // The mistake is in the environment.
+        _ => error,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     #[test]
     fn the_definitions_agree_with_each_other() {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use ostrakon_cell::{Authorizations, Column, Durability, IteratorSetting, VisibilityExpression};
 
 use super::values::{
-    Bytes, Timeout, authorizations, column, count, durability, duration, iterator, label,
+    Bytes, Timeout, authorizations, column, count, durability, duration, family, iterator, label,
     table_names, timestamp,
 };
 
@@ -205,9 +205,10 @@ pub(crate) struct Selection {
 
   ostrakon scan people --raw -0 | xargs -0 -n1 echo
 
-Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not text is
-written \\xNN, and so are blanks inside a row or column, and colons inside a family. With --json,
-text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\".")]
+Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not
+printable text is written \\xNN, and so are blanks inside a row or column, and colons inside a family.
+With --json, text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of
+\"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
     #[arg(add = table_names())]
@@ -260,9 +261,11 @@ pub(crate) struct ScanArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ostrakon get people alice
-  ostrakon get people alice contact:mail contact:phone --auths hr
-  ostrakon get people alice contact:mail --raw
+  ostrakon get people alice contact
+  ostrakon get people alice contact mail --raw
+  ostrakon get people alice -c contact:mail -c contact:phone --auths hr
 
+The arguments are those of `put` and `delete`; a colon inside FAMILY is written \\x3a.
 `get` does the same as `scan --row ROW --column COLUMN`, which has more options. --raw adds a line
 feed to the value (with -0, a zero byte), so a file written with it is one byte longer than the
 value. If a row has no entries that the authorizations let you read, `get` prints nothing and the
@@ -273,8 +276,19 @@ pub(crate) struct GetArgs {
     pub(crate) table: String,
     /// The row
     pub(crate) row: Bytes,
-    /// Only these columns: FAMILY or FAMILY:QUALIFIER
-    #[arg(value_name = "COLUMN", value_parser = column)]
+    /// Only this column family
+    #[arg(value_parser = family)]
+    pub(crate) family: Option<Bytes>,
+    /// Only this column qualifier of the family
+    pub(crate) qualifier: Option<Bytes>,
+    /// Only this column: FAMILY or FAMILY:QUALIFIER (repeatable)
+    #[arg(
+        short,
+        long = "column",
+        value_name = "COLUMN",
+        value_parser = column,
+        conflicts_with = "family"
+    )]
     pub(crate) columns: Vec<Column>,
     /// Comma-separated authorizations of the reader, such as hr,self [default: none]
     #[arg(
@@ -306,11 +320,15 @@ pub(crate) struct GetArgs {
 
 impl From<GetArgs> for ScanArgs {
     fn from(args: GetArgs) -> Self {
+        let given = args.family.map(|family| Column {
+            family: family.0,
+            qualifier: args.qualifier.map(|qualifier| qualifier.0),
+        });
         Self {
             table: args.table,
             selection: Selection {
                 rows: vec![args.row],
-                columns: args.columns,
+                columns: given.into_iter().chain(args.columns).collect(),
                 authorizations: args.authorizations,
                 timeout: args.timeout,
                 ..Selection::default()
@@ -349,10 +367,10 @@ pub(crate) enum ExportFormat {
   ostrakon export people sample.tsv --prefix al --limit 1000
   ostrakon import copy people.csv --entries --create     imports it again
 
-The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, bytes that
-are not text are written as \\xNN. In JSON lines, text is exact, and bytes that are not UTF-8 are in
-base64, as \"value_base64\" instead of \"value\". Only entries that the authorizations let you read
-are exported.
+The columns are row, family, qualifier, visibility, timestamp and value. In CSV and TSV, control
+characters and bytes that are not UTF-8 are written as \\xNN. In JSON lines, text is exact, and bytes
+that are not UTF-8 are in base64, as \"value_base64\" instead of \"value\". Only entries that the
+authorizations let you read are exported.
 
 If a table file is damaged or missing, the export fails and removes the output file. With
 --skip-damaged the export continues after the rows that cannot be read. It then reports the rows
@@ -361,7 +379,7 @@ pub(crate) struct ExportArgs {
     /// The table
     #[arg(add = table_names())]
     pub(crate) table: String,
-    /// The file; - for stdout
+    /// The file, device or pipe; - for stdout
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// The format [default: from the file extension; jsonl without one]
@@ -370,7 +388,7 @@ pub(crate) struct ExportArgs {
     /// Declare the columns of a Parquet file as bytes; needed if they are not all UTF-8 text
     #[arg(long)]
     pub(crate) binary: bool,
-    /// Replace the file if it exists
+    /// Replace the file if it exists; devices and pipes are never replaced
     #[arg(long)]
     pub(crate) force: bool,
     /// Leave out rows that cannot be read, report them, and continue

@@ -52,7 +52,7 @@ Fields and shards can be added. The index of a field cannot be changed once ther
     #[command(after_help = "Examples:
   ostrakon events ingest conn logs/conn.*.log.gz
   ostrakon events ingest web access.log --rejects rejects.txt
-  ostrakon events ingest conn --follow /var/log/zeek
+  ostrakon events ingest conn --follow /var/log/zeek --name 'conn*.log'
   ostrakon events ingest conn conn.log --enrich id.orig_h=hosts.csv
   zcat syslog.gz | ostrakon events ingest messages - --format syslog")]
     Ingest(EventsIngestArgs),
@@ -232,6 +232,9 @@ pub(crate) struct EventsIngestArgs {
     /// Read the files of this directory, and what is added to them, until Ctrl-C
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub(crate) follow: Option<PathBuf>,
+    /// With --follow: read only files whose names match this pattern, such as 'conn*.log' (repeatable)
+    #[arg(long = "name", value_name = "PATTERN", value_parser = glob::Pattern::new, requires = "follow")]
+    pub(crate) names: Vec<glob::Pattern>,
     /// How often to check the directory
     #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
     pub(crate) interval: String,
@@ -240,7 +243,7 @@ pub(crate) struct EventsIngestArgs {
     pub(crate) until_idle: Option<u64>,
     #[command(flatten)]
     pub(crate) source: EventsSource,
-    /// Write rejected lines to this file, each preceded by the reason
+    /// Write rejected lines to this file, as TSV with file, line, reason and text; with --follow, append them
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Maximum number of events that become visible at once

@@ -23,8 +23,8 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
         };
     }
     let json = asks_for_json(std::env::args_os().skip(1));
-    if let Some(hint) = unknown_command(error).and_then(hint) {
-        let word = unknown_command(error).unwrap_or_default();
+    let word = unknown_command(error).unwrap_or_default();
+    if let Some(hint) = hint(word, &usage(error)) {
         return Failure::usage(format!("`{word}` is not a command here"))
             .next(hint)
             .report(json);
@@ -45,9 +45,46 @@ fn unknown_command(error: &clap::Error) -> Option<&str> {
     }
 }
 
+/// The line of usage, which names the command in which the mistake is.
+fn usage(error: &clap::Error) -> String {
+    match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => String::new(),
+    }
+}
+
 /// What to do instead of a command that other programs have.
-fn hint(word: &str) -> Option<&'static str> {
-    Some(match word.to_ascii_lowercase().as_str() {
+fn hint(word: &str, usage: &str) -> Option<&'static str> {
+    let word = word.to_ascii_lowercase();
+    match usage.contains("ostrakon events ") {
+        true => hint_of_events(&word),
+        false => hint_of_tables(&word),
+    }
+}
+
+fn hint_of_events(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "count" => "use `ostrakon events query TYPE EXPRESSION --count`",
+        "read" | "scan" | "select" | "cat" | "find" | "search" | "get" => {
+            "use `ostrakon events query TYPE EXPRESSION`"
+        }
+        "import" | "load" | "insert" | "put" | "add" => "use `ostrakon events ingest TYPE FILE`",
+        "export" | "dump" => "use `ostrakon events query TYPE --json > FILE`",
+        "rm" | "remove" | "del" | "truncate" => {
+            "use `ostrakon events delete TYPE EXPRESSION` for events, or `ostrakon events drop TYPE` for a type"
+        }
+        "new" | "init" => "use `ostrakon events create TYPE --from FILE`",
+        "alter" | "change" => "use `ostrakon events edit TYPE --schema FILE`",
+        "types" | "ls" => "use `ostrakon events list`",
+        "describe" | "info" => "use `ostrakon events show TYPE`",
+        "verify" | "fsck" => "use `ostrakon events check TYPE`",
+        "expire" | "ageoff" => "use `ostrakon events age-off TYPE`",
+        _ => return None,
+    })
+}
+
+fn hint_of_tables(word: &str) -> Option<&'static str> {
+    Some(match word {
         "drop" | "rm" | "remove" | "del" | "truncate" => {
             "use `ostrakon table delete TABLE` for a table, `ostrakon delete-rows TABLE` for rows, or \
              `ostrakon delete TABLE ROW FAMILY QUALIFIER` for a cell"
@@ -68,11 +105,36 @@ fn hint(word: &str) -> Option<&'static str> {
         "info" | "stats" | "du" | "describe" => {
             "use `ostrakon table list --long`, `ostrakon table tablets TABLE` or `ostrakon table du`"
         }
+        "droptable" | "deletetable" => "use `ostrakon table delete TABLE`",
+        "renametable" => "use `ostrakon table rename FROM TO`",
+        "clonetable" => "use `ostrakon table clone FROM TO`",
+        "offline" => "use `ostrakon table offline TABLE`",
+        "online" => "use `ostrakon table online TABLE`",
+        "merge" => "use `ostrakon table merge TABLE`",
+        "deletemany" => "use `ostrakon delete-many TABLE`",
+        "deleterows" => "use `ostrakon delete-rows TABLE`",
+        "importdirectory" => "use `ostrakon table import-directory TABLE DIR`",
+        "exporttable" | "importtable" => {
+            "use `ostrakon export TABLE FILE` and `ostrakon import TABLE FILE --entries`"
+        }
+        "createnamespace" => "use `ostrakon namespace create NAME`",
+        "deletenamespace" => "use `ostrakon namespace delete NAME`",
+        "renamenamespace" => "use `ostrakon namespace rename FROM TO`",
+        "namespaces" => "use `ostrakon namespace list`",
+        "setiter" | "setscaniter" | "setshelliter" | "attachiter" | "deleteiter" | "listiter" => {
+            "use `ostrakon table config set TABLE table.iterator.SCOPE.NAME=PRIORITY,CLASS`, where SCOPE is scan, minc or \
+             majc; `ostrakon table config get TABLE iterator` shows the iterators, `ostrakon table config delete` removes \
+             one, and `ostrakon scan --iterator` runs one for a single scan"
+        }
+        "constraint" => {
+            "use `ostrakon table config set TABLE table.constraint.N=CLASS`; `ostrakon table config get TABLE constraint` \
+             shows the constraints"
+        }
         "flush" => "use `ostrakon table flush TABLE`",
         "compact" => "use `ostrakon table compact TABLE`",
         "rename" | "mv" => "use `ostrakon table rename FROM TO`",
         "clone" | "cp" | "copy" => "use `ostrakon table clone FROM TO`",
-        "splits" | "addsplits" | "add-splits" => {
+        "splits" | "getsplits" | "addsplits" | "add-splits" => {
             "use `ostrakon table splits TABLE` or `ostrakon table add-splits TABLE ROW`"
         }
         "status" => "use `ostrakon table status`",

@@ -110,6 +110,18 @@ pub(crate) fn column(text: &str) -> Result<Column, Refusal> {
     })
 }
 
+/// A family. A colon is not accepted, because `FAMILY:QUALIFIER` would be read as a family that no entry has.
+pub(crate) fn family(text: &str) -> Result<Bytes, Refusal> {
+    if text.contains(':') {
+        return Err(
+            "write the family and the qualifier as two arguments, or --column FAMILY:QUALIFIER; a colon inside a family \
+             is written \\x3a"
+                .into(),
+        );
+    }
+    text.parse()
+}
+
 /// A valid visibility expression.
 pub(crate) fn label(text: &str) -> Result<VisibilityExpression, Refusal> {
     VisibilityExpression::parse(text).map_err(|error| error.to_string())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{CallContext, ClassKind, ErrorKind, Source, Table};
-use ostrakon_events::register_event_iterators;
+use ostrakon_events::{check_entries_not_of_events, register_event_iterators};
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
 
@@ -195,6 +195,13 @@ impl Access {
             .with("target", target.display().to_string())
             .next("create the directory to which the link leads, or remove the link"));
         }
+        if directory.exists() && !directory.is_dir() {
+            return Err(
+                Failure::outcome("a store is a directory, and this is not one")
+                    .with("directory", directory.display().to_string())
+                    .next("check --data and OSTRAKON_DATA"),
+            );
+        }
         let create = absent == Absent::Create && !self.is_read_only();
         let begun = Instant::now();
         let store = open_directory(directory, create, self);
@@ -357,6 +364,26 @@ pub(super) fn refuse_records(table: &dyn Table, next: &str) -> Result<()> {
             .with("table", table.name())
             .next(next),
     )
+}
+
+/// Rejects a table of an event type: its entries are changed by the commands of events alone, which keep index and
+/// counts in agreement with the events.
+pub(super) fn refuse_events(source: &dyn Source, table: &str) -> Result<()> {
+    check_entries_not_of_events(source, table).map_err(|error| {
+        let is_ours = error.kind() == ErrorKind::InvalidArgument;
+        let failure = Failure::from(error);
+        match failure.named("type").map(str::to_owned) {
+            _ if !is_ours => failure,
+            Some(name) => failure.next(format!(
+                "add events with `ostrakon events ingest {name} FILE`, delete them with `ostrakon events delete {name} \
+                 EXPRESSION`, `events age-off` or `events drop`, and correct index and counts with `ostrakon events \
+                 repair {name}`"
+            )),
+            None => failure.next(
+                "change a type with `ostrakon events edit`, and delete one with `ostrakon events drop`",
+            ),
+        }
+    })
 }
 
 /// The short names of the iterator or constraint classes of a store that is opened here.

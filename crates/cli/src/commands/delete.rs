@@ -3,7 +3,7 @@
 use ostrakon_cell::{Batch, BatchWriter, BatchWriterConfig, ColumnUpdate, Source, source};
 use serde_json::json;
 
-use super::access::{find_table, find_table_within};
+use super::access::{find_table, find_table_within, refuse_events};
 use super::confirm::confirm;
 use super::put::change_cell;
 use super::rows::scan_request;
@@ -16,6 +16,7 @@ use crate::progress::Progress;
 /// Deletes one cell.
 pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
+    refuse_events(source, &args.cell.table)?;
     change_cell(table, &args.cell, args.timestamp, None)?;
     let object = json!({"table": args.cell.table, "deletes_written": 1});
     let object = with_bytes(object, "row", Some(&args.cell.row.0));
@@ -25,6 +26,7 @@ pub(super) fn cell(source: &dyn Source, args: &DeleteArgs, out: &mut Output) -> 
 /// Deletes what a scan returns.
 pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
+    refuse_events(source, &args.table)?;
     let mut request = scan_request(args.selection)?;
     request.options.ordered = true;
     let question = format!("Delete all selected entries of `{}`?", args.table);
@@ -63,6 +65,7 @@ pub(super) fn many(source: &dyn Source, args: DeleteManyArgs, out: &mut Output) 
 /// Deletes a range of rows.
 pub(super) fn rows(source: &dyn Source, args: &DeleteRowsArgs, out: &mut Output) -> Result<()> {
     let table = find_table(source, &args.table)?;
+    refuse_events(source, &args.table)?;
     let begin = args.begin.as_ref().map(|row| row.0.as_slice());
     let end = args.end.as_ref().map(|row| row.0.as_slice());
     if begin.is_none() && end.is_none() && !args.all {

@@ -1,7 +1,6 @@
 //! `export`
 
 use std::io::Write;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ostrakon_cell::{Batch, Range, ScanOptions, Source, Table};
@@ -11,7 +10,7 @@ use super::access::find_table;
 use super::damage::{Lost, behind, is_damage};
 use super::rows::{ScanRequest, scan_request};
 use crate::args::{ExportArgs, ExportFormat};
-use crate::export::{Form, Target, by_name};
+use crate::export::{Form, Target, by_name, is_stdout};
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, escape, seconds, with_bytes};
@@ -34,7 +33,7 @@ pub(super) fn run(source: &dyn Source, args: ExportArgs, out: &mut Output) -> Re
         binary: args.binary,
         skip_damaged: args.skip_damaged,
     };
-    if args.file == Path::new("-") {
+    if is_stdout(&args.file) {
         // The entries are the output; a summary would be mixed with them.
         return job.write(out.stream()).and_then(|written| written.told());
     }

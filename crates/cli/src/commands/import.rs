@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{ErrorKind, Source, Table, TableOptions};
 
-use super::access::{Absent, Access, find_table, refuse_records};
+use super::access::{Absent, Access, find_table, refuse_events, refuse_records};
 use crate::args::ImportArgs;
 use crate::failure::Result;
 use crate::import;
@@ -83,7 +83,11 @@ fn find(source: &dyn Source, args: &ImportArgs) -> Result<Option<Arc<dyn Table>>
             };
             Err(failure.next(next))
         }
-        Ok(table) if !args.entries => {
+        Ok(table) => {
+            refuse_events(source, &args.table)?;
+            if args.entries {
+                return Ok(Some(table));
+            }
             refuse_records(
                 &*table,
                 "read the file in SQL: `ostrakon sql -c \"INSERT INTO TABLE SELECT … FROM 'FILE'\"`; --entries imports \
@@ -91,7 +95,7 @@ fn find(source: &dyn Source, args: &ImportArgs) -> Result<Option<Arc<dyn Table>>
             )?;
             Ok(Some(table))
         }
-        found => found.map(Some),
+        Err(failure) => Err(failure),
     }
 }
 

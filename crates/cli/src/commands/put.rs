@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{BatchWriter, BatchWriterConfig, ColumnUpdate, MAX_VALUE_BYTES, Source, Table};
 use serde_json::json;
 
-use super::access::{find_table_within, refuse_records};
+use super::access::{find_table_within, refuse_events, refuse_records};
 use crate::args::{Bytes, CellArgs, PutArgs};
 use crate::failure::{Failure, Result};
 use crate::output::{Output, with_bytes};
@@ -14,6 +14,7 @@ use crate::output::{Output, with_bytes};
 /// Writes one entry.
 pub(super) fn run(source: &dyn Source, args: &PutArgs, out: &mut Output) -> Result<()> {
     let table = find_table_within(source, &args.cell.table, args.cell.within.timeout)?;
+    refuse_events(source, &args.cell.table)?;
     refuse_records(
         &*table,
         "write records with `ostrakon sql -c \"INSERT INTO …\"`",

@@ -16,7 +16,7 @@ use crate::output::{
 };
 use crate::progress::Progress;
 
-/// How often counting checks for Ctrl-C.
+/// How often a scan checks for Ctrl-C.
 const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 
 /// Shows entries, or counts them.
@@ -42,7 +42,8 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
     };
     let json = out.is_json();
     let raw = args.raw.then_some(if args.null { 0 } else { b'\n' });
-    let mut scan = table.scan(&request.ranges, &request.options)?;
+    let watch = Watch::start();
+    let mut scan = table.scan(&request.ranges, &answering(&request))?;
     let (mut batch, mut left) = (Batch::new(), limit);
     while left > 0 && scan.next_batch(&mut batch)? {
         let stream = out.stream();
@@ -57,19 +58,26 @@ pub(super) fn run(source: &dyn Source, args: ScanArgs, out: &mut Output) -> Resu
             }
         }
         left = left.saturating_sub(batch.len() as u64);
+        if left > 0 {
+            // Between two entries, so that no line is cut.
+            watch.check("what was printed is complete up to there")?;
+        }
     }
     Ok(())
+}
+
+/// The options of a scan that returns at intervals even if no entry matches, so that Ctrl-C is noticed.
+fn answering(request: &ScanRequest) -> ScanOptions {
+    ScanOptions {
+        answer_within: Some(ANSWER_WITHIN),
+        ..request.options.clone()
+    }
 }
 
 fn count(table: &dyn Table, request: &ScanRequest, limit: u64) -> Result<u64> {
     let watch = Watch::start();
     let progress = Progress::count("entries");
-    // The scan must return at intervals even if no entry matches, so that Ctrl-C is noticed.
-    let options = ScanOptions {
-        answer_within: Some(ANSWER_WITHIN),
-        ..request.options.clone()
-    };
-    let mut scan = table.scan(&request.ranges, &options)?;
+    let mut scan = table.scan(&request.ranges, &answering(request))?;
     let (mut batch, mut entries) = (Batch::new(), 0_u64);
     while entries < limit && scan.next_batch(&mut batch)? {
         entries += batch.len() as u64;

@@ -1,5 +1,7 @@
 //! `checkpoint`, `check`, `repair-log` and `iterators`
 
+use std::path::Path;
+
 use ostrakon_cell::{ClassKind, Error, ErrorKind, Source};
 use serde_json::json;
 
@@ -7,7 +9,7 @@ use super::access::{Absent, Access, classes};
 use super::confirm::confirm;
 use crate::args::{CheckpointArgs, IteratorsArgs, RepairLogArgs};
 use crate::export::partial_of;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, is_log_file};
 use crate::interrupt::{Incomplete, Watch};
 use crate::output::{Columns, Output, bytes, counted, grouped};
 use crate::progress::Progress;
@@ -153,13 +155,31 @@ pub(super) fn check(source: &dyn Source, out: &mut Output) -> Result<()> {
     if report.problems.is_empty() {
         return Ok(());
     }
-    Err(
-        Failure::outcome("the store is damaged; everything that is not listed is still readable")
-            .with("problems", report.problems.len().to_string())
-            .next(
-                "run `ostrakon table restore-file` to restore a table file from a checkpoint, or \
-                 `ostrakon export` to export what can be read; without a copy, `ostrakon table drop-file` and \
-                 `ostrakon repair-log` continue without what is lost",
-            ),
-    )
+    let problems = report.problems.iter();
+    let of_log = problems
+        .filter(|one| is_log_file(Path::new(&one.file)))
+        .count();
+    let message = match of_log {
+        0 => "the store is damaged; everything that is not listed is still readable",
+        _ => {
+            "the store is damaged; writes in the damaged part of the log, and after it, may be missing"
+        }
+    };
+    let mut steps = Vec::new();
+    if of_log > 0 {
+        steps.push(
+            "use a checkpoint, or export what can be read with `ostrakon --allow-damage export TABLE FILE`; then \
+             `ostrakon repair-log` continues without what is lost",
+        );
+    }
+    if report.problems.len() > of_log {
+        steps.push(
+            "run `ostrakon table restore-file` to restore a table file from a checkpoint; without a copy, export what can \
+             be read with `ostrakon export TABLE FILE --skip-damaged`, and `ostrakon table drop-file` continues without \
+             the rest",
+        );
+    }
+    Err(Failure::outcome(message)
+        .with("problems", report.problems.len().to_string())
+        .next(steps.join("; ")))
 }

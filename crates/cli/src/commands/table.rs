@@ -10,7 +10,7 @@ use ostrakon_cell::{
 use ostrakon_events::check_not_of_events;
 use serde_json::json;
 
-use super::access::{find_table, find_table_within, suggest_table};
+use super::access::{find_table, find_table_within, refuse_events, suggest_table};
 use super::confirm::confirm;
 use super::rows::rows;
 use super::{table_config, table_show, table_status};
@@ -204,9 +204,23 @@ fn delete(source: &dyn Source, tables: &[String], yes: bool, out: &mut Output) -
 }
 
 fn drop_file(source: &dyn Source, file: &Path, yes: bool, out: &mut Output) -> Result<()> {
+    let shown = file.display().to_string();
+    // The store checks later whether it has a file of this number.
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let number = name.strip_suffix(".sorted").unwrap_or(&name);
+    if number.parse::<u64>().is_err() {
+        return Err(
+            Failure::usage("this does not name a table file, as files/NUMBER.sorted does")
+                .with("file", shown)
+                .next(
+                    "run `ostrakon check` to list the files that are damaged or missing; `ostrakon table delete TABLE` \
+                     deletes a table",
+                ),
+        );
+    }
     confirm(
         yes,
-        &format!("Drop `{}` and lose its entries?", file.display()),
+        &format!("Drop the table file `{shown}` and lose the entries in it?"),
     )?;
     let dropped = source.drop_file(file).map_err(|error| {
         let kind = error.kind();
@@ -252,6 +266,10 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
         }));
     }
     bounds(&args.rows)?;
+    if !args.iterators.is_empty() {
+        // They may drop or change entries.
+        refuse_events(source, &args.table)?;
+    }
     let options = CompactOptions {
         start: args.rows.begin.map(|row| row.0),
         end: args.rows.end.map(|row| row.0),
@@ -288,7 +306,9 @@ fn import_directory(
         verify: args.verify,
         allow_empty: args.allow_empty,
     };
-    let report = find_table(source, &args.table)?.import_directory(&args.directory, &options)?;
+    let table = find_table(source, &args.table)?;
+    refuse_events(source, &args.table)?;
+    let report = table.import_directory(&args.directory, &options)?;
     let object = json!({
         "table": args.table,
         "files": report.files,

@@ -6,7 +6,7 @@ use ostrakon_cell::EntryRef;
 
 use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
-use crate::output::{escape, write_entry_json};
+use crate::output::{escape_controls, write_entry_json};
 
 /// The names of the columns.
 pub(super) const COLUMNS: [&str; 6] = [
@@ -98,16 +98,16 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The fields of a line. Tabs and line feeds are escaped, so each line is one entry.
+/// The fields of a line. Control characters, such as tabs and line feeds, are escaped, so each line is one entry.
 fn fields<'t>(entry: EntryRef<'t>, time: &'t str) -> [std::borrow::Cow<'t, str>; 6] {
     let key = entry.key;
     [
-        escape(key.row),
-        escape(key.family),
-        escape(key.qualifier),
-        escape(key.visibility),
+        escape_controls(key.row),
+        escape_controls(key.family),
+        escape_controls(key.qualifier),
+        escape_controls(key.visibility),
         time.into(),
-        escape(entry.value),
+        escape_controls(entry.value),
     ]
 }
 

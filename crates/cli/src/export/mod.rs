@@ -8,4 +8,4 @@ mod target;
 
 pub(crate) use form::Form;
 pub(crate) use name::{Packing, by_name};
-pub(crate) use target::{Target, partial_of};
+pub(crate) use target::{Target, is_stdout, partial_of};

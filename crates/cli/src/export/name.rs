@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::target::is_stdout;
 use crate::args::ExportFormat;
 use crate::failure::{Failure, Result};
 
@@ -18,7 +19,7 @@ const FORMATS: &str = ".csv, .tsv, .tab, .jsonl, .ndjson and .parquet; the text 
 /// The format and compression of a file. A `given` format decides over the name; a name without extension
 /// means JSON lines.
 pub(crate) fn by_name(file: &Path, given: Option<ExportFormat>) -> Result<(ExportFormat, Packing)> {
-    if file == Path::new("-") {
+    if is_stdout(file) {
         return Ok((given.unwrap_or(ExportFormat::Jsonl), Packing::None));
     }
     let extension = |path: &Path| {
@@ -68,6 +69,7 @@ mod tests {
         use ExportFormat::{Csv, Jsonl, Parquet, Tsv};
         for (name, expected) in [
             ("-", (Jsonl, Packing::None)),
+            ("/dev/stdout", (Jsonl, Packing::None)),
             ("plain", (Jsonl, Packing::None)),
             ("a.b/plain", (Jsonl, Packing::None)),
             ("a.CSV", (Csv, Packing::None)),

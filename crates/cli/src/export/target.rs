@@ -1,4 +1,4 @@
-//! A file that gets its name only when it is complete.
+//! A file that gets its name only when it is complete, or a device or pipe that is written directly.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,32 +22,63 @@ pub(crate) fn partial_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The file, and the name that it will have.
+/// Links that are followed one after another, as the kernel does.
+const LINKS_MAX: usize = 40;
+
+/// Whether a name stands for stdout.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
+        .iter()
+        .any(|name| path == Path::new(name))
+}
+
+/// A file to write.
 pub(crate) struct Target {
     path: PathBuf,
-    /// `None` for a device or a pipe, which is written as it is: renaming a file to its name would remove it.
-    partial: Option<(PathBuf, Incomplete)>,
+    /// What is complete only at the end. Devices and pipes are written directly, and never replaced.
+    replaced: Option<Replaced>,
     file: Packed,
 }
 
+/// A regular file under construction.
+struct Replaced {
+    /// The name that it will have.
+    path: PathBuf,
+    partial: PathBuf,
+    _incomplete: Incomplete,
+}
+
 impl Target {
-    /// Begins the file; `force` replaces one of that name at the end.
+    /// Begins the file; `force` replaces a regular file of that name at the end. Symbolic links are followed.
     pub(crate) fn create(path: &Path, packing: Packing, force: bool) -> Result<Self> {
         let shown = path.display().to_string();
-        let special = fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
-        if !force && !special && path.exists() {
+        let found = fs::metadata(path).ok();
+        if !force && found.as_ref().is_some_and(fs::Metadata::is_file) {
             return Err(Failure::outcome("the file already exists")
                 .with("file", shown)
-                .next("choose another name, or use --force to replace the file"));
+                .next(
+                    "choose another name, use --force to replace the file, or use - for stdout",
+                ));
         }
-        let partial = (!special).then(|| partial_of(path));
-        let partial = partial.map(|partial| (partial.clone(), Incomplete::new(&partial)));
-        let file = match &partial {
-            Some((partial, _)) => File::create(partial),
-            None => File::options().write(true).open(path),
+        let begun = match found {
+            Some(found) if !found.is_file() => File::options()
+                .write(true)
+                .open(path)
+                .map(|file| (file, None)),
+            _ => linked(path).and_then(|path| {
+                let partial = partial_of(&path);
+                let incomplete = Incomplete::new(&partial);
+                let file = File::create(&partial)?;
+                let replaced = Replaced {
+                    path,
+                    partial,
+                    _incomplete: incomplete,
+                };
+                Ok((file, Some(replaced)))
+            }),
         };
-        let file = file.and_then(|file| Packed::new(file, packing));
-        let file = file.map_err(|error| {
+        let begun = begun.and_then(|(file, replaced)| Ok((Packed::new(file, packing)?, replaced)));
+        let (file, replaced) = begun.map_err(|error| {
             let failure = Failure::io("cannot write the file", &error).with("file", shown);
             let folder = path
                 .parent()
@@ -65,34 +96,49 @@ impl Target {
         })?;
         Ok(Self {
             path: path.to_owned(),
-            partial,
+            replaced,
             file,
         })
     }
 
-    /// Writes the content, and gives the file its name. If that fails, nothing is left.
+    /// Writes the content, and gives the file its name. If that fails, no incomplete file is left.
     pub(crate) fn fill<T>(
         self,
         write: impl FnOnce(&mut (dyn Write + Send)) -> Result<T>,
     ) -> Result<T> {
         let Self {
             path,
-            partial,
+            replaced,
             mut file,
         } = self;
         let written = write(&mut file).and_then(|written| {
             file.finish()?;
-            if let Some((partial, _)) = &partial {
-                fs::rename(partial, &path)?;
+            if let Some(replaced) = &replaced {
+                fs::rename(&replaced.partial, &replaced.path)?;
             }
             Ok(written)
         });
-        if let (Err(_), Some((partial, _))) = (&written, &partial) {
+        if written.is_err()
+            && let Some(replaced) = &replaced
+        {
             // The incomplete file is useless. If it cannot be removed, the error stays the same.
-            let _ = fs::remove_file(partial);
+            let _ = fs::remove_file(&replaced.partial);
         }
         written.map_err(|failure| failure.about_file("cannot write the file", &path))
     }
+}
+
+/// The name to which symbolic links lead, whether a file of that name exists or not.
+fn linked(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            // The target of a link is relative to the directory of the link.
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
 }
 
 /// A file, compressed or not.

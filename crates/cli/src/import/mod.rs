@@ -27,4 +27,5 @@ pub(crate) use input::{Consumed, Input, is_stdin, open as open_input, shown_name
 pub(crate) use parquet::Parquet;
 #[cfg(feature = "parquet")]
 pub(crate) use record::{Presence, Record, RecordReader, Step};
+pub(crate) use rejects::Rejects;
 pub(crate) use run::{look, reads_pipe, run, same_file};

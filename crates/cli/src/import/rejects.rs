@@ -1,6 +1,6 @@
-//! Collects rejected lines.
+//! Collects rejected lines, of imports and of events.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// Counts rejected lines, and writes them to a file.
 #[derive(Debug)]
-pub(super) struct Rejects {
+pub(crate) struct Rejects {
     file: Option<(PathBuf, BufWriter<File>)>,
     count: u64,
     first: Vec<String>,
@@ -22,7 +22,19 @@ pub(super) struct Rejects {
 
 impl Rejects {
     /// Writes to `path`, replacing an existing file; without a path, only counts.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self> {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
+        Self::with(
+            path,
+            OpenOptions::new().write(true).create(true).truncate(true),
+        )
+    }
+
+    /// The same, but keeps the lines of an existing file.
+    pub(crate) fn append(path: Option<&Path>) -> Result<Self> {
+        Self::with(path, OpenOptions::new().append(true).create(true))
+    }
+
+    fn with(path: Option<&Path>, options: &OpenOptions) -> Result<Self> {
         let file = match path {
             None => None,
             Some(path) => {
@@ -30,9 +42,13 @@ impl Rejects {
                     Failure::io("cannot write the rejects file", &error)
                         .with("file", path.display().to_string())
                 };
-                let mut file = BufWriter::new(File::create(path).map_err(refuse)?);
-                file.write_all(b"file\tline\treason\ttext\n")
-                    .map_err(refuse)?;
+                let file = options.open(path).map_err(refuse)?;
+                let is_new = file.metadata().map_err(refuse)?.len() == 0;
+                let mut file = BufWriter::new(file);
+                if is_new {
+                    file.write_all(b"file\tline\treason\ttext\n")
+                        .map_err(refuse)?;
+                }
                 Some((path.to_owned(), file))
             }
         };
@@ -44,7 +60,7 @@ impl Rejects {
     }
 
     /// Adds one rejected line.
-    pub(super) fn add(&mut self, name: &str, line: u64, reason: &str, text: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, name: &str, line: u64, reason: &str, text: &[u8]) -> Result<()> {
         self.count += 1;
         if self.first.len() < SHOWN {
             self.first
@@ -62,22 +78,22 @@ impl Rejects {
     }
 
     /// Number of rejected lines.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
     /// The first few, as `file:line: reason`.
-    pub(super) fn first(&self) -> &[String] {
+    pub(crate) fn first(&self) -> &[String] {
         &self.first
     }
 
     /// The file of rejected lines.
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub(crate) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(path, _)| path.as_path())
     }
 
     /// Writes what is still in the buffer.
-    pub(super) fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         if let Some((path, file)) = &mut self.file {
             file.flush().map_err(|error| {
                 Failure::io("cannot write the rejects file", &error)

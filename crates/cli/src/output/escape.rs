@@ -1,8 +1,9 @@
 //! Bytes as text and back.
 //!
-//! Keys and values are bytes. They are shown as text that is safe in a terminal and in a line: printable
-//! ASCII and the letters and digits of every script stay, a backslash is `\\`, and everything else is
-//! `\xNN`. The same text as an argument stands for the same bytes. JSON has its own way: [`super::json`].
+//! Keys and values are bytes. They are shown as text that is safe in a terminal and in a line: what is printable by
+//! its Unicode category stays (letters, digits, punctuation, symbols, and marks that follow such a character), a
+//! backslash is `\\`, and everything else is `\xNN`. Files keep all text but control characters. The same text as an
+//! argument stands for the same bytes. JSON has its own way: [`super::json`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,21 +26,42 @@ pub(crate) fn escape_part<'b>(bytes: &'b [u8], separators: &str) -> Cow<'b, str>
     }
     let mut text = String::with_capacity(bytes.len() + 8);
     for chunk in bytes.utf8_chunks() {
+        // A mark without a character before it would change one that is not part of the bytes.
+        let mut follows = false;
+        for character in chunk.valid().chars() {
+            let stays = match character {
+                '\\' => {
+                    text.push_str("\\\\");
+                    follows = false;
+                    continue;
+                }
+                ' '..='~' => !separators.contains(&(character as u8)),
+                _ => is_printable(character) || follows && is_mark(character),
+            };
+            follows = stays && character != ' ';
+            push(&mut text, character, stays);
+        }
+        for &byte in chunk.invalid() {
+            push_hex(&mut text, byte);
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// The bytes as text for a file: all that is UTF-8 stays, but control characters and backslashes are escaped.
+pub(crate) fn escape_controls(bytes: &[u8]) -> Cow<'_, str> {
+    let is_escaped = |character: char| character.is_control() || character == '\\';
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.contains(is_escaped)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             match character {
                 '\\' => text.push_str("\\\\"),
-                ' '..='~' if separators.contains(&(character as u8)) => {
-                    push_hex(&mut text, character as u8);
-                }
-                ' '..='~' => text.push(character),
-                // Combining marks, joiners and direction changes could hide text in a terminal.
-                _ if character.is_alphanumeric() && !character.is_ascii() => text.push(character),
-                _ => {
-                    let mut buffer = [0; 4];
-                    for byte in character.encode_utf8(&mut buffer).bytes() {
-                        push_hex(&mut text, byte);
-                    }
-                }
+                _ => push(&mut text, character, !character.is_control()),
             }
         }
         for &byte in chunk.invalid() {
@@ -49,6 +71,32 @@ pub(crate) fn escape_part<'b>(bytes: &'b [u8], separators: &str) -> Cow<'b, str>
     Cow::Owned(text)
 }
 
+/// Adds a character, or the escapes of its bytes.
+fn push(text: &mut String, character: char, stays: bool) {
+    if stays {
+        text.push(character);
+        return;
+    }
+    for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+        push_hex(text, byte);
+    }
+}
+
+/// Whether a character can be seen by itself. The standard library knows the categories: it escapes control and format
+/// characters, separators, marks, and characters that are private or not assigned. Some marks are letters, too.
+fn is_printable(character: char) -> bool {
+    character.is_alphanumeric() || character.escape_debug().eq([character])
+}
+
+/// Whether a character is a mark, which changes how the one before it is drawn. Within a text, the standard library
+/// escapes marks only at the beginning.
+fn is_mark(character: char) -> bool {
+    let mut buffer = [b'x', 0, 0, 0, 0];
+    let length = 1 + character.encode_utf8(&mut buffer[1..]).len();
+    let text = std::str::from_utf8(&buffer[..length]).unwrap_or_default();
+    text.escape_debug().eq(text.chars())
+}
+
 /// Text with the bytes of hidden characters as `\xNN`; everything else stays, backslashes too.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
@@ -56,13 +104,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for character in text.chars() {
-        if is_hidden(character) {
-            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                push_hex(&mut shown, byte);
-            }
-        } else {
-            shown.push(character);
-        }
+        push(&mut shown, character, !is_hidden(character));
     }
     Cow::Owned(shown)
 }
@@ -148,17 +190,46 @@ mod tests {
     #[test]
     fn every_byte_string_comes_back() {
         let mut all: Vec<u8> = (0..=255).collect();
-        all.extend_from_slice("Zürich \u{202e}東京 e\u{301} \\x41".as_bytes());
+        all.extend_from_slice("Zürich \u{202e}東京 e\u{301} ≤“🙂”\u{301} \\x41".as_bytes());
         for end in 0..all.len() {
             let bytes = &all[end / 2..end];
-            let text = escape(bytes);
-            assert!(!text.chars().any(char::is_control));
-            assert_eq!(unescape(text.as_bytes()).expect("our own escapes"), bytes);
+            for text in [escape(bytes), escape_controls(bytes)] {
+                assert!(!text.chars().any(char::is_control));
+                assert_eq!(unescape(text.as_bytes()).expect("our own escapes"), bytes);
+            }
         }
     }
 
     #[test]
-    fn letters_stay_and_invisible_characters_are_escaped() {
+    fn printable_characters_stay_and_invisible_ones_are_escaped() {
+        for text in [
+            "≤ “q” 🙂 — € ½ ²",
+            "हिन्दी ไทย עברית",
+            "e\u{301}",
+            "❤\u{fe0f}",
+        ] {
+            assert_eq!(escape(text.as_bytes()), text);
+            assert_eq!(escape_controls(text.as_bytes()), text);
+        }
+        // A mark by itself, behind a blank, and behind an escape; a joiner; a blank of another width; private use.
+        for (text, shown) in [
+            ("\u{301}", "\\xcc\\x81"),
+            ("a \u{301}", "a \\xcc\\x81"),
+            ("\\\u{301}", "\\\\\\xcc\\x81"),
+            ("a\u{200d}", "a\\xe2\\x80\\x8d"),
+            ("a\u{a0}", "a\\xc2\\xa0"),
+            ("\u{e000}", "\\xee\\x80\\x80"),
+        ] {
+            assert_eq!(escape(text.as_bytes()), shown);
+        }
+        assert_eq!(
+            escape_controls("a\u{200d}\u{a0}".as_bytes()),
+            "a\u{200d}\u{a0}"
+        );
+        assert_eq!(
+            escape_controls("\u{85}\t\\".as_bytes()),
+            "\\xc2\\x85\\x09\\\\"
+        );
         assert_eq!(escape("Zürich".as_bytes()), "Zürich");
         assert_eq!(escape(b"a\\b\0\xff"), "a\\\\b\\x00\\xff");
         assert_eq!(escape("\u{202e}".as_bytes()), "\\xe2\\x80\\xae");

@@ -64,14 +64,43 @@ fn names_of_other_programs_lead_to_ours() {
         assert_eq!(folder.ok(line), "t\n");
     }
     assert_eq!(folder.ok(&["get", "t", "a"]), "a f:q []\tv\n");
-    assert_eq!(folder.ok(&["get", "t", "a", "f:q", "--raw"]), "v\n");
+    for columns in [&["f", "q"][..], &["f"], &["-c", "f:q"], &["-c", "f"]] {
+        let line = [&["get", "t", "a"][..], columns, &["--raw"]].concat();
+        assert_eq!(folder.ok(&line), "v\n", "{columns:?}");
+    }
+    assert_eq!(folder.ok(&["get", "t", "a", "f", "nosuch"]), "");
+    folder.ok(&["put", "t", "c", "f:g", "q", "w"]);
+    assert_eq!(
+        folder.ok(&["get", "t", "c", "f\\x3ag", "q", "--raw"]),
+        "w\n"
+    );
+    for columns in [&["f:q"][..], &["f:q", "f:r"]] {
+        let err = folder.fails(2, &[&["get", "t", "a"][..], columns].concat());
+        assert!(err.contains("--column FAMILY:QUALIFIER"), "{err}");
+    }
     assert_eq!(folder.ok(&["get", "t", "b"]), "");
+    folder.write("file", "x");
     for (line, step) in [
         ("drop t", "`ostrakon table delete TABLE`"),
         ("rm t", "`ostrakon table delete TABLE`"),
         ("create t", "`ostrakon table create TABLE`"),
         ("insert t a f q v", "`ostrakon put"),
         ("count t", "--count"),
+        ("events count web", "`ostrakon events query TYPE"),
+        ("events import web a.log", "`ostrakon events ingest"),
+        ("droptable t", "`ostrakon table delete"),
+        ("deletetable t", "`ostrakon table delete"),
+        ("clonetable t u", "`ostrakon table clone"),
+        ("getsplits t", "`ostrakon table splits"),
+        ("merge t", "`ostrakon table merge"),
+        ("online t", "`ostrakon table online"),
+        ("setiter t", "`ostrakon table config set"),
+        ("table drop-file t", "`ostrakon table delete"),
+        ("--data file scan t", "--data"),
+        (
+            "table compact t --iterator 30,AgeOffFilter,ttl=1d",
+            "milliseconds",
+        ),
     ] {
         let found = next(&folder, line);
         assert!(found.contains(step), "{line}: {found}");

@@ -85,6 +85,184 @@ fn tables_of_events_are_neither_deleted_nor_renamed_alone() {
 }
 
 #[test]
+fn entries_of_events_are_changed_by_the_commands_of_events_alone() {
+    let folder = Folder::with_table();
+    let log = folder.write("web.csv", "ts,host\n1,a\n2,b\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    folder.ok(&["put", "t", "r", "f", "q", "v"]);
+    folder.ok(&["export", "t", "t.jsonl"]);
+    std::fs::create_dir(folder.path("sorted")).unwrap();
+    for table in [
+        "events.web",
+        "events.web_index",
+        "events.web_aggregate",
+        "events.types",
+    ] {
+        for command in [
+            &["put", table, "a", "b", "c", "d"][..],
+            &["delete", table, "a", "b", "c"],
+            &["delete-many", table, "--yes"],
+            &["delete-rows", table, "--all", "--yes"],
+            &["import", table, &log, "--row", "ts"],
+            &["import", table, "t.jsonl", "--entries"],
+            &[
+                "table",
+                "import-directory",
+                table,
+                "sorted",
+                "--allow-empty",
+            ],
+            &[
+                "table",
+                "compact",
+                table,
+                "--iterator",
+                "30,AgeOffFilter,ttl=1",
+            ],
+        ] {
+            let err = folder.fails(2, command);
+            assert!(
+                err.contains("event type") && err.contains("ostrakon events "),
+                "{command:?}: {err}"
+            );
+        }
+        // These keep all entries.
+        folder.ok(&["table", "flush", table]);
+        folder.ok(&["table", "add-splits", table, "m"]);
+        folder.ok(&["table", "merge", table]);
+        folder.ok(&["table", "compact", table]);
+    }
+    assert!(
+        folder
+            .ok(&["events", "check", "web"])
+            .starts_with("2 events")
+    );
+    // A table of the namespace that belongs to no type is a table like any other.
+    folder.ok(&["table", "create", "events.other"]);
+    folder.ok(&["put", "events.other", "a", "b", "c", "d"]);
+}
+
+#[test]
+fn an_empty_file_is_a_log_without_lines() {
+    let folder = Folder::new();
+    let log = folder.write("access.log", "ts,host\n1,a\n");
+    let empty = folder.write("empty.log", "");
+    let how = ["--format", "csv"];
+    folder.ok(&[&["events", "create", "web", "--from", &log][..], &how].concat());
+    for files in [&[&*empty, &*log][..], &[&*log, &*empty]] {
+        folder.ok(&[&["events", "ingest", "web"][..], files, &how].concat());
+    }
+    let json = folder.write("web.json", "{\"ts\":2,\"host\":\"b\"}\n");
+    assert!(
+        folder
+            .ok(&["events", "ingest", "web", &json, &empty])
+            .starts_with("1 event ")
+    );
+    assert!(
+        folder
+            .ok(&["events", "ingest", "web", &empty])
+            .starts_with("0 events ")
+    );
+    let err = folder.fails(2, &["events", "create", "none", "--from", &empty]);
+    assert!(err.contains("record"), "{err}");
+}
+
+#[test]
+fn rejected_lines_are_told_as_those_of_an_import() {
+    let folder = Folder::new();
+    let log = folder.write("web.csv", "ts,host\n1,a\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    let bad = folder.write("bad.csv", "ts,host\n1,a\nnoon,\"x\ny\"\nlate,b\n");
+    let ran = folder.run(&["events", "ingest", "web", &bad, "--rejects", "rejects.tsv"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    // The record over two lines is named by its first one.
+    for part in [
+        "error: 2 lines were rejected; all others are stored",
+        "bad.csv:3:",
+        "rejected 2: ",
+    ] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("WARN"), "{}", ran.err);
+    let kept = folder.read("rejects.tsv");
+    let lines: Vec<Vec<&str>> = kept
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(lines[0], ["file", "line", "reason", "text"]);
+    assert_eq!((lines[1][1], lines[1][3]), ("3", "noon,\"x\\x0ay\""));
+    assert_eq!((lines[2][1], lines[2][3]), ("5", "late,b"));
+    let none = folder.write("none.csv", "ts,host\nnoon,x\n");
+    let err = folder.fails(1, &["events", "ingest", "web", &none]);
+    assert!(
+        err.contains("1 line was rejected; no event was stored"),
+        "{err}"
+    );
+}
+
+#[test]
+fn the_last_time_span_of_an_old_log_is_explained() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.csv",
+        "ts,host,label\n1400000000.5,a,\n1500000000,b,soc\n",
+    );
+    let create = ["events", "create", "web", "--from", &log];
+    let labels = ["--visibility-field", "label", "--visibility", ""];
+    folder.ok(&[&create[..], &labels].concat());
+    folder.ok(&["events", "ingest", "web", &log]);
+    for command in [
+        &["query", "web"][..],
+        &["query", "web", "--count"],
+        &["histogram", "web"],
+        &["top", "web", "host"],
+    ] {
+        let ran = folder.run(&[&["events"][..], command, &["--last", "1d"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        // What the reader does not see is not told.
+        assert_eq!(
+            ran.err,
+            "note: the newest event of web is from 2014-05-13T16:53:20.5Z, which is before the last 1d; to count from \
+             there, use --now 2014-05-13T16:53:21Z\n",
+            "{command:?}"
+        );
+    }
+    let now = ["--last", "1d", "--now", "2014-05-13T16:53:21Z"];
+    let found = folder.ok(&[&["events", "query", "web", "--count"][..], &now].concat());
+    assert_eq!(found, "1 event\n");
+    folder.ok(&["events", "query", "web", "host == 'z'", "--last", "9999d"]);
+}
+
+#[test]
+fn printed_values_with_blanks_are_in_quotes_and_fields_in_the_order_asked_for() {
+    let folder = Folder::new();
+    let log = folder.write(
+        "web.csv",
+        "ts,a,b,c\n1,Failed password for root pid=12,\"say \"\"x\"\"\",z\n",
+    );
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    assert_eq!(
+        folder.ok(&["events", "query", "web", "--fields", "c,b,a"]),
+        "1970-01-01T00:00:01Z c=z b=\"say \\x22x\\x22\" a=\"Failed password for root pid=12\"\n"
+    );
+}
+
+#[test]
+fn a_byte_in_a_regular_expression_is_written_as_the_error_says() {
+    let folder = Folder::new();
+    let log = folder.write("web.csv", b"ts,agent\n1,a\xffb\n2,ab\n");
+    folder.ok(&["events", "create", "web", "--from", &log]);
+    folder.ok(&["events", "ingest", "web", &log]);
+    let count = |pattern: &str| folder.run(&["events", "query", "web", pattern, "--count"]);
+    let wrong = count(r"agent =~ '\xff'");
+    assert_eq!(wrong.code, 2, "{}", wrong.err);
+    assert!(wrong.err.contains(r"(?-u)\\xNN"), "{}", wrong.err);
+    assert_eq!(count(r"agent =~ '(?-u)\\xff'").out, "1 event\n");
+}
+
+#[test]
 fn programs_get_stable_objects() {
     let folder = Folder::new();
     logs(&folder);
@@ -164,7 +342,7 @@ fn rejected_lines_are_kept_with_their_reasons() {
     assert_eq!(ran.code, 1);
     let kept = std::fs::read_to_string(&rejects).unwrap();
     assert!(
-        kept.contains("broken.log:8: the line has 7 fields less"),
+        kept.contains("broken.log\t8\tthe line has 7 fields less"),
         "{kept}"
     );
     assert!(

@@ -44,7 +44,11 @@ fn append(folder: &Folder, name: &str, text: &str) {
 
 /// New events and duplicates of one look.
 fn look(folder: &Folder) -> (u64, u64) {
-    let ran = folder.run(&[ONCE, &["--json"]].concat());
+    look_at(folder, &[])
+}
+
+fn look_at(folder: &Folder, how: &[&str]) -> (u64, u64) {
+    let ran = folder.run(&[ONCE, how, &["--json"]].concat());
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
     let all = ran.json();
     let of = |name: &str| all[0][name].as_u64().unwrap();
@@ -150,6 +154,87 @@ fn files_that_cannot_be_read_do_not_stop_the_others() {
     let ran = folder.run(&[ONCE, &["--rejects", "rejects"]].concat());
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(folder.read("rejects").ends_with("noon,x,1\n"));
+}
+
+/// Rejected lines are not read again, so that those of all runs are kept.
+#[test]
+fn rejected_lines_of_followed_files_are_appended() {
+    let folder = folder();
+    append(&folder, "logs/web.csv", "ts,host,number\n");
+    let rejects = [ONCE, &["--rejects", "rejects.tsv"]].concat();
+    for text in ["noon,x,1\n", "late,x,2\n"] {
+        append(&folder, "logs/web.csv", text);
+        let ran = folder.run(&rejects);
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        assert!(
+            ran.err.starts_with("rejected: logs/web.csv:"),
+            "{}",
+            ran.err
+        );
+    }
+    let kept = folder.read("rejects.tsv");
+    assert_eq!(
+        kept.matches("file\tline\treason\ttext").count(),
+        1,
+        "{kept}"
+    );
+    assert!(
+        kept.contains("\tnoon,x,1\n") && kept.contains("\tlate,x,2\n"),
+        "{kept}"
+    );
+    // Without a file, it is said how to collect the lines, of which the first are shown.
+    let many: String = (0..9).map(|number| format!("never,y,{number}\n")).collect();
+    append(&folder, "logs/web.csv", &many);
+    let err = folder.fails(1, ONCE);
+    assert_eq!(err.matches("rejected: ").count(), 6, "{err}");
+    assert!(
+        err.contains("does not read rejected lines again") && err.contains("no event was stored"),
+        "{err}"
+    );
+    let again = [
+        "events",
+        "ingest",
+        "web",
+        "logs/web.csv",
+        "--rejects",
+        "all.tsv",
+    ];
+    folder.fails(1, &again);
+    assert_eq!(folder.read("all.tsv").lines().count(), 1 + 2 + 9);
+    let inside = [ONCE, &["--rejects", "logs/rejects"]].concat();
+    let err = folder.fails(2, &inside);
+    assert!(err.contains("is followed"), "{err}");
+}
+
+#[test]
+fn a_followed_log_of_another_kind_is_told_once_and_names_choose_the_files() {
+    let folder = folder();
+    append(
+        &folder,
+        "logs/web.csv",
+        &format!("ts,host,number\n{}", lines(0..3)),
+    );
+    append(
+        &folder,
+        "logs/dns.csv",
+        "ts,query,answer,ttl,server\n5,a,b,c,d\n",
+    );
+    assert_eq!(
+        look_at(&folder, &["--name", "web*", "--name", "other.?"]),
+        (3, 0)
+    );
+    let ran = folder.run(ONCE);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(
+        ran.err.matches("a log of another kind").count(),
+        1,
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("dns.csv"), "{}", ran.err);
+    assert_eq!(look_at(&folder, &[]), (0, 0));
+    let err = folder.fails(2, &[ONCE, &["--name", "[a"]].concat());
+    assert!(err.contains("--name"), "{err}");
 }
 
 /// Kills the program while the files grow. Whatever was committed, the next one goes on without loss and without

@@ -45,6 +45,55 @@ fn compressed_exports_are_imported_by_their_content() {
     }
 }
 
+/// Files have all text as it is, and a terminal what can be seen of it.
+#[test]
+fn text_is_escaped_only_where_it_must_be() {
+    let folder = Folder::with_table();
+    let text = "≤ “q” 🙂 é 中文 — हिन्दी";
+    folder.ok(&["put", "t", "a", "f", "q", text, "-t", "1"]);
+    folder.ok(&[
+        "put",
+        "t",
+        "b",
+        "f",
+        "q",
+        "x\u{200d}y\u{a0}z\\x0a\\xff\\\\",
+        "-t",
+        "2",
+    ]);
+    assert_eq!(
+        folder.ok(&["scan", "t"]),
+        format!("a f:q []\t{text}\nb f:q []\tx\\xe2\\x80\\x8dy\\xc2\\xa0z\\x0a\\xff\\\\\n")
+    );
+    let kept = "x\u{200d}y\u{a0}z\\x0a\\xff\\\\";
+    for (format, separator) in [("csv", ','), ("tsv", '\t')] {
+        let shown = folder.ok(&["export", "t", "--format", format]);
+        let ends: Vec<&str> = shown
+            .lines()
+            .skip(1)
+            .map(|line| line.rsplit(separator).next().unwrap())
+            .collect();
+        assert_eq!(ends, [text, kept], "{format}");
+        let file = folder.write(&format!("e.{format}"), &shown);
+        folder.ok(&["import", format, &file, "--entries", "--create"]);
+        assert_eq!(
+            folder.ok(&["scan", format, "-t"]),
+            folder.ok(&["scan", "t", "-t"])
+        );
+    }
+    #[cfg(feature = "sql")]
+    assert_eq!(
+        folder.ok(&[
+            "sql",
+            "-c",
+            "SELECT value FROM t ORDER BY row",
+            "--format",
+            "csv"
+        ]),
+        format!("value\n{text}\n{kept}\n")
+    );
+}
+
 #[test]
 fn parts_of_compressed_files_follow_each_other() {
     let folder = Folder::with_table();
@@ -246,7 +295,7 @@ mod parquet_files {
         let found = folder.ok(&["events", "query", "e", "--fields", "ts,c3"]);
         assert_eq!(
             found,
-            "2015-05-17T10:05:03Z c3=1969-12-31T23:59:59.999999999Z ts=2015-05-17T10:05:03.000000001Z\n"
+            "2015-05-17T10:05:03Z ts=2015-05-17T10:05:03.000000001Z c3=1969-12-31T23:59:59.999999999Z\n"
         );
     }
 

@@ -179,7 +179,7 @@ const INSTEAD: &[(&str, &str)] = &[
 /// Examples that other tests run, or that take too long.
 const ELSEWHERE: &[&str] = &[
     // In `follow`: it goes on until Ctrl-C.
-    "ostrakon events ingest conn --follow /var/log/zeek",
+    "ostrakon events ingest conn --follow /var/log/zeek --name 'conn*.log'",
     // In `lab`, one experiment at a time.
     "ostrakon lab run all --scale 0.1 --repeat 1 --out quick",
 ];

@@ -107,6 +107,43 @@ fn an_ingest_of_events_that_waits_for_stdin_stops_and_keeps_what_was_read() {
 }
 
 #[test]
+fn a_scan_that_is_stopped_has_printed_complete_lines() {
+    const ENTRIES: usize = 50_000;
+    let folder = Folder::with_table();
+    let lines: String = (0..ENTRIES)
+        .map(|n| format!("{n:08},{}\n", "v".repeat(40)))
+        .collect();
+    let file = folder.write("many.csv", lines);
+    folder.ok(&["import", "t", &file, "--no-header", "--row", "1"]);
+    for arguments in [&["scan", "t"][..], &["scan", "t", "--json"]] {
+        let mut child = start(&folder, arguments);
+        let mut printed = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        printed.read_line(&mut first).unwrap();
+        // It waits for its output to be read, and is stopped there.
+        signal(&child, "INT");
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        while !said.contains("stopping") {
+            assert!(messages.read_line(&mut said).unwrap() > 0, "{said}");
+        }
+        let mut rest = String::new();
+        printed.read_to_string(&mut rest).unwrap();
+        messages.read_to_string(&mut said).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+        assert!(said.contains("what was printed is complete"), "{said}");
+        let last = rest
+            .strip_suffix('\n')
+            .unwrap()
+            .rsplit('\n')
+            .next()
+            .unwrap();
+        assert_eq!(last.len(), first.trim_end().len(), "{last}");
+        assert!(rest.lines().count() < ENTRIES - 1);
+    }
+}
+
+#[test]
 fn a_query_of_events_that_is_stopped_says_how_to_go_on() {
     const EVENTS: usize = 30_000;
     let folder = Folder::new();

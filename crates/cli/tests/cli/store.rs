@@ -71,6 +71,18 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
         assert_eq!(ran.code, 1, "{}", ran.err);
         let problems = ran.json()[0]["problems"].as_array().unwrap().clone();
         assert_eq!(problems.len(), 1, "byte {at}: {problems:?}");
+        let told: serde_json::Value =
+            serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+        let message = told["error"]["message"].as_str().unwrap();
+        let next = told["error"]["next"].as_str().unwrap();
+        assert!(
+            message.contains("writes in the damaged part of the log"),
+            "{message}"
+        );
+        assert!(
+            next.contains("ostrakon --allow-damage export") && !next.contains("restore-file"),
+            "{next}"
+        );
         assert!(problems[0]["file"].as_str().unwrap().ends_with(&name));
         let ran = folder.run(&["--allow-damage", "scan", "t", "--values-only"]);
         assert_eq!((ran.code, &*ran.out), (0, "first\n"), "byte {at}");

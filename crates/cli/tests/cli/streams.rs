@@ -100,6 +100,27 @@ fn a_wrong_command_line_ends_with_2_and_a_suggestion() {
     assert!(ran.err.contains("--data DIR"), "{}", ran.err);
 }
 
+/// The store is set by the environment, which makes it no part of the usage.
+#[test]
+fn usage_shows_options_of_the_command_line_alone() {
+    let folder = Folder::with_table();
+    let err = folder.fails(2, &["put", "t"]);
+    assert!(
+        err.contains("Usage: ostrakon put ")
+            && !err.contains("--data")
+            && !err.contains("--memory"),
+        "{err}"
+    );
+    let mut command = folder.command(&["scan", "t"]);
+    command.env("OSTRAKON_MEMORY", "1");
+    let ran = finish(command, b"");
+    assert!(
+        ran.code == 2 && ran.err.contains("at least 16M"),
+        "{}",
+        ran.err
+    );
+}
+
 #[test]
 fn errors_are_one_object_for_machines() {
     let folder = Folder::with_table();

@@ -437,7 +437,11 @@ fn a_table_file_without_a_copy_is_dropped() {
     std::fs::write(&path, &bytes).unwrap();
     let checked = folder.run(&["check"]);
     assert!(
-        checked.err.contains("ostrakon table drop-file"),
+        checked.err.contains("ostrakon table drop-file")
+            && checked.err.contains("export TABLE FILE --skip-damaged")
+            && checked
+                .err
+                .contains("everything that is not listed is still readable"),
         "{}",
         checked.err
     );
@@ -449,6 +453,12 @@ fn a_table_file_without_a_copy_is_dropped() {
         "{err}"
     );
     folder.fails(2, &["table", "drop-file", "letter.txt", "--yes"]);
+    // A wrong name is told before anything is asked.
+    let err = folder.fails(2, &["table", "drop-file", "t"]);
+    assert!(
+        err.contains("files/NUMBER.sorted") && !err.contains("--yes"),
+        "{err}"
+    );
     folder.fails(1, &["table", "drop-file", "99", "--yes"]);
     let shown = folder.ok(&["table", "drop-file", &format!("files/{damaged}"), "--yes"]);
     assert!(

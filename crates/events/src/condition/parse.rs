@@ -244,7 +244,9 @@ impl Parser<'_> {
             return Err(self.wrong("a regular expression in quotes is expected here"));
         };
         let pattern = String::from_utf8(pattern).map_err(|_| {
-            self.wrong("a regular expression is text; write a byte as \\\\xNN in it")
+            self.wrong(
+                "a regular expression is text; write a byte that is not text as (?-u)\\\\xNN in it",
+            )
         })?;
         compile_regex(&pattern).map_err(|error| error.with("at", place(self.text, at)))?;
         self.at += 1;

@@ -86,9 +86,11 @@ fn by_lines(format: LogFormat, text: &[u8]) -> Got {
             Step::Rejected(reason) => Some(reason),
         };
         if let Some(reason) = reason {
+            let text = source.text();
+            let further = text.iter().filter(|byte| **byte == b'\n').count() as u64;
             rejected.push(RejectedLine {
-                line: source.line(),
-                text: source.text().to_vec(),
+                line: source.line() - further,
+                text: text.to_vec(),
                 reason,
             });
         }

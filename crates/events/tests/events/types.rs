@@ -8,8 +8,8 @@ use ostrakon_cell::{
     TableOptions,
 };
 use ostrakon_events::{
-    CountPath, EventStore, EventType, IngestOptions, check_namespace_not_of_events,
-    check_not_of_events, reserved_to_events,
+    CountPath, EventStore, EventType, IngestOptions, check_entries_not_of_events,
+    check_namespace_not_of_events, check_not_of_events, reserved_to_events,
 };
 
 use super::support::{TYPE, everything, held, ingest, make, open, open_web, read, records};
@@ -336,9 +336,14 @@ fn a_source_restricted_to_a_reader_does_not_drop_or_change_types() {
 }
 
 #[test]
-fn tables_of_events_are_not_deleted_alone() {
-    let (source, store) = open_web();
-    let check = |table: &str| check_not_of_events(&*source, table);
+fn tables_of_events_are_neither_deleted_nor_changed_alone() {
+    for check in [check_not_of_events, check_entries_not_of_events] {
+        let (source, store) = open_web();
+        are_reserved(&*source, &store, &|table| check(&*source, table));
+    }
+}
+
+fn are_reserved(source: &dyn Source, store: &EventStore, check: &dyn Fn(&str) -> Result<()>) {
     for name in EventStore::table_names("web") {
         let error = check(&name).expect_err("a table of a type");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
@@ -349,11 +354,11 @@ fn tables_of_events_are_not_deleted_alone() {
     for name in ["web", "events.other", "events.other_index", "events.Web"] {
         check(name).expect("not of a type");
     }
-    check_namespace_not_of_events(&*source, "events").expect_err("the namespace");
-    check_namespace_not_of_events(&*source, "other").expect("another namespace");
+    check_namespace_not_of_events(source, "events").expect_err("the namespace");
+    check_namespace_not_of_events(source, "other").expect("another namespace");
     store.drop_type("web").expect("deleted");
     check("events.types").expect("no type is left");
-    check_namespace_not_of_events(&*source, "events").expect("no type is left");
+    check_namespace_not_of_events(source, "events").expect("no type is left");
 }
 
 #[test]

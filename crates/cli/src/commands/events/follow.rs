@@ -7,12 +7,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use glob::Pattern;
 use ostrakon_cell::ErrorKind;
-use ostrakon_events::{EventStore, Ingest, LogFormat, LogText, Record, RecordSource, parse_span};
+use ostrakon_events::{
+    EventStore, EventType, Ingest, LogFormat, LogText, Record, RecordSource, parse_span,
+};
 use std::io::BufRead;
 
 use super::followed::{Position, Positions, beginning, is_whole, new_lines, note_key};
-use super::ingest::{Rejects, Total, add_part, add_row, check_renamed, options, tell};
+use super::ingest::{
+    Rejects, Total, add_part, add_row, check_renamed, options, tell, warn_of_another_kind,
+};
 use super::logs::{Content, Reading, shown};
 use crate::args::EventsIngestArgs;
 use crate::commands::access::{Absent, Access};
@@ -52,6 +57,10 @@ struct Follower<'a> {
     positions: Option<Positions>,
     /// Files that could not be read, with their size then; they are tried again when it has changed.
     failed: BTreeMap<PathBuf, u64>,
+    /// The type as it was when the positions were read.
+    definition: Option<EventType>,
+    /// Files whose fields were compared with those of the type.
+    compared: BTreeSet<PathBuf>,
     total: Total,
 }
 
@@ -61,13 +70,23 @@ pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) ->
     let interval = parse_span(&args.interval)?;
     let interval = Duration::from_micros(u64::try_from(interval).unwrap_or_default());
     let directory = args.follow.as_deref().unwrap_or(Path::new("."));
+    if let Some(rejects) = &args.rejects
+        && is_in(rejects, directory)
+    {
+        return Err(
+            Failure::usage("the file of --rejects is in the directory that is followed")
+                .next("choose a name in another directory"),
+        );
+    }
     let mut follower = Follower {
         args,
         reading: Reading::new(&args.source)?,
-        rejects: Rejects::new(args)?,
+        rejects: Rejects::of_followed(args)?,
         watch: Watch::start(),
         positions: None,
         failed: BTreeMap::new(),
+        definition: None,
+        compared: BTreeSet::new(),
         total: Total::default(),
     };
     let mut last_news = Instant::now();
@@ -101,7 +120,7 @@ impl Follower<'_> {
 
     /// Reads what is new; whether there was something.
     fn look(&mut self, access: &Access, directory: &Path) -> Result<bool> {
-        let files = files_of(directory)?;
+        let files = files_of(directory, &self.args.names)?;
         self.failed.retain(|path, _| files.contains(path));
         if self.positions.is_some() && !self.has_news(&files)? {
             return Ok(false);
@@ -111,6 +130,7 @@ impl Follower<'_> {
             if self.positions.is_none() {
                 let notes = store.notes(&self.args.name)?;
                 self.positions = Some(known(&notes));
+                self.definition = Some(store.get(&self.args.name)?);
             }
             check_renamed(&store.get(&self.args.name)?, &self.args.source)?;
             let mut ingest = store.ingest(&self.args.name, options(self.args))?;
@@ -304,6 +324,11 @@ impl Follower<'_> {
                 return Ok(Some(position));
             }
         }
+        if let Some(definition) = &self.definition
+            && self.compared.insert(path.to_owned())
+        {
+            warn_of_another_kind(definition, path, reader.fields());
+        }
         Ok(reader.unfinished())
     }
 
@@ -351,9 +376,18 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The regular files of a directory. Hidden ones, and those that programs are still writing under another name, are left
+/// Whether a file is, or would be, in a directory.
+fn is_in(file: &Path, directory: &Path) -> bool {
+    let folder = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    matches!((folder.canonicalize(), directory.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}
+
+/// The regular files of a directory whose names match one of the patterns, if there are any. Hidden ones, and those that programs are still writing under another name, are left
 /// out.
-fn files_of(directory: &Path) -> Result<BTreeSet<PathBuf>> {
+fn files_of(directory: &Path, patterns: &[Pattern]) -> Result<BTreeSet<PathBuf>> {
     let about = |error: std::io::Error| {
         Failure::io("cannot read the directory", &error)
             .with("directory", directory.display().to_string())
@@ -363,7 +397,8 @@ fn files_of(directory: &Path) -> Result<BTreeSet<PathBuf>> {
         let entry = entry.map_err(about)?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_other = name.starts_with('.')
+        let is_other = !(patterns.is_empty() || patterns.iter().any(|one| one.matches(&name)))
+            || name.starts_with('.')
             || name.ends_with('~')
             || [".partial", ".tmp", ".swp"]
                 .iter()

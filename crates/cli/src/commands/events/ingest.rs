@@ -1,7 +1,6 @@
 //! `events ingest`
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
@@ -13,20 +12,19 @@ use serde_json::json;
 use super::logs::{Content, Log, Reading, shown};
 use crate::args::{EventsIngestArgs, EventsSource};
 use crate::failure::{Failure, Result, nearest};
-use crate::import::{is_stdin, same_file};
+use crate::import::{self, same_file};
 use crate::interrupt::Watch;
 use crate::output::{Output, counted, grouped, seconds};
 use crate::progress::Progress;
 
-/// Rejected lines whose reasons are printed.
-const REASONS: u64 = 5;
 /// Records between two looks at Ctrl-C and at the progress.
 const STEP: u64 = 1024;
 
 /// Lines that are not events.
 pub(super) struct Rejects {
-    file: Option<BufWriter<File>>,
-    pub(super) count: u64,
+    lines: import::Rejects,
+    /// Whether the first ones are shown when they are found, and not at the end.
+    shows_at_once: bool,
 }
 
 /// What is told at the end.
@@ -70,7 +68,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
             ingest.commit()?;
             rejects.flush()?;
             let kept = counted(ingest.report().events, "event is", "events are");
-            let rest = match is_stdin(file) {
+            let rest = match import::is_stdin(file) {
                 true => {
                     "every complete line that was read is stored, and the rest of the input is not"
                 }
@@ -135,7 +133,7 @@ pub(super) fn tell(
         "type": args.name,
         "events": report.events,
         "duplicates": report.duplicates,
-        "rejected": rejects.count,
+        "rejected": rejects.lines.count(),
         "entries": report.entries,
         "seconds": elapsed,
     });
@@ -154,14 +152,36 @@ pub(super) fn tell(
         }
         text
     })?;
-    if rejects.count == 0 {
+    complain(args, report, rejects)
+}
+
+/// The failure that reports rejected lines.
+fn complain(args: &EventsIngestArgs, report: &Total, rejects: &Rejects) -> Result<()> {
+    let count = rejects.lines.count();
+    if count == 0 {
         return Ok(());
     }
-    let lines = counted(rejects.count, "line was", "lines were");
-    let failure = Failure::outcome(format!("{lines} rejected; all others are stored"));
-    Err(match &args.rejects {
-        Some(file) => failure.with("rejects", shown(file)),
-        None => failure.next("use --rejects FILE to keep rejected lines with their reasons"),
+    let others = match report.events + report.duplicates {
+        0 => "no event was stored",
+        _ => "all others are stored",
+    };
+    let lines = counted(count, "line was", "lines were");
+    let mut failure = Failure::outcome(format!("{lines} rejected; {others}"));
+    if !rejects.shows_at_once {
+        for (at, line) in rejects.lines.first().iter().enumerate() {
+            failure = failure.with(&format!("rejected {}", at + 1), line.clone());
+        }
+    }
+    Err(match (rejects.lines.path(), rejects.shows_at_once) {
+        (Some(file), _) => failure.next(format!("{} lists each with its reason", shown(file))),
+        (None, false) => {
+            failure.next("use --rejects FILE to keep rejected lines with their reasons")
+        }
+        (None, true) => failure.next(format!(
+            "use --rejects FILE: --follow does not read rejected lines again; to collect these, ingest their files with \
+             `ostrakon events ingest {} FILES --rejects FILE`, which skips the events that are stored",
+            args.name
+        )),
     })
 }
 
@@ -209,7 +229,7 @@ fn read(
 
 /// Warns if most fields of a file are not those of the type, which keeps them as text: the file may be a log
 /// of another kind.
-fn warn_of_another_kind<'a>(
+pub(super) fn warn_of_another_kind<'a>(
     definition: &EventType,
     file: &Path,
     fields: impl Iterator<Item = &'a str>,
@@ -246,6 +266,10 @@ pub(super) fn add_part(
     for line in std::mem::take(&mut part.rejected) {
         rejects.add(file, line.line, &line.text, &line.reason)?;
     }
+    if rejects.shows_at_once {
+        // With the events, the position behind these lines is stored.
+        rejects.flush()?;
+    }
     Ok(ingest.add_part(part)?)
 }
 
@@ -268,40 +292,43 @@ pub(super) fn add_row(
 }
 
 impl Rejects {
-    pub(super) fn new(args: &EventsIngestArgs) -> Result<Self> {
+    /// For files that are read once; their rejected lines are shown at the end.
+    fn new(args: &EventsIngestArgs) -> Result<Self> {
         Ok(Self {
-            file: args.rejects.as_deref().map(create).transpose()?,
-            count: 0,
+            lines: import::Rejects::open(args.rejects.as_deref())?,
+            shows_at_once: false,
+        })
+    }
+
+    /// For files that are followed: the first lines are shown at once, and those of earlier runs, which are not read
+    /// again, stay in the file.
+    pub(super) fn of_followed(args: &EventsIngestArgs) -> Result<Self> {
+        Ok(Self {
+            lines: import::Rejects::append(args.rejects.as_deref())?,
+            shows_at_once: true,
         })
     }
 
     pub(super) fn flush(&mut self) -> Result<()> {
-        match &mut self.file {
-            None => Ok(()),
-            Some(file) => file
-                .flush()
-                .map_err(|error| Failure::io("cannot write the file of rejects", &error)),
-        }
+        self.lines.flush()
     }
 
     pub(super) fn add(&mut self, file: &Path, line: u64, text: &[u8], reason: &str) -> Result<()> {
-        self.count += 1;
-        if self.count <= REASONS {
-            tracing::warn!(file = %shown(file), line, "rejected: {reason}");
-        }
-        let Some(rejects) = &mut self.file else {
+        let before = self.lines.first().len();
+        self.lines.add(&shown(file), line, reason, text)?;
+        if !self.shows_at_once {
             return Ok(());
+        }
+        let mut err = std::io::stderr();
+        // If stderr fails, there is no other place to report it.
+        let _ = match self.lines.first().get(before) {
+            Some(line) => writeln!(err, "rejected: {line}"),
+            None if self.lines.count() == before as u64 + 1 => writeln!(
+                err,
+                "rejected: further lines, which are counted and not shown"
+            ),
+            None => Ok(()),
         };
-        let failed = |error| Failure::io("cannot write the file of rejects", &error);
-        writeln!(rejects, "{}:{line}: {reason}", shown(file)).map_err(failed)?;
-        rejects.write_all(text).map_err(failed)?;
-        rejects.write_all(b"\n").map_err(failed)
+        Ok(())
     }
-}
-
-fn create(path: &Path) -> Result<BufWriter<File>> {
-    let file = File::create(path).map_err(|error| {
-        Failure::io("cannot create the file of rejects", &error).with("file", shown(path))
-    })?;
-    Ok(BufWriter::new(file))
 }

@@ -77,7 +77,12 @@ impl Reading {
                 let start = input.fill_buf().map_err(|error| {
                     Failure::io("cannot read the log file", &error).with("file", shown(path))
                 })?;
-                Content::Text(self.text(self.format(path, start)?), input)
+                let format = match start.is_empty() {
+                    // A log without lines is read alike in all formats that need no header.
+                    true => self.format.unwrap_or(LogFormat::Json),
+                    false => self.format(path, start)?,
+                };
+                Content::Text(self.text(format), input)
             }
         };
         Ok(Log { content, read })

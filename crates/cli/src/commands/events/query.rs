@@ -1,6 +1,7 @@
 //! Questions to an event type.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::time::Duration;
 
 use ostrakon_events::{
@@ -24,19 +25,21 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     query.settings = settings(&args.planner)?;
     if args.count {
         let events = store.count(&query, CountPath::Auto)?;
+        hint_at_last(store, &query, &args.question.when, events == 0)?;
         return out.object(&json!({"type": query.event_type, "events": events}), || {
             counted(events, "event", "events")
         });
     }
-    query.fields = (!args.fields.is_empty()).then_some(args.fields);
+    query.fields = (!args.fields.is_empty()).then(|| args.fields.clone());
     query.limit = args.limit;
     query.resume = args.resume;
     let watch = interruptible(&mut query);
-    let mut written = Ok(());
+    let (mut written, mut none) = (Ok(()), true);
     let outcome = store.query_then(&query, &args.then, |event| {
+        none = false;
         written = match out.is_json() {
             true => write_json_line(out.stream(), &event_json(event)),
-            false => writeln!(out.stream(), "{}", event_text(event)),
+            false => writeln!(out.stream(), "{}", event_text(event, &args.fields)),
         };
         Ok(written.is_ok())
     });
@@ -46,6 +49,9 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     };
     // Also when the reader of the output has closed it.
     written?;
+    if query.resume.is_none() && query.limit != Some(0) {
+        hint_at_last(store, &query, &args.question.when, none)?;
+    }
     match outcome.token {
         Some(token) if out.is_json() => out.object(&json!({"token": token}), String::new),
         Some(token) => {
@@ -54,6 +60,52 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
         }
         None => Ok(()),
     }
+}
+
+/// If nothing was found in the last time span, tells on stderr when the newest event is, in case all events of the reader
+/// are older.
+fn hint_at_last(
+    store: &EventStore,
+    query: &Query,
+    when: &EventsWhen,
+    found_nothing: bool,
+) -> Result<()> {
+    let (Some(last), None, Some(from)) = (&when.last, &when.now, query.from) else {
+        return Ok(());
+    };
+    if !found_nothing {
+        return Ok(());
+    }
+    let newest = Query {
+        event_type: query.event_type.clone(),
+        authorizations: query.authorizations.clone(),
+        interrupt: query.interrupt.clone(),
+        limit: Some(1),
+        ..Query::default()
+    };
+    let mut time = None;
+    store.query(&newest, |event| {
+        time = Some(event.time);
+        Ok(false)
+    })?;
+    let Some(time) = time.filter(|time| *time < from) else {
+        return Ok(());
+    };
+    // The time that counts as now is after the events.
+    let second = 1_000_000;
+    let now = time
+        .div_euclid(second)
+        .saturating_add(1)
+        .saturating_mul(second);
+    // If stderr fails, there is no other place to report it.
+    let _ = writeln!(
+        std::io::stderr(),
+        "note: the newest event of {} is from {}, which is before the last {last}; to count from there, use --now {}",
+        query.event_type,
+        show_time(time),
+        show_time(now)
+    );
+    Ok(())
 }
 
 /// Why a query has stopped, and how to go on.
@@ -86,6 +138,7 @@ pub(super) fn histogram(
     let mut query = question(asked)?;
     let _watch = interruptible(&mut query);
     let bins = store.histogram(&query, span, path)?;
+    hint_at_last(store, &query, &asked.when, bins.is_empty())?;
     if !out.is_json() {
         writeln!(out.stream(), "{}", plot(&bins, span))?;
         return Ok(());
@@ -113,6 +166,7 @@ pub(super) fn top(
     let mut query = asked(name, expression, when)?;
     let _watch = interruptible(&mut query);
     let top = store.top(&query, field, limit, CountPath::Auto)?;
+    hint_at_last(store, &query, when, top.events == 0)?;
     if out.is_json() {
         let values: Vec<Value> = top
             .values

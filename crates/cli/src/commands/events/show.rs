@@ -5,20 +5,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_events::{Event, Explanation, Outcome, show_time};
 use serde_json::{Value, json};
 
-use crate::output::{BASE64_SUFFIX, counted, escape, grouped, with_bytes};
+use crate::output::{BASE64_SUFFIX, counted, escape, escape_part, grouped, with_bytes};
 
 /// The most bars of a plot, empty ones included.
 const BARS_MAX: i64 = 400;
 const BAR_WIDTH: u64 = 50;
 
-/// An event as a line of text.
-pub(super) fn event_text(event: &Event) -> String {
+/// An event as a line of text, with its fields in the order of `fields` if there are any. A value with a blank or a quote
+/// in it, and an empty one, is in quotes, so that it is clear where the next field begins.
+pub(super) fn event_text(event: &Event, fields: &[String]) -> String {
     let mut line = show_time(event.time);
     if !event.label.is_empty() {
         line.push_str(&format!(" [{}]", escape(&event.label)));
     }
-    for (name, value) in event.fields() {
-        line.push_str(&format!(" {name}={}", escape(value)));
+    let place = |name: &str| fields.iter().position(|field| field == name);
+    let mut shown: Vec<_> = event.fields().collect();
+    shown.sort_by_key(|(name, _)| place(name));
+    for (name, value) in shown {
+        let text = escape_part(value, "\"");
+        match value.is_empty() || value.contains(&b' ') || value.contains(&b'"') {
+            true => line.push_str(&format!(" {name}=\"{text}\"")),
+            false => line.push_str(&format!(" {name}={text}")),
+        }
     }
     line
 }

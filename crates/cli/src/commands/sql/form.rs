@@ -114,8 +114,8 @@ impl<'a> Form<'a> {
                     }
                 }
                 Self::Csv(writer) => {
-                    let cells =
-                        (0..batch.num_columns()).map(|at| shown.text(at, row).unwrap_or_default());
+                    let cells = (0..batch.num_columns())
+                        .map(|at| shown.file_text(at, row).unwrap_or_default());
                     writer.write_record(cells).map_err(of_csv)?;
                 }
                 Self::Json(out, names) => write_json_line(*out, &shown.object(names, row))?,

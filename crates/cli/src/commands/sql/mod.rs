@@ -19,7 +19,7 @@ use ostrakon_store::StoreOptions;
 use self::form::Form;
 use super::access::{Absent, Access};
 use crate::args::{SqlArgs, SqlFormat};
-use crate::export::{Packing, Target};
+use crate::export::{Packing, Target, is_stdout};
 use crate::failure::{Failure, Result};
 use crate::interrupt::{Incomplete, Watch};
 use crate::output::Output;
@@ -139,6 +139,9 @@ fn on_source(
         let about = About::of(&statement);
         let rows = start(&session, statement, about, &watch)?;
         match &args.output {
+            Some(path) if about.returns_rows && is_stdout(path) => {
+                show(rows, format, about, out.stream(), &watch)?;
+            }
             Some(path) if about.returns_rows => {
                 let target = Target::create(path, Packing::None, args.force)?;
                 target.fill(|file| show(rows, format, about, file, &watch))?;

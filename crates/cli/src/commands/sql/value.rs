@@ -16,7 +16,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 
 use crate::failure::{Failure, Result};
-use crate::output::{BASE64_SUFFIX, escape};
+use crate::output::{BASE64_SUFFIX, escape, escape_controls};
 
 /// The names of columns, each different.
 pub(super) fn names(schema: &SchemaRef) -> Vec<String> {
@@ -52,6 +52,20 @@ impl<'a> Shown<'a> {
 
     /// The text of a value: bytes with escapes, other values as they are.
     pub(super) fn text(&self, column: usize, row: usize) -> Option<String> {
+        self.text_with(column, row, escape)
+    }
+
+    /// The text of a value in a file, which keeps all characters but control characters.
+    pub(super) fn file_text(&self, column: usize, row: usize) -> Option<String> {
+        self.text_with(column, row, escape_controls)
+    }
+
+    fn text_with(
+        &self,
+        column: usize,
+        row: usize,
+        escape: fn(&[u8]) -> Cow<'_, str>,
+    ) -> Option<String> {
         let (array, formatter) = self.columns.get(column)?;
         if is_missing(*array, row) {
             return None;

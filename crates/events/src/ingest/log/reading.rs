@@ -104,9 +104,12 @@ pub(super) fn read(
         if let Some(reason) = reason
             && end.1 > 0
         {
+            let text = source.text();
+            // A record with line ends in quotes is named by its first line.
+            let further = memchr::memchr_iter(b'\n', text).count() as u64;
             rejected.push(RejectedLine {
-                line: end.1,
-                text: source.text().to_vec(),
+                line: end.1.saturating_sub(further).max(1),
+                text: text.to_vec(),
                 reason,
             });
         }
