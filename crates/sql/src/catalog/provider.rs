@@ -139,6 +139,14 @@ impl Namespace {
         }
     }
 
+    /// Whether the reader does not read a table: one of those of events tells how much was written that is hidden.
+    fn is_closed(&self, full: &str) -> bool {
+        let shared = &self.shared;
+        let is_reader =
+            !shared.sees_layout || !shared.source.capabilities().has(Capability::Namespaces);
+        is_reader && reserved_to_events(full) == Reserved::Closed
+    }
+
     fn relation(&self, name: &str) -> ostrakon_cell::Result<Arc<dyn TableProvider>> {
         let Shared {
             source,
@@ -153,9 +161,7 @@ impl Namespace {
             }
         }
         let full = full_name(&self.name, &self.resolve(name)?);
-        // It tells a reader how much was written that is hidden.
-        let is_reader = !sees_layout || !source.capabilities().has(Capability::Namespaces);
-        if is_reader && reserved_to_events(&full) == Reserved::Closed {
+        if self.is_closed(&full) {
             return Err(Error::new(
                 ErrorKind::PermissionDenied,
                 "the table is reserved to the event store: a session with authorizations does not read it",
@@ -188,7 +194,12 @@ impl SchemaProvider for Namespace {
         // Listed once, as what their names alone are.
         match self.entries {
             true => Vec::new(),
-            false => self.tables().unwrap_or_default(),
+            false => {
+                // Each of them is opened to list them.
+                let mut names = self.tables().unwrap_or_default();
+                names.retain(|name| !self.is_closed(&full_name(&self.name, name)));
+                names
+            }
         }
     }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::Source;
+use ostrakon_cell::{Authorizations, Source};
 use ostrakon_events::{EventStore, EventType, IngestOptions, Record, register_event_iterators};
+use ostrakon_sql::{SqlOptions, SqlSession};
 use ostrakon_store::{Components, Store, StoreOptions};
 
 use super::kit::{explain, rows, session, session_of, try_rows};
@@ -395,6 +396,26 @@ fn the_tables_of_events_are_the_event_stores() {
         );
     }
     assert_eq!(rows(&session, "SELECT count(*) FROM events.web"), ["6"]);
+}
+
+/// The registry is closed to a reader, and does not keep it from listing the others.
+#[test]
+fn readers_list_the_tables_that_they_read() {
+    let source = web();
+    let reader = SqlSession::new(
+        source.clone(),
+        Authorizations::default(),
+        SqlOptions::default(),
+    )
+    .unwrap();
+    let listed =
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'events' ORDER BY 1";
+    let open = ["web", "web_aggregate", "web_index"];
+    assert_eq!(rows(&reader, listed), open);
+    assert!(!rows(&reader, "SHOW TABLES").is_empty());
+    assert!(try_rows(&reader, "SELECT count(*) FROM events.types").is_err());
+    let owner = rows(&session(&source), listed);
+    assert_eq!(owner, [&["types"], &open[..]].concat());
 }
 
 /// The engine's own function has no bins before 1677 and after 2262.
