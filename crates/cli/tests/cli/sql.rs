@@ -100,6 +100,83 @@ fn files_stand_beside_tables_and_only_local_ones() {
     );
 }
 
+/// The reader of Parquet panics at some of these bytes.
+#[test]
+fn damaged_parquet_files_are_errors_without_a_panic() {
+    let folder = Folder::with_table();
+    let output = ["--format", "parquet", "--output", "whole.parquet"];
+    folder.run(&[&["sql", "-c", "SELECT 1 AS a, 'x' AS b"], &output[..]].concat());
+    let whole = std::fs::read(folder.path("whole.parquet")).unwrap();
+    let name = b"ARROW:schema";
+    let schema = whole.windows(name.len()).position(|part| part == name);
+    let schema = schema.expect("the schema of Arrow");
+    let mut damaged = 0;
+    for offset in (102..240).step_by(3) {
+        let mut bytes = whole.clone();
+        let byte = &mut bytes[schema + offset];
+        *byte = if *byte == b'/' { b'w' } else { b'/' };
+        folder.write("damaged.parquet", &bytes);
+        let query = "SELECT a, b FROM 'damaged.parquet'";
+        let ran = folder.run(&["sql", "-c", query]);
+        let err = &ran.err;
+        if ran.code != 0 {
+            damaged += 1;
+            assert!(err.contains("file: damaged.parquet\n"), "{offset}: {err}");
+        }
+        let panics = ["panicked", "backtrace", ".rs:"];
+        assert!(
+            !panics.iter().any(|word| err.contains(word)),
+            "{offset}: {err}"
+        );
+    }
+    assert!(damaged > 3, "{damaged}");
+}
+
+/// The rest of the file would be one value.
+#[test]
+fn quotes_of_csv_files_are_closed() {
+    let folder = Folder::with_table();
+    folder.write("open.csv", "a,b\n1,x\n2,\"y\n3,z\n4,w\n");
+    folder.write("open.tsv", "a\tb\n1\tx,\"\n2\t\"\"\"y\n");
+    for (name, line) in [("open.csv", 3), ("open.tsv", 3)] {
+        for query in ["SELECT * FROM", "SELECT count(*) FROM"] {
+            let err = folder.fails(1, &["sql", "-c", &format!("{query} '{name}'")]);
+            let said = [
+                "a quote is not closed",
+                &format!("file: {name}\n"),
+                &format!("line: {line}\n"),
+            ];
+            assert!(said.iter().all(|said| err.contains(said)), "{name}: {err}");
+        }
+    }
+    // What a LIMIT leaves out is not read.
+    let found = folder.run(&["sql", "-c", "SELECT a FROM 'open.csv' LIMIT 1", "--json"]);
+    assert_eq!(found.json()[0]["a"], 1);
+    folder.write("closed.csv", "a,b\n1,5\" x\n2,\"y \"\"z\"\"\n\"\n");
+    let found = folder.run(&[
+        "sql",
+        "-c",
+        "SELECT b FROM 'closed.csv' ORDER BY a",
+        "--json",
+    ]);
+    assert_eq!(found.json()[1]["b"], "y \"z\"\n");
+}
+
+/// A large file is not divided in the middle of a value.
+#[test]
+fn values_of_csv_files_may_have_line_ends() {
+    let folder = Folder::with_table();
+    let value = "1,2\n".repeat(2_000);
+    let lines = (0..2_000).map(|n| format!("{n},\"{value}\"\n"));
+    folder.write("long.csv", format!("a,b\n{}", lines.collect::<String>()));
+    let query = "SELECT count(*) AS n, sum(a) AS a, min(length(b)) AS b FROM 'long.csv'";
+    let found = folder.run(&["sql", "-c", query, "--json"]);
+    assert_eq!(
+        found.json()[0].to_string(),
+        r#"{"a":1999000,"b":8000,"n":2000}"#
+    );
+}
+
 #[test]
 fn files_that_cannot_be_read_are_named() {
     let folder = Folder::with_table();
