@@ -178,6 +178,67 @@ fn values_of_csv_files_may_have_line_ends() {
 }
 
 #[test]
+fn inserted_values_fit_their_columns_or_are_named() {
+    let folder = Folder::with_table();
+    folder.write(
+        "v.csv",
+        "k,half,large,word,at\n1,1.0,7,yes,2024-01-01T00:00:00\n2,2.5,1e30,no,2024-01-02T10:00:00\n",
+    );
+    let create = "CREATE TABLE n (k BIGINT, i BIGINT, u BIGINT UNSIGNED, b BOOLEAN, d DATE, PRIMARY KEY (k))";
+    folder.run(&["sql", "-c", create]);
+    for (insert, column, value) in [
+        (
+            "INSERT INTO n (k, i) SELECT k, half FROM 'v.csv'",
+            "i",
+            "2.5",
+        ),
+        (
+            "INSERT INTO n (k, i) SELECT k, large FROM 'v.csv'",
+            "i",
+            "1e30",
+        ),
+        (
+            "INSERT INTO n (k, i) SELECT k, word FROM 'v.csv'",
+            "i",
+            "yes",
+        ),
+        (
+            "INSERT INTO n (k, u) SELECT k, 1 - k FROM 'v.csv'",
+            "u",
+            "-1",
+        ),
+        ("INSERT INTO n (k, b) SELECT k, k FROM 'v.csv'", "b", "2"),
+        (
+            "INSERT INTO n (k, d) SELECT k, at FROM 'v.csv'",
+            "d",
+            "2024-01-02T10:00:00",
+        ),
+        ("INSERT INTO n (k, i) VALUES (1, 2.5)", "i", "2.5"),
+        ("INSERT INTO n (i, k) VALUES (1, 2.5)", "k", "2.5"),
+    ] {
+        let err = folder.fails(1, &["sql", "-c", insert]);
+        let said = [
+            "cannot hold a value",
+            &format!("column: {column}\n"),
+            &format!("value: {value}\n"),
+        ];
+        assert!(
+            said.iter().all(|said| err.contains(said)),
+            "{insert}: {err}"
+        );
+    }
+    let fits = "INSERT INTO n (k, i, b, d) SELECT k, half, word, CAST(at AS DATE) FROM 'v.csv' WHERE k = 1";
+    folder.run(&["sql", "-c", fits]);
+    folder.run(&[
+        "sql",
+        "-c",
+        "INSERT INTO n VALUES (2, 3.0, 4, 1, '2024-01-01'), (3, NULL, NULL, NULL, NULL)",
+    ]);
+    let found = folder.run(&["sql", "-c", "SELECT i, b FROM n ORDER BY k", "--json"]);
+    assert_eq!(found.json()[1].to_string(), r#"{"b":true,"i":3}"#);
+}
+
+#[test]
 fn files_that_cannot_be_read_are_named() {
     let folder = Folder::with_table();
     folder.write("good.csv", "a,b\n1,2\n");

@@ -9,6 +9,7 @@ mod lists;
 mod minutes;
 mod projections;
 mod size;
+mod stored;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -17,6 +18,7 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 pub(crate) use size::{limit_of, rows_at_once};
+pub(crate) use stored::stored;
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {
