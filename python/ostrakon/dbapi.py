@@ -88,7 +88,7 @@ class Error(Exception):
 
 
 class InterfaceError(Error):
-    """An error of the interface rather than of the database."""
+    """An error of the interface rather than of the database, such as a closed cursor."""
 
 
 class DatabaseError(Error):
@@ -112,7 +112,7 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """A wrong statement, a table that does not exist, or a closed cursor."""
+    """A wrong statement, a wrong number of values, or a table that does not exist."""
 
 
 class NotSupportedError(DatabaseError):
@@ -131,8 +131,24 @@ _CLASSES: tuple[tuple[type[errors.Error], type[Error]], ...] = (
     (errors.AlreadyExistsError, ProgrammingError),
     (errors.PermissionDeniedError, ProgrammingError),
     (errors.OfflineError, OperationalError),
-    (errors.ClosedError, ProgrammingError),
+    (errors.ClosedError, InterfaceError),
 )
+
+
+def _class_of(error: errors.Error) -> type[Error]:
+    """The class for an error of the package."""
+    # A value that Python or UTF-8 cannot represent.
+    if isinstance(error.__cause__, (OverflowError, ValueError)):
+        return DataError
+    if isinstance(error, errors.InvalidArgumentError):
+        if "constraint" in error.context:
+            return IntegrityError
+        # What the error is about: rows that do not fit in memory, or a value, also one of a file.
+        data = error.context.get("data")
+        if data is not None:
+            return OperationalError if data == "rows" else DataError
+    found = (ours for theirs, ours in _CLASSES if isinstance(error, theirs))
+    return next(found, OperationalError)
 
 
 @contextmanager
@@ -141,11 +157,7 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except errors.Error as error:
-        if isinstance(error.__cause__, (OverflowError, ValueError)):
-            # A value that Python or UTF-8 cannot represent.
-            raise DataError(str(error)) from error
-        found = (ours for theirs, ours in _CLASSES if isinstance(error, theirs))
-        raise next(found, OperationalError)(str(error)) from error
+        raise _class_of(error)(str(error)) from error
 
 
 @contextmanager
@@ -200,8 +212,14 @@ def connect(
                 "is open"
             )
         return Connection(store, False, auths, label, files)
-    with _translated():
-        opened = open_store(store, **options)
+    try:
+        with _translated():
+            opened = open_store(store, **options)
+    except ProgrammingError as error:
+        if isinstance(error.__cause__, errors.NotFoundError):
+            # PEP 249 names a data source that is not found.
+            raise OperationalError(str(error)) from error.__cause__
+        raise
     try:
         return Connection(opened, True, auths, label, files)
     except BaseException:
@@ -260,7 +278,7 @@ class Connection:
 
     def _check(self) -> None:
         if self._store is None:
-            raise ProgrammingError("the connection is closed: open another one with `connect`")
+            raise InterfaceError("the connection is closed: open another one with `connect`")
 
     def _execute(self, operation: str, parameters: Sequence[object]) -> SqlResult:
         with _values_translated():
@@ -369,7 +387,7 @@ class Cursor:
     def _check(self) -> None:
         self.connection._check()
         if self._closed:
-            raise ProgrammingError("the cursor is closed: make another one with `cursor`")
+            raise InterfaceError("the cursor is closed: make another one with `cursor`")
 
     def __enter__(self) -> Cursor:
         return self

@@ -81,6 +81,11 @@ def test_errors_have_the_classes_of_the_standard(
         ("SELECT * FROM nowhere", dbapi.ProgrammingError),
         ("SELECT ?", dbapi.ProgrammingError),
         ("CREATE VIEW v AS SELECT 1", dbapi.NotSupportedError),
+        ("CREATE TABLE t (k BIGINT, PRIMARY KEY (k))", dbapi.ProgrammingError),
+        ("INSERT INTO t VALUES (NULL, 'x')", dbapi.IntegrityError),
+        ("INSERT INTO t VALUES ('x', 'x')", dbapi.DataError),
+        ("INSERT INTO t VALUES (1.5, 'x')", dbapi.DataError),
+        ("INSERT INTO t SELECT k + 9223372036854775807, v FROM t", dbapi.DataError),
     ]:
         with pytest.raises(error) as raised:
             cursor.execute(text)
@@ -91,7 +96,7 @@ def test_errors_have_the_classes_of_the_standard(
         cursor.executemany("SELECT ?", [[1]])
     # What fails while it is read has no end that looks like that of its rows.
     cursor.execute("SELECT sum(v) FROM (VALUES (9223372036854775807), (1)) AS o (v)")
-    with pytest.raises(dbapi.ProgrammingError, match="out of the range"):
+    with pytest.raises(dbapi.DataError, match="out of the range"):
         cursor.fetchone()
     with pytest.raises(dbapi.ProgrammingError, match="no rows"):
         cursor.fetchone()
@@ -99,6 +104,8 @@ def test_errors_have_the_classes_of_the_standard(
         connection.rollback()
     with pytest.raises(dbapi.OperationalError):
         dbapi.connect(tmp_path / "db")
+    with pytest.raises(dbapi.OperationalError):
+        dbapi.connect(tmp_path / "nowhere", read_only=True)
     with pytest.raises(dbapi.ProgrammingError, match="label"):
         dbapi.connect(label="a&")
 
@@ -108,14 +115,14 @@ def test_closed_cursors_and_connections_refuse_calls(
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-    with pytest.raises(dbapi.ProgrammingError, match="cursor is closed"):
+    with pytest.raises(dbapi.InterfaceError, match="cursor is closed"):
         cursor.execute("SELECT 1")
     cursor = connection.cursor()
     cursor.execute("SELECT k FROM t")
     connection.close()
     connection.close()
     for call in (cursor.fetchall, connection.cursor, connection.commit, connection.rollback):
-        with pytest.raises(dbapi.ProgrammingError, match="connection is closed"):
+        with pytest.raises(dbapi.InterfaceError, match="connection is closed"):
             call()
     # Its store is closed, and one that is open already stays open.
     with ostrakon.open(tmp_path / "db") as store:

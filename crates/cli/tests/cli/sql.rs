@@ -100,6 +100,144 @@ fn files_stand_beside_tables_and_only_local_ones() {
     );
 }
 
+/// The reader of Parquet panics at some of these bytes.
+#[test]
+fn damaged_parquet_files_are_errors_without_a_panic() {
+    let folder = Folder::with_table();
+    let output = ["--format", "parquet", "--output", "whole.parquet"];
+    folder.run(&[&["sql", "-c", "SELECT 1 AS a, 'x' AS b"], &output[..]].concat());
+    let whole = std::fs::read(folder.path("whole.parquet")).unwrap();
+    let name = b"ARROW:schema";
+    let schema = whole.windows(name.len()).position(|part| part == name);
+    let schema = schema.expect("the schema of Arrow");
+    let mut damaged = 0;
+    for offset in (102..240).step_by(3) {
+        let mut bytes = whole.clone();
+        let byte = &mut bytes[schema + offset];
+        *byte = if *byte == b'/' { b'w' } else { b'/' };
+        folder.write("damaged.parquet", &bytes);
+        let query = "SELECT a, b FROM 'damaged.parquet'";
+        let ran = folder.run(&["sql", "-c", query]);
+        let err = &ran.err;
+        if ran.code != 0 {
+            damaged += 1;
+            assert!(err.contains("file: damaged.parquet\n"), "{offset}: {err}");
+        }
+        let panics = ["panicked", "backtrace", ".rs:"];
+        assert!(
+            !panics.iter().any(|word| err.contains(word)),
+            "{offset}: {err}"
+        );
+    }
+    assert!(damaged > 3, "{damaged}");
+}
+
+/// The rest of the file would be one value.
+#[test]
+fn quotes_of_csv_files_are_closed() {
+    let folder = Folder::with_table();
+    folder.write("open.csv", "a,b\n1,x\n2,\"y\n3,z\n4,w\n");
+    folder.write("open.tsv", "a\tb\n1\tx,\"\n2\t\"\"\"y\n");
+    for (name, line) in [("open.csv", 3), ("open.tsv", 3)] {
+        for query in ["SELECT * FROM", "SELECT count(*) FROM"] {
+            let err = folder.fails(1, &["sql", "-c", &format!("{query} '{name}'")]);
+            let said = [
+                "a quote is not closed",
+                &format!("file: {name}\n"),
+                &format!("line: {line}\n"),
+            ];
+            assert!(said.iter().all(|said| err.contains(said)), "{name}: {err}");
+        }
+    }
+    // What a LIMIT leaves out is not read.
+    let found = folder.run(&["sql", "-c", "SELECT a FROM 'open.csv' LIMIT 1", "--json"]);
+    assert_eq!(found.json()[0]["a"], 1);
+    folder.write("closed.csv", "a,b\n1,5\" x\n2,\"y \"\"z\"\"\n\"\n");
+    let found = folder.run(&[
+        "sql",
+        "-c",
+        "SELECT b FROM 'closed.csv' ORDER BY a",
+        "--json",
+    ]);
+    assert_eq!(found.json()[1]["b"], "y \"z\"\n");
+}
+
+/// A large file is not divided in the middle of a value.
+#[test]
+fn values_of_csv_files_may_have_line_ends() {
+    let folder = Folder::with_table();
+    let value = "1,2\n".repeat(2_000);
+    let lines = (0..2_000).map(|n| format!("{n},\"{value}\"\n"));
+    folder.write("long.csv", format!("a,b\n{}", lines.collect::<String>()));
+    let query = "SELECT count(*) AS n, sum(a) AS a, min(length(b)) AS b FROM 'long.csv'";
+    let found = folder.run(&["sql", "-c", query, "--json"]);
+    assert_eq!(
+        found.json()[0].to_string(),
+        r#"{"a":1999000,"b":8000,"n":2000}"#
+    );
+}
+
+#[test]
+fn inserted_values_fit_their_columns_or_are_named() {
+    let folder = Folder::with_table();
+    folder.write(
+        "v.csv",
+        "k,half,large,word,at\n1,1.0,7,yes,2024-01-01T00:00:00\n2,2.5,1e30,no,2024-01-02T10:00:00\n",
+    );
+    let create = "CREATE TABLE n (k BIGINT, i BIGINT, u BIGINT UNSIGNED, b BOOLEAN, d DATE, PRIMARY KEY (k))";
+    folder.run(&["sql", "-c", create]);
+    for (insert, column, value) in [
+        (
+            "INSERT INTO n (k, i) SELECT k, half FROM 'v.csv'",
+            "i",
+            "2.5",
+        ),
+        (
+            "INSERT INTO n (k, i) SELECT k, large FROM 'v.csv'",
+            "i",
+            "1e30",
+        ),
+        (
+            "INSERT INTO n (k, i) SELECT k, word FROM 'v.csv'",
+            "i",
+            "yes",
+        ),
+        (
+            "INSERT INTO n (k, u) SELECT k, 1 - k FROM 'v.csv'",
+            "u",
+            "-1",
+        ),
+        ("INSERT INTO n (k, b) SELECT k, k FROM 'v.csv'", "b", "2"),
+        (
+            "INSERT INTO n (k, d) SELECT k, at FROM 'v.csv'",
+            "d",
+            "2024-01-02T10:00:00",
+        ),
+        ("INSERT INTO n (k, i) VALUES (1, 2.5)", "i", "2.5"),
+        ("INSERT INTO n (i, k) VALUES (1, 2.5)", "k", "2.5"),
+    ] {
+        let err = folder.fails(1, &["sql", "-c", insert]);
+        let said = [
+            "cannot hold a value",
+            &format!("column: {column}\n"),
+            &format!("value: {value}\n"),
+        ];
+        assert!(
+            said.iter().all(|said| err.contains(said)),
+            "{insert}: {err}"
+        );
+    }
+    let fits = "INSERT INTO n (k, i, b, d) SELECT k, half, word, CAST(at AS DATE) FROM 'v.csv' WHERE k = 1";
+    folder.run(&["sql", "-c", fits]);
+    folder.run(&[
+        "sql",
+        "-c",
+        "INSERT INTO n VALUES (2, 3.0, 4, 1, '2024-01-01'), (3, NULL, NULL, NULL, NULL)",
+    ]);
+    let found = folder.run(&["sql", "-c", "SELECT i, b FROM n ORDER BY k", "--json"]);
+    assert_eq!(found.json()[1].to_string(), r#"{"b":true,"i":3}"#);
+}
+
 #[test]
 fn files_that_cannot_be_read_are_named() {
     let folder = Folder::with_table();

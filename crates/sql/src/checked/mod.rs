@@ -9,6 +9,7 @@ mod extremes;
 mod minutes;
 mod projections;
 mod size;
+mod stored;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -18,6 +19,7 @@ use datafusion::prelude::SessionContext;
 
 pub(crate) use conditions::optimizer_rules;
 pub(crate) use size::{limit_of, rows_at_once};
+pub(crate) use stored::stored;
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {

@@ -1,6 +1,8 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
 mod naming;
+mod panics;
+mod quotes;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
@@ -46,12 +48,8 @@ impl FileTables {
             .and_then(|ending| ending.to_str());
         let format: Arc<dyn FileFormat> = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => Arc::new(ParquetFormat::default()),
-            Some("csv") => Arc::new(CsvFormat::default().with_has_header(true)),
-            Some("tsv") => Arc::new(
-                CsvFormat::default()
-                    .with_has_header(true)
-                    .with_delimiter(b'\t'),
-            ),
+            Some("csv") => Arc::new(delimited(b',')),
+            Some("tsv") => Arc::new(delimited(b'\t')),
             Some("json" | "jsonl" | "ndjson") => Arc::new(JsonFormat::default()),
             _ => {
                 return plan_err!(
@@ -75,11 +73,19 @@ impl FileTables {
         );
         let config =
             ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
-        let inferred = naming::caught(config.infer_schema(&state)).await;
+        let inferred = panics::Caught::new(config.infer_schema(&state)).await;
         let named = |error| naming::named(error, name);
         let table = ListingTable::try_new(inferred.map_err(named)?)?;
         Ok(Arc::new(table))
     }
+}
+
+/// Text with a header line. A value in quotes may have line ends, so that no file is divided among threads.
+fn delimited(delimiter: u8) -> CsvFormat {
+    CsvFormat::default()
+        .with_has_header(true)
+        .with_newlines_in_values(true)
+        .with_delimiter(delimiter)
 }
 
 /// Whether there is a file of this name.

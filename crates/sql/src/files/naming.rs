@@ -1,9 +1,7 @@
 //! Names the file in errors of reading it.
 
-use std::any::Any;
 use std::fmt;
-use std::panic::AssertUnwindSafe;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::error::ArrowError;
@@ -14,18 +12,18 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
+use datafusion::object_store::local::LocalFileSystem;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
 };
-use futures_util::{FutureExt, StreamExt, TryStreamExt};
+use futures_util::TryStreamExt;
 use ostrakon_cell::{Error, ErrorKind};
 
+use super::panics::{Caught, PANICKED};
+use super::quotes::Delimited;
 use crate::error::plain;
-
-/// What a panic becomes while a file is read.
-const PANICKED: &str = "the reader of the file failed";
 
 /// Files that an error names before it counts the rest.
 const SHOWN: usize = 3;
@@ -40,10 +38,14 @@ pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
         let files = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
-            .map(files_of);
+            .map(|scan| (files_of(scan), Delimited::of(scan)));
         Ok(match files {
-            Some(files) => {
-                let scan: Arc<dyn ExecutionPlan> = Arc::new(NamedScan { scan: node, files });
+            Some((files, delimited)) => {
+                let scan: Arc<dyn ExecutionPlan> = Arc::new(NamedScan {
+                    scan: node,
+                    files,
+                    delimited,
+                });
                 Transformed::yes(scan)
             }
             None => Transformed::no(node),
@@ -52,16 +54,24 @@ pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
     Ok(named?.data)
 }
 
-/// The names of the files of a scan, as they are below the current directory.
-fn files_of(scan: &FileScanConfig) -> Arc<str> {
+/// The path of a file of a scan.
+pub(super) fn path_of(file: &PartitionedFile) -> PathBuf {
+    let place = &file.object_meta.location;
+    let path = LocalFileSystem::new().path_to_filesystem(place);
+    path.unwrap_or_else(|_| PathBuf::from(format!("/{place}")))
+}
+
+/// A file as it is below the current directory.
+pub(super) fn shown(path: &Path) -> String {
     let below = std::env::current_dir().unwrap_or_default();
-    let name = |file: &PartitionedFile| {
-        let path = PathBuf::from(format!("/{}", file.object_meta.location));
-        let name = path.strip_prefix(&below).unwrap_or(&path);
-        name.display().to_string()
-    };
+    let name = path.strip_prefix(&below).unwrap_or(path);
+    name.display().to_string()
+}
+
+/// The names of the files of a scan.
+fn files_of(scan: &FileScanConfig) -> Arc<str> {
     let files = scan.file_groups.iter().flat_map(FileGroup::iter);
-    let mut names: Vec<String> = files.map(name).collect();
+    let mut names: Vec<String> = files.map(|file| shown(&path_of(file))).collect();
     // A file may be read in several parts.
     names.sort_unstable();
     names.dedup();
@@ -79,6 +89,8 @@ fn files_of(scan: &FileScanConfig) -> Arc<str> {
 struct NamedScan {
     scan: Arc<dyn ExecutionPlan>,
     files: Arc<str>,
+    /// If they are delimited text.
+    delimited: Option<Delimited>,
 }
 
 impl ExecutionPlan for NamedScan {
@@ -112,8 +124,11 @@ impl ExecutionPlan for NamedScan {
         let scan = children.pop().ok_or_else(|| {
             DataFusionError::Internal("a scan of files without its source".to_owned())
         })?;
-        let files = self.files.clone();
-        Ok(Arc::new(Self { scan, files }))
+        Ok(Arc::new(Self {
+            scan,
+            files: self.files.clone(),
+            delimited: self.delimited.clone(),
+        }))
     }
 
     fn execute(
@@ -125,11 +140,11 @@ impl ExecutionPlan for NamedScan {
         let rows = self.scan.execute(partition, context);
         let rows = rows.map_err(|error| named(error, &files))?;
         let schema = rows.schema();
-        let rows = AssertUnwindSafe(rows)
-            .catch_unwind()
-            .map(|rows| rows.unwrap_or_else(|panic| Err(panicked(&*panic))))
-            .map_err(move |error| named(error, &files));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
+        let rows = Caught::new(rows).map_err(move |error| named(error, &files));
+        Ok(match self.delimited.clone() {
+            Some(files) => Box::pin(RecordBatchStreamAdapter::new(schema, files.rows(rows))),
+            None => Box::pin(RecordBatchStreamAdapter::new(schema, rows)),
+        })
     }
 }
 
@@ -137,20 +152,6 @@ impl DisplayAs for NamedScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FileScan: files={}", self.files)
     }
-}
-
-/// What a future comes to. The reader of Parquet panics at some damaged files.
-pub(super) async fn caught<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
-    let outcome = AssertUnwindSafe(future).catch_unwind().await;
-    outcome.unwrap_or_else(|panic| Err(panicked(&*panic)))
-}
-
-fn panicked(panic: &(dyn Any + Send)) -> DataFusionError {
-    let message = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied());
-    DataFusionError::Execution(format!("{PANICKED}: {}", message.unwrap_or("no message")))
 }
 
 /// An error of reading files; other errors as they are.
@@ -189,7 +190,7 @@ fn kind_of(error: &DataFusionError) -> Option<ErrorKind> {
             ArrowError::ParseError(message) => message.starts_with("Error while parsing value"),
             _ => false,
         },
-        DataFusionError::Execution(message) => message.starts_with(PANICKED),
+        DataFusionError::Execution(message) => message == PANICKED,
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => {
             return Some(ErrorKind::Io);
         }

@@ -206,6 +206,7 @@ impl RecordWriter {
                         cast_with_options(column, &kind.data_type(), &STRICT).map_err(|error| {
                             Error::invalid("the values do not fit the column")
                                 .with("column", name)
+                                .with("data", "a value")
                                 .with_source(error)
                         })
                     }
@@ -233,6 +234,7 @@ impl RecordWriter {
                     Error::invalid("a record has no value for a part of its key: give it one")
                         .with("table", self.table.name())
                         .with("column", name)
+                        .with("constraint", "primary key")
                 })?;
             part.clear();
             kind.encode(column, at, &mut part)?;

@@ -16,6 +16,8 @@ use datafusion::sql::sqlparser::ast::{
     CreateTable, Insert, Query, SelectItem, SetExpr, Statement as Ast, Visit, Visitor,
 };
 
+use crate::checked::stored;
+
 /// The plan of an INSERT.
 ///
 /// In an INSERT the engine gives all VALUES the types of the table's columns, also those inside of a
@@ -51,12 +53,51 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
         (LogicalPlan::Dml(dml), rows) => {
             let input = Arc::new(match rows {
                 Some(rows) => in_place_of_nulls(&dml.input, rows)?,
-                None => with_nulls(LogicalPlan::clone(&dml.input))?,
+                None => with_nulls(with_checks(LogicalPlan::clone(&dml.input))?)?,
             });
             Ok(LogicalPlan::Dml(DmlStatement { input, ..dml }))
         }
         (plan, _) => Ok(plan),
     }
+}
+
+/// The value of a column of the table, without which it would be converted with an error that does not name the column.
+fn with_check(expr: Expr) -> Expr {
+    match expr {
+        Expr::Alias(mut alias) => {
+            alias.expr = Box::new(stored(*alias.expr, &alias.name));
+            Expr::Alias(alias)
+        }
+        expr => expr,
+    }
+}
+
+/// The projection of an INSERT of VALUES, which are converted among themselves.
+fn with_checks(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Projection(mut projection) = plan else {
+        return Ok(plan);
+    };
+    let names = projection.expr.iter().filter_map(|expr| match expr {
+        Expr::Alias(alias) => match &*alias.expr {
+            Expr::Column(column) => Some((column.name.clone(), alias.name.clone())),
+            _ => None,
+        },
+        _ => None,
+    });
+    let names: HashMap<String, String> = names.collect();
+    if let LogicalPlan::Values(values) = &*projection.input {
+        let mut values = values.clone();
+        for row in &mut values.values {
+            for (value, field) in row.iter_mut().zip(values.schema.fields()) {
+                if let Some(name) = names.get(field.name()) {
+                    *value = stored(std::mem::take(value), name);
+                }
+            }
+        }
+        projection.input = Arc::new(LogicalPlan::Values(values));
+    }
+    projection.expr = projection.expr.into_iter().map(with_check).collect();
+    LogicalPlan::Projection(projection).recompute_schema()
 }
 
 /// Lets VALUES have NULLs in all columns: the writer says which column of the table may not be NULL. The engine says
@@ -219,7 +260,7 @@ fn in_place_of_nulls(input: &LogicalPlan, rows: LogicalPlan) -> Result<LogicalPl
         })
     };
     let columns = projection.expr.iter().cloned();
-    let columns = columns.map(|expr| Ok(expr.transform(in_place)?.data));
+    let columns = columns.map(|expr| Ok(with_check(expr.transform(in_place)?.data)));
     let columns: Vec<Expr> = columns.collect::<Result<_>>()?;
     LogicalPlanBuilder::from(rows).project(columns)?.build()
 }

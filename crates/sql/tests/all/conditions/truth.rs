@@ -10,11 +10,15 @@ pub(super) fn not(a: Truth) -> Truth {
 }
 
 pub(super) fn and(all: impl IntoIterator<Item = Truth>) -> Truth {
-    all.into_iter().fold(Some(true), |a, b| match (a, b) {
-        (Some(false), _) | (_, Some(false)) => Some(false),
-        (None, _) | (_, None) => None,
-        _ => Some(true),
-    })
+    let mut result = Some(true);
+    for one in all {
+        match one {
+            Some(false) => return one,
+            Some(true) => {}
+            None => result = None,
+        }
+    }
+    result
 }
 
 pub(super) fn or(all: impl IntoIterator<Item = Truth>) -> Truth {
@@ -84,7 +88,10 @@ impl Item {
     }
 }
 
-const COMPARISONS: [(&str, fn(i64, i64) -> bool); 6] = [
+/// An operator and what it computes.
+type Comparison = (&'static str, fn(i64, i64) -> bool);
+
+const COMPARISONS: [Comparison; 6] = [
     ("=", |a, b| a == b),
     ("<>", |a, b| a != b),
     ("<", |a, b| a < b),
