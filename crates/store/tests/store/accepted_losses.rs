@@ -61,7 +61,7 @@ fn records_that_were_written_to_a_copy_are_not_replayed() {
         put(&other, "r2", foreign);
         fs::copy(only_file(&other.join("wal")), only_file(&own.join("wal"))).unwrap();
         let opened = Store::open(&own, StoreOptions::default());
-        let error = opened.err().expect("damage");
+        let error = opened.expect_err("damage");
         assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
         let reading = StoreOptions {
             read_only: true,
@@ -93,10 +93,7 @@ fn a_file_that_is_given_up_does_not_replace_an_earlier_one() {
     drop(store);
     let store = Store::open(directory.path(), StoreOptions::default()).unwrap();
     let dropped = store.drop_file(Path::new(name)).unwrap();
-    assert_eq!(
-        dropped.moved_to.unwrap().to_string(),
-        format!("lost/{name}.1")
-    );
+    assert_eq!(dropped.moved_to.unwrap(), format!("lost/{name}.1"));
     assert_eq!(fs::read(lost.join(name)).unwrap(), b"earlier");
     assert_eq!(
         fs::read(lost.join(format!("{name}.1"))).unwrap(),
@@ -196,7 +193,7 @@ fn something_else_in_the_place_of_a_segment_is_damage() {
             }
         }
         let opened = Store::open(&directory, StoreOptions::default());
-        let error = opened.err().expect("damage");
+        let error = opened.expect_err("damage");
         assert_eq!(error.kind(), ErrorKind::Corruption, "{what}: {error}");
         let store = Store::open(&directory, accepting()).unwrap();
         assert_eq!(values(&store), ["r1"], "{what}");
