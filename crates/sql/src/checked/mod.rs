@@ -4,11 +4,13 @@
 mod arithmetic;
 mod date_bin;
 mod distinct_sum;
+mod empty;
 mod extremes;
 mod lists;
 mod minutes;
 mod projections;
 mod size;
+mod subqueries;
 mod sum;
 
 use std::sync::{Arc, LazyLock};
@@ -23,6 +25,8 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
+    context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
+    context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
