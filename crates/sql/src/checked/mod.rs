@@ -12,6 +12,7 @@ mod projections;
 mod size;
 mod subqueries;
 mod sum;
+mod using;
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,6 +26,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
+    context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));

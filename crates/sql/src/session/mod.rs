@@ -18,6 +18,7 @@ mod start;
 mod statement;
 mod syntax;
 mod unfinished;
+mod using;
 mod workers;
 
 pub use bind::SqlValue;

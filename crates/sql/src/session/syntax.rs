@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{ignored, names};
+use super::{ignored, names, using};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -75,6 +75,9 @@ impl VisitorMut for Correction {
             return ControlFlow::Break(too_many("WITH"));
         }
         names::name_casts(query);
+        if let Err(error) = using::separate(query) {
+            return ControlFlow::Break(error);
+        }
         or_break(ignored::check_query(query))
     }
 
