@@ -9,6 +9,7 @@ mod extremes;
 mod lists;
 mod minutes;
 mod projections;
+mod pushed;
 mod size;
 mod subqueries;
 mod sum;
@@ -19,6 +20,7 @@ use std::sync::{Arc, LazyLock};
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
+pub(crate) use pushed::keeping_filters;
 pub(crate) use size::{limit_of, rows_at_once};
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.

@@ -64,6 +64,7 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let constants: Arc<dyn OptimizerRule + Send + Sync> = Arc::new(SimplifyExpressions::new());
     std::iter::once(constants)
         .chain(Optimizer::new().rules)
+        .map(crate::checked::keeping_filters)
         .collect()
 }
 
