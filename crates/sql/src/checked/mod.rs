@@ -10,6 +10,7 @@ mod lists;
 mod minutes;
 mod projections;
 mod pushed;
+mod set_operations;
 mod size;
 mod subqueries;
 mod sum;
@@ -28,6 +29,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(lists::ListsOfNulls));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
+    context.add_analyzer_rule(Arc::new(set_operations::CountedRows));
     context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
