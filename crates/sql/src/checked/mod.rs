@@ -5,6 +5,7 @@ mod arithmetic;
 mod date_bin;
 mod distinct_sum;
 mod empty;
+mod equalities;
 mod extremes;
 mod lists;
 mod minutes;
@@ -15,6 +16,7 @@ mod size;
 mod subqueries;
 mod sum;
 mod using;
+mod windows;
 
 use std::sync::{Arc, LazyLock};
 
@@ -33,6 +35,8 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
+    context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
+    context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);
