@@ -1,5 +1,6 @@
 //! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, times without
-//! seconds, conditions on NULL, and limits on the size of values.
+//! seconds, conditions on NULL, and limits on the size of values. Other rules correct plans that the engine changes into
+//! plans with other answers, or cannot execute.
 
 mod arithmetic;
 mod date_bin;

@@ -14,6 +14,7 @@ mod options;
 mod prompt;
 mod rows;
 mod spill;
+mod star;
 mod start;
 mod statement;
 mod syntax;

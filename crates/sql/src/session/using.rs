@@ -16,24 +16,26 @@ use datafusion::sql::sqlparser::ast::{
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
+use super::star::spell_out;
+
 /// Separates the common columns of a query from those of its relations.
 ///
 /// # Errors
-/// A query names both.
-pub(super) fn separate(query: &mut Query) -> Result<()> {
+/// A query names both; a subquery may name a common column whose relation is not known.
+pub(super) fn separate(query: &mut Query, is_subquery: bool) -> Result<()> {
     let sorted = match &query.order_by {
         Some(order) => Named::of(order),
         None => Named::default(),
     };
-    separate_body(&mut query.body, &sorted)
+    separate_body(&mut query.body, &sorted, is_subquery)
 }
 
-fn separate_body(body: &mut SetExpr, sorted: &Named) -> Result<()> {
+fn separate_body(body: &mut SetExpr, sorted: &Named, is_subquery: bool) -> Result<()> {
     match body {
-        SetExpr::Select(select) => separate_select(select, sorted),
+        SetExpr::Select(select) => separate_select(select, sorted, is_subquery),
         SetExpr::SetOperation { left, right, .. } => {
-            separate_body(left, &Named::default())?;
-            separate_body(right, &Named::default())
+            separate_body(left, &Named::default(), is_subquery)?;
+            separate_body(right, &Named::default(), is_subquery)
         }
         _ => Ok(()),
     }
@@ -49,7 +51,7 @@ fn is_common(operator: &JoinOperator) -> bool {
     )
 }
 
-fn separate_select(select: &mut Select, sorted: &Named) -> Result<()> {
+fn separate_select(select: &mut Select, sorted: &Named, is_subquery: bool) -> Result<()> {
     let joined = select.from.iter().flat_map(|tables| &tables.joins);
     let mut joined = joined.map(|join| constraint_of(&join.join_operator));
     let nested = select.from.iter().any(has_nested);
@@ -71,12 +73,35 @@ fn separate_select(select: &mut Select, sorted: &Named) -> Result<()> {
     for tables in &mut select.from {
         separate_joins(tables, &named)?;
     }
-    qualify(select);
+    let owners = owners(select);
+    if is_subquery && names_unowned(select, &named, &owners) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "a subquery may name a common column of NATURAL or USING that could also be a column of the outer query: \
+             name all of its columns with a relation, as in `a.k`",
+        ));
+    }
+    spell_out(select, &owners)?;
+    qualify(select, owners);
     Ok(())
 }
 
+/// Whether a query names a column that may be common and whose relation is not known.
+fn names_unowned(select: &Select, named: &Named, owners: &HashMap<String, String>) -> bool {
+    let joins = select.from.iter().flat_map(|tables| &tables.joins);
+    let mut constraints = joins.filter_map(|join| constraint_of(&join.join_operator));
+    constraints.any(|constraint| match constraint {
+        JoinConstraint::Natural => !named.plain.is_empty(),
+        JoinConstraint::Using(columns) => {
+            let mut unowned = columns.iter().filter_map(last);
+            unowned.any(|column| !owners.contains_key(&column) && named.plain.contains(&column))
+        }
+        _ => false,
+    })
+}
+
 /// The constraint of a join whose rows have the columns of both relations.
-fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
+pub(super) fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     match operator {
         JoinOperator::Join(constraint)
         | JoinOperator::Inner(constraint)
@@ -89,7 +114,7 @@ fn constraint_of(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
-fn is_by_name(constraint: &JoinConstraint) -> bool {
+pub(super) fn is_by_name(constraint: &JoinConstraint) -> bool {
     matches!(
         constraint,
         JoinConstraint::Using(_) | JoinConstraint::Natural
@@ -101,8 +126,8 @@ fn has_nested(tables: &TableWithJoins) -> bool {
     is_nested(&tables.relation) || tables.joins.iter().any(|join| is_nested(&join.relation))
 }
 
-/// Gives the common columns in SELECT and WHERE the names of their left relations.
-fn qualify(select: &mut Select) {
+/// The left relations of common columns.
+fn owners(select: &Select) -> HashMap<String, String> {
     let mut owners: HashMap<String, String> = HashMap::new();
     for tables in &select.from {
         let mut left = vec![name_of(&tables.relation)];
@@ -117,6 +142,11 @@ fn qualify(select: &mut Select) {
             left.push(name_of(&join.relation));
         }
     }
+    owners
+}
+
+/// Gives the common columns in SELECT and WHERE the names of their left relations.
+fn qualify(select: &mut Select, owners: HashMap<String, String>) {
     if owners.is_empty() {
         return;
     }
@@ -193,7 +223,7 @@ fn separate_factor(factor: &mut TableFactor, named: &Named) -> Result<Vec<String
 }
 
 /// The name that columns of a relation may have before theirs.
-fn name_of(factor: &TableFactor) -> Option<String> {
+pub(super) fn name_of(factor: &TableFactor) -> Option<String> {
     let alias = match factor {
         TableFactor::Table {
             name, alias: None, ..
@@ -339,7 +369,7 @@ impl Visitor for Named {
     }
 }
 
-fn last(name: &ObjectName) -> Option<String> {
+pub(super) fn last(name: &ObjectName) -> Option<String> {
     name.0.last()?.as_ident().map(written)
 }
 
