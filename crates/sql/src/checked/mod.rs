@@ -1,30 +1,50 @@
 //! Arithmetic on integers that fails instead of wrapping around, extremes of all numbers, bins of all times, times without
-//! seconds, conditions on NULL, and limits on the size of values.
+//! seconds, conditions on NULL, and limits on the size of values. Other rules correct plans that the engine changes into
+//! plans with other answers, or cannot execute.
 
 mod arithmetic;
 mod conditions;
 mod date_bin;
 mod distinct_sum;
+mod empty;
+mod equalities;
 mod extremes;
 mod minutes;
 mod projections;
+mod pushed;
+mod set_operations;
 mod size;
 mod stored;
+mod subqueries;
 mod sum;
+mod using;
+mod windows;
 
 use std::sync::{Arc, LazyLock};
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::optimizer::OptimizerRule;
 use datafusion::prelude::SessionContext;
 
-pub(crate) use conditions::optimizer_rules;
 pub(crate) use size::{limit_of, rows_at_once};
 pub(crate) use stored::stored;
+
+/// The rules of the query engine's optimizer, kept from what they do wrongly.
+pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let rules = conditions::optimizer_rules().into_iter();
+    rules.map(pushed::keeping_filters).collect()
+}
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(arithmetic::CheckedArithmetic));
     context.add_analyzer_rule(Arc::new(projections::RepeatedProjections));
+    context.add_analyzer_rule(Arc::new(set_operations::CountedRows));
+    context.add_analyzer_rule(Arc::new(using::CommonColumns));
+    context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
+    context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
+    context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
+    context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));
     for extreme in extremes::Extreme::both() {
         context.register_udaf(extreme);

@@ -25,6 +25,8 @@ pub(crate) struct RecordsTable {
     pub(crate) table: Arc<dyn Table>,
     pub(crate) schema: Arc<RecordSchema>,
     relation: SchemaRef,
+    /// The same columns as they are stored.
+    stored: SchemaRef,
     constraints: Constraints,
     authorizations: Arc<Authorizations>,
     /// Whether the reader may see into how many parts the table is divided.
@@ -38,10 +40,16 @@ impl RecordsTable {
         authorizations: Arc<Authorizations>,
         sees_layout: bool,
     ) -> Self {
-        let keys = (0..schema.keys.len()).collect();
+        let stored = schema.stored();
+        let keys = schema.order.iter().enumerate();
+        let keys = keys.filter(|(_, place)| **place < schema.keys.len());
+        let keys = keys.map(|(at, _)| at).collect();
+        let fields = schema.order.iter();
+        let fields = fields.filter_map(|place| stored.fields().get(*place).cloned());
         Self {
             table,
-            relation: schema.relation(),
+            relation: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            stored,
             constraints: Constraints::new_unverified(vec![Constraint::PrimaryKey(keys)]),
             schema: Arc::new(schema),
             authorizations,
@@ -52,9 +60,11 @@ impl RecordsTable {
     /// The relation with one more column at its end, which has the rows as they are stored: of a key
     /// with DOUBLE they may differ from what SQL would write.
     pub(crate) fn with_rows(mut self, name: &str) -> Self {
-        let fields = self.relation.fields().iter().cloned();
         let row = Arc::new(Field::new(name, ColumnType::Bytes.data_type(), false));
-        self.relation = Arc::new(Schema::new(fields.chain([row]).collect::<Vec<_>>()));
+        for schema in [&mut self.relation, &mut self.stored] {
+            let fields = schema.fields().iter().cloned();
+            *schema = Arc::new(Schema::new(fields.chain([row.clone()]).collect::<Vec<_>>()));
+        }
         self
     }
 }
@@ -89,16 +99,20 @@ impl TableProvider for RecordsTable {
         let names = columns(&self.schema);
         let rows = key::rows(&self.schema.keys, filters);
         let ranges = partitions(&*self.table, &rows, state, self.sees_layout)?;
-        let schema = TableProvider::schema(self);
+        let shown: Vec<usize> = match projection {
+            Some(places) => places.clone(),
+            None => (0..self.relation.fields().len()).collect(),
+        };
+        let places = shown.into_iter().map(|at| self.schema.place(at)).collect();
         let asked = Asked {
-            schema: &schema,
-            projection,
+            schema: &self.stored,
+            projection: Some(&places),
             filters,
             limit,
         };
         let is_exact = |filter: &Expr| matches!(understood(&names, filter), Some((_, _, true)));
         with_rest(state, &asked, is_exact, |places, limit| {
-            let projected = Arc::new(self.relation.project(&places)?);
+            let projected = Arc::new(self.stored.project(&places)?);
             let layout = Layout::new(&self.schema, wanted(&names, filters), places, projected);
             let relation = Records {
                 table: self.table.clone(),

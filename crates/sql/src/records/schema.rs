@@ -22,6 +22,8 @@ pub(crate) struct RecordSchema {
     pub(crate) columns: Vec<RecordColumn>,
     /// The column of the relation that has the labels of records.
     pub(crate) label: Option<String>,
+    /// The columns of the relation in the order of CREATE TABLE, by their places among [`names`](Self::names).
+    pub(crate) order: Vec<usize>,
 }
 
 /// A column of a table with a schema.
@@ -87,13 +89,36 @@ impl RecordSchema {
             .collect::<Result<Vec<_>>>()?;
         let columns = stored.columns.0.into_iter().map(typed);
         let columns = columns.map(|typed| typed.map(|(name, kind)| RecordColumn::new(&name, kind)));
-        let schema = Self {
+        let mut schema = Self {
             keys,
             columns: columns.collect::<Result<_>>()?,
             label: stored.label,
+            order: Vec::new(),
         };
         schema.check()?;
+        schema.order = match stored.order {
+            Some(names) => schema.places(&names)?,
+            None => (0..schema.names().count()).collect(),
+        };
         Ok(schema)
+    }
+
+    /// The places of columns among [`names`](Self::names).
+    ///
+    /// # Errors
+    /// The names are not those of all columns.
+    pub(crate) fn places(&self, names: &[String]) -> Result<Vec<usize>> {
+        let differs = || Error::invalid("the order of the schema does not name each column once");
+        let places = names
+            .iter()
+            .map(|name| self.names().position(|other| other == name));
+        let places: Vec<usize> = places.collect::<Option<_>>().ok_or_else(differs)?;
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        match sorted.into_iter().eq(0..self.names().count()) {
+            true => Ok(places),
+            false => Err(differs()),
+        }
     }
 
     /// Checks what needs no table.
@@ -154,6 +179,7 @@ impl RecordSchema {
                     .collect(),
             ),
             label: self.label.clone(),
+            order: (!self.order.is_sorted()).then(|| self.ordered().map(str::to_owned).collect()),
         };
         serde_json::to_string(&stored).map_err(|error| {
             Error::new(
@@ -171,8 +197,20 @@ impl RecordSchema {
         keys.chain(columns).chain(self.label.as_deref())
     }
 
-    /// The schema of the relation, in the order of [`names`](Self::names).
-    pub(crate) fn relation(&self) -> SchemaRef {
+    /// The same names in the order of CREATE TABLE.
+    pub(crate) fn ordered(&self) -> impl Iterator<Item = &str> {
+        let names: Vec<&str> = self.names().collect();
+        let order = self.order.iter();
+        order.filter_map(move |place| names.get(*place).copied())
+    }
+
+    /// The place among [`names`](Self::names) of a column of the relation. What comes after its columns stays there.
+    pub(crate) fn place(&self, at: usize) -> usize {
+        self.order.get(at).copied().unwrap_or(at)
+    }
+
+    /// The columns of the relation, in the order of [`names`](Self::names).
+    pub(crate) fn stored(&self) -> SchemaRef {
         let keys = self
             .keys
             .iter()
@@ -196,6 +234,9 @@ struct Stored {
     columns: Pairs,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
+    /// The names in the order of CREATE TABLE, unless it is that of the others: keys, columns, label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    order: Option<Vec<String>>,
 }
 
 /// An object of names and types in their order, or one type, which is that of `row`.
@@ -260,6 +301,16 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_columns_is_kept() {
+        let text = r#"{"row":{"k":"int"},"columns":{"v":"int","w":"int"},"label":"l","order":["l","v","k","w"]}"#;
+        let schema = RecordSchema::from_json(text).expect("a schema");
+        let ordered: Vec<&str> = schema.ordered().collect();
+        assert_eq!(ordered, ["l", "v", "k", "w"]);
+        assert_eq!([0, 1, 2, 3, 4].map(|at| schema.place(at)), [3, 1, 0, 2, 4]);
+        assert_eq!(schema.to_json().expect("json"), text);
+    }
+
+    #[test]
     fn what_is_not_a_schema_is_refused() {
         for text in [
             "",
@@ -269,6 +320,9 @@ mod tests {
             r#"{"row":{"a":"int"},"columns":{"a":"int"}}"#,
             r#"{"row":{"a":"int"},"columns":{"b":"int"},"label":"b"}"#,
             r#"{"row":{"a":"int"},"columns":{"":"int"}}"#,
+            r#"{"row":{"a":"int"},"columns":{"b":"int"},"order":["b"]}"#,
+            r#"{"row":{"a":"int"},"columns":{"b":"int"},"order":["b","b"]}"#,
+            r#"{"row":{"a":"int"},"columns":{"b":"int"},"order":["b","c"]}"#,
         ] {
             assert!(RecordSchema::from_json(text).is_err(), "{text}");
         }

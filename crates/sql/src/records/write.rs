@@ -194,24 +194,25 @@ impl RecordWriter {
         self.pending.lock().flush()
     }
 
-    /// The columns of a batch in the types of the relation.
+    /// The columns of a batch in the order in which they are stored, and in the types of the relation.
     fn columns(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let kinds = super::filter::columns(&self.schema);
-        let columns = batch.columns().iter().zip(&kinds);
-        let columns =
-            columns.map(
-                |(column, (name, kind))| match *column.data_type() == kind.data_type() {
-                    true => Ok(column.clone()),
-                    false => {
-                        cast_with_options(column, &kind.data_type(), &STRICT).map_err(|error| {
-                            Error::invalid("the values do not fit the column")
-                                .with("column", name)
-                                .with("data", "a value")
-                                .with_source(error)
-                        })
-                    }
-                },
-            );
+        let mut columns: Vec<(usize, &ArrayRef)> = (batch.columns().iter().enumerate())
+            .map(|(at, column)| (self.schema.place(at), column))
+            .collect();
+        columns.sort_by_key(|(place, _)| *place);
+        let columns = columns.into_iter().zip(&kinds);
+        let columns = columns.map(|((_, column), (name, kind))| {
+            match *column.data_type() == kind.data_type() {
+                true => Ok(column.clone()),
+                false => cast_with_options(column, &kind.data_type(), &STRICT).map_err(|error| {
+                    Error::invalid("the values do not fit the column")
+                        .with("column", name)
+                        .with("data", "a value")
+                        .with_source(error)
+                }),
+            }
+        });
         columns.collect()
     }
 

@@ -207,6 +207,7 @@ fn schema_of(
         keys: Vec::new(),
         columns: Vec::new(),
         label,
+        order: Vec::new(),
     };
     for place in &keys {
         let field = fields
@@ -230,13 +231,15 @@ fn schema_of(
         ));
     }
     schema.check()?;
+    let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+    schema.order = schema.places(&names)?;
     Ok(schema)
 }
 
 /// The rows of a query that fills a new table, in the order of the table's columns.
 fn ordered(create: &CreateMemoryTable, schema: &RecordSchema) -> QueryResult<LogicalPlan> {
     let found = create.input.schema();
-    let columns = schema.names().map(|name| {
+    let columns = schema.ordered().map(|name| {
         let place = found.fields().iter().position(|field| field.name() == name);
         let column =
             place.map(|place| Expr::Column(ColumnName::from(found.qualified_field(place))));

@@ -14,11 +14,13 @@ mod options;
 mod prompt;
 mod rows;
 mod spill;
+mod star;
 mod start;
 mod statement;
 mod syntax;
 mod temporary;
 mod unfinished;
+mod using;
 mod workers;
 
 pub use bind::SqlValue;

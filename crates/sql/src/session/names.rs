@@ -2,11 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Value};
+use datafusion::sql::sqlparser::ast::{
+    Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, Value, WildcardAdditionalOptions,
+};
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on.
 pub(super) fn name_repetitions(select: &mut Select) {
     let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    let has_all = select.projection.iter().any(
+        |item| matches!(item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default()),
+    );
     // The number that was tried last for each text.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for item in &mut select.projection {
@@ -18,9 +23,20 @@ pub(super) fn name_repetitions(select: &mut Select) {
             continue;
         }
         let text = expr.to_string();
-        let Some(number) = numbers.get_mut(&text) else {
-            numbers.insert(text, 0);
-            continue;
+        // The columns of `*` are there already.
+        let is_in_all =
+            has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        let text = match (is_in_all, column_name(expr)) {
+            (true, Some(name)) => name,
+            _ => text,
+        };
+        let number = match numbers.get_mut(&text) {
+            Some(number) => number,
+            None if is_in_all => numbers.entry(text.clone()).or_insert(0),
+            None => {
+                numbers.insert(text, 0);
+                continue;
+            }
         };
         let name = loop {
             *number += 1;
@@ -34,7 +50,8 @@ pub(super) fn name_repetitions(select: &mut Select) {
 }
 
 /// Names the casts of a sorted query as they are written. The engine gives a cast the name of what is
-/// cast, which ORDER BY may name, too.
+/// cast, which ORDER BY may name, too. And so the computed columns of a sorted query with GROUP BY, whose names in the
+/// engine it does not find by their numbers.
 pub(super) fn name_casts(query: &mut Query) {
     let SetExpr::Select(select) = &mut *query.body else {
         return;
@@ -42,9 +59,16 @@ pub(super) fn name_casts(query: &mut Query) {
     if query.order_by.is_none() {
         return;
     }
+    let is_grouped = match &select.group_by {
+        GroupByExpr::All(_) => true,
+        GroupByExpr::Expressions(groups, _) => !groups.is_empty(),
+    };
     let mut seen: HashSet<String> = HashSet::new();
     for item in &mut select.projection {
-        if let SelectItem::UnnamedExpr(expr @ Expr::Cast { .. }) = item {
+        if let SelectItem::UnnamedExpr(expr) = item
+            && (matches!(expr, Expr::Cast { .. })
+                || (is_grouped && matches!(expr, Expr::BinaryOp { .. })))
+        {
             let name = expr.to_string();
             if seen.insert(name.clone()) {
                 *item = named(expr.clone(), name);
@@ -68,11 +92,16 @@ fn named(expr: Expr, name: String) -> SelectItem {
 fn name(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
-        SelectItem::UnnamedExpr(Expr::Identifier(name)) => Some(name.value.clone()),
-        SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts)) => {
-            Some(parts.last()?.value.clone())
-        }
-        SelectItem::UnnamedExpr(expr) => Some(expr.to_string()),
+        SelectItem::UnnamedExpr(expr) => column_name(expr).or_else(|| Some(expr.to_string())),
+        _ => None,
+    }
+}
+
+/// The name of a column.
+fn column_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(parts) => Some(parts.last()?.value.clone()),
         _ => None,
     }
 }

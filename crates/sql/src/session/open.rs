@@ -84,6 +84,8 @@ impl SqlSession {
         // What each sort keeps back to merge its spilled parts; the engine's default is more than small sessions have.
         let reserve = options.memory_bytes / (8 * threads);
         settings.execution.sort_spill_reservation_bytes = reserve.min(10 << 20);
+        // The columns of rules here and of the engine may be nullable in one plan and not in the other.
+        settings.execution.skip_physical_aggregate_schema_check = true;
         settings.explain.physical_plan_only = true;
         settings.explain.format = datafusion::common::format::ExplainFormat::Indent;
         let state = SessionStateBuilder::new()

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use ostrakon_cell::{Error, ErrorKind, Result};
 
-use super::{ignored, names};
+use super::{ignored, names, using};
 
 /// The deepest expression. Plans are walked by recursion, and a stack that overflows ends the process.
 const DEPTH_MAX: usize = 500;
@@ -42,7 +42,11 @@ pub(super) fn correct(statement: &mut Statement) -> Result<()> {
 }
 
 fn correct_ast(ast: &mut Ast) -> Result<()> {
-    let mut correction = Correction { depth: 0, named: 0 };
+    let mut correction = Correction {
+        depth: 0,
+        subqueries: 0,
+        named: 0,
+    };
     match ast.visit(&mut correction) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
@@ -51,6 +55,8 @@ fn correct_ast(ast: &mut Ast) -> Result<()> {
 
 struct Correction {
     depth: usize,
+    /// Expressions around that are queries.
+    subqueries: usize,
     /// Queries with a name so far.
     named: usize,
 }
@@ -75,6 +81,9 @@ impl VisitorMut for Correction {
             return ControlFlow::Break(too_many("WITH"));
         }
         names::name_casts(query);
+        if let Err(error) = using::separate(query, self.subqueries > 0) {
+            return ControlFlow::Break(error);
+        }
         or_break(ignored::check_query(query))
     }
 
@@ -100,6 +109,7 @@ impl VisitorMut for Correction {
                 .with("limit", DEPTH_MAX),
             );
         }
+        self.subqueries += usize::from(is_query(expr));
         match expr {
             Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right)
                 if is_junction(right) =>
@@ -124,10 +134,18 @@ impl VisitorMut for Correction {
         ControlFlow::Continue(())
     }
 
-    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<Error> {
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         self.depth -= 1;
+        self.subqueries -= usize::from(is_query(expr));
         ControlFlow::Continue(())
     }
+}
+
+fn is_query(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Exists { .. } | Expr::InSubquery { .. } | Expr::Subquery(_)
+    )
 }
 
 /// Refuses arrays of a fixed length: the engine makes one of that length to plan the statement.

@@ -1,0 +1,110 @@
+//! The value of `(SELECT …)` without rows is NULL. The engine takes it for never NULL if the column of the query is
+//! not. A rule says that it may be.
+
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, Result, internal_err};
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Subquery, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+use super::subqueries::has_one_row;
+
+/// Makes the columns of scalar subqueries that may have no rows nullable.
+#[derive(Debug)]
+pub(super) struct EmptySubqueries;
+
+impl AnalyzerRule for EmptySubqueries {
+    fn name(&self) -> &'static str {
+        "empty_subqueries"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let changed = plan.transform_up_with_subqueries(replaced)?;
+        match changed.transformed {
+            // What is above may have the column, too.
+            true => Ok(changed
+                .data
+                .transform_up_with_subqueries(|plan| plan.recompute_schema().map(Transformed::yes))?
+                .data),
+            false => Ok(changed.data),
+        }
+    }
+}
+
+fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let changed = expr.transform_up(|expr| match expr {
+            Expr::ScalarSubquery(subquery) => nullable(subquery),
+            expr => Ok(Transformed::no(expr)),
+        })?;
+        Ok(changed.update_data(|expr| name.restore(expr)))
+    })
+}
+
+fn nullable(subquery: Subquery) -> Result<Transformed<Expr>> {
+    let plan = &subquery.subquery;
+    let is_nullable = plan
+        .schema()
+        .fields()
+        .first()
+        .is_none_or(|field| field.is_nullable());
+    if is_nullable || has_one_row(plan) {
+        return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
+    }
+    let column = Column::from(plan.schema().qualified_field(0));
+    let name = column.name.clone();
+    let value = ScalarFunction::new_udf(Arc::clone(&NULLABLE), vec![Expr::Column(column)]);
+    let plan = LogicalPlanBuilder::from(LogicalPlan::clone(plan))
+        .project([Expr::ScalarFunction(value).alias(name)])?
+        .build()?;
+    Ok(Transformed::yes(Expr::ScalarSubquery(
+        subquery.with_plan(Arc::new(plan)),
+    )))
+}
+
+static NULLABLE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    Arc::new(ScalarUDF::from(Nullable {
+        // Of a constant it would otherwise be computed before the plan runs, and be a constant again.
+        signature: Signature::any(1, Volatility::Volatile),
+    }))
+});
+
+/// Its argument, of which the engine knows no more than that it may be NULL.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Nullable {
+    signature: Signature,
+}
+
+impl ScalarUDFImpl for Nullable {
+    fn name(&self) -> &'static str {
+        "nullable"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
+        match kinds {
+            [kind] => Ok(kind.clone()),
+            _ => internal_err!("nullable takes one argument"),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        match args.args.as_slice() {
+            [value] => Ok(value.clone()),
+            _ => internal_err!("nullable takes one argument"),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Subqueries in conditions that the engine joins to the outer query in the wrong way.
+//!
+//! * `x = ANY (SELECT x FROM t)` in a query of `t`: both sides would be one column.
+//! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
+//!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
+//!   would then be computed for other rows.
+
+use std::sync::Arc;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, Result, plan_err};
+use datafusion::logical_expr::expr::{InSubquery, SetComparison};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::{
+    Aggregate, BinaryExpr, Distinct, Expr, Limit, LogicalPlan, LogicalPlanBuilder, Operator,
+    SkipType, Subquery, lit,
+};
+use datafusion::optimizer::AnalyzerRule;
+
+/// Corrects subqueries, or refuses them.
+#[derive(Debug)]
+pub(super) struct Subqueries;
+
+impl AnalyzerRule for Subqueries {
+    fn name(&self) -> &'static str {
+        "subqueries"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut number = 0;
+        let changed = plan.transform_up_with_subqueries(|plan| replaced(plan, &mut number))?;
+        Ok(changed.data)
+    }
+}
+
+fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<LogicalPlan>> {
+    // LATERAL
+    if let LogicalPlan::Subquery(subquery) = &plan {
+        check(&subquery.subquery, true, Role::Value)?;
+    }
+    let names = NamePreserver::new(&plan);
+    plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let changed = expr.transform_up(|expr| corrected(expr, number))?;
+        Ok(changed.update_data(|expr| name.restore(expr)))
+    })
+}
+
+fn corrected(expr: Expr, number: &mut usize) -> Result<Transformed<Expr>> {
+    match expr {
+        Expr::Exists(exists) => {
+            if has_one_row(&exists.subquery.subquery) {
+                return Ok(Transformed::yes(lit(!exists.negated)));
+            }
+            check(&exists.subquery.subquery, true, Role::Exists)?;
+            Ok(Transformed::no(Expr::Exists(exists)))
+        }
+        Expr::ScalarSubquery(subquery) => {
+            check(&subquery.subquery, true, Role::Value)?;
+            Ok(Transformed::no(Expr::ScalarSubquery(subquery)))
+        }
+        Expr::InSubquery(query) => {
+            let op = match query.negated {
+                true => Operator::NotEq,
+                false => Operator::Eq,
+            };
+            if is_correlated(&query.subquery.subquery)? && has_one_row(&query.subquery.subquery) {
+                return Ok(Transformed::yes(compared(*query.expr, op, query.subquery)));
+            }
+            check(&query.subquery.subquery, true, Role::Rows)?;
+            // The engine looks for the column under its old name, too.
+            let head = query.subquery.subquery.head_output_expr()?;
+            let is_found_twice = head.is_some_and(|head| {
+                let names = head.column_refs();
+                names.iter().any(|column| column.relation.is_none())
+            });
+            if !is_found_twice {
+                return Ok(Transformed::no(Expr::InSubquery(query)));
+            }
+            let subquery = renamed(query.subquery, number)?;
+            Ok(Transformed::yes(Expr::InSubquery(InSubquery {
+                subquery,
+                ..query
+            })))
+        }
+        Expr::SetComparison(comparison) => {
+            let plan = &comparison.subquery.subquery;
+            if is_correlated(plan)? && has_one_row(plan) {
+                return Ok(Transformed::yes(compared(
+                    *comparison.expr,
+                    comparison.op,
+                    comparison.subquery,
+                )));
+            }
+            check(plan, true, Role::Rows)?;
+            let subquery = renamed(comparison.subquery, number)?;
+            Ok(Transformed::yes(Expr::SetComparison(SetComparison {
+                subquery,
+                ..comparison
+            })))
+        }
+        expr => Ok(Transformed::no(expr)),
+    }
+}
+
+/// A comparison with the only row of a query.
+fn compared(left: Expr, op: Operator, subquery: Subquery) -> Expr {
+    let right = Box::new(Expr::ScalarSubquery(subquery));
+    Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, right))
+}
+
+/// The query with a name for its column that no other column has.
+fn renamed(subquery: Subquery, number: &mut usize) -> Result<Subquery> {
+    let plan = LogicalPlan::clone(&subquery.subquery);
+    *number += 1;
+    let column = Expr::Column(Column::from(plan.schema().qualified_field(0)));
+    let plan = LogicalPlanBuilder::from(plan)
+        .project([column.alias(format!("__compared_{number}"))])?
+        .build()?;
+    Ok(subquery.with_plan(Arc::new(plan)))
+}
+
+/// Whether the query has one row, whatever is in the tables.
+pub(super) fn has_one_row(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            let has_queries = projection.expr.iter().any(unnests);
+            !has_queries && has_one_row(&projection.input)
+        }
+        LogicalPlan::SubqueryAlias(alias) => has_one_row(&alias.input),
+        LogicalPlan::Sort(sort) => sort.fetch != Some(0) && has_one_row(&sort.input),
+        LogicalPlan::Distinct(Distinct::All(input)) => has_one_row(input),
+        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
+        _ => false,
+    }
+}
+
+fn unnests(expr: &Expr) -> bool {
+    expr.exists(|part| Ok(matches!(part, Expr::Unnest(_))))
+        .unwrap_or(true)
+}
+
+/// How a subquery is used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// `(SELECT …)` and LATERAL: the engine keeps the row of an aggregate without input.
+    Value,
+    Exists,
+    /// IN, ANY and ALL.
+    Rows,
+}
+
+/// Refuses what the engine would compute for other rows. `is_top` holds as long as nothing above selects rows.
+fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
+    if !is_correlated(plan)? {
+        return Ok(());
+    }
+    match plan {
+        LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
+            check_inputs(plan, is_top, role)
+        }
+        LogicalPlan::Filter(_) => check_inputs(plan, is_top && role == Role::Value, role),
+        LogicalPlan::Limit(limit) => match role {
+            // The engine refuses it.
+            Role::Value => Ok(()),
+            Role::Exists if is_top && skips_nothing(limit)? => check_inputs(plan, true, role),
+            _ => refuse("LIMIT or OFFSET"),
+        },
+        LogicalPlan::Window(window) if is_correlated(&window.input)? => refuse("a window function"),
+        LogicalPlan::Aggregate(aggregate) if has_total(aggregate) => {
+            let is_kept = is_top && role == Role::Value && aggregate.group_expr.is_empty();
+            if !is_kept && is_correlated(&aggregate.input)? {
+                return refuse("an aggregate without GROUP BY");
+            }
+            check_inputs(plan, false, role)
+        }
+        _ => check_inputs(plan, false, role),
+    }
+}
+
+fn check_inputs(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
+    plan.inputs()
+        .into_iter()
+        .try_for_each(|input| check(input, is_top, role))
+}
+
+fn skips_nothing(limit: &Limit) -> Result<bool> {
+    Ok(matches!(limit.get_skip_type()?, SkipType::Literal(0)))
+}
+
+/// Whether the aggregate may have a row for an input without rows.
+pub(super) fn has_total(aggregate: &Aggregate) -> bool {
+    matches!(aggregate.group_expr.as_slice(), [] | [Expr::GroupingSet(_)])
+}
+
+/// Whether the query names columns of an outer query.
+fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply(|node| {
+        found |= node.contains_outer_reference();
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    })?;
+    Ok(found)
+}
+
+fn refuse<T>(what: &str) -> Result<T> {
+    plan_err!(
+        "{what} inside of a subquery that names columns of the outer query is not supported here: write a join with a \
+         query that has GROUP BY these columns"
+    )
+}
