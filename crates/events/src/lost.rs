@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use ostrakon_cell::{Column, Error, ErrorKind, Mutation, Result, Scanner, Source};
 
-use crate::event_type::{EventType, check_type_name};
+use crate::event_type::EventType;
 use crate::ledger::{self, FAMILY, STATE, State};
 use crate::store::{
     DEFINITION, EventStore, REGISTRY, Tables, no_type, table_names, taken, turn, type_part,
