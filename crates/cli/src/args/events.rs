@@ -15,7 +15,8 @@ pub(crate) enum EventsCommand {
     #[command(after_help = "Examples:
   ostrakon events create conn --from conn.log
   ostrakon events create conn --from conn.log --print > conn.toml    edit it, then:
-  ostrakon events create conn --schema conn.toml")]
+  ostrakon events create conn --schema conn.toml
+  ostrakon events create conn --schema conn.toml --adopt             after its definition was lost")]
     Create(EventsCreateArgs),
     /// Replace the definition of an event type with an edited one
     #[command(after_help = "Examples:
@@ -215,6 +216,9 @@ pub(crate) struct EventsCreateArgs {
     /// The number of shards, which divide scans among threads
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<u16>,
+    /// Keep the events of existing tables of this type, whose definition was lost
+    #[arg(long, requires = "schema", conflicts_with = "print")]
+    pub(crate) adopt: bool,
     /// Print the definition instead of creating the type
     #[arg(long)]
     pub(crate) print: bool,
