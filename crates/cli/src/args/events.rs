@@ -15,8 +15,7 @@ pub(crate) enum EventsCommand {
     #[command(after_help = "Examples:
   ostrakon events create conn --from conn.log
   ostrakon events create conn --from conn.log --print > conn.toml    edit it, then:
-  ostrakon events create conn --schema conn.toml
-  ostrakon events create conn --schema conn.toml --adopt             after its definition was lost")]
+  ostrakon events create conn --schema conn.toml")]
     Create(EventsCreateArgs),
     /// Replace the definition of an event type with an edited one
     #[command(after_help = "Examples:
