@@ -79,20 +79,29 @@ class Disagreement(NamedTuple):
 
 
 class EventCheck(NamedTuple):
-    """The result of `Events.check`; `disagreements` is empty if the tables agree."""
+    """The result of `Events.check`; `disagreements` is empty if the tables agree.
+
+    `unknown_batches` are the first and the last batch that the registry of event types does not
+    know, because a part of it was lost. Nothing of them counts until `Events.repair` takes them in.
+    """
 
     events: int
     index_entries: int
     counts: int
     disagreements: list[Disagreement]
+    unknown_batches: tuple[int, int] | None = None
 
 
 class EventRepair(NamedTuple):
-    """What `Events.repair` corrected: entries added to the index and removed from it, counts."""
+    """What `Events.repair` corrected: entries added to the index and removed from it, counts.
+
+    `batches` are the first and the last batch that were taken in; see `EventCheck`.
+    """
 
     added: int
     removed: int
     counts: int
+    batches: tuple[int, int] | None = None
 
 
 class Calibration(NamedTuple):
@@ -287,19 +296,20 @@ class Events:
 
     def repair(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> EventRepair:
         """Checks index and counts, and corrects what does not agree with the events. The events do
-        not change."""
+        not change, except that batches that the registry does not know are taken in."""
         return self._check(auths, repair=True)[1]
 
     def _check(
         self, auths: Bytes | Iterable[Bytes] | None, *, repair: bool
     ) -> tuple[EventCheck, EventRepair]:
         question = self.query(auths=auths)._question
-        (events, index_entries, counts, wrong), repaired = self._native.check(question, repair)
+        checked, repaired = self._native.check(question, repair)
+        events, index_entries, counts, wrong, unknown = checked
         disagreements = [
             Disagreement(table, field, moment_of(start), expected, found)
             for table, field, start, expected, found in wrong
         ]
-        check = EventCheck(events, index_entries, counts, disagreements)
+        check = EventCheck(events, index_entries, counts, disagreements, unknown)
         return check, EventRepair(*(repaired or (0, 0, 0)))
 
     def calibrate(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> Calibration:

@@ -348,6 +348,7 @@ class Store:
         enrich: Mapping[str, str | PathLike[str]] | None = None,
         time: str | None = None,
         exist_ok: bool = False,
+        adopt: bool = False,
     ) -> Events:
         """Creates an event type, with the fields of a log file's first lines, or from a definition.
 
@@ -356,6 +357,9 @@ class Store:
         `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the file
         with the time of events; without it, the field is found by its name and its values. With
         `exist_ok`, an existing type of that name is returned unchanged, whatever its definition.
+
+        With `adopt`, the tables of the type are there and its definition was lost: `toml` is that
+        definition, and the events are kept. Call `Events.check` and `Events.repair` afterwards.
         """
         more = {
             "visibility": visibility,
@@ -368,6 +372,10 @@ class Store:
                 "an event type is made from a log file or from a definition: pass `file` or `toml`",
                 {},
             )
+        if adopt and toml is None:
+            raise InvalidArgumentError(
+                "tables are adopted with the definition that they had: pass `toml`", {}
+            )
         if time is not None and file is None:
             raise InvalidArgumentError(
                 "a definition names its time field: pass `time` only with a log file", {}
@@ -378,7 +386,7 @@ class Store:
         if file is not None:
             toml = native.infer(name, file, files_of(format, map, enrich), more, time)
         try:
-            native.create(name, toml or "", more)
+            native.create(name, toml or "", more, adopt)
         except AlreadyExistsError as error:
             if name not in native.types():
                 raise

@@ -276,7 +276,7 @@ def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
     assert (check.events, check.disagreements) == (4, [])
     assert check.index_entries > 4
     assert check.counts > 4
-    assert web.repair(auths="hr") == (0, 0, 0)
+    assert web.repair(auths="hr") == (0, 0, 0, None)
     # An index without its entries: what a query finds by it, it does not find any more.
     store["events.web_index"].delete_rows()
     wrong = web.check().disagreements

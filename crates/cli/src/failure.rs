@@ -293,6 +293,9 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
             "export what can be read with `ostrakon --allow-damage export TABLE FILE`, use a checkpoint, or run \
              `ostrakon repair-log` to continue without what is lost"
         }
+        ErrorKind::Corruption if failure.named("unknown batches").is_some() => {
+            "run `ostrakon events repair TYPE` with authorizations for all labels"
+        }
         ErrorKind::Corruption => {
             "run `ostrakon check` to list every damaged file; everything else is still readable"
         }
@@ -310,13 +313,20 @@ fn next_step(kind: ErrorKind, failure: &Failure) -> Option<&'static str> {
         {
             "run `ostrakon events drop TYPE` to complete the deletion"
         }
+        ErrorKind::NotFound
+            if failure.named("type").is_some() && failure.named("table").is_some() =>
+        {
+            "run `ostrakon events create TYPE --schema FILE --adopt` to keep the events, or `ostrakon events drop TYPE` \
+             to delete the tables"
+        }
         ErrorKind::NotFound if failure.named("type").is_some() => {
             "run `ostrakon events list` to see the event types, or `ostrakon events create` to create one"
         }
         ErrorKind::AlreadyExists
             if failure.named("type").is_some() && failure.named("table").is_some() =>
         {
-            "run `ostrakon events drop TYPE` to delete the tables, or choose another name"
+            "run `ostrakon events create TYPE --schema FILE --adopt` to keep the events, `ostrakon events drop TYPE` to \
+             delete the tables, or choose another name"
         }
         ErrorKind::AlreadyExists if failure.named("type").is_some() => {
             "use it with `ostrakon events ingest TYPE FILE` and `ostrakon events query TYPE`, change it with `ostrakon \

@@ -16,6 +16,8 @@ mod codes;
 mod completions;
 #[path = "cli/entries.rs"]
 mod entries;
+#[path = "cli/event_losses.rs"]
+mod event_losses;
 #[path = "cli/event_types.rs"]
 mod event_types;
 #[path = "cli/events.rs"]

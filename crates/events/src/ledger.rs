@@ -198,6 +198,12 @@ fn settled(registry: &Arc<dyn Table>, name: &str) -> Result<Option<(Vec<u8>, Set
     Ok(Some((entry.value, known)))
 }
 
+/// The batch and the time up to which the tables of a type may be settled.
+pub(crate) fn settled_up_to(registry: &Arc<dyn Table>, name: &str) -> Result<(i64, i64)> {
+    let known = settled(registry, name)?.map(|(_, known)| (known.committed, known.since));
+    Ok(known.unwrap_or((0, i64::MIN)))
+}
+
 /// Announces that the tables are about to be settled as of `snapshot`.
 pub(crate) fn announce_settling(
     registry: &Arc<dyn Table>,
@@ -214,14 +220,17 @@ pub(crate) fn announce_settling(
             since: known.map_or(snapshot.since, |known| known.since.max(snapshot.since)),
         };
         if known == Some(after) {
-            return Ok(());
+            break;
         }
         let mut mutation = Mutation::new(name);
         mutation.put(FAMILY, SETTLED, after.to_text())?;
         if write_if_same(registry, mutation, SETTLED, before.map(|(text, _)| text))? {
-            return Ok(());
+            break;
         }
     }
+    // Settled tables do not fit an older state: sums would not count, and deleted events would be missing. In a file,
+    // the state does not go back when a part of the log is lost.
+    registry.flush(true)
 }
 
 /// Whether the tables were settled as of a newer state than `snapshot`, so that what was read of them may be incomplete.

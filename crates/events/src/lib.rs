@@ -8,6 +8,8 @@
 //!   [`histogram`](EventStore::histogram), [`top`](EventStore::top), [`calibrate`](EventStore::calibrate).
 //! * **Upkeep**: [`delete`](EventStore::delete), [`age_off`](EventStore::age_off), [`check`](EventStore::check),
 //!   [`repair`](EventStore::repair).
+//! * **After a loss**: [`types_concerned`], [`recover`](EventStore::recover),
+//!   [`adopt`](EventStore::adopt).
 //!
 //! Not here: JSON, plots, directories.
 
@@ -17,6 +19,7 @@ mod ingest;
 mod iterators;
 mod layout;
 mod ledger;
+mod lost;
 mod parse;
 mod query;
 mod record;
@@ -29,6 +32,7 @@ pub use condition::{Condition, Operator, parse_condition};
 pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
 pub use ingest::{Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogText, RejectedLine};
 pub use iterators::register_event_iterators;
+pub use lost::{ConcernedType, types_concerned};
 pub use parse::{
     Lines, LogFormat, LookupTable, RecordSource, Step, detect, enrich, open_log, rename_fields,
     unpack,
@@ -40,7 +44,7 @@ pub use query::{
 pub use record::Record;
 pub use store::{
     EventStore, check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
-    reserved_to_events,
+    has_batch_numbers, reserved_to_events,
 };
 pub use time::{parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};

@@ -15,11 +15,11 @@ use crate::layout::event_range;
 use crate::ledger::{self, FAMILY, NOTE_FAMILY, Notes, SETTLED, STATE, State, overtaken};
 
 const NAMESPACE: &str = "events";
-const REGISTRY: &str = "events.types";
+pub(crate) const REGISTRY: &str = "events.types";
 
 /// How the names of tables of events begin.
 const PREFIX: &str = "events.";
-const DEFINITION: &[u8] = b"toml";
+pub(crate) const DEFINITION: &[u8] = b"toml";
 /// The share of events below which an index is used, if it was not measured.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.01;
 const THRESHOLD: &[u8] = b"threshold";
@@ -31,7 +31,7 @@ static CHANGES: Mutex<()> = Mutex::new(());
 /// The event types of a source.
 #[derive(Clone)]
 pub struct EventStore {
-    source: Arc<dyn Source>,
+    pub(crate) source: Arc<dyn Source>,
 }
 
 /// A type with its tables.
@@ -54,10 +54,12 @@ impl EventStore {
         Self { source }
     }
 
-    /// Creates a type and its tables. The result has the ids of its fields.
+    /// Creates a type and its tables. The result has the ids of its fields. Empty tables that an interrupted creation
+    /// has left are used.
     ///
     /// # Errors
-    /// The type is invalid, or its name is taken.
+    /// The type is invalid, or its name is taken; there are tables with entries, which [`adopt`](Self::adopt) keeps and
+    /// [`drop_type`](Self::drop_type) deletes.
     pub fn create(&self, definition: &EventType) -> Result<EventType> {
         let mut definition = definition.clone();
         definition.check()?;
@@ -77,6 +79,7 @@ impl EventStore {
         // Old events would appear in the new type.
         for table in table_names(&definition.name) {
             match self.source.table(&table) {
+                Ok(left) if left.newest_timestamp()?.is_none() => {}
                 Ok(_) => return Err(left_over(&definition.name, &table)),
                 Err(error) if error.kind().is_not_found() => {}
                 Err(error) => return Err(error),
@@ -336,7 +339,11 @@ impl EventStore {
     }
 
     /// The event, index and aggregate table of a registered type; an error of kind `missing` if it lacks one.
-    fn open_tables(&self, name: &str, missing: ErrorKind) -> Result<[Arc<dyn Table>; 3]> {
+    pub(crate) fn open_tables(
+        &self,
+        name: &str,
+        missing: ErrorKind,
+    ) -> Result<[Arc<dyn Table>; 3]> {
         let open = |table: &String| {
             self.source.table(table).map_err(|error| {
                 match error.kind() == ErrorKind::TableNotFound {
@@ -354,30 +361,31 @@ impl EventStore {
         self.source
             .table(REGISTRY)
             .map_err(|error| match error.kind().is_not_found() {
-                true => no_type(name),
+                true => self.not_registered(name),
                 false => error,
             })
     }
 
-    fn read_definition(
+    pub(crate) fn read_definition(
         &self,
         registry: &Arc<dyn Table>,
         name: &str,
     ) -> Result<(EventType, Vec<u8>)> {
         let scanner =
             Scanner::new(registry.clone()).range(Range::row_column(name, FAMILY, DEFINITION));
-        let entry = scanner.entries()?.pop().ok_or_else(|| no_type(name))?;
+        let entry = scanner.entries()?.pop();
+        let entry = entry.ok_or_else(|| self.not_registered(name))?;
         Ok((read_toml(&entry.value)?, entry.value))
     }
 
-    fn make_registry(&self) -> Result<Arc<dyn Table>> {
+    pub(crate) fn make_registry(&self) -> Result<Arc<dyn Table>> {
         existing_is_fine(self.source.create_namespace(NAMESPACE))?;
         existing_is_fine(self.source.create_table(REGISTRY, &TableOptions::default()))?;
         self.source.table(REGISTRY)
     }
 
     /// Makes the tables that do not exist, which are appended to `made`, and splits the event table by shard.
-    fn make_tables(&self, definition: &EventType, made: &mut Vec<String>) -> Result<()> {
+    pub(crate) fn make_tables(&self, definition: &EventType, made: &mut Vec<String>) -> Result<()> {
         let [event, index, aggregate] = table_names(&definition.name);
         let splits: Vec<Vec<u8>> = (1..definition.shard_count())
             .map(|shard| shard.to_be_bytes().to_vec())
@@ -486,21 +494,31 @@ fn has_types(source: &dyn Source) -> Result<bool> {
     Ok(!entries.is_empty())
 }
 
+/// Whether the timestamps of a table are the numbers of batches, which every reader of the registry may know: for
+/// [`ReaderSource::showing_times`](ostrakon_cell::ReaderSource::showing_times).
+#[must_use]
+pub fn has_batch_numbers(table: &str) -> bool {
+    table.starts_with(PREFIX)
+}
+
+/// The type that a table would belong to by its name.
+pub(crate) fn type_part(table: &str) -> Option<&str> {
+    let name = table.strip_prefix(PREFIX).filter(|_| table != REGISTRY)?;
+    let name = ["_index", "_aggregate"]
+        .into_iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
+    check_type_name(name).is_ok().then_some(name)
+}
+
 /// The type that a table belongs to, if the registry has it.
 ///
 /// # Errors
 /// Those of the source.
 fn type_of_table(source: &dyn Source, table: &str) -> Result<Option<String>> {
-    let Some(name) = table.strip_prefix(PREFIX) else {
+    let Some(name) = type_part(table) else {
         return Ok(None);
     };
-    let name = ["_index", "_aggregate"]
-        .into_iter()
-        .find_map(|ending| name.strip_suffix(ending))
-        .unwrap_or(name);
-    if check_type_name(name).is_err() {
-        return Ok(None);
-    }
     let registry = match source.table(REGISTRY) {
         Err(error) if error.kind().is_not_found() => return Ok(None),
         outcome => outcome?,
@@ -518,9 +536,9 @@ impl Tables {
     /// Begins a batch, whose number is `begun` of the state that is returned.
     ///
     /// # Errors
-    /// Another writer has started; the definition has changed since it was read.
+    /// Another writer has started; the definition has changed since it was read; a part of the registry was lost.
     pub(crate) fn begin(&self) -> Result<State> {
-        let state = self.state()?;
+        let state = self.complete_state()?;
         let begun = state.with_batch_begun();
         self.replace(&state, &begun)?;
         // A later change of the definition aborts the batch.
@@ -611,20 +629,20 @@ pub(crate) struct Reading<'a> {
 }
 
 /// Waits until no other thread creates, changes or drops a type.
-fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     CHANGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The names of the event, index and aggregate table.
-fn table_names(name: &str) -> [String; 3] {
+pub(crate) fn table_names(name: &str) -> [String; 3] {
     ["", "_index", "_aggregate"].map(|ending| format!("{NAMESPACE}.{name}{ending}"))
 }
 
-fn no_type(name: &str) -> Error {
+pub(crate) fn no_type(name: &str) -> Error {
     Error::not_found("no such event type").with("type", name)
 }
 
-fn taken(name: &str) -> Error {
+pub(crate) fn taken(name: &str) -> Error {
     Error::new(ErrorKind::AlreadyExists, "the event type exists already").with("type", name)
 }
 
@@ -643,8 +661,9 @@ fn partly_there(kind: ErrorKind, name: &str, table: &str) -> Error {
 fn left_over(name: &str, table: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
-        "there is a table of this event type but no such type, because its creation or deletion was interrupted: \
-         drop the type, which deletes the tables, or choose another name",
+        "there is a table of this event type but no such type, because its definition was lost, or its creation or \
+         deletion was interrupted: adopt the tables, which keeps the events, drop the type, which deletes the tables, \
+         or choose another name",
     )
     .with("type", name)
     .with("table", table)
@@ -662,7 +681,7 @@ fn existing_is_fine(outcome: Result<()>) -> Result<()> {
 }
 
 /// Writes if each of these columns has this value, or does not exist.
-fn write_if(
+pub(crate) fn write_if(
     registry: &Arc<dyn Table>,
     mutation: Mutation,
     columns: &[(&[u8], Option<Vec<u8>>)],

@@ -65,11 +65,21 @@ type Bins = (i64, String, Vec<(i64, u64)>);
 /// The most frequent values, the number of different ones, and the number of events.
 type Top<'py> = (Vec<(Bound<'py, PyBytes>, u64)>, u64, u64);
 
-/// Events, index entries and counts read, and where they disagree: table, field, bin, expected, found.
-type Checked = (u64, u64, u64, Vec<(&'static str, String, i64, i64, i64)>);
+/// The first and the last of some batches.
+type Batches = Option<(i64, i64)>;
 
-/// Index entries added and removed, and counts corrected.
-type Repaired = (u64, u64, u64);
+/// Events, index entries and counts read, where they disagree (table, field, bin, expected, found), and the batches that
+/// the registry does not know.
+type Checked = (
+    u64,
+    u64,
+    u64,
+    Vec<(&'static str, String, i64, i64, i64)>,
+    Batches,
+);
+
+/// Index entries added and removed, counts corrected, and batches taken in.
+type Repaired = (u64, u64, u64, Batches);
 
 impl NativeEvents {
     fn events(&self) -> Result<EventStore> {
@@ -141,12 +151,24 @@ impl NativeEvents {
     }
 
     /// Creates a type from a definition; its name may be another one.
-    fn create(&self, py: Python<'_>, name: String, toml: &str, more: TypeArgument) -> PyResult<()> {
+    /// With `adopt`, the tables of the type are there, and its definition was lost.
+    fn create(
+        &self,
+        py: Python<'_>,
+        name: String,
+        toml: &str,
+        more: TypeArgument,
+        adopt: bool,
+    ) -> PyResult<()> {
         let create = || {
             let mut definition = EventType::from_toml(toml)?;
             definition.name = name;
             more.apply(&mut definition)?;
-            self.events()?.create(&definition).map(drop)
+            let events = self.events()?;
+            match adopt {
+                true => events.adopt(&definition).map(drop),
+                false => events.create(&definition).map(drop),
+            }
         };
         py.detach(create).into_python()
     }
@@ -316,9 +338,13 @@ impl NativeEvents {
         repair: bool,
     ) -> PyResult<(Checked, Option<Repaired>)> {
         let (check, repaired) = self.ask(py, question, move |store, asked| {
+            let taken_in = match repair {
+                true => store.recover(&asked.query.event_type)?,
+                false => None,
+            };
             let check = store.check(&asked.query)?;
             let repaired = match repair {
-                true => Some(store.repair(&asked.query, &check)?),
+                true => Some((store.repair(&asked.query, &check)?, taken_in)),
                 false => None,
             };
             Ok((check, repaired))
@@ -330,8 +356,10 @@ impl NativeEvents {
             check.index_entries,
             check.counts,
             wrong.collect(),
+            check.unknown_batches,
         );
-        let repaired = repaired.map(|repair| (repair.added, repair.removed, repair.counts));
+        let repaired = repaired
+            .map(|(repair, taken_in)| (repair.added, repair.removed, repair.counts, taken_in));
         Ok((checked, repaired))
     }
 

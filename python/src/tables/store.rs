@@ -11,8 +11,8 @@ use ostrakon_cell::{
     Source, TableOptions, TimeType,
 };
 use ostrakon_events::{
-    check_namespace_not_of_events, check_not_of_events, register_event_iterators,
-    reserved_to_events,
+    check_namespace_not_of_events, check_not_of_events, has_batch_numbers,
+    register_event_iterators, reserved_to_events,
 };
 use ostrakon_graph::register_graph_iterators;
 use ostrakon_store::{Components, Store, StoreOptions};
@@ -68,7 +68,10 @@ impl NativeStore {
         let lent: Arc<dyn Source> = Arc::new(LentSource::new(self.gate.downgrade())?);
         Ok(match &self.held {
             None => lent,
-            Some(held) => Arc::new(ReaderSource::new(lent, held.clone())),
+            Some(held) => {
+                let reader = ReaderSource::new(lent, held.clone());
+                Arc::new(reader.showing_times(has_batch_numbers))
+            }
         })
     }
 

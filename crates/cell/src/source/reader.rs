@@ -46,6 +46,7 @@ pub struct ReaderSource {
     held: Arc<Authorizations>,
     name: Arc<str>,
     reserved: fn(&str) -> Reserved,
+    times_shown: fn(&str) -> bool,
 }
 
 /// What a reader may do with a table that another part of the program manages.
@@ -68,6 +69,7 @@ impl ReaderSource {
             held: Arc::new(held),
             name: ROOT.into(),
             reserved: |_| Reserved::Not,
+            times_shown: |_| false,
         }
     }
 
@@ -77,6 +79,16 @@ impl ReaderSource {
     #[must_use]
     pub fn reserving(self, reserved: fn(&str) -> Reserved) -> Self {
         Self { reserved, ..self }
+    }
+
+    /// The same source, with [`newest_timestamp`](Table::newest_timestamp) of the tables for which
+    /// `times_shown` holds: for a module whose timestamps are numbers that its readers may know.
+    #[must_use]
+    pub fn showing_times(self, times_shown: fn(&str) -> bool) -> Self {
+        Self {
+            times_shown,
+            ..self
+        }
     }
 
     fn check_reserved(&self, table: &str) -> Result<()> {
@@ -94,6 +106,7 @@ impl ReaderSource {
             held: Arc::new(principal.authorizations),
             name: principal.name.into(),
             reserved: |_| Reserved::Not,
+            times_shown: |_| false,
         }
     }
 
@@ -240,7 +253,8 @@ impl Table for ReaderTable {
             ..context.clone()
         };
         let source = ReaderSource::for_principal(self.source.source.clone(), principal)
-            .reserving(self.source.reserved);
+            .reserving(self.source.reserved)
+            .showing_times(self.source.times_shown);
         Ok(Arc::new(Self {
             table: self.table.within(&context)?,
             source,
@@ -312,6 +326,13 @@ impl Table for ReaderTable {
 
     fn locate(&self, _: &[u8]) -> Result<TabletLocation> {
         Err(refused("locate"))
+    }
+
+    fn newest_timestamp(&self) -> Result<Option<i64>> {
+        match (self.source.times_shown)(&self.table.name()) {
+            true => self.table.newest_timestamp(),
+            false => Err(refused("newest_timestamp")),
+        }
     }
 
     fn add_splits(&self, _: &[Vec<u8>]) -> Result<()> {

@@ -378,6 +378,17 @@ pub trait Table: Send + Sync {
         Err(unsupported(Capability::Tablets))
     }
 
+    /// A timestamp that no entry of the table exceeds, whatever its label; `None` if the table is empty. It
+    /// may be that of an entry that was deleted. Cheap: no entry is read. Not for readers, whom the
+    /// timestamps of hidden entries would disclose something.
+    ///
+    /// # Errors
+    /// A file of the table cannot be read; the source has no [`Tablets`](Capability::Tablets), or cannot be
+    /// reached.
+    fn newest_timestamp(&self) -> Result<Option<i64>> {
+        Err(unsupported(Capability::Tablets))
+    }
+
     /// Adds split points; existing ones are skipped.
     ///
     /// # Errors

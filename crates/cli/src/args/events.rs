@@ -215,6 +215,9 @@ pub(crate) struct EventsCreateArgs {
     /// The number of shards, which divide scans among threads
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<u16>,
+    /// Keep the events of existing tables of this type, whose definition was lost
+    #[arg(long, requires = "schema", conflicts_with = "print")]
+    pub(crate) adopt: bool,
     /// Print the definition instead of creating the type
     #[arg(long)]
     pub(crate) print: bool,

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::access::{Absent, Access, classes};
 use super::confirm::confirm;
+use super::events::Concerned;
 use crate::args::{CheckpointArgs, IteratorsArgs, RepairLogArgs};
 use crate::export::partial_of;
 use crate::failure::{Failure, Result, is_log_file};
@@ -43,6 +44,8 @@ pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output
     };
     let store = access.open(Absent::Refuse)?;
     let damages = store.damages().to_vec();
+    let lost_of: Vec<String> = damages.iter().flat_map(|one| one.tables.clone()).collect();
+    let concerned = Concerned::by(&*store, &lost_of)?;
     store.close()?;
     let lost: Vec<_> = damages
         .iter()
@@ -52,7 +55,8 @@ pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output
             })
         })
         .collect();
-    out.object(&json!({"damages": lost}), || {
+    let object = json!({"damages": lost, "event_types": concerned.to_json()});
+    out.object(&object, || {
         if damages.is_empty() {
             return "the log is undamaged; nothing was changed".to_owned();
         }
@@ -69,6 +73,7 @@ pub(super) fn repair_log(access: &Access, args: &RepairLogArgs, out: &mut Output
                 one.to_text()
             ));
         }
+        text.push_str(&concerned.to_text());
         text
     })
 }

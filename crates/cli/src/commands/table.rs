@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::access::{find_table, find_table_within, refuse_events, suggest_table};
 use super::confirm::confirm;
+use super::events::Concerned;
 use super::rows::rows;
 use super::{table_config, table_show, table_status};
 use crate::args::{
@@ -232,9 +233,10 @@ fn drop_file(source: &dyn Source, file: &Path, yes: bool, out: &mut Output) -> R
             _ => failure,
         }
     })?;
+    let concerned = Concerned::by(source, &dropped.tables)?;
     let object = json!({
         "file": dropped.file, "moved_to": dropped.moved_to, "bytes": dropped.bytes,
-        "entries": dropped.entries, "tables": dropped.tables,
+        "entries": dropped.entries, "tables": dropped.tables, "event_types": concerned.to_json(),
     });
     out.object(&object, || {
         let moved = match &dropped.moved_to {
@@ -242,10 +244,11 @@ fn drop_file(source: &dyn Source, file: &Path, yes: bool, out: &mut Output) -> R
             None => "it was missing".to_owned(),
         };
         format!(
-            "dropped {} with {}, used by {}; {moved}",
+            "dropped {} with {}, used by {}; {moved}{}",
             dropped.file,
             counted(dropped.entries, "entry", "entries"),
-            dropped.tables.join(", ")
+            dropped.tables.join(", "),
+            concerned.to_text()
         )
     })
 }

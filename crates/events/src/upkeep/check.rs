@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use ostrakon_cell::{Batch, Range, Result, Scan};
 
 use crate::condition::Condition;
+use crate::event_type::EventType;
 use crate::iterators::{
     EventScan, EventTable, Snapshot, aggregate_scan, event_scan, index_scan, runs,
 };
@@ -25,7 +26,7 @@ use crate::value::typed;
 pub struct Disagreement {
     /// `index` or `aggregate`.
     pub table: &'static str,
-    /// The field; empty for the count of all events.
+    /// The field; empty for the count of all events, `id N` if the definition has no field with the id of the entries.
     pub field: String,
     /// The start of the bin.
     pub bin: i64,
@@ -46,7 +47,13 @@ pub struct EventCheck {
     pub counts: u64,
     /// Where the tables disagree; empty if they agree.
     pub disagreements: Vec<Disagreement>,
+    /// The first and the last batch that the tables may have and the registry does not know, because a part of it was
+    /// lost. Nothing of them counts until [`EventStore::recover`] takes them in.
+    pub unknown_batches: Option<(i64, i64)>,
 }
+
+/// Before the id of a field without a name. No name of a field has a space.
+const UNNAMED: &str = "id ";
 
 #[derive(Default)]
 struct Sum {
@@ -66,8 +73,12 @@ impl EventStore {
     pub fn check(&self, query: &Query) -> Result<EventCheck> {
         ledger::read_unsettled(&query.event_type, || {
             let tables = self.tables(&query.event_type)?;
-            let snapshot = tables.state()?.snapshot;
-            let check = tables.check(query, &snapshot)?;
+            let (state, unknown_batches) = tables.state_and_unknown()?;
+            let snapshot = state.snapshot;
+            let check = EventCheck {
+                unknown_batches,
+                ..tables.check(query, &snapshot)?
+            };
             Ok((check, tables.registry, snapshot))
         })
     }
@@ -140,7 +151,7 @@ impl Tables {
             if sum.hashes != 0 {
                 check.disagreements.push(Disagreement {
                     table: if index { "index" } else { "aggregate" },
-                    field: tables.definition.name_of(field),
+                    field: shown_field(&tables.definition, field),
                     bin,
                     expected: sum.expected,
                     found: sum.found,
@@ -148,6 +159,23 @@ impl Tables {
             }
         }
         Ok(check)
+    }
+}
+
+/// How a field is shown.
+fn shown_field(definition: &EventType, id: u16) -> String {
+    match definition.name_of(id) {
+        name if name.is_empty() && id != ALL_EVENTS => format!("{UNNAMED}{id}"),
+        name => name,
+    }
+}
+
+/// The id of a field that is shown like this.
+pub(super) fn id_of_shown(definition: &EventType, shown: &str) -> Option<u16> {
+    match (shown, shown.strip_prefix(UNNAMED)) {
+        ("", _) => Some(ALL_EVENTS),
+        (_, Some(id)) => id.parse().ok(),
+        (name, None) => definition.field(name)?.id,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ostrakon_cell::{Batch, Error, Range, Result};
 
 use super::EventCheck;
-use super::check::{each_entry, field_of, reading};
+use super::check::{each_entry, field_of, id_of_shown, reading};
 use super::delete::in_batch;
 use crate::ingest::{Change, ChangeWriter, write_counts};
 use crate::iterators::{EventTable, Snapshot, aggregate_scan, index_scan};
@@ -35,12 +35,21 @@ struct Contents {
 }
 
 impl EventStore {
-    /// Repairs what a [`check`](Self::check) has found. Events are not changed. Holds the index entries of one bin in
-    /// memory.
+    /// Repairs what a [`check`](Self::check) has found. Events are not changed. Batches that the registry does not know
+    /// are [taken in](Self::recover) first, and the tables are checked again if there are any. Holds the index entries
+    /// of one bin in memory.
     ///
     /// # Errors
     /// No such type; those of the tables; another writer of the type has started.
     pub fn repair(&self, query: &Query, found: &EventCheck) -> Result<Repair> {
+        let checked;
+        let found = match self.recover(&query.event_type)? {
+            Some(_) => {
+                checked = self.check(query)?;
+                &checked
+            }
+            None => found,
+        };
         let tables = self.tables(&query.event_type)?;
         let bins: BTreeSet<i64> = found.disagreements.iter().map(|wrong| wrong.bin).collect();
         let mut repair = Repair::default();
@@ -49,10 +58,7 @@ impl EventStore {
                 .disagreements
                 .iter()
                 .filter(|wrong| wrong.bin == bin)
-                .filter_map(|wrong| match wrong.field.as_str() {
-                    "" => Some(ALL_EVENTS),
-                    name => tables.definition.field(name)?.id,
-                })
+                .filter_map(|wrong| id_of_shown(&tables.definition, &wrong.field))
                 .collect();
             tables.repair_bin(query, bin, &fields, &mut repair)?;
         }

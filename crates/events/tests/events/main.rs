@@ -4,6 +4,7 @@ mod answers;
 mod exactly_once;
 mod hidden;
 mod logs;
+mod lost;
 mod meanwhile;
 mod meddling;
 mod parts;

@@ -140,6 +140,10 @@ impl Table for MeddlingTable {
         self.table.tablets()
     }
 
+    fn newest_timestamp(&self) -> Result<Option<i64>> {
+        self.table.newest_timestamp()
+    }
+
     fn add_splits(&self, rows: &[Vec<u8>]) -> Result<()> {
         self.table.add_splits(rows)
     }

@@ -47,6 +47,8 @@ pub struct Run {
     chunks: Vec<Arc<Chunk>>,
     prefix: RowPrefix,
     bytes: usize,
+    /// The newest timestamp; the least number without updates.
+    newest: i64,
 }
 
 impl RowPrefix {
@@ -186,7 +188,9 @@ impl Run {
     pub fn of_chunk(chunk: Arc<Chunk>, prefix: RowPrefix) -> Self {
         let mut marks = Vec::with_capacity(chunk.batch.len());
         let mut row_mark = 0;
+        let mut newest = i64::MIN;
         for (offset, update) in chunk.batch.updates() {
+            newest = newest.max(update.timestamp_in(chunk.timestamp));
             if update.first {
                 row_mark = prefix.mark_of(update.row);
             }
@@ -199,6 +203,7 @@ impl Run {
             chunks: vec![chunk],
             prefix,
             bytes,
+            newest,
         };
         run.sort_ties();
         run
@@ -215,6 +220,7 @@ impl Run {
                 .map(|run| run.prefix.clone())
                 .unwrap_or_default(),
             bytes: runs.iter().map(|run| run.bytes).sum(),
+            newest: runs.iter().map(|run| run.newest).max().unwrap_or(i64::MIN),
         };
         for run in runs {
             let base = u128::from(merged.chunks.len() as u32) << 32;
@@ -228,6 +234,12 @@ impl Run {
         merged.marks.sort();
         merged.merge_ties(runs);
         merged
+    }
+
+    /// The newest timestamp of its updates; `None` without updates.
+    #[must_use]
+    pub(super) fn newest(&self) -> Option<i64> {
+        (!self.marks.is_empty()).then_some(self.newest)
     }
 
     /// The prefix of its marks.
@@ -261,6 +273,7 @@ impl Run {
             chunks: self.chunks.clone(),
             prefix: prefix.clone(),
             bytes: self.bytes,
+            newest: self.newest,
         })
     }
 

@@ -255,6 +255,12 @@ impl MemtableSnapshot {
         Ok((entries, bytes))
     }
 
+    /// The newest timestamp of its entries; `None` if there are none.
+    #[must_use]
+    pub fn newest(&self) -> Option<i64> {
+        self.runs.iter().filter_map(|run| run.newest()).max()
+    }
+
     /// Memory of its runs, in bytes.
     #[must_use]
     pub fn memory(&self) -> u64 {

@@ -221,6 +221,11 @@ impl Table for TableHandle {
         })
     }
 
+    fn newest_timestamp(&self) -> StoreResult<Option<i64>> {
+        self.1.told(self.1.check())?;
+        self.1.told(self.0.newest_timestamp())
+    }
+
     fn add_splits(&self, rows: &[Vec<u8>]) -> StoreResult<()> {
         self.1.told(self.1.check())?;
         self.0.writable()?;

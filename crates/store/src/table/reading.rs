@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::core::TableCore;
 use crate::clock::Clock;
 use crate::error::{Error, StoreResult};
+use crate::memtable::MemtableSnapshot;
 use crate::metrics::Metrics;
 use crate::read::{Readable, ScanMemory, ScanThreads, Snapshot};
 use crate::tablet::IteratorStackBuilder;
@@ -56,6 +57,24 @@ impl Readable for TableCore {
 }
 
 impl TableCore {
+    /// A timestamp that no entry in memory or in files exceeds; `None` if there is no entry.
+    pub(super) fn newest_timestamp(&self) -> StoreResult<Option<i64>> {
+        self.check_readable()?;
+        let snapshot = Self::snapshot(self);
+        let memory = snapshot.memtables.iter();
+        let mut newest = memory.filter_map(MemtableSnapshot::newest).max();
+        for tablet in snapshot.version.tablets().iter() {
+            for file in &tablet.files {
+                let of_file = match file.file.times() {
+                    Some((_, newest)) => newest,
+                    None => file.file.reader().summary()?.newest,
+                };
+                newest = newest.max(Some(of_file));
+            }
+        }
+        Ok(newest)
+    }
+
     /// Makes running scans check the table and its store before they continue.
     pub(crate) fn stop_readers(&self) {
         self.readable.store(false, Ordering::Relaxed);

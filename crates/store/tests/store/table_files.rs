@@ -86,6 +86,55 @@ fn wrong_file(error: &ostrakon_cell::Error, path: &Path) {
 }
 
 #[test]
+fn the_newest_timestamp_is_known_without_reading_entries() {
+    let vfs = MemoryVfs::shared();
+    let store = open(&vfs);
+    store.create_table("t", &TableOptions::default()).unwrap();
+    let table = store.table("t").unwrap();
+    let newest = || table.newest_timestamp().unwrap();
+    let put = |timestamp: i64, label: &[u8]| {
+        let mut writer = BatchWriter::new(table.clone(), BatchWriterConfig::default());
+        let update = ColumnUpdate {
+            visibility: label,
+            timestamp: Some(timestamp),
+            value: Some(b"v"),
+            ..ColumnUpdate::default()
+        };
+        writer
+            .put(timestamp.to_string().as_bytes(), update)
+            .unwrap();
+        writer.close().unwrap();
+    };
+    assert_eq!(newest(), None);
+    put(-5, b"");
+    assert_eq!(newest(), Some(-5));
+    table.flush(true).unwrap();
+    assert_eq!(newest(), Some(-5));
+    // Of any label, in memory and in files, also after runs in memory are merged.
+    for timestamp in (1..40).rev() {
+        put(timestamp, b"hidden");
+    }
+    assert_eq!(newest(), Some(39));
+    table.flush(true).unwrap();
+    put(7, b"");
+    assert_eq!(newest(), Some(39));
+    table.compact(&CompactOptions::default()).unwrap();
+    assert_eq!(newest(), Some(39));
+    table.delete_rows(None, None).unwrap();
+    assert_eq!(newest(), None);
+    // Without the file, it is not known.
+    put(8, b"");
+    table.flush(true).unwrap();
+    store.close().unwrap();
+    drop((table, store));
+    let file = files(&vfs, Path::new(DIR)).pop().unwrap();
+    vfs.remove(&file).unwrap();
+    let store = open(&vfs);
+    let error = store.table("t").unwrap().newest_timestamp().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}
+
+#[test]
 fn swapped_files_are_named_and_affect_only_their_tables() {
     let vfs: Arc<dyn Vfs> = MemoryVfs::shared();
     let store = three_tables(&vfs);

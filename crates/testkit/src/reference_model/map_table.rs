@@ -245,6 +245,10 @@ impl Table for MapTable {
         })
     }
 
+    fn newest_timestamp(&self) -> Result<Option<i64>> {
+        self.with(|table| Ok(table.content.keys().map(|(key, _)| key.timestamp).max()))
+    }
+
     fn locate(&self, row: &[u8]) -> Result<TabletLocation> {
         self.with(|table| {
             let before = table.splits.iter().rfind(|end| end.as_slice() < row);

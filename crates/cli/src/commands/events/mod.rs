@@ -1,5 +1,6 @@
 //! `events …`: typed log records with an index and counts.
 
+mod concerned;
 mod follow;
 mod followed;
 mod ingest;
@@ -10,6 +11,7 @@ mod query;
 mod show;
 mod types;
 
+pub(super) use concerned::Concerned;
 use ostrakon_events::{EventStore, EventType};
 
 use super::access::{Absent, Access};
@@ -21,6 +23,12 @@ use crate::output::Output;
 pub(super) fn run(access: &Access, command: EventsCommand, out: &mut Output) -> Result<()> {
     match &command {
         EventsCommand::Create(args) if args.print => return types::print(args, out),
+        EventsCommand::Create(args) if args.adopt => {
+            let definition = types::definition(args)?;
+            return access.with_store(Absent::Refuse, |source| {
+                types::adopt(&EventStore::new(source), &definition, out)
+            });
+        }
         EventsCommand::Create(args) => return create(access, &types::definition(args)?, out),
         EventsCommand::Ingest(args) if args.follow.is_some() => {
             let access = Access {

@@ -268,7 +268,7 @@ pub(super) fn check(
     let check = store.check(&asked(name, None, when)?)?;
     let object = json!({
         "type": name, "events": check.events, "index_entries": check.index_entries, "counts": check.counts,
-        "disagreements": disagreements(&check),
+        "disagreements": disagreements(&check), "unknown_batches": check.unknown_batches,
     });
     out.object(&object, || {
         let mut text = format!(
@@ -291,18 +291,22 @@ pub(super) fn check(
                 wrong.found
             ));
         }
+        if let Some((first, last)) = check.unknown_batches {
+            text.push_str(&format!(
+                "\nbatches {first} to {last} are not known to `events.types`, of which a part was lost: nothing of them \
+                 counts until they are repaired"
+            ));
+        }
         text
     })?;
-    if check.disagreements.is_empty() {
-        return Ok(());
-    }
-    Err(
-        Failure::outcome("the index or the counts do not agree with the events")
-            .with("type", name)
-            .next(format!(
-                "run `ostrakon events repair {name}` with the same --auths"
-            )),
-    )
+    let what = match (check.disagreements.is_empty(), check.unknown_batches) {
+        (true, None) => return Ok(()),
+        (false, _) => "the index or the counts do not agree with the events",
+        (true, Some(_)) => "there are batches of events that the registry does not know",
+    };
+    Err(Failure::outcome(what).with("type", name).next(format!(
+        "run `ostrakon events repair {name}` with the same --auths"
+    )))
 }
 
 /// Repairs what `check` finds.
@@ -313,14 +317,19 @@ pub(super) fn repair(
     out: &mut Output,
 ) -> Result<()> {
     let query = asked(name, None, when)?;
+    let taken_in = store.recover(name)?;
     let found = store.check(&query)?;
     let repaired = store.repair(&query, &found)?;
     let object = json!({
         "type": name, "added": repaired.added, "removed": repaired.removed, "counts": repaired.counts,
+        "batches": taken_in,
     });
     out.object(&object, || {
+        let batches = taken_in.map_or_else(String::new, |(first, last)| {
+            format!("batches {first} to {last} taken in: their events and deletions count again\n")
+        });
         format!(
-            "{} added to the index, {} removed from it, {} corrected",
+            "{batches}{} added to the index, {} removed from it, {} corrected",
             counted(repaired.added, "entry", "entries"),
             repaired.removed,
             counted(repaired.counts, "count", "counts")

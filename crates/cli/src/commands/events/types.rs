@@ -53,6 +53,20 @@ pub(super) fn create(store: &EventStore, definition: &EventType, out: &mut Outpu
     })
 }
 
+/// Registers a type whose tables are there.
+pub(super) fn adopt(store: &EventStore, definition: &EventType, out: &mut Output) -> Result<()> {
+    let adopted = store.adopt(definition)?;
+    let name = &adopted.name;
+    let object = json!({"type": name, "fields": adopted.fields.len()});
+    out.object(&object, || {
+        format!(
+            "adopted the tables of {name} with {}; run `ostrakon events check {name}` with authorizations for all \
+             labels, and `ostrakon events repair {name}` if index or counts disagree",
+            counted(adopted.fields.len() as u64, "field", "fields"),
+        )
+    })
+}
+
 /// Replaces the definition of a type.
 pub(super) fn edit(store: &EventStore, name: &str, schema: &Path, out: &mut Output) -> Result<()> {
     let definition = read_schema(schema)?;
