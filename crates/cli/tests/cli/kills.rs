@@ -5,6 +5,9 @@
 use std::process::Stdio;
 use std::time::Instant;
 
+use ostrakon_cell::Source;
+use ostrakon_events::register_event_iterators;
+use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::rounds_wanted;
 
 use crate::changes::{
@@ -72,9 +75,15 @@ fn a_command_on_events_that_is_killed_can_be_repeated() {
 #[test]
 fn a_repair_of_events_that_is_killed_can_be_repeated() {
     let sample = events();
-    let lists = sample.ok(&["table", "list"]);
-    let index = lists.lines().find(|name| name.ends_with("index")).unwrap();
-    sample.ok(&["delete-rows", index, "--all", "--yes"]);
+    // The program refuses to do this.
+    let mut components = Components::default();
+    register_event_iterators(&mut components.iterators);
+    let directory = sample.path("store");
+    let store = Store::open_with(components, directory, StoreOptions::default()).unwrap();
+    let index = store.table("events.web_index").unwrap();
+    index.delete_rows(None, None).unwrap();
+    store.close().unwrap();
+    drop((index, store));
     let command: Command = (Steps, &["events", "repair", "web"]);
     kill(&sample, command, seen_events, false);
 }

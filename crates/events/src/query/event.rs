@@ -98,8 +98,10 @@ mod tests {
             put_run(&mut value, name);
             put_run(&mut value, content);
         }
-        let text = "name = \"flow\"\ntime = \"at\"\n\
-                    [fields]\nat = \"time\"\nsize = \"f64\"\nnote = \"text\"\n";
+        let text = "name = 'flow'\ntime = 'at'\n[[shards]]\ncount = 1\n\
+                    [[fields]]\nname = 'at'\ntype = 'time'\n\
+                    [[fields]]\nname = 'size'\ntype = 'f64'\n\
+                    [[fields]]\nname = 'note'\ntype = 'text'\n";
         let definition = EventType::from_toml(text).expect("a type");
         Event::new(&definition, EventRow::default(), b"red", &value)
     }

@@ -90,8 +90,8 @@ pub(super) fn recover(
         gapless_from: known.first,
         damages: Vec::new(),
     };
-    // Whether the records of the segment before are complete, although its file is damaged.
-    let mut is_read_whole = false;
+    // The last segment, if all its records were read, although its file may be damaged.
+    let mut read_whole = None;
     let proven = match accepts_damage(&context.options) {
         true => proven_bytes(&*context.vfs, wal_dir, known, closed)?,
         // Damage ends the recovery with an error.
@@ -113,7 +113,7 @@ pub(super) fn recover(
         };
         let mut reader = match part {
             LogPart::Damage(damage) => {
-                in_gap |= !is_read_whole;
+                in_gap |= read_whole.as_ref() != Some(&damage.path);
                 recovered
                     .damages
                     .push(refuse_unless_allowed(context, damage)?);
@@ -154,7 +154,7 @@ pub(super) fn recover(
                 .map_err(|error| error.with("file", path.display()))?;
             replay.insert(context, batch, header.timestamp, header.sequence, number)?;
         }
-        is_read_whole = proven.contains_key(&number) && own_bytes > 0;
+        read_whole = (proven.contains_key(&number) && own_bytes > 0).then(|| path.clone());
         let is_as_closed = closed.store == known.store && closed.segment == number;
         match log.close(&reader).cloned().or_else(|| {
             let end = reader.end();
@@ -169,7 +169,7 @@ pub(super) fn recover(
             })
         }) {
             Some(damage) => {
-                in_gap |= !is_read_whole;
+                in_gap |= read_whole.as_ref() != Some(&path);
                 recovered
                     .damages
                     .push(refuse_unless_allowed(context, damage)?);

@@ -113,15 +113,7 @@ impl<'a> LogReader<'a> {
         Self::of(vfs, dir, known, Vec::new())
     }
 
-    fn of(
-        vfs: &'a dyn Vfs,
-        dir: &Path,
-        known: KnownLog,
-        mut segments: Vec<(u64, PathBuf)>,
-    ) -> Self {
-        // Left by a crash or a failed deletion: their records are in files, and whatever has become of them is no
-        // damage.
-        segments.retain(|(number, _)| *number >= known.first);
+    fn of(vfs: &'a dyn Vfs, dir: &Path, known: KnownLog, segments: Vec<(u64, PathBuf)>) -> Self {
         let gaps = missing_segments(dir, &segments, known.first, known.last)
             .into_iter()
             .filter_map(|damage| {
@@ -166,6 +158,7 @@ impl<'a> LogReader<'a> {
         let Some((number, path)) = self.segments.pop_front() else {
             return Ok(None);
         };
+        let is_needed = self.is_needed(number);
         self.earlier = self.before.take();
         let place = SegmentPlace {
             number,
@@ -179,6 +172,7 @@ impl<'a> LogReader<'a> {
         };
         let reader = match SegmentReader::open(self.vfs, &path, place) {
             Ok(reader) => reader,
+            Err(_) if !is_needed => return self.next_part(),
             Err(error) if error.kind() == ErrorKind::Corruption => {
                 return Ok(Some(LogPart::Damage(Damage {
                     path,
@@ -189,9 +183,9 @@ impl<'a> LogReader<'a> {
             }
             Err(error) => return Err(error),
         };
-        match self
-            .earlier
-            .as_ref()
+        let earlier = self.earlier.as_ref();
+        match earlier
+            .filter(|(before, ..)| self.is_needed(*before))
             .and_then(|before| broken_link(before, &reader))
         {
             Some(damage) => {
@@ -210,7 +204,13 @@ impl<'a> LogReader<'a> {
         if damage.is_none() {
             self.before = Some((reader.number(), reader.path().to_owned(), end));
         }
-        damage
+        damage.filter(|_| self.is_needed(reader.number()))
+    }
+
+    /// Whether damage of a segment loses anything. Segments before the first that must exist may be left by a crash or a
+    /// failed deletion.
+    fn is_needed(&self, number: u64) -> bool {
+        number >= self.known.first
     }
 
     /// The end of the log, once everything was read; recorded in the header of a new segment.
