@@ -50,8 +50,8 @@
 //!   [`VisibilityExpression`](cell::VisibilityExpression) implement `Serialize` and `Deserialize`. In JSON an entry has
 //!   the form in which the program `ostrakon` prints it: bytes that are not UTF-8 are base64 under `NAME_base64`. Off by
 //!   default.
-//! * `async`: [`unblock`], [`Write::commit_async`], [`ConditionalWrite::commit_async`], [`Table::write_async`],
-//!   [`Scan::stream`] and [`Scan::stream_batches`], for any runtime. Off by default.
+//! * `async`: `unblock`, `Write::commit_async`, `ConditionalWrite::commit_async`, `Table::write_async`,
+//!   `Scan::stream` and `Scan::stream_batches`, for any runtime. Off by default.
 
 #![warn(missing_debug_implementations)]
 
