@@ -218,7 +218,7 @@ impl Prepared<'_> {
             None => {
                 let shards = 0..self.tables.definition.shard_count();
                 let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
-                self.read(&ranges, left, &mut found, outcome)?;
+                self.read(&ranges, false, left, &mut found, outcome)?;
             }
             Some(rows) => {
                 outcome.looked_up += rows.len() as u64;
@@ -230,7 +230,7 @@ impl Prepared<'_> {
                     let mut ranges: Vec<Range> =
                         part.iter().map(|row| Range::row(row.as_slice())).collect();
                     ranges.sort_by(Range::cmp_start);
-                    self.read(&ranges, left, &mut found, outcome)?;
+                    self.read(&ranges, true, left, &mut found, outcome)?;
                     if found.too_many || found.events.len() >= left {
                         break;
                     }
@@ -251,6 +251,7 @@ impl Prepared<'_> {
     fn read(
         &self,
         ranges: &[Range],
+        ordered: bool,
         left: usize,
         found: &mut Found,
         outcome: &mut Outcome,
@@ -268,7 +269,7 @@ impl Prepared<'_> {
                 report: outcome.handled.is_some(),
             }),
             columns: self.columns(fields),
-            ordered: false,
+            ordered,
             interrupt: self.query.interrupt.as_ref(),
         };
         let definition = &self.tables.definition;
@@ -401,7 +402,7 @@ impl Prepared<'_> {
                 report: false,
             }),
             columns: ostrakon_cell::ColumnSelection::all(),
-            ordered: false,
+            ordered: true,
             interrupt: self.query.interrupt.as_ref(),
         };
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;

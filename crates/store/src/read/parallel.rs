@@ -18,12 +18,8 @@ use crate::threads;
 /// Number of ranges in a piece of work.
 const RANGES_A_PIECE: usize = 512;
 
-/// The same if the scan has iterators of its own: they usually read whole rows, which takes longer
-/// than a point read.
-const ITERATED_RANGES_A_PIECE: usize = 64;
-
-/// For fewer ranges within one tablet than this many pieces have, threads cost more than they gain.
-const SERIAL_PIECES: usize = 2;
+/// For fewer ranges within one tablet, threads cost more than they gain.
+const SERIAL_RANGES: usize = 2 * RANGES_A_PIECE;
 
 /// Default number of threads of an unordered scan.
 const MAX_THREADS: usize = 16;
@@ -139,25 +135,17 @@ impl ParallelScan {
         }
     }
 
-    fn ranges_a_piece(&self) -> usize {
-        match self.serial.options().iterators.is_empty() {
-            true => RANGES_A_PIECE,
-            false => ITERATED_RANGES_A_PIECE,
-        }
-    }
-
     /// Pieces of work: several small ranges together, larger ones cut at the ends of tablets,
     /// unless the scan must not reveal where these are.
     fn pieces(&self) -> Vec<Piece> {
         let version = &self.serial.snapshot().version;
         let ranges = self.serial.ranges();
-        let most = self.ranges_a_piece();
         if self.serial.options().confined {
-            let firsts = (0..ranges.len()).step_by(most);
+            let firsts = (0..ranges.len()).step_by(RANGES_A_PIECE);
             return firsts
                 .map(|first| Piece {
                     ranges: ranges.clone(),
-                    part: first..ranges.len().min(first + most),
+                    part: first..ranges.len().min(first + RANGES_A_PIECE),
                 })
                 .collect();
         }
@@ -193,7 +181,7 @@ impl ParallelScan {
                 } else {
                     open.start..at + 1
                 };
-                if open.len() == most {
+                if open.len() == RANGES_A_PIECE {
                     pieces.push(Piece::of(ranges, &mut open));
                 }
                 continue;
@@ -229,8 +217,7 @@ impl ParallelScan {
         let pieces = self.pieces();
         let whole_tablets = pieces.iter().any(|piece| piece.part.len() == 1);
         let confined = self.serial.options().confined;
-        let many = SERIAL_PIECES * self.ranges_a_piece();
-        let worth = (whole_tablets && !confined) || self.serial.ranges().len() > many;
+        let worth = (whole_tablets && !confined) || self.serial.ranges().len() > SERIAL_RANGES;
         if wanted < 2 || pieces.len() < 2 || !worth {
             return Ok(());
         }
