@@ -11,7 +11,6 @@ mod equalities;
 mod extremes;
 mod minutes;
 mod projections;
-mod pushed;
 mod set_operations;
 mod size;
 mod stored;
@@ -23,17 +22,11 @@ mod windows;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
-use datafusion::optimizer::OptimizerRule;
 use datafusion::prelude::SessionContext;
 
+pub(crate) use conditions::optimizer_rules;
 pub(crate) use size::{limit_of, rows_at_once};
 pub(crate) use stored::stored;
-
-/// The rules of the query engine's optimizer, kept from what they do wrongly.
-pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let rules = conditions::optimizer_rules().into_iter();
-    rules.map(pushed::keeping_filters).collect()
-}
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {

@@ -8,6 +8,7 @@
 //! The rule that pushes filters down joins comparisons with literals, and expects them written alike ([`pushed`]).
 
 mod apart;
+mod kept;
 mod lists;
 mod negation;
 mod pushed;

@@ -10,8 +10,9 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::Rule;
+use super::kept::stays;
 
-/// The engine's rule that pushes filters down. Of the comparisons of a column with literals it keeps the narrowest one,
+/// The engine's rule that pushes filters down, except those that [`stays`] keeps. Of the comparisons of a column with literals it keeps the narrowest one,
 /// and takes two different equalities for a contradiction: it compares them as texts, reads `2 < x` as `x >= 2`, and
 /// takes NULL for the least value. A filter that has just been moved below the projection that names a constant has all
 /// of these. So each filter is put in order when the rule comes to it: `2 < x` is `x > 2`, and `x > NULL` false.
@@ -32,6 +33,9 @@ impl OptimizerRule for PushDown {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
+        if stays(&plan) {
+            return Ok(Transformed::no(plan));
+        }
         in_order(plan).transform_data(|plan| self.0.rewrite(plan, config))
     }
 }
