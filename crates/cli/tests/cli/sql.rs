@@ -162,6 +162,24 @@ fn quotes_of_csv_files_are_closed() {
     assert_eq!(found.json()[1]["b"], "y \"z\"\n");
 }
 
+/// The types of the columns were found in pieces of the file that were cut at line ends in values.
+#[test]
+fn records_of_csv_files_are_whole_when_types_are_found() {
+    let folder = Folder::with_table();
+    for end in ["\n", "\r\n"] {
+        for width in 1..12 {
+            let value = "x".repeat(width);
+            let record = format!("1,\"{value}\ny,\"{end}");
+            let text = format!("a,b{end}{}", record.repeat(1_500));
+            folder.write("lines.csv", text);
+            let query = "SELECT sum(a) AS a, count(b) AS b FROM 'lines.csv'";
+            let found = folder.run(&["sql", "-c", query, "--json"]);
+            let expected = r#"{"a":1500,"b":1500}"#;
+            assert_eq!(found.json()[0].to_string(), expected, "{width} {end:?}");
+        }
+    }
+}
+
 /// A large file is not divided in the middle of a value.
 #[test]
 fn values_of_csv_files_may_have_line_ends() {

@@ -1,5 +1,6 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
+mod delimited;
 mod naming;
 mod panics;
 mod quotes;
@@ -10,7 +11,6 @@ use std::sync::{Arc, OnceLock, Weak};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, plan_err};
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
@@ -21,6 +21,8 @@ use datafusion::execution::SessionState;
 use datafusion::prelude::SessionContext;
 use ostrakon_cell::{Error, ErrorKind};
 use parking_lot::RwLock;
+
+use delimited::DelimitedFormat;
 
 pub(crate) use naming::name_files;
 
@@ -48,8 +50,8 @@ impl FileTables {
             .and_then(|ending| ending.to_str());
         let format: Arc<dyn FileFormat> = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => Arc::new(ParquetFormat::default()),
-            Some("csv") => Arc::new(delimited(b',')),
-            Some("tsv") => Arc::new(delimited(b'\t')),
+            Some("csv") => Arc::new(DelimitedFormat::new(b',')),
+            Some("tsv") => Arc::new(DelimitedFormat::new(b'\t')),
             Some("json" | "jsonl" | "ndjson") => Arc::new(JsonFormat::default()),
             _ => {
                 return plan_err!(
@@ -78,14 +80,6 @@ impl FileTables {
         let table = ListingTable::try_new(inferred.map_err(named)?)?;
         Ok(Arc::new(table))
     }
-}
-
-/// Text with a header line. A value in quotes may have line ends, so that no file is divided among threads.
-fn delimited(delimiter: u8) -> CsvFormat {
-    CsvFormat::default()
-        .with_has_header(true)
-        .with_newlines_in_values(true)
-        .with_delimiter(delimiter)
 }
 
 /// Whether there is a file of this name.

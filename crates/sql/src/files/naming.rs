@@ -12,7 +12,6 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
-use datafusion::object_store::local::LocalFileSystem;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -21,6 +20,7 @@ use datafusion::physical_plan::{
 use futures_util::TryStreamExt;
 use ostrakon_cell::{Error, ErrorKind};
 
+use super::delimited::path_at;
 use super::panics::{Caught, PANICKED};
 use super::quotes::Delimited;
 use crate::error::plain;
@@ -56,9 +56,7 @@ pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
 
 /// The path of a file of a scan.
 pub(super) fn path_of(file: &PartitionedFile) -> PathBuf {
-    let place = &file.object_meta.location;
-    let path = LocalFileSystem::new().path_to_filesystem(place);
-    path.unwrap_or_else(|_| PathBuf::from(format!("/{place}")))
+    path_at(&file.object_meta.location)
 }
 
 /// A file as it is below the current directory.
