@@ -1,11 +1,14 @@
-"""HiBench's aggregation and join in SQL, beside DuckDB on Parquet and SQLite on the same rows.
+"""HiBench's aggregation and join in SQL, beside DuckDB and Spark on Parquet and SQLite on the same rows.
 
     python python/benches/sql.py [--visits 10000000] [--repeat 5] [--engines ostrakon,duckdb,sqlite]
         [--dir DIR] [--json]
 
+`--engines ostrakon,duckdb,spark` needs `pip install "pyspark>=4"` and Java 17. Spark runs in one
+local process with 4 GiB of memory, and listens on the loopback interface alone.
+
 The tables are those of HiBench's Hive benchmark: `uservisits` with ten columns, and `rankings` with
 a page for every eight visits. They are made once, as Parquet files; each engine loads them (DuckDB
-reads them where they are) and answers each query several times in one process. The figure of a
+and Spark read them where they are) and answers each query several times in one process. The figure of a
 query is the median; the first run is not counted. All engines may use the same number of threads.
 The answers must agree.
 """
@@ -134,6 +137,31 @@ def on_duckdb(_: Path, files: dict[str, str]) -> tuple[Ask, int]:
     )
 
 
+def on_spark(folder: Path, files: dict[str, str]) -> tuple[Ask, int]:
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "4g",
+        "spark.ui.enabled": "false",
+        # The default of 200 is for clusters.
+        "spark.sql.shuffle.partitions": str(THREADS),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "spark"),
+    }
+    builder = SparkSession.builder.master(f"local[{THREADS}]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    for name, file in files.items():
+        session.read.parquet(file).createOrReplaceTempView(name)
+    return lambda query: session.sql(query).toArrow(), sum(
+        Path(file).stat().st_size for file in files.values()
+    )
+
+
 def on_sqlite(folder: Path, files: dict[str, str]) -> tuple[Ask, int]:
     session = sqlite3.connect(folder / "sqlite.db")
     session.execute("PRAGMA journal_mode = WAL")
@@ -160,7 +188,12 @@ def on_sqlite(folder: Path, files: dict[str, str]) -> tuple[Ask, int]:
     return ask, (folder / "sqlite.db").stat().st_size
 
 
-ENGINES = {"ostrakon": on_ostrakon, "duckdb": on_duckdb, "sqlite": on_sqlite}
+ENGINES = {
+    "ostrakon": on_ostrakon,
+    "duckdb": on_duckdb,
+    "spark": on_spark,
+    "sqlite": on_sqlite,
+}
 
 
 def digest(found: pa.Table) -> tuple[Any, ...]:
