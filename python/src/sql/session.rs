@@ -67,7 +67,7 @@ impl NativeSql {
         let sees_layout = auths.is_none();
         let authorizations = store.authorizations(auths)?;
         let source = store.lend_store().into_python()?;
-        let usual = StoreOptions::default().memory_budget_bytes / 4;
+        let usual = StoreOptions::default().memory_budget_bytes / 2;
         let usual = usize::try_from(usual.max(256 << 20)).unwrap_or(usize::MAX);
         let options = SqlOptions {
             files,

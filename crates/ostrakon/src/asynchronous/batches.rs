@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -18,7 +18,8 @@ use crate::{Batch, Result};
 ///
 /// The scan starts when the stream is polled. While the program works on a batch, the next one is read, and no more than
 /// that: a program that is slow stops the scan. A thread is held only while a batch is read. Dropping the stream ends
-/// the scan, also one that reads for long without finding an entry.
+/// the scan, also one that reads for long without finding an entry. A read that has begun holds the table, and so the
+/// store, until it notices that.
 pub struct BatchStream {
     state: State,
     /// Set when the stream is dropped.
@@ -71,24 +72,23 @@ impl Stream for BatchStream {
     type Item = Result<Batch>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            match &mut self.state {
-                State::Ended => return Poll::Ready(None),
-                State::Reading(task) => {
-                    let Read { entries, batch } = ready!(Pin::new(task).poll(context));
-                    self.state = match &batch {
-                        Ok(Some(_)) => State::Reading(Task::start(move || read(entries))),
-                        Ok(None) | Err(_) => State::Ended,
-                    };
-                    return Poll::Ready(batch.transpose());
+        // A stream that panics has ended.
+        let mut task = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Ended => return Poll::Ready(None),
+            State::Reading(task) => task,
+            // A scan that cannot be started gives its error as its only batch.
+            State::Waiting(scan) => Task::start(move || read(scan.into_iter())),
+        };
+        match Pin::new(&mut task).poll(context) {
+            Poll::Pending => {
+                self.state = State::Reading(task);
+                Poll::Pending
+            }
+            Poll::Ready(Read { entries, batch }) => {
+                if let Ok(Some(_)) = &batch {
+                    self.state = State::Reading(Task::start(move || read(entries)));
                 }
-                State::Waiting(_) => {
-                    if let State::Waiting(scan) = std::mem::replace(&mut self.state, State::Ended) {
-                        // A scan that cannot be started gives its error as its only batch.
-                        let task = Task::start(move || read(scan.into_iter()));
-                        self.state = State::Reading(task);
-                    }
-                }
+                Poll::Ready(batch.transpose())
             }
         }
     }

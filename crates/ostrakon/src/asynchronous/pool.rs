@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use std::time::Duration;
 /// As many as tokio starts for such calls by default.
 const MOST_THREADS: usize = 512;
 const IDLE_FOR: Duration = Duration::from_secs(10);
+const THREAD_NAME: &str = "ostrakon-unblock";
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -41,8 +43,44 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The process whose threads the pool has; 0 before the first one.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this process has the pool. A fork copies neither its threads nor, if one of them held it, a lock that can be
+/// taken.
+fn has_pool() -> bool {
+    let process = std::process::id();
+    match PROCESS.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => true,
+        Err(owner) => owner == process,
+    }
+}
+
+/// Does the work of a forked process, on a thread of its own.
+fn start_alone(job: Job) {
+    let job = Arc::new(Mutex::new(Some(job)));
+    let shared = job.clone();
+    let run = move || {
+        if let Some(job) = lock(&shared).take() {
+            job();
+        }
+    };
+    let started = std::thread::Builder::new()
+        .name(THREAD_NAME.into())
+        .spawn(run);
+    if started.is_err() {
+        let job = lock(&job).take();
+        if let Some(job) = job {
+            job();
+        }
+    }
+}
+
 impl Pool {
     fn add(&'static self, job: Job) {
+        if !has_pool() {
+            return start_alone(job);
+        }
         let mut queue = lock(&self.queue);
         queue.jobs.push_back(job);
         if queue.jobs.len() <= queue.idle {
@@ -53,7 +91,7 @@ impl Pool {
             return;
         }
         let started = std::thread::Builder::new()
-            .name("ostrakon-unblock".into())
+            .name(THREAD_NAME.into())
             .spawn(|| self.serve());
         match started {
             Ok(_) => queue.threads += 1,
@@ -75,7 +113,10 @@ impl Pool {
         loop {
             if let Some(job) = queue.jobs.pop_front() {
                 drop(queue);
-                job();
+                // The work catches its own panics; the caller's wakers and destructors may panic too.
+                if catch_unwind(AssertUnwindSafe(job)).is_err() {
+                    tracing::warn!("a waker or a result that was not wanted panicked; its task may wait for ever");
+                }
                 queue = lock(&self.queue);
                 continue;
             }
@@ -133,18 +174,19 @@ impl<T> Future for Task<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        // Cloning and dropping a waker is code of the caller, which may drop this task: no lock is held meanwhile.
+        let waker = context.waker().clone();
         let mut state = lock(&self.0);
-        match std::mem::replace(&mut *state, State::Over) {
+        let next = match *state {
+            State::Waiting(_) => State::Waiting(Some(waker)),
+            State::Done(_) | State::Over => State::Over,
+        };
+        let before = std::mem::replace(&mut *state, next);
+        drop(state);
+        match before {
             State::Done(Ok(value)) => Poll::Ready(value),
-            State::Done(Err(panic)) => {
-                drop(state);
-                resume_unwind(panic)
-            }
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(context.waker().clone()));
-                Poll::Pending
-            }
-            State::Over => Poll::Pending,
+            State::Done(Err(panic)) => resume_unwind(panic),
+            State::Waiting(_) | State::Over => Poll::Pending,
         }
     }
 }
@@ -193,6 +235,76 @@ mod tests {
         sender.send(()).expect("it waits");
         for task in tasks {
             assert!(wait(task));
+        }
+    }
+
+    #[test]
+    fn a_forked_process_has_a_thread_for_each_call() {
+        // As in a child whose parent holds the lock.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let _held = lock(&POOL.queue);
+        start_alone(Box::new(move || sender.send(7).unwrap_or_default()));
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(7));
+    }
+
+    /// Counts how often it is dropped, and uses the task's lock when it is.
+    struct Dropped(Arc<Mutex<State<()>>>, Arc<std::sync::atomic::AtomicUsize>);
+
+    impl std::task::Wake for Dropped {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            assert!(self.0.try_lock().is_ok(), "the lock is held");
+            self.1.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_waker_is_dropped_without_a_lock() {
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        let mut task = Task::start(move || receiver.recv().unwrap_or_default());
+        let drops = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        for polls in 0..3 {
+            let waker = Waker::from(Arc::new(Dropped(task.0.clone(), drops.clone())));
+            let poll = Pin::new(&mut task).poll(&mut Context::from_waker(&waker));
+            assert!(poll.is_pending());
+            drop(waker);
+            assert_eq!(drops.load(Ordering::SeqCst), polls);
+        }
+        drop(task);
+        assert_eq!(drops.load(Ordering::SeqCst), 3);
+        drop(sender);
+    }
+
+    #[test]
+    fn a_waker_that_panics_does_not_end_the_pool() {
+        struct Panics;
+        impl std::task::Wake for Panics {
+            fn wake(self: Arc<Self>) {
+                panic!("expected");
+            }
+        }
+        let waker = Waker::from(Arc::new(Panics));
+        let before = lock(&POOL.queue).threads;
+        for _ in 0..20 {
+            let (sender, receiver) = std::sync::mpsc::channel::<()>();
+            let mut task = Task::start(move || receiver.recv().unwrap_or_default());
+            let poll = Pin::new(&mut task).poll(&mut Context::from_waker(&waker));
+            assert!(poll.is_pending());
+            sender.send(()).expect("it waits");
+        }
+        assert_eq!(wait(Task::start(|| 7)), 7);
+        // The threads that panicked serve others.
+        let idle = || {
+            let queue = lock(&POOL.queue);
+            (queue.idle == queue.threads).then_some(queue.threads)
+        };
+        let begun = std::time::Instant::now();
+        while idle().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "from {before}");
+            std::thread::yield_now();
         }
     }
 

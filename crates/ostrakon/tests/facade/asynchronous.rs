@@ -96,6 +96,16 @@ fn a_stream_has_what_a_scan_has() {
 }
 
 #[test]
+fn a_stream_that_panicked_has_ended() {
+    let table = table_of(10);
+    let mut batches = table.scan().filter(|_| panic!("expected")).stream_batches();
+    let first = run(std::panic::AssertUnwindSafe(batches.next()).catch_unwind());
+    // A panic of an iterator may be an error of the scan instead.
+    assert!(!matches!(first, Ok(Some(Ok(_)) | None)));
+    assert!(run(batches.next()).is_none());
+}
+
+#[test]
 fn a_stream_reads_one_batch_ahead() {
     let table = table_of(20_000);
     let read = Arc::new(AtomicUsize::new(0));

@@ -21,6 +21,9 @@ use super::temporary::TemporaryFiles;
 /// takes that from the same pool, as an operator that cannot spill; and the merge of what was spilled
 /// takes as many parts at once as it gets memory for. So both parts of a sort have a limit.
 ///
+/// Aggregations before an exchange pass on what they have when their memory is full, which costs nothing but a larger
+/// exchange. They have an eighth, so that those after it, which spill, have the rest.
+///
 /// Exchanges between threads have an eighth of their own and spill beyond it. They hold a few batches
 /// for each reader, unless one of these is much slower than the others: then all rows may wait for it.
 /// The engine counts what is shared by parts of one large batch once for each part.
@@ -52,6 +55,7 @@ enum Use {
     Spills,
     Sort,
     Merge,
+    Partial,
     Fixed,
     Exchange,
 }
@@ -64,6 +68,7 @@ impl Use {
             Some("RepartitionExec") if consumer.can_spill() => Self::Exchange,
             Some("ExternalSorter") => Self::Sort,
             Some("ExternalSorterMerge") => Self::Merge,
+            Some("PartialHashAggregateStream" | "OrderedPartialAggregateStream") => Self::Partial,
             _ if consumer.can_spill() => Self::Spills,
             _ => Self::Fixed,
         }
@@ -74,7 +79,7 @@ impl State {
     fn held(&mut self, by: Use) -> &mut usize {
         match by {
             Use::Spills | Use::Sort => &mut self.spillable,
-            Use::Fixed | Use::Merge => &mut self.fixed,
+            Use::Fixed | Use::Merge | Use::Partial => &mut self.fixed,
             Use::Exchange => &mut self.exchanged,
         }
     }
@@ -117,6 +122,7 @@ impl QueryMemory {
             Use::Sort => share().min(eighths(3) / self.threads),
             // Somewhat more than the sorts; the rest is for operators after them.
             Use::Merge => left.min(eighths(10) / (2 * self.threads + 1)),
+            Use::Partial => left.min(eighths(1) / self.threads),
             Use::Fixed => left,
             Use::Exchange => {
                 let others = state.exchanged.saturating_sub(held);
@@ -228,6 +234,20 @@ mod tests {
             more(&operator(&pool, "RepartitionExec[Merge 0]", false)),
             1600
         );
+    }
+
+    #[test]
+    fn aggregations_before_an_exchange_leave_the_memory_to_those_after_it() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(18_286, 2));
+        let parts = |name: &str| {
+            let name = |at| format!("{name}HashAggregateStream[{at}]");
+            [0, 1].map(|at| operator(&pool, &name(at), true))
+        };
+        let (before, after) = (parts("Partial"), parts("Final"));
+        assert_eq!(before.each_ref().map(more), [1000, 1000]);
+        // Three quarters, as if there were no others.
+        assert_eq!(after.each_ref().map(more), [6000, 6000]);
+        assert_eq!(more(&operator(&pool, "join", false)), 2000);
     }
 
     #[test]

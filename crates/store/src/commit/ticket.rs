@@ -1,5 +1,6 @@
 //! Tickets, with which writers wait for submitted batches.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -57,14 +58,19 @@ impl Ticket {
     }
 
     /// Wakes `waker` once the outcome is known, also if it is already.
+    ///
+    /// Cloning, waking and dropping a waker is code of the caller, which may use the ticket: no lock is held meanwhile.
     pub(crate) fn wake_when_settled(&self, waker: &Waker) {
+        let waker = waker.clone();
         let outcome = self.0.outcome.lock();
         if outcome.is_none() {
-            *self.0.waker.lock() = Some(waker.clone());
+            let earlier = self.0.waker.lock().replace(waker);
+            drop(outcome);
+            drop(earlier);
             return;
         }
         drop(outcome);
-        waker.wake_by_ref();
+        waker.wake();
     }
 
     /// Sets the outcome; the first one counts.
@@ -76,10 +82,10 @@ impl Ticket {
         *known = Some(outcome);
         let waker = self.0.waker.lock().take();
         self.0.settled.notify_all();
-        // Code of the caller, which may use the ticket.
         drop(known);
         if let Some(waker) = waker {
-            waker.wake();
+            // The thread of the log goes on when the caller's code panics. The panic was reported by its hook.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 

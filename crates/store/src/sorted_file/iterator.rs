@@ -43,7 +43,6 @@ struct Source {
 
 /// Reads the entries of one file inside its fences. Columns that are not selected are left out,
 /// except for an occasional entry while many blocks without a selected column are read.
-/// then among many blocks without a selected one.
 pub struct FileIterator {
     file: Arc<SortedFile>,
     /// Sorted, each as its first row and the first row after it.

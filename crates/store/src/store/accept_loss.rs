@@ -15,6 +15,7 @@ use crate::catalog::FileId;
 use crate::error::{Error, ErrorKind, StoreResult};
 use crate::sorted_file::ENDING;
 use crate::table::{StoreContext, TableCore};
+use crate::vfs::is_loss;
 use crate::wal::{KnownLog, SegmentEnd, list_segments};
 
 /// Where given-up files go, in the store's directory.
@@ -61,7 +62,7 @@ pub(super) fn end_log(
 }
 
 /// Moves a file to the directory `lost`; returns its new path.
-fn move_to_lost(context: &StoreContext, path: &Path) -> StoreResult<PathBuf> {
+pub(super) fn move_to_lost(context: &StoreContext, path: &Path) -> StoreResult<PathBuf> {
     let vfs = &context.vfs;
     let dir = context.dir.join(LOST_DIR);
     if !vfs.exists(&dir)? {
@@ -117,12 +118,8 @@ impl Store {
                 )
                 .with("file", path.display()));
             }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Corruption | ErrorKind::NotFound | ErrorKind::Io
-                ) => {}
-            // It may be readable when more files can be opened, or by another user.
+            Err(error) if is_loss(&error) => {}
+            // It may be readable later, when more files can be opened, or by another user.
             Err(error) => return Err(error),
         }
         // Before the file loses its references, after which it would be deleted.

@@ -423,7 +423,7 @@ fn take_lock(
                 clock.sleep(LOCK_RETRY.min(options.lock_wait - waited));
             }
             Err(error) if error.kind() == ErrorKind::Locked && !options.lock_wait.is_zero() => {
-                return Err(error.with("waited", format!("{} s", waited.as_secs_f32())));
+                return Err(error.with("waited", format!("{:.1} s", waited.as_secs_f64())));
             }
             taken => return taken,
         }

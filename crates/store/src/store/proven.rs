@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::closed::Closed;
 use crate::error::{ErrorKind, StoreResult};
-use crate::vfs::Vfs;
+use crate::vfs::{Vfs, is_loss};
 use crate::wal::{KnownLog, SegmentPlace, SegmentReader, list_segments};
 
 /// The end of a segment, as recorded elsewhere.
@@ -28,10 +28,12 @@ pub(super) fn proven_bytes(
     known: KnownLog,
     closed: &Closed,
 ) -> StoreResult<BTreeMap<u64, u64>> {
-    let segments = match list_segments(vfs, dir) {
+    let mut segments = match list_segments(vfs, dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
         segments => segments?,
     };
+    // The others are not read by recovery either, whatever is in their place.
+    segments.retain(|(number, _)| *number >= known.first);
     let mut expected: BTreeMap<u64, Recorded> = BTreeMap::new();
     if closed.store == known.store && closed.sum != 0 {
         let recorded = Recorded {
@@ -50,14 +52,7 @@ pub(super) fn proven_bytes(
         };
         match SegmentReader::open(vfs, path, place) {
             // Recovery names the damage.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::Corruption | ErrorKind::NotFound | ErrorKind::Io
-                ) =>
-            {
-                Ok(None)
-            }
+            Err(error) if is_loss(&error) => Ok(None),
             reader => reader.map(Some),
         }
     };
@@ -69,7 +64,14 @@ pub(super) fn proven_bytes(
                 sum: end.sum,
                 may_grow: false,
             };
-            expected.insert(number.saturating_sub(1), recorded);
+            // A shorter end than at the last close is not this store's.
+            let before = number.saturating_sub(1);
+            if expected
+                .get(&before)
+                .is_none_or(|known| known.bytes <= recorded.bytes)
+            {
+                expected.insert(before, recorded);
+            }
         }
     }
     let mut proven = BTreeMap::new();

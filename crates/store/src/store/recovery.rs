@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, StoreResult};
 use crate::memtable::{Chunk, Run};
 use crate::options::StoreOptions;
 use crate::table::{StoreContext, TableCore};
+use crate::vfs::is_loss;
 use crate::wal::{Damage, KnownLog, LogPart, LogReader, OpenEnd, SegmentEnd, file_of};
 
 /// A batch of this size is accepted with any memory budget.
@@ -103,7 +104,7 @@ pub(super) fn recover(
     let accepts = accepts_damage(&context.options);
     loop {
         let part = match log.next_part() {
-            Err(error) if accepts && error.kind() == ErrorKind::Io => unreadable(&error),
+            Err(error) if accepts && is_loss(&error) => unreadable(&error),
             // It was listed: a link to a file that is missing.
             Err(error) if error.kind() == ErrorKind::NotFound => unreadable(&error),
             part => part?,

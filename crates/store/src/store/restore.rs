@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use ostrakon_cell::source::RestoredFile;
 
+use super::accept_loss::move_to_lost;
 use super::open::Store;
 use crate::cache::{BlockCache, CacheOptions};
 use crate::catalog::{FileId, FileRecord};
-use crate::error::{Error, StoreResult};
+use crate::error::{Error, ErrorKind, StoreResult};
 use crate::metrics::Metrics;
 use crate::sorted_file::{ENDING, SortedFile};
 use crate::vfs::Vfs;
@@ -45,6 +46,7 @@ impl Store {
         let _administration = self.administration.lock();
         let copied = copied
             .and_then(|()| self.referenced(record.id, from).map(drop))
+            .and_then(|()| self.clear(&target))
             .and_then(|()| context.vfs.rename(&beside, &target))
             .and_then(|()| context.vfs.sync_dir(context.files.dir()));
         if copied.is_err() {
@@ -79,6 +81,20 @@ impl Store {
             )
             .with("file", from.display())
         })
+    }
+
+    /// Moves what is at `target` away unless it is a file, which would be replaced: a directory would not.
+    fn clear(&self, target: &Path) -> StoreResult<()> {
+        match self.context.vfs.open(target) {
+            Err(error) if error.kind() == ErrorKind::Corruption => {
+                if self.context.vfs.exists(target)? {
+                    move_to_lost(&self.context, target)?;
+                }
+                Ok(())
+            }
+            // A file that cannot be opened is replaced too.
+            _ => Ok(()),
+        }
     }
 
     fn verify_candidate(&self, from: &Path, record: &FileRecord) -> StoreResult<()> {

@@ -1,5 +1,6 @@
 //! Converts errors of the operating system into errors that say what to do.
 
+use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -74,6 +75,31 @@ pub fn io_error(operation: Operation, path: &Path, cause: io::Error) -> Error {
     Error::new(kind, message)
         .with("file", path.display())
         .with_source(cause)
+}
+
+/// Whether `error`, of reading a file, proves that its content is lost: the file is damaged or missing, or the device
+/// cannot read it. Another error of the system may be gone at the next attempt (memory, network, time limits).
+#[must_use]
+pub fn is_loss(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Corruption | ErrorKind::NotFound => true,
+        ErrorKind::Io => {
+            let cause = error.source().and_then(|cause| cause.downcast_ref());
+            let errno = cause.and_then(io::Error::raw_os_error);
+            matches!(
+                errno.map(Errno::from_raw_os_error),
+                Some(
+                    Errno::IO
+                        | Errno::NXIO
+                        | Errno::NODATA
+                        | Errno::BADMSG
+                        | Errno::REMOTEIO
+                        | Errno::UCLEAN
+                )
+            )
+        }
+        _ => false,
+    }
 }
 
 fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {

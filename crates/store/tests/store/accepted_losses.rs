@@ -162,16 +162,83 @@ fn segments_that_are_not_needed_any_more_are_not_read() {
     drop(store);
     put(&directory, "r3", "r3");
     let stale = directory.join("wal/0000000000000001.wal");
+    let newer = [&b"OSTKWAL\n\x09\0\0\0"[..], &[0; 100]].concat();
     for content in [
         &b""[..],
         b"not a segment, but as long as a header would be, or longer: 64 bytes and more",
+        &newer,
     ] {
-        fs::write(&stale, content).unwrap();
-        let store = Store::open(&directory, StoreOptions::default()).unwrap();
-        assert_eq!(values(&store), ["r1", "r2", "r3"]);
+        for options in [StoreOptions::default(), accepting()] {
+            fs::write(&stale, content).unwrap();
+            let store = Store::open(&directory, options).unwrap();
+            assert_eq!(values(&store), ["r1", "r2", "r3"]);
+            assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
+            store.close().unwrap();
+        }
+    }
+}
+
+/// A segment of an older copy, whose header says that the segment before it was shorter when the copy was made.
+#[test]
+fn a_later_segment_does_not_disprove_what_closing_recorded() {
+    let directory = tempfile::tempdir().unwrap();
+    let (own, other) = (directory.path().join("own"), directory.path().join("copy"));
+    put(&own, "r1", "both");
+    copy(&own, &other);
+    put(&own, "r2", "mine");
+    // As after a crash: the copy begins another segment.
+    fs::remove_file(other.join("closed")).unwrap();
+    put(&other, "r2", "other");
+    let mut segments: Vec<_> = fs::read_dir(other.join("wal"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    segments.sort();
+    assert_eq!(segments.len(), 2, "{segments:?}");
+    let added = own.join("wal").join(segments[1].file_name().unwrap());
+    fs::copy(&segments[1], added).unwrap();
+    let opened = Store::open(&own, StoreOptions::default());
+    let error = opened.expect_err("damage");
+    assert_eq!(error.kind(), ErrorKind::Corruption, "{error}");
+    let store = Store::open(&own, accepting()).unwrap();
+    let values = values(&store);
+    assert!(values.contains(&"mine".to_owned()), "{values:?}");
+    store.close().unwrap();
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_table_file_is_moved_away_when_the_file_is_restored() {
+    let directory = tempfile::tempdir().unwrap();
+    let (own, backup) = (directory.path().join("own"), directory.path().join("copy"));
+    put(&own, "r", "v");
+    let store = Store::open(&own, StoreOptions::default()).unwrap();
+    store.table("t").unwrap().flush(true).unwrap();
+    store.close().unwrap();
+    drop(store);
+    copy(&own, &backup);
+    let file = only_file(&own.join("files"));
+    let name = file.file_name().unwrap().to_str().unwrap();
+    for what in ["directory", "pipe"] {
+        fs::remove_file(&file).unwrap();
+        match what {
+            "directory" => {
+                fs::create_dir(&file).unwrap();
+                fs::write(file.join("note"), "kept").unwrap();
+            }
+            _ => {
+                let made = std::process::Command::new("mkfifo").arg(&file).status();
+                assert!(made.unwrap().success());
+            }
+        }
+        let store = Store::open(&own, StoreOptions::default()).unwrap();
+        let restored = store.restore_file(&backup.join("files").join(name)).unwrap();
+        assert_eq!(restored.tables, ["t"], "{what}");
+        assert_eq!(values(&store), ["v"], "{what}");
         assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
         store.close().unwrap();
     }
+    let note = own.join("lost").join(name).join("note");
+    assert_eq!(fs::read(note).unwrap(), b"kept");
 }
 
 /// A directory, a link to nothing and a pipe are damage, which is named, and may be accepted.

@@ -9,7 +9,7 @@ use ostrakon_cell::{
 use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
 
-use crate::harness::{open, tiny};
+use crate::harness::{DIRECTORY, open, tiny};
 
 fn write(table: &Arc<dyn Table>, row: &str, bytes: usize) -> Result<()> {
     let mut mutation = Mutation::new(row);
@@ -239,4 +239,59 @@ fn a_disk_that_cannot_be_changed_can_be_read() {
         .create_table("u", &TableOptions::default())
         .unwrap_err();
     assert_eq!(created.kind(), ErrorKind::ReadOnly, "{created:?}");
+}
+
+/// Errors that may be gone at the next attempt: out of memory, time limits and stale handles of network file systems.
+const PASSING: [i32; 3] = [12, 110, 116];
+/// What a device reports that cannot read a file.
+const FAILED: [i32; 2] = [5, 117];
+
+/// Whatever the system reported counted as the proof of a loss.
+#[test]
+fn a_loss_is_accepted_only_of_what_is_lost() {
+    for errno in PASSING.into_iter().chain(FAILED) {
+        let passes = PASSING.contains(&errno);
+        let disk = FaultyVfs::new(1);
+        let (store, table) = with_table(&disk, &tiny());
+        write(&table, "file", 10).unwrap();
+        table.flush(true).unwrap();
+        write(&table, "log", 10).unwrap();
+        drop((store, table));
+
+        let files = Path::new(DIRECTORY).join("files");
+        let name = disk.list(&files).unwrap().remove(0).name;
+        let store = open(&disk, &tiny()).unwrap();
+        disk.set_faults(Faults {
+            refuses: Some((".sorted", errno)),
+            ..Faults::default()
+        });
+        let dropped = store.drop_file(Path::new(&name));
+        disk.heal();
+        match passes {
+            true => {
+                let error = dropped.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Io, "{errno}: {error:?}");
+                assert_eq!(rows(&store), ["file", "log"], "{errno}");
+            }
+            false => {
+                dropped.unwrap();
+                assert_eq!(rows(&store), ["log"], "{errno}");
+            }
+        }
+        drop(store);
+
+        disk.set_faults(Faults {
+            refuses: Some((".wal", errno)),
+            ..Faults::default()
+        });
+        let accepting = StoreOptions {
+            accept_log_loss: true,
+            ..tiny()
+        };
+        let opened = open(&disk, &accepting).map(drop);
+        disk.heal();
+        assert_eq!(opened.is_err(), passes, "{errno}: {opened:?}");
+        let left = rows(&open(&disk, &tiny()).unwrap());
+        assert_eq!(left.contains(&"log".to_owned()), passes, "{errno}");
+    }
 }

@@ -72,7 +72,7 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
             access.memory = Some((memory / 2).max(16 << 20));
             memory / 2
         }
-        None => (StoreOptions::default().memory_budget_bytes / 4).max(256 << 20),
+        None => (StoreOptions::default().memory_budget_bytes / 2).max(256 << 20),
     };
     options.memory_bytes = usize::try_from(memory_bytes).unwrap_or(usize::MAX);
     if interactive {
