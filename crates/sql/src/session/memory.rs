@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn aggregations_before_an_exchange_leave_the_memory_to_those_after_it() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(18_286, 2));
+        let pool: Arc<dyn MemoryPool> = Arc::new(QueryMemory::new(18_285, 2));
         let parts = |name: &str| {
             let name = |at| format!("{name}HashAggregateStream[{at}]");
             [0, 1].map(|at| operator(&pool, &name(at), true))

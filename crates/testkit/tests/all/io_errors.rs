@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ostrakon_cell::{
     ErrorKind, Mutation, MutationBatch, Result, Scanner, Source, Table, TableOptions,
 };
+use ostrakon_store::vfs::Vfs as _;
 use ostrakon_store::{Components, Store, StoreOptions};
 use ostrakon_testkit::disk::{Crash, Faults, FaultyVfs};
 
