@@ -23,8 +23,6 @@ FAULTS ?= 20
 MINUTES ?= 60
 # Without libFuzzer, so that neither nightly Rust nor a C++ compiler is needed to check the targets.
 FUZZ := --manifest-path fuzz/Cargo.toml --target-dir target/fuzz --no-default-features
-# Several versions of one crate are listed by `cargo deny check bans`.
-DENY := $(CARGO) deny --all-features check --allow duplicate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,8 +48,6 @@ test: ## everything a change must pass: format, lints, tests (a real Accumulo to
 	$(CARGO) clippy $(FUZZ) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --document-private-items
 	@$(MAKE) --no-print-directory packages
-	@if command -v cargo-deny >/dev/null; then $(DENY) licenses bans sources; \
-	else echo "licences of dependencies: not checked (cargo install --locked cargo-deny)"; fi
 	@$(MAKE) --no-print-directory test-python
 
 quick: ## for daily work, in two minutes after a change: format, lints, unit tests of the libraries, the repository's rules
@@ -99,7 +95,7 @@ packages: ## the crates as registries would get them, in target/package/; compil
 
 deny: ## licences, advisories and sources of all dependencies (needs cargo-deny, and the network)
 	@command -v cargo-deny >/dev/null || { echo "cargo install --locked cargo-deny"; exit 1; }
-	$(DENY) all
+	$(CARGO) deny --all-features check
 
 book: ## the guide as a book, in target/book/ (needs mdbook)
 	@command -v mdbook >/dev/null || { echo "cargo install --locked mdbook"; exit 1; }
