@@ -37,6 +37,8 @@ mod signals;
 mod sql;
 mod tables;
 
+#[cfg(feature = "sql")]
+use ostrakon_adbc as _;
 use pyo3::prelude::*;
 
 #[pymodule(name = "_native")]

@@ -17,6 +17,7 @@ from typing import Any
 # Extra -> the libraries it may bring, beside NumPy and SciPy.
 BRINGS: dict[str, tuple[str, ...]] = {
     "none": (),
+    "adbc": ("adbc_driver_manager", "pyarrow"),
     "arrow": ("pyarrow",),
     "graphblas": ("graphblas",),
     "mpi": ("mpi4py",),
@@ -101,8 +102,15 @@ def calls(folder: Path, store: Any) -> list[tuple[tuple[str, ...], str, Callable
         same(Assoc.from_graphblas(array.to_graphblas(), array.row, array.col))
         assert array.matmul(array.T, engine="graphblas").equals(array @ array.T)
 
+    def adbc() -> None:
+        from ostrakon import adbc
+
+        with adbc.connect(folder / "adbc") as connection, connection.cursor() as cursor:
+            assert cursor.execute("SELECT 1 AS n").fetchall() == [(1,)]
+
     arrow = ("pyarrow",)
     return [
+        (("adbc_driver_manager", "pyarrow"), "adbc", adbc),
         (arrow, "arrow", lambda: same(Assoc.from_arrow(array.to_arrow()))),
         (arrow, "arrow", lambda: table.scan().to_arrow().num_rows == 2 or 1 / 0),
         (arrow, "arrow", parquet),

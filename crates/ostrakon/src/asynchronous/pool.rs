@@ -115,7 +115,9 @@ impl Pool {
                 drop(queue);
                 // The work catches its own panics; the caller's wakers and destructors may panic too.
                 if catch_unwind(AssertUnwindSafe(job)).is_err() {
-                    tracing::warn!("a waker or a result that was not wanted panicked; its task may wait for ever");
+                    tracing::warn!(
+                        "a waker or a result that was not wanted panicked; its task may wait for ever"
+                    );
                 }
                 queue = lock(&self.queue);
                 continue;

@@ -231,7 +231,9 @@ fn a_directory_in_the_place_of_a_table_file_is_moved_away_when_the_file_is_resto
             }
         }
         let store = Store::open(&own, StoreOptions::default()).unwrap();
-        let restored = store.restore_file(&backup.join("files").join(name)).unwrap();
+        let restored = store
+            .restore_file(&backup.join("files").join(name))
+            .unwrap();
         assert_eq!(restored.tables, ["t"], "{what}");
         assert_eq!(values(&store), ["v"], "{what}");
         assert_eq!(store.check(&mut |_, _| true).unwrap().problems, []);
