@@ -1,4 +1,4 @@
-"""HiBench's aggregation and join in SQL, beside DuckDB and Spark on Parquet and SQLite on the same rows.
+"""HiBench's aggregation and join in SQL, beside DuckDB, Spark and SQLite on the same rows.
 
     python python/benches/sql.py [--visits 10000000] [--repeat 5] [--engines ostrakon,duckdb,sqlite]
         [--dir DIR] [--json]
@@ -8,9 +8,9 @@ local process with 4 GiB of memory, and listens on the loopback interface alone.
 
 The tables are those of HiBench's Hive benchmark: `uservisits` with ten columns, and `rankings` with
 a page for every eight visits. They are made once, as Parquet files; each engine loads them (DuckDB
-and Spark read them where they are) and answers each query several times in one process. The figure of a
-query is the median; the first run is not counted. All engines may use the same number of threads.
-The answers must agree.
+and Spark read them where they are) and answers each query several times in one process. The figure
+of a query is the median; the first run is not counted. All engines may use the same number of
+threads. The answers must agree.
 """
 
 from __future__ import annotations

@@ -78,4 +78,7 @@ def connect(
         options["adbc.ostrakon.auths"] = f"!AUTH1:{coded}"
     if memory_bytes is not None:
         options["adbc.ostrakon.memory_bytes"] = str(memory_bytes)
-    return manager.connect(driver=driver(), db_kwargs=options, autocommit=True)
+    connection: adbc_driver_manager.dbapi.Connection = manager.connect(
+        driver=driver(), db_kwargs=options, autocommit=True
+    )
+    return connection

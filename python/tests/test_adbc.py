@@ -80,7 +80,11 @@ def test_values_of_all_kinds_are_parameters(connection: manager.Connection) -> N
         with connection.cursor() as cursor:
             cursor.execute("SELECT ? AS v", pa.record_batch({"v": array}))
             assert cursor.fetchall() == [(expected,)]
-    for array in [pa.array([2**63], pa.uint64()), pa.array([[1]]), pa.array([2**62], pa.timestamp("s"))]:
+    for array in [
+        pa.array([2**63], pa.uint64()),
+        pa.array([[1]]),
+        pa.array([2**62], pa.timestamp("s")),
+    ]:
         with connection.cursor() as cursor, pytest.raises(manager.ProgrammingError, match='"v"'):
             cursor.execute("SELECT ? AS v", pa.record_batch({"v": array}))
 
@@ -88,7 +92,9 @@ def test_values_of_all_kinds_are_parameters(connection: manager.Connection) -> N
 def test_a_query_runs_once_for_each_row_of_its_parameters(connection: manager.Connection) -> None:
     fill(connection, 10)
     with connection.cursor() as cursor:
-        cursor.execute("SELECT k, s FROM t WHERE k = ?", pa.record_batch({"k": pa.array([7, 3, 99])}))
+        cursor.execute(
+            "SELECT k, s FROM t WHERE k = ?", pa.record_batch({"k": pa.array([7, 3, 99])})
+        )
         assert cursor.fetchall() == [(7, "v7"), (3, "v3")]
         with pytest.raises(manager.ProgrammingError, match="value"):
             cursor.execute("SELECT k FROM t WHERE k = ?")
@@ -118,7 +124,7 @@ def test_a_connection_for_reading_changes_nothing(tmp_path: Path) -> None:
         with pytest.raises(manager.Error, match="reading only"):
             change(one, "DROP TABLE t")
     with adbc.connect(path) as connection:
-        with pytest.raises(manager.Error, match="open"):
+        with pytest.raises(manager.Error, match="in use"):
             adbc.connect(path)
         assert ask(connection, "SELECT count(*) AS n FROM t").to_pydict() == {"n": [3]}
 
@@ -153,18 +159,18 @@ def test_objects_and_schemas(connection: manager.Connection) -> None:
 
 def test_errors_have_their_classes(connection: manager.Connection) -> None:
     fill(connection)
-    cases = {
+    # Errors of rows, which Arrow reads, are Arrow's.
+    cases: dict[str, type[Exception]] = {
         "SELECT": manager.ProgrammingError,
         "SELECT * FROM no_such": manager.ProgrammingError,
         "SELECT 1; SELECT 2": manager.ProgrammingError,
         "CREATE TABLE t (k BIGINT, PRIMARY KEY (k))": manager.Error,
         "CREATE VIEW v AS SELECT 1": manager.NotSupportedError,
-        "SELECT 9223372036854775807 + k FROM t": manager.Error,
+        "SELECT 9223372036854775807 + k FROM t": pa.ArrowInvalid,
     }
     for statement, expected in cases.items():
-        with connection.cursor() as cursor, pytest.raises(expected):
-            cursor.execute(statement)
-            cursor.fetchall()
+        with pytest.raises(expected):
+            ask(connection, statement)
     assert ask(connection, "SELECT 1 AS n").to_pydict() == {"n": [1]}
     with pytest.raises(manager.Error, match="uri"):
         manager.connect(driver=adbc.driver())
@@ -186,8 +192,8 @@ def test_a_query_can_be_cancelled(connection: manager.Connection) -> None:
         timer = threading.Timer(0.5, cursor.adbc_cancel)
         timer.start()
         begun = time.monotonic()
-        with pytest.raises(manager.Error, match="cancelled"):
-            cursor.execute(endless)
+        cursor.execute(endless)
+        with pytest.raises(pa.ArrowInvalid, match="cancelled"):
             cursor.fetchall()
         timer.join()
     assert time.monotonic() - begun < 20
@@ -202,7 +208,7 @@ def test_other_libraries_read_with_it(connection: manager.Connection) -> None:
 
 def test_the_driver_has_the_names_that_managers_look_for() -> None:
     for entry in (None, "AdbcDriverOstrakonInit", "AdbcDriverInit"):
-        options = {"driver": adbc.driver(), "uri": "/nowhere/at/all"}
+        options = {"driver": adbc.driver(), "uri": "/nowhere", "adbc.ostrakon.read_only": "true"}
         if entry:
             options["entrypoint"] = entry
         with pytest.raises(adbc_driver_manager.Error, match="nowhere"):

@@ -35,11 +35,7 @@ pub use connection::OstrakonConnection;
 pub use driver::{OstrakonDatabase, OstrakonDriver};
 pub use statement::OstrakonStatement;
 
-#[expect(
-    unsafe_code,
-    missing_docs,
-    reason = "the entry points of a C interface, which the macro of its library writes"
-)]
+/// The entry points of the C interface.
 mod export {
     adbc_ffi::export_driver!(AdbcDriverOstrakonInit, crate::OstrakonDriver);
 }
