@@ -41,6 +41,7 @@ fn definition() -> EventType {
         visibility: None,
         visibility_field: None,
         keep: None,
+        equal_records: EqualRecords::Merge,
         shards: vec![Epoch {
             from: None,
             count: 4,
@@ -103,6 +104,7 @@ fn ingest(store: &EventStore, name: &str, log: &std::path::Path, threads: usize)
         reference: 0,
         renamed: Vec::new(),
         tables: Vec::new(),
+        rest: None,
         grows: false,
     };
     let started = Instant::now();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostrakon_cell::{Error, Interrupt, Result};
 use ostrakon_events::{
-    CountPath, FollowUp, Path, PlannerSettings, Query, parse_condition, parse_span, parse_time,
+    CountPath, FollowUp, Path, PlannerSettings, Query, parse_condition, parse_moment, parse_span,
 };
 use pyo3::prelude::*;
 
@@ -157,11 +157,7 @@ impl Question {
 }
 
 pub(super) fn moment(argument: &'static str, text: &str) -> Result<i64> {
-    parse_time(text.as_bytes()).ok_or_else(|| {
-        Error::invalid("not a time: pass a datetime, or a text such as 2015-05-17T10:05:03Z")
-            .with("argument", argument)
-            .with("given", text)
-    })
+    parse_moment(text).map_err(|error| error.with("argument", argument))
 }
 
 fn path_named(name: &str) -> Result<Path> {

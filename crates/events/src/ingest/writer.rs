@@ -66,6 +66,8 @@ pub(super) struct Writer {
     /// Whether the batch `state.begun` has begun and is ours.
     open: bool,
     pub(super) report: IngestReport,
+    /// The number of the first batch that was begun.
+    first: Option<i64>,
     bin: i64,
     /// The different numbers of shards that events of any time may have been stored with.
     shard_counts: Vec<u16>,
@@ -78,6 +80,7 @@ impl Writer {
             state: tables.state()?,
             open: false,
             report: IngestReport::default(),
+            first: None,
             bin: tables.definition.bin_micros()?,
             shard_counts: shard_counts(&tables.definition),
             threads: options.threads(),
@@ -92,6 +95,7 @@ impl Writer {
         }
         if !self.open {
             self.state = self.tables.begin()?;
+            self.first.get_or_insert(self.state.begun);
             self.open = true;
         }
         let written = self.write(batch);
@@ -104,8 +108,15 @@ impl Writer {
         let (mut new, twice) = batch.distinct();
         let stored = self.stored(batch, &new)?;
         let mut is_stored = stored.iter();
-        new.retain(|_| !is_stored.next().copied().unwrap_or(false));
-        let duplicates = twice + stored.iter().filter(|stored| **stored).count();
+        new.retain(|_| is_stored.next().copied().flatten().is_none());
+        let duplicates = twice + stored.iter().flatten().count();
+        let first = self.first.unwrap_or(i64::MAX);
+        let repeated = twice
+            + stored
+                .iter()
+                .flatten()
+                .filter(|batch| **batch >= first)
+                .count();
         let entries = self.write_events(batch, &new)?;
         let after = self.state.with_batch_committed().with_batch_begun();
         self.tables
@@ -113,6 +124,7 @@ impl Writer {
         self.state = after;
         self.report.events += new.len() as u64;
         self.report.duplicates += duplicates as u64;
+        self.report.repeated += repeated as u64;
         self.report.entries += entries;
         self.report.batches += 1;
         Ok(())
@@ -161,9 +173,9 @@ impl Writer {
             .replace_and_note(&self.state, &self.state, notes)
     }
 
-    /// Which of these events are stored: with the number of shards of their time, or with that of another epoch. An epoch
+    /// Which of these events are stored, and by which batch: with the number of shards of their time, or with that of another epoch. An epoch
     /// may have been added after they were ingested, also one that begins before them.
-    fn stored(&self, batch: &Batch, events: &[Place]) -> Result<Vec<bool>> {
+    fn stored(&self, batch: &Batch, events: &[Place]) -> Result<Vec<Option<i64>>> {
         let snapshot = &self.state.snapshot;
         let labels = || batch.parts.iter().flat_map(Part::labels);
         if self.shard_counts.len() < 2 {
@@ -179,10 +191,10 @@ impl Writer {
         places.dedup();
         let candidates: Vec<EventRow> = places.iter().map(|(row, _)| *row).collect();
         let found = self.tables.stored(snapshot, &candidates, labels())?;
-        let mut stored = vec![false; events.len()];
+        let mut stored = vec![None; events.len()];
         for ((_, at), found) in places.into_iter().zip(found) {
-            if let (true, Some(stored)) = (found, stored.get_mut(at)) {
-                *stored = true;
+            if let (Some(_), Some(stored)) = (found, stored.get_mut(at)) {
+                *stored = found;
             }
         }
         Ok(stored)

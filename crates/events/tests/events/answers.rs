@@ -40,7 +40,9 @@ fn holds(condition: &Condition, made: &Made) -> bool {
         Condition::Or(parts) => parts.iter().any(|part| holds(part, made)),
         Condition::Not(part) => !holds(part, made),
         Condition::Test { field, operator } if field == "time" => {
-            let literal = |text: &[u8]| (number(text).expect("a number") * 1e6) as i64;
+            let literal = |text: &[u8]| {
+                (number(text.strip_prefix(b"@").unwrap_or(text)).expect("a number") * 1e6) as i64
+            };
             match operator {
                 Operator::Less(text) => made.time < literal(text),
                 Operator::AtMost(text) => made.time <= literal(text),
@@ -62,6 +64,10 @@ fn holds(condition: &Condition, made: &Made) -> bool {
                 Operator::Greater(literal) => is(literal).is_gt(),
                 Operator::AtLeast(literal) => is(literal).is_ge(),
                 Operator::Prefix(prefix) => value.starts_with(prefix),
+                Operator::Suffix(suffix) => value.ends_with(suffix),
+                Operator::Contains(part) => {
+                    part.is_empty() || value.windows(part.len()).any(|window| window == part)
+                }
                 Operator::Regex(pattern) => {
                     String::from_utf8_lossy(value).contains(pattern.trim_end_matches('$'))
                         && (!pattern.ends_with('$')
@@ -111,14 +117,16 @@ fn test(random: &mut StdRng) -> Condition {
             ][random.random_range(0..7)]
             .to_vec(),
             "size" => format!("{}.5", random.random_range(0..1000)).into_bytes(),
-            _ => (random.random_range(0..74) * 3600 + random.random_range(0..2) * 1800)
-                .to_string()
-                .into_bytes(),
+            _ => format!(
+                "@{}",
+                random.random_range(0..74) * 3600 + random.random_range(0..2) * 1800
+            )
+            .into_bytes(),
         }
     };
     let text = matches!(field, "host" | "note");
     let one = literal(random);
-    let operator = match random.random_range(0..10) {
+    let operator = match random.random_range(0..12) {
         0 if field != "time" => Operator::In(vec![one, literal(random), literal(random)]),
         1 => Operator::Less(one),
         2 => Operator::AtMost(one),
@@ -134,6 +142,8 @@ fn test(random: &mut StdRng) -> Condition {
             .into(),
         ),
         8 if field != "time" => Operator::Exists,
+        9 if text => Operator::Suffix(one.into_iter().skip(2).collect()),
+        10 if text => Operator::Contains(one.into_iter().skip(1).take(2).collect()),
         _ if field == "time" => Operator::AtLeast(one),
         _ => Operator::Equal(one),
     };

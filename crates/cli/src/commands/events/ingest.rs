@@ -32,6 +32,8 @@ pub(super) struct Rejects {
 pub(super) struct Total {
     pub(super) events: u64,
     pub(super) duplicates: u64,
+    /// Duplicates of events of the same run, as far as one store is open for it.
+    pub(super) repeated: u64,
     pub(super) entries: u64,
 }
 
@@ -83,6 +85,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
     let total = Total {
         events: report.events,
         duplicates: report.duplicates,
+        repeated: report.repeated,
         entries: report.entries,
     };
     tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
@@ -133,6 +136,7 @@ pub(super) fn tell(
         "type": args.name,
         "events": report.events,
         "duplicates": report.duplicates,
+        "repeated": report.repeated,
         "rejected": rejects.lines.count(),
         "entries": report.entries,
         "seconds": elapsed,
@@ -148,6 +152,12 @@ pub(super) fn tell(
             text.push_str(&format!(
                 "; {} left out, because they equal another event",
                 grouped(report.duplicates)
+            ));
+        }
+        if report.repeated > 0 {
+            text.push_str(&format!(
+                " ({} of them one of this ingest)",
+                grouped(report.repeated)
             ));
         }
         text
@@ -318,6 +328,11 @@ impl Rejects {
         self.lines.add(&shown(file), line, reason, text)?;
         if !self.shows_at_once {
             return Ok(());
+        }
+        if self.lines.count() == 1 && self.lines.path().is_none() {
+            tracing::warn!(
+                "rejected lines are not read again, and without --rejects FILE they are kept nowhere"
+            );
         }
         let mut err = std::io::stderr();
         // If stderr fails, there is no other place to report it.

@@ -3,6 +3,7 @@
 mod concerned;
 mod follow;
 mod followed;
+mod form;
 mod ingest;
 mod logs;
 #[cfg(feature = "parquet")]
