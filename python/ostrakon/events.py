@@ -51,7 +51,7 @@ class EventField(NamedTuple):
 class EventIngest(NamedTuple):
     """What `Events.ingest` stored.
 
-    `duplicates` were stored already; `repeated` of them equal an event of the same call. `rejected`
+    `duplicates` were stored already; `repeated` of them equal a new event of the same call. `rejected`
     counts the lines that are not events of the type; `reasons` has the first 100 of them: file,
     line and reason.
     """
@@ -137,6 +137,7 @@ _PLANNER = (
     "window_long",
     "window_growth",
     "memory_bytes",
+    "threads",
 )
 
 
@@ -260,8 +261,8 @@ class Events:
         `resume` is the token of an earlier page of the same query: see `EventQuery.page`. `planner`
         has settings of the planner, with the names of the options of `ostrakon events query`:
         `threshold`, `factor`, `first_events`, `window_events`, `window_short` and `window_long`
-        (such as `"50ms"`), `window_growth`; and `memory_bytes`, the most bytes of events that are
-        held at once.
+        (such as `"50ms"`), `window_growth`, `threads`; and `memory_bytes`, the most bytes of events
+        that are held at once.
         """
         for name in planner or ():
             if name not in _PLANNER:

@@ -62,6 +62,8 @@ struct PlannerArgument {
     window_growth: Option<u32>,
     #[pyo3(item)]
     memory_bytes: Option<usize>,
+    #[pyo3(item)]
+    threads: Option<usize>,
 }
 
 /// The span that an argument names, or the usual one.
@@ -85,6 +87,7 @@ impl PlannerArgument {
             long: span("window_long", self.window_long.as_deref(), usual.long)?,
             growth: self.window_growth.map_or(usual.growth, i64::from),
             memory_bytes: self.memory_bytes.unwrap_or(usual.memory_bytes),
+            threads: self.threads.unwrap_or(usual.threads),
         })
     }
 }

@@ -350,6 +350,9 @@ pub(crate) struct EventsPlanner {
     /// Make windows longer or shorter by this factor [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
+    /// Read the shards of a window by so many threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 /// What is asked for.

@@ -55,7 +55,7 @@ pub struct IngestReport {
     pub events: u64,
     /// Events that were stored already, or that came twice.
     pub duplicates: u64,
-    /// Those of the duplicates that equal an event of the same ingest. If the type merges equal records, a record that
+    /// Those of the duplicates that equal a new event of the same ingest. If the type merges equal records, a record that
     /// occurs twice in a file is one of them.
     pub repeated: u64,
     /// Entries written to the three tables.

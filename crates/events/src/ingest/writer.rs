@@ -46,16 +46,24 @@ impl Batch {
         self.events == 0 && self.notes.is_empty()
     }
 
-    /// Distinct events sorted by row, and how many others there are.
-    fn distinct(&self) -> (Vec<Place>, usize) {
+    /// Distinct events sorted by row, and of each, how many others there are.
+    fn distinct(&self) -> (Vec<Place>, Vec<usize>) {
         let mut places: Vec<Place> = Vec::with_capacity(self.events);
         for (part, number) in self.parts.iter().zip(0..) {
             places.extend(part.rows().zip(0..).map(|(row, at)| (row, number, at)));
         }
         places.sort_unstable();
-        places.dedup_by_key(|place| place.0);
-        let twice = self.events - places.len();
-        (places, twice)
+        let mut others: Vec<usize> = Vec::with_capacity(places.len());
+        let mut last = None;
+        places.retain(|place| {
+            let is_new = last.replace(place.0) != Some(place.0);
+            match others.last_mut() {
+                Some(others) if !is_new => *others += 1,
+                _ => others.push(0),
+            }
+            is_new
+        });
+        (places, others)
     }
 }
 
@@ -105,18 +113,22 @@ impl Writer {
     }
 
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let (mut new, twice) = batch.distinct();
+        let (mut new, others) = batch.distinct();
         let stored = self.stored(batch, &new)?;
         let mut is_stored = stored.iter();
         new.retain(|_| is_stored.next().copied().flatten().is_none());
-        let duplicates = twice + stored.iter().flatten().count();
+        let duplicates = batch.events - new.len();
         let first = self.first.unwrap_or(i64::MAX);
-        let repeated = twice
-            + stored
-                .iter()
-                .flatten()
-                .filter(|batch| **batch >= first)
-                .count();
+        let repeated = stored
+            .iter()
+            .zip(&others)
+            .map(|(stored, others)| match stored {
+                None => *others,
+                Some(batch) if *batch >= first => others + 1,
+                // It was stored before.
+                Some(_) => 0,
+            });
+        let repeated: usize = repeated.sum();
         let entries = self.write_events(batch, &new)?;
         let after = self.state.with_batch_committed().with_batch_begun();
         self.tables
@@ -173,8 +185,8 @@ impl Writer {
             .replace_and_note(&self.state, &self.state, notes)
     }
 
-    /// Which of these events are stored, and by which batch: with the number of shards of their time, or with that of another epoch. An epoch
-    /// may have been added after they were ingested, also one that begins before them.
+    /// Which of these events are stored, and by which batch: with the number of shards of their time, or with that of
+    /// another epoch. An epoch may have been added after they were ingested, also one that begins before them.
     fn stored(&self, batch: &Batch, events: &[Place]) -> Result<Vec<Option<i64>>> {
         let snapshot = &self.state.snapshot;
         let labels = || batch.parts.iter().flat_map(Part::labels);

@@ -182,6 +182,7 @@ fn settings(random: &mut StdRng) -> PlannerSettings {
         first_events: [5, 20, 100_000][random.random_range(0..3)],
         short: [Duration::from_millis(5), Duration::MAX][random.random_range(0..2)],
         memory_bytes: [2000, 64 << 20][random.random_range(0..2)],
+        threads: random.random_range(0..5),
         ..PlannerSettings::default()
     }
 }

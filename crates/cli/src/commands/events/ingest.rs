@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::logs::{Content, Log, Reading, shown};
 use crate::args::{EventsIngestArgs, EventsSource};
+use crate::commands::access::{Absent, Access};
 use crate::failure::{Failure, Result, nearest};
 use crate::import::{self, same_file};
 use crate::interrupt::Watch;
@@ -37,9 +38,16 @@ pub(super) struct Total {
     pub(super) entries: u64,
 }
 
-/// Reads log files.
-pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
+/// Reads log files, and tells what was stored once the store is closed: what is reported took that long.
+pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
     let started = Instant::now();
+    let (total, rejects) = access.with_store(Absent::Refuse, |source| {
+        add_files(&EventStore::new(source), args)
+    })?;
+    tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+}
+
+fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Rejects)> {
     if let Some(rejects) = &args.rejects
         && args.files.iter().any(|file| same_file(file, rejects))
     {
@@ -88,7 +96,7 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
         repeated: report.repeated,
         entries: report.entries,
     };
-    tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+    Ok((total, rejects))
 }
 
 /// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.

@@ -387,6 +387,7 @@ fn settings(given: &EventsPlanner) -> Result<PlannerSettings> {
         short: time(&given.window_short, usual.short)?,
         long: time(&given.window_long, usual.long)?,
         growth: given.window_growth.map_or(usual.growth, i64::from),
+        threads: given.threads.unwrap_or(usual.threads),
         ..usual
     })
 }
