@@ -6,6 +6,7 @@ use std::time::Instant;
 use ostrakon_cell::{Batch, ErrorKind, Range, Result};
 
 use super::access::form_ranges;
+use super::event::Shown;
 use super::plan::{Explanation, Lookup, Plan};
 use super::prepare::Prepared;
 use super::shards::Held;
@@ -270,7 +271,7 @@ impl Prepared<'_> {
     /// Reads the events of some ranges, at least the newest `left` of them.
     pub(super) fn read(&self, ranges: &[Range], left: usize, held: &Held) -> Result<Found> {
         let reading = self.reading(self.query.fields.as_deref(), self.query.analyze)?;
-        let definition = &self.tables.definition;
+        let shown = Shown::new(&self.tables.definition);
         let (mut found, mut bytes) = (Found::default(), 0);
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;
         let mut batch = Batch::new();
@@ -289,7 +290,7 @@ impl Prepared<'_> {
                 if !self.is_wanted(&row) {
                     continue;
                 }
-                let event = Event::new(definition, row, entry.key.visibility, entry.value);
+                let event = Event::new(shown, row, entry.key.visibility, entry.value);
                 bytes += event.memory();
                 found.events.push(event);
             }

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ostrakon_cell::Authorizations;
-use ostrakon_events::{Condition, CountPath, Operator, Path, PlannerSettings, Query};
+use ostrakon_events::{Condition, CountPath, EventType, Operator, Path, PlannerSettings, Query};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::support::{HOUR, Made, everything, held, ingest, make, open_web, read, sorted};
+use super::support::{
+    HOUR, Made, TYPE, everything, held, ingest, make, open, open_web, read, sorted,
+};
 
 fn number(value: &[u8]) -> Option<f64> {
     std::str::from_utf8(value).ok()?.parse().ok()
@@ -533,6 +535,41 @@ fn the_negative_zero_is_zero_in_every_answer() {
     }
     let top = store.top(&everything(), "size", 9, CountPath::Auto);
     assert_eq!(top.expect("counted").values, [(b"0".to_vec(), 3)]);
+}
+
+/// With many bins that lie apart, what is between them is read at once.
+#[test]
+fn events_in_many_separate_bins_are_counted_once() {
+    let (_, store) = open();
+    let text = TYPE.replace("time = 'ts'", "time = 'ts'\nbin = '1s'");
+    let definition = EventType::from_toml(&text).expect("valid");
+    store.create(&definition).expect("created");
+    let second = 1_000_000;
+    let mut made = make(12, 600);
+    for (at, made) in (0..).zip(&mut made) {
+        made.time = 1_400_000_000 * second + at / 2 * 2 * second + at % 2 * 500_000;
+        let text = ostrakon_events::show_time(made.time).into_bytes();
+        made.fields.insert("ts".into(), text);
+    }
+    ingest(&store, &made, 1000);
+    for (bins, from, to) in [(300, 0, 600), (3, 100, 105), (3, 101, 107), (0, 101, 102)] {
+        let start = 1_400_000_000 * second;
+        let query = Query {
+            from: Some(start + from * second),
+            to: Some(start + to * second),
+            ..everything()
+        };
+        for path in [CountPath::Scan, CountPath::Aggregates] {
+            let found = store.histogram(&query, second, path).expect("counted");
+            assert_eq!(found.len(), bins, "{path:?} {from}");
+            let visible = |made: &&Made| {
+                (start + from * second..start + to * second).contains(&made.time)
+                    && sees(&query.authorizations, &made.label)
+            };
+            let expected = made.iter().filter(visible).count() as u64;
+            assert_eq!(found.values().sum::<u64>(), expected, "{path:?} {from}");
+        }
+    }
 }
 
 #[test]
