@@ -32,7 +32,7 @@ pub(crate) enum Test {
     /// Ends with this. No order has values with one end beside each other, so that no index finds them.
     Suffix(Vec<u8>),
     /// Has this somewhere; nothing for an index either.
-    Contains(Finder<'static>),
+    Contains(Box<Finder<'static>>),
     Regex(Regex),
 }
 
@@ -109,7 +109,8 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
             only_text(
                 "only text contains other text; compare with == and <, or an address with `in '10.0.0.0/8'`",
             )?;
-            return Ok(Test::Contains(Finder::new(part).into_owned()));
+            let part = Finder::new(part).into_owned();
+            return Ok(Test::Contains(Box::new(part)));
         }
         Operator::Regex(pattern) => {
             only_text("only text is matched by a regular expression")?;

@@ -41,7 +41,7 @@ pub(super) fn source_of_text(format: LogFormat, text: &[u8]) -> SourceId {
         _ => 1,
     };
     let is_zeek = format == LogFormat::Zeek;
-    let is_record = |line: &&[u8]| !line.is_empty() && !(is_zeek && line.starts_with(b"#"));
+    let is_record = |line: &&[u8]| !(line.is_empty() || is_zeek && line.starts_with(b"#"));
     let all = text.split(|byte| *byte == b'\n');
     let all = all.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let mut hasher = blake3::Hasher::new();

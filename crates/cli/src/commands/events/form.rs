@@ -18,7 +18,7 @@ const CUT: char = '…';
 pub(super) enum EventForm<'a> {
     Text(&'a mut (dyn Write + Send), &'a [String]),
     Table(TableRows<'a>, Vec<Column>),
-    Csv(CsvRows<'a>),
+    Csv(Box<CsvRows<'a>>),
     Json(&'a mut (dyn Write + Send)),
 }
 
@@ -185,11 +185,11 @@ impl<'a> EventForm<'a> {
             }
             EventsRows::Csv => {
                 let columns = columns(definition, fields);
-                Self::Csv(CsvRows {
+                Self::Csv(Box::new(CsvRows {
                     writer: csv::Writer::from_writer(out),
                     columns,
                     has_head: false,
-                })
+                }))
             }
         }
     }
@@ -230,12 +230,13 @@ mod tests {
         let whole = format!("{}…", "x".repeat(3));
         assert_eq!(clipped(whole.as_bytes()), "xxx\\xe2\\x80\\xa6");
         let blank = format!("a {long}");
-        assert_eq!(clipped(blank.as_bytes()), format!("\"a {}\"…", &long[2..]));
+        let rest = |from| long.get(from..).expect("ASCII");
+        assert_eq!(clipped(blank.as_bytes()), format!("\"a {}\"…", rest(2)));
         // No part of an escape.
-        let end = format!("{}\x01z", &long[3..]);
-        assert_eq!(clipped(end.as_bytes()), format!("{}…", &long[3..]));
-        let end = format!("{}\x01", &long[4..]);
-        assert_eq!(clipped(end.as_bytes()), format!("{}\\x01", &long[4..]));
+        let end = format!("{}\x01z", rest(3));
+        assert_eq!(clipped(end.as_bytes()), format!("{}…", rest(3)));
+        let end = format!("{}\x01", rest(4));
+        assert_eq!(clipped(end.as_bytes()), format!("{}\\x01", rest(4)));
         assert_eq!(clipped(b""), "\"\"");
         assert_eq!(clipped(b"\xff"), "\\xff");
         assert_eq!(clipped(b"a\"b"), "\"a\\x22b\"");
