@@ -51,8 +51,9 @@ class EventField(NamedTuple):
 class EventIngest(NamedTuple):
     """What `Events.ingest` stored.
 
-    `duplicates` were stored already. `rejected` counts the lines that are not events of the type;
-    `reasons` has the first 100 of them: file, line and reason.
+    `duplicates` were stored already; `repeated` of them equal a new event of the same call. `rejected`
+    counts the lines that are not events of the type; `reasons` has the first 100 of them: file,
+    line and reason.
     """
 
     events: int
@@ -61,6 +62,7 @@ class EventIngest(NamedTuple):
     rejected: int
     reasons: list[tuple[str, int, str]]
     seconds: float
+    repeated: int = 0
 
 
 class Disagreement(NamedTuple):
@@ -135,6 +137,7 @@ _PLANNER = (
     "window_long",
     "window_growth",
     "memory_bytes",
+    "threads",
 )
 
 
@@ -192,6 +195,7 @@ class Events:
         map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
         enrich: Mapping[str, str | PathLike[str]] | None = None,
         batch_events: int | None = None,
+        rejects: str | PathLike[str] | None = None,
         allow_rejected: bool = False,
     ) -> EventIngest:
         """Reads log files: Zeek's logs, JSON lines, web servers' logs, Squid, syslog, dpkg, CSV and
@@ -199,15 +203,21 @@ class Events:
 
         An event is stored once, however often it is ingested. A line that is not an event is
         rejected and counted. If all lines are rejected, this raises `InvalidArgumentError`, unless
-        `allow_rejected` is true. After Ctrl-C, ingest the same files again. `map` gives fields of
-        the files other names; `enrich` adds the columns of a table to the events whose field is a
-        key in the table's first column. Give the same ones as to `Store.create_events`.
+        `allow_rejected` is true. `rejects` is the path of a file that gets all rejected lines with
+        file, line number, reason and text, as TSV; it is replaced if it exists. After Ctrl-C,
+        ingest the same files again. `map` gives fields of the files other names; `enrich` adds the
+        columns of a table to the events whose field is a key in the table's first column. Give the
+        same ones as to `Store.create_events`.
         """
         if not files:
             raise InvalidArgumentError("`ingest` needs the path of a log file", {})
         started = time.monotonic()
-        events, duplicates, entries, rejected, reasons = self._native.ingest(
-            self._name, [Path(file) for file in files], files_of(format, map, enrich), batch_events
+        events, duplicates, repeated, entries, rejected, reasons = self._native.ingest(
+            self._name,
+            [Path(file) for file in files],
+            files_of(format, map, enrich),
+            batch_events,
+            rejects,
         )
         shown = [(str(file), line, reason) for file, line, reason in reasons]
         seconds = time.monotonic() - started
@@ -220,7 +230,7 @@ class Events:
                 "`allow_rejected=True`, which returns the lines and reasons",
                 {"type": self._name, "file": file, "line": str(line), "rejected": str(rejected)},
             )
-        return EventIngest(events, duplicates, entries, rejected, shown, seconds)
+        return EventIngest(events, duplicates, entries, rejected, shown, seconds, repeated)
 
     def query(
         self,
@@ -241,7 +251,9 @@ class Events:
         """Describes a query for the events that fulfil a condition; see `EventQuery`.
 
         `last="1d"` takes those of the last day, `from_time` and `to_time` (excluded) those of a
-        time, and `now` is the moment that counts as the present. `path` is `index` or `scan`
+        time, and `now` is the moment that counts as the present. As text, a moment is a date or time
+        such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below 100,000,000 are written
+        with an `@`, because `2025` could be a year. `path` is `index` or `scan`
         instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows up: it
         takes the values that a field has among the events found, and looks for the events of
         another type that have one of them.
@@ -249,8 +261,8 @@ class Events:
         `resume` is the token of an earlier page of the same query: see `EventQuery.page`. `planner`
         has settings of the planner, with the names of the options of `ostrakon events query`:
         `threshold`, `factor`, `first_events`, `window_events`, `window_short` and `window_long`
-        (such as `"50ms"`), `window_growth`; and `memory_bytes`, the most bytes of events that are
-        held at once.
+        (such as `"50ms"`), `window_growth`, `threads`; and `memory_bytes`, the most bytes of events
+        that are held at once.
         """
         for name in planner or ():
             if name not in _PLANNER:

@@ -342,6 +342,7 @@ class Store:
         visibility: str | None = None,
         visibility_field: str | None = None,
         keep: str | None = None,
+        equal_records: str | None = None,
         shards: int | None = None,
         format: str | None = None,  # noqa: A002 - the word of `ostrakon events create`
         map: Mapping[str, str] | None = None,  # noqa: A002 - likewise
@@ -353,7 +354,8 @@ class Store:
         """Creates an event type, with the fields of a log file's first lines, or from a definition.
 
         All events get the label `visibility`, or the one in their field `visibility_field`. `keep`
-        says how long events are kept (`90d`), `shards` into how many parts they are divided.
+        says how long events are kept (`90d`), `shards` into how many parts they are divided. Records
+        that are equal in all fields are one event, or with `equal_records="keep"` one each.
         `Events.ingest` explains `format`, `map` and `enrich`. `time` names the field of the file
         with the time of events; without it, the field is found by its name and its values. With
         `exist_ok`, an existing type of that name is returned unchanged, whatever its definition.
@@ -365,6 +367,7 @@ class Store:
             "visibility": visibility,
             "visibility_field": visibility_field,
             "keep": keep,
+            "equal_records": equal_records,
             "shards": shards,
         }
         if (file is None) == (toml is None):

@@ -69,6 +69,7 @@ def test_conditions_times_and_limits_choose_events(web: ostrakon.Events) -> None
         return query.to_arrow().column("host").to_pylist()
 
     assert hosts("status == 200 and path startswith '/i'") == ["c", "a"]
+    assert hosts("path endswith 'x' and not host contains 'b'") == ["c", "a"]
     assert hosts("from in '192.168.0.0/16' or from == '::1'") == ["c", "a"]
     assert hosts(limit=1) == ["c"]
     assert web.query().limit(2).count() == web.query(limit=2).count() == 2
@@ -77,6 +78,10 @@ def test_conditions_times_and_limits_choose_events(web: ostrakon.Events) -> None
     assert hosts(from_time=noon) == ["c", "a"]
     assert hosts(to_time=noon, auths=["hr"]) == ["b", "a"]
     assert hosts(from_time="2024-05-17T12:00:01Z") == ["c"]
+    assert hosts("time > @2024", from_time="@2024", limit=1) == ["c"]
+    for arguments in ({"from_time": "2024"}, {"now": "2024"}, {"condition": "time > 2024"}):
+        with pytest.raises(errors.InvalidArgumentError, match="such as 2024-01-01, or @2024"):
+            web.query(**arguments).count()
     assert hosts(from_time=dt.date(2024, 5, 18)) == []
     east = dt.timezone(dt.timedelta(hours=2))
     assert hosts(last="1h", now=dt.datetime(2024, 5, 17, 14, 0, 1, tzinfo=east)) == ["a"]
@@ -224,6 +229,40 @@ def test_an_event_is_stored_once_and_bad_lines_are_rejected(
     assert web.query("host == 'd'").count() == 0
     with pytest.raises(errors.InvalidArgumentError, match="limit"):
         web.query(limit=1).delete()
+
+
+def test_rejected_lines_are_kept_in_a_file(
+    web: ostrakon.Events, log: Path, tmp_path: Path
+) -> None:
+    bad, rejects = tmp_path / "bad.csv", tmp_path / "rejects.tsv"
+    bad.write_text(LINES + 'noon,"ä\nb",/,200,1,true,10.0.0.9,\n')
+    report = web.ingest(bad, rejects=rejects)
+    assert (report.events, report.rejected) == (0, 1)
+    head, line = rejects.read_text().splitlines()
+    assert head.split("\t") == ["file", "line", "reason", "text"]
+    file, number, reason, text = line.split("\t")
+    assert (file, number) == (str(bad), "6")
+    assert "is not a time" in reason
+    assert text == 'noon,"\\xc3\\xa4\\x0ab",/,200,1,true,10.0.0.9,'
+    assert web.ingest(log, rejects=str(rejects)).rejected == 0
+    assert rejects.read_text() == head + "\n"
+    with pytest.raises(errors.InvalidArgumentError, match="one of the files"):
+        web.ingest(log, rejects=log)
+    assert log.read_text() == LINES
+
+
+def test_equal_records_may_be_kept(store: ostrakon.Store, tmp_path: Path) -> None:
+    log = tmp_path / "clicks.csv"
+    log.write_text("ts,client\n1400000000,ann\n1400000000,ann\n")
+    merged = store.create_events("merged", log).ingest(log)
+    assert (merged.events, merged.duplicates, merged.repeated) == (1, 1, 1)
+    clicks = store.create_events("clicks", log, equal_records="keep")
+    assert 'equal_records = "keep"' in clicks.toml
+    assert clicks.ingest(log).events == 2
+    again = clicks.ingest(log.rename(tmp_path / "moved.csv"))
+    assert (again.events, again.duplicates, again.repeated) == (0, 2, 0)
+    with pytest.raises(errors.InvalidArgumentError, match="merge or keep"):
+        store.create_events("other", tmp_path / "moved.csv", equal_records="both")
 
 
 def test_a_log_of_another_type_is_an_error(web: ostrakon.Events, tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ use std::io::{BufReader, BufWriter, Write as _};
 use std::time::Instant;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use ostrakon_cell::Authorizations;
+use ostrakon_cell::{Authorizations, Source as _};
 use ostrakon_events::{
-    CountPath, Epoch, EventStore, EventType, Field, FieldType, IngestOptions, LogFormat, LogText,
-    Path, Query, parse_condition, register_event_iterators,
+    CountPath, Epoch, EqualRecords, EventStore, EventType, Field, FieldType, IngestOptions,
+    LogFormat, LogText, Path, Query, parse_condition, register_event_iterators,
 };
 use ostrakon_store::{Components, Store, StoreOptions};
 use rand::rngs::StdRng;
@@ -41,6 +41,7 @@ fn definition() -> EventType {
         visibility: None,
         visibility_field: None,
         keep: None,
+        equal_records: EqualRecords::Merge,
         shards: vec![Epoch {
             from: None,
             count: 4,
@@ -103,6 +104,7 @@ fn ingest(store: &EventStore, name: &str, log: &std::path::Path, threads: usize)
         reference: 0,
         renamed: Vec::new(),
         tables: Vec::new(),
+        rest: None,
         grows: false,
     };
     let started = Instant::now();
@@ -128,6 +130,38 @@ fn tell(text: &str) {
     eprintln!("{text}");
 }
 
+/// Runs a query; returns how many events it found.
+fn run(store: &EventStore, query: &Query) -> u64 {
+    let mut found = 0_u64;
+    let counted = store.query(black_box(query), |_| {
+        found += 1;
+        Ok(true)
+    });
+    counted.expect("read");
+    found
+}
+
+/// Prints how much longer a query takes with labels. Runs of both alternate, so that a machine whose speed changes does not
+/// change the ratio; the shortest of each are compared.
+fn compare(store: &EventStore, name: &str, plain: &Query, labelled: &Query) {
+    let time = |query: &Query| {
+        let started = Instant::now();
+        run(store, query);
+        started.elapsed().as_secs_f64()
+    };
+    let (mut without, mut with) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..5 {
+        without = without.min(time(plain));
+        with = with.min(time(labelled));
+    }
+    tell(&format!(
+        "{name}: {:.1} ms without labels, {:.1} ms with {LABELS}, {:+.1} %",
+        without * 1e3,
+        with * 1e3,
+        (with / without - 1.0) * 100.0
+    ));
+}
+
 fn events(criterion: &mut Criterion) {
     let count: usize = std::env::var("EVENTS")
         .ok()
@@ -147,7 +181,7 @@ fn events(criterion: &mut Criterion) {
         ..StoreOptions::default()
     };
     let source = Store::open_with(components, folder.path().join("store"), options).expect("opens");
-    let store = EventStore::new(source);
+    let store = EventStore::new(source.clone());
     let plain = definition();
     let labelled = EventType {
         name: "labelled".into(),
@@ -157,6 +191,13 @@ fn events(criterion: &mut Criterion) {
     for definition in [&plain, &labelled] {
         store.create(definition).expect("created");
         ingest(&store, &definition.name, &log, 0);
+    }
+    // The tables of both types are in files, before and after they are compacted.
+    for definition in [&plain, &labelled] {
+        for table in EventStore::table_names(&definition.name) {
+            let table = source.table(&table).expect("a table");
+            table.flush(true).expect("flushed");
+        }
     }
     std::fs::remove_file(&log).expect("removed");
     let query = |text: &str| Query {
@@ -239,39 +280,63 @@ fn events(criterion: &mut Criterion) {
         path: Path::Scan,
         ..query("")
     };
-    let run = |query: &Query| {
-        let mut found = 0_u64;
-        let counted = store.query(black_box(query), |_| {
-            found += 1;
-            Ok(true)
-        });
-        counted.expect("read");
-        found
-    };
-    for (name, query) in [
-        ("all events", &everything),
-        ("filter at 0.01 %", &filter),
-        ("1,000 events by index", &indexed),
-    ] {
-        for clients in [1, 2, 4] {
+    for clients in [1, 2, 4] {
+        for (name, query) in [
+            ("all events", &everything),
+            ("filter at 0.01 %", &filter),
+            ("1,000 events by index", &indexed),
+        ] {
             group.bench_function(format!("{name}, {clients} clients"), |bench| {
                 bench.iter(|| {
                     std::thread::scope(|scope| {
                         for _ in 0..clients {
-                            scope.spawn(|| run(query));
+                            scope.spawn(|| run(&store, query));
                         }
                     });
                 });
             });
         }
-        let labelled = Query {
-            event_type: "labelled".into(),
-            authorizations: every.clone(),
-            ..query.clone()
-        };
-        assert_eq!(run(query), run(&labelled), "the reader has every label");
-        group.bench_function(format!("{name}, {LABELS} labels"), |bench| {
-            bench.iter(|| run(&labelled));
+    }
+    // One thread each, so that the figures are those of one processor.
+    let questions = [
+        ("all events", everything),
+        ("filter at 0.01 %", filter),
+        ("1,000 events by index", indexed),
+        (
+            "newest 1,000 events",
+            Query {
+                limit: Some(1000),
+                ..query("")
+            },
+        ),
+    ];
+    for state in ["as ingested", "compacted"] {
+        if state == "compacted" {
+            // Both types, so that the same state is compared.
+            for name in ["web_request", "labelled"] {
+                store.settle(name).expect("compacted");
+            }
+        }
+        for (name, plain) in &questions {
+            let mut plain = plain.clone();
+            plain.settings.threads = 1;
+            let labelled = Query {
+                event_type: "labelled".into(),
+                authorizations: every.clone(),
+                ..plain.clone()
+            };
+            let found = (run(&store, &plain), run(&store, &labelled));
+            assert_eq!(found.0, found.1, "the reader has every label");
+            compare(&store, &format!("{name}, {state}"), &plain, &labelled);
+            for (labels, query) in [("no label", &plain), ("16 labels", &labelled)] {
+                group.bench_function(format!("{name}, {state}, {labels}"), |bench| {
+                    bench.iter(|| run(&store, query));
+                });
+            }
+        }
+        group.bench_function(format!("count of all events by a scan, {state}"), |bench| {
+            let all = query("");
+            bench.iter(|| store.count(black_box(&all), CountPath::Scan).expect("read"));
         });
     }
     group.finish();

@@ -29,8 +29,11 @@ mod upkeep;
 mod value;
 
 pub use condition::{Condition, Operator, parse_condition};
-pub use event_type::{Epoch, EventType, Field, check_type_name, field_name, infer};
-pub use ingest::{Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogText, RejectedLine};
+pub use event_type::{Epoch, EqualRecords, EventType, Field, check_type_name, field_name, infer};
+pub use ingest::{
+    BEGINNING_BYTES, Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogRest, LogText,
+    RejectedLine,
+};
 pub use iterators::register_event_iterators;
 pub use lost::{ConcernedType, types_concerned};
 pub use parse::{
@@ -46,6 +49,6 @@ pub use store::{
     EventStore, check_entries_not_of_events, check_namespace_not_of_events, check_not_of_events,
     has_batch_numbers, reserved_to_events,
 };
-pub use time::{parse_span, parse_time, show_span, show_time};
+pub use time::{parse_moment, parse_span, parse_time, show_span, show_time};
 pub use upkeep::{AgeOff, Disagreement, EventCheck, Repair};
 pub use value::FieldType;

@@ -65,6 +65,7 @@ impl EventStore {
         definition.check()?;
         definition.check_time_name()?;
         definition.check_label_field()?;
+        definition.check_epoch_times(&[])?;
         definition.assign_ids(None);
         let _turn = turn();
         let registry = self.make_registry()?;

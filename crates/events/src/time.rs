@@ -6,6 +6,10 @@ use ostrakon_cell::{Error, Result};
 /// Microseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000;
 
+/// Numbers of seconds below this, before March 1973, are not taken as moments that a person asks for: years and dates
+/// such as 20250101 are among them.
+const SMALL: i64 = 100_000_000;
+
 /// The first and the last moment of the years -9999 and 9999.
 const FIRST: i64 = -377_705_116_800_000_000;
 const LAST: i64 = 253_402_300_799_999_999;
@@ -38,6 +42,53 @@ pub fn parse_time(text: &[u8]) -> Option<i64> {
     };
     // What is shown of it must be read as the same moment.
     is_supported(micros).then_some(micros)
+}
+
+/// Reads a moment that is asked for, of a query or a condition: all that [`parse_time`] reads, but numbers below
+/// 100,000,000 seconds, a year such as `2025` among them, only with an `@` before them. The times of records are not
+/// read so: in a log, all numbers are seconds.
+///
+/// # Errors
+/// [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument), which says what to write.
+pub fn parse_moment(text: &str) -> Result<i64> {
+    if let Some(moment) = marked(text.as_bytes()) {
+        return Ok(moment);
+    }
+    if is_small(text.as_bytes()) {
+        let (date, number) = (date_of(text), text);
+        return Err(Error::invalid(format!(
+            "a number this small could be a year, a date or seconds since 1970: write a date such as {date}, or @{number} \
+             for seconds"
+        ))
+        .with("given", text));
+    }
+    parse_time(text.as_bytes()).ok_or_else(|| {
+        Error::invalid("not a time: write 2015-05-17 or 2015-05-17T10:05:03Z").with("given", text)
+    })
+}
+
+/// A number after `@`.
+fn marked(text: &[u8]) -> Option<i64> {
+    epoch(text.strip_prefix(b"@")?)
+}
+
+/// Whether this is a number of seconds too small to be taken as a moment without `@`.
+pub(crate) fn is_small(text: &[u8]) -> bool {
+    epoch(text).is_some_and(|micros| micros.abs() < SMALL * SECOND)
+}
+
+/// The date that a small number may stand for; another one if it stands for none.
+fn date_of(number: &str) -> String {
+    let part = |range| number.get(range).unwrap_or_default();
+    let date = match number.len() {
+        4 => format!("{number}-01-01"),
+        8 => format!("{}-{}-{}", part(0..4), part(4..6), part(6..8)),
+        _ => String::new(),
+    };
+    match date.parse::<civil::Date>() {
+        Ok(date) => date.to_string(),
+        Err(_) => "2025-01-01".to_owned(),
+    }
 }
 
 /// A local time of UTC.
@@ -222,6 +273,45 @@ mod tests {
             "10000-01-01T00:00:00Z",
         ] {
             assert_eq!(parse_time(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_moments_only_with_a_sign_that_says_so() {
+        for (text, moment) in [
+            ("@2025", 2025 * SECOND),
+            ("@-1.5", -1_500_000),
+            ("@0", 0),
+            ("@1431857103", 1_431_857_103 * SECOND),
+            ("100000000", SMALL * SECOND),
+            ("-100000000", -SMALL * SECOND),
+            ("100000000000", SMALL * SECOND),
+            ("2025-01-01", 1_735_689_600 * SECOND),
+        ] {
+            assert_eq!(parse_moment(text).expect(text), moment, "{text}");
+        }
+        for (text, hint) in [
+            (
+                "2025",
+                "write a date such as 2025-01-01, or @2025 for seconds",
+            ),
+            ("20250607", "such as 2025-06-07, or @20250607"),
+            ("20259999", "such as 2025-01-01, or @20259999"),
+            ("99999999", "or @99999999"),
+            ("202506", "such as 2025-01-01, or @202506"),
+            ("2025.5", "or @2025.5"),
+            ("-5", "or @-5"),
+            ("0", "or @0"),
+            ("@", "not a time"),
+            ("@2025-01-01", "not a time"),
+            ("noon", "not a time"),
+            ("2025-1-1", "not a time"),
+        ] {
+            let error = parse_moment(text).expect_err(text).to_string();
+            assert!(error.contains(hint), "{text}: {error}");
+            // Records have seconds.
+            let is_number = !text.starts_with('@') && text.parse::<f64>().is_ok();
+            assert_eq!(parse_time(text.as_bytes()).is_some(), is_number, "{text}");
         }
     }
 

@@ -64,6 +64,7 @@ impl Files {
             reference: now(),
             renamed: self.renamed.clone(),
             tables: self.tables.clone(),
+            rest: None,
             grows: false,
         };
         Ok((log, input))

@@ -7,6 +7,7 @@ use ostrakon_cell::Result;
 use ostrakon_events::{EventStore, Ingest, IngestOptions};
 
 use super::files::Files;
+use super::rejects::Rejects;
 use crate::logs::about;
 
 /// Rejected lines that are returned with their reasons.
@@ -20,9 +21,17 @@ pub(super) type Rejected = (PathBuf, u64, String);
 pub(super) struct Ingested {
     pub(super) events: u64,
     pub(super) duplicates: u64,
+    pub(super) repeated: u64,
     pub(super) entries: u64,
     pub(super) rejected: u64,
     pub(super) reasons: Vec<Rejected>,
+}
+
+/// What Python asks for besides the files.
+pub(super) struct Wanted {
+    pub(super) batch_events: Option<usize>,
+    /// The file for rejected lines.
+    pub(super) rejects: Option<PathBuf>,
 }
 
 /// Ingests files one after another, until `stopped`. What was read by then is stored.
@@ -30,26 +39,29 @@ pub(super) fn ingest(
     store: &EventStore,
     name: &str,
     (files, paths): (&Files, Vec<PathBuf>),
-    batch_events: Option<usize>,
+    wanted: Wanted,
     stopped: &AtomicBool,
 ) -> Result<Ingested> {
     let defaults = IngestOptions::default();
     let options = IngestOptions {
-        batch_events: batch_events.unwrap_or(defaults.batch_events).max(1),
+        batch_events: wanted.batch_events.unwrap_or(defaults.batch_events).max(1),
         ..defaults
     };
     let mut ingest = store.ingest(name, options)?;
+    let mut rejects = Rejects::open(wanted.rejects, &paths)?;
     let mut done = Ingested::default();
     for path in paths {
         if stopped.load(Ordering::Relaxed) {
             break;
         }
-        read(&mut ingest, files, path, &mut done, stopped)?;
+        read(&mut ingest, files, path, (&mut done, &mut rejects), stopped)?;
     }
+    rejects.flush()?;
     let report = ingest.finish()?;
     Ok(Ingested {
         events: report.events,
         duplicates: report.duplicates,
+        repeated: report.repeated,
         entries: report.entries,
         ..done
     })
@@ -59,7 +71,7 @@ fn read(
     ingest: &mut Ingest,
     files: &Files,
     path: PathBuf,
-    done: &mut Ingested,
+    (done, rejects): (&mut Ingested, &mut Rejects),
     stopped: &AtomicBool,
 ) -> Result<()> {
     let (log, input) = files.open(&path)?;
@@ -69,6 +81,7 @@ fn read(
     {
         for line in part.rejected.drain(..) {
             done.rejected += 1;
+            rejects.add(&path, &line)?;
             if done.reasons.len() < REASONS {
                 done.reasons.push((path.clone(), line.line, line.reason));
             }

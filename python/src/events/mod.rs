@@ -5,6 +5,7 @@ mod ingest;
 mod question;
 mod reading;
 mod register;
+mod rejects;
 mod store;
 
 pub(crate) use register::register;

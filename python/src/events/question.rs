@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ostrakon_cell::{Error, Interrupt, Result};
 use ostrakon_events::{
-    CountPath, FollowUp, Path, PlannerSettings, Query, parse_condition, parse_span, parse_time,
+    CountPath, FollowUp, Path, PlannerSettings, Query, parse_condition, parse_moment, parse_span,
 };
 use pyo3::prelude::*;
 
@@ -62,6 +62,8 @@ struct PlannerArgument {
     window_growth: Option<u32>,
     #[pyo3(item)]
     memory_bytes: Option<usize>,
+    #[pyo3(item)]
+    threads: Option<usize>,
 }
 
 /// The span that an argument names, or the usual one.
@@ -85,6 +87,7 @@ impl PlannerArgument {
             long: span("window_long", self.window_long.as_deref(), usual.long)?,
             growth: self.window_growth.map_or(usual.growth, i64::from),
             memory_bytes: self.memory_bytes.unwrap_or(usual.memory_bytes),
+            threads: self.threads.unwrap_or(usual.threads),
         })
     }
 }
@@ -157,11 +160,7 @@ impl Question {
 }
 
 pub(super) fn moment(argument: &'static str, text: &str) -> Result<i64> {
-    parse_time(text.as_bytes()).ok_or_else(|| {
-        Error::invalid("not a time: pass a datetime, or a text such as 2015-05-17T10:05:03Z")
-            .with("argument", argument)
-            .with("given", text)
-    })
+    parse_moment(text).map_err(|error| error.with("argument", argument))
 }
 
 fn path_named(name: &str) -> Result<Path> {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ostrakon_cell::{Capability, Error, ErrorKind, Interrupt, Result};
-use ostrakon_events::{Epoch, EventStore, EventType, Explanation, Outcome, parse_span, show_span};
+use ostrakon_events::{
+    Epoch, EqualRecords, EventStore, EventType, Explanation, Outcome, parse_span, show_span,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::files::FilesArgument;
-use super::ingest::{Ingested, Rejected, ingest};
+use super::ingest::{Ingested, Rejected, Wanted, ingest};
 use super::question::{Asked, Question, count_path, moment};
 use super::reading::{EventReader, ReadEvents};
 use crate::errors::IntoPython;
@@ -35,6 +37,8 @@ struct TypeArgument {
     #[pyo3(item)]
     keep: Option<String>,
     #[pyo3(item)]
+    equal_records: Option<String>,
+    #[pyo3(item)]
     shards: Option<u16>,
 }
 
@@ -49,6 +53,11 @@ impl TypeArgument {
         if self.keep.is_some() {
             definition.keep = self.keep;
         }
+        if let Some(name) = &self.equal_records {
+            definition.equal_records = EqualRecords::named(name).ok_or_else(|| {
+                Error::invalid("`equal_records` is merge or keep").with("given", name)
+            })?;
+        }
         if let Some(count) = self.shards {
             definition.shards = vec![Epoch { from: None, count }];
         }
@@ -56,8 +65,8 @@ impl TypeArgument {
     }
 }
 
-/// Events, duplicates, entries, rejected lines, and the first of these.
-type Report = (u64, u64, u64, u64, Vec<Rejected>);
+/// Events, duplicates, those of them that came twice, entries, rejected lines, and the first of these.
+type Report = (u64, u64, u64, u64, u64, Vec<Rejected>);
 
 /// The span of a bin in microseconds and as text, and the bins with events: start and number.
 type Bins = (i64, String, Vec<(i64, u64)>);
@@ -196,23 +205,29 @@ impl NativeEvents {
         paths: Vec<PathBuf>,
         files: FilesArgument,
         batch_events: Option<usize>,
+        rejects: Option<PathBuf>,
     ) -> PyResult<Report> {
         let store = self.events().into_python()?;
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = stopped.clone();
+        let wanted = Wanted {
+            batch_events,
+            rejects,
+        };
         let work = move || {
             let files = files.open()?;
-            ingest(&store, &name, (&files, paths), batch_events, &stopped)
+            ingest(&store, &name, (&files, paths), wanted, &stopped)
         };
         let done = run(py, || stop.store(true, Ordering::Relaxed), work)?.into_python()?;
         let Ingested {
             events,
             duplicates,
+            repeated,
             entries,
             rejected,
             reasons,
         } = done;
-        Ok((events, duplicates, entries, rejected, reasons))
+        Ok((events, duplicates, repeated, entries, rejected, reasons))
     }
 
     /// The events of a query, newest first.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::Authorizations;
-use ostrakon_events::{CountPath, FollowUp, LogFormat, Path, field_name};
+use ostrakon_events::{CountPath, EqualRecords, FollowUp, LogFormat, Path, field_name};
 
 use super::values::{authorizations, event_types};
 
@@ -61,10 +61,11 @@ Fields and shards can be added. The index of a field cannot be changed once ther
   ostrakon events query conn \"id.resp_h == '10.0.0.1' and time > ago('1h')\"
   ostrakon events query conn \"id.resp_h in '10.0.0.0/8' and not service == 'dns'\" --limit 20
   ostrakon events query web \"status >= 500 or path startswith '/admin'\" --fields client,path --json
+  ostrakon events query web \"path contains 'login'\" --last 1d --format csv
   ostrakon events query dns \"query == 'example.org'\" --then conn.id.orig_h=id.orig_h
 
 Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
-=~ and !~ (regular expressions), exists. They are combined with and, or, not and parentheses. `time`
+endswith, contains, =~ and !~ (regular expressions), exists. They are combined with and, or, not and parentheses. `time`
 is the time of the event; ago('1h') and now() are points in time. If an event does not have the
 field, a comparison other than != is false.")]
     Query(EventsQueryArgs),
@@ -212,6 +213,9 @@ pub(crate) struct EventsCreateArgs {
     /// How long to keep events, such as 90d
     #[arg(long, value_name = "SPAN")]
     pub(crate) keep: Option<String>,
+    /// Whether equal records are one event, or one event each [default: merge]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) equal_records: Option<EventsEqual>,
     /// The number of shards, which divide scans among threads
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<u16>,
@@ -302,6 +306,9 @@ pub(crate) struct EventsQueryArgs {
     /// The fields to print [default: all]
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+    /// How to print events [default: json with --json, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<EventsRows>,
     /// Print at most this many events
     #[arg(short, long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -312,7 +319,7 @@ pub(crate) struct EventsQueryArgs {
     #[arg(long, value_name = "TYPE.FIELD=FIELD", value_parser = follow_up)]
     pub(crate) then: Vec<FollowUp>,
     /// Print only the number of events
-    #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then"])]
+    #[arg(long, conflicts_with_all = ["limit", "resume", "fields", "then", "format"])]
     pub(crate) count: bool,
     #[command(flatten)]
     pub(crate) planner: EventsPlanner,
@@ -343,6 +350,9 @@ pub(crate) struct EventsPlanner {
     /// Make windows longer or shorter by this factor [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
+    /// Read the shards of a window by so many threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 /// What is asked for.
@@ -369,7 +379,7 @@ pub(crate) struct EventsQuestion {
 /// The time, and the reader.
 #[derive(Debug, Args)]
 pub(crate) struct EventsWhen {
-    /// Only events from this time on, such as 2015-05-17 or 2015-05-17T10:05:03Z
+    /// Only events from this time on, such as 2015-05-17, 2015-05-17T10:05:03Z or @1431857103 (seconds since 1970)
     #[arg(long, value_name = "TIME")]
     pub(crate) from: Option<String>,
     /// Only events before this time
@@ -428,6 +438,37 @@ impl From<EventsFormat> for LogFormat {
             EventsFormat::Tsv => Self::Tsv,
         }
     }
+}
+
+/// What becomes of records that are equal in all fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventsEqual {
+    /// They are one event
+    Merge,
+    /// Each of them is an event
+    Keep,
+}
+
+impl From<EventsEqual> for EqualRecords {
+    fn from(given: EventsEqual) -> Self {
+        match given {
+            EventsEqual::Merge => Self::Merge,
+            EventsEqual::Keep => Self::Keep,
+        }
+    }
+}
+
+/// How events are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EventsRows {
+    /// A line per event: the time, and name=value for each field
+    Text,
+    /// Aligned columns; long values are clipped
+    Table,
+    /// Comma-separated values with a header, complete
+    Csv,
+    /// One JSON object per event
+    Json,
 }
 
 /// How a query is answered.

@@ -25,7 +25,7 @@ pub(crate) use entries::{
 };
 pub(crate) use events::{
     EventsCommand, EventsCreateArgs, EventsIngestArgs, EventsPlanner, EventsQueryArgs,
-    EventsQuestion, EventsSource, EventsWhen,
+    EventsQuestion, EventsRows, EventsSource, EventsWhen,
 };
 pub(crate) use import::{FieldType, ImportArgs, ImportFormat};
 pub(crate) use lab::{

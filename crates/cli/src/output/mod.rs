@@ -5,6 +5,7 @@ mod entries;
 mod escape;
 mod json;
 mod numbers;
+mod rows;
 mod sink;
 
 pub(crate) use columns::Columns;
@@ -12,4 +13,5 @@ pub(crate) use entries::{EntryFields, write_entry_json, write_entry_text, write_
 pub(crate) use escape::{escape, escape_controls, escape_part, unescape, visible};
 pub(crate) use json::{BASE64_SUFFIX, from_base64, with_bytes, write_json_line};
 pub(crate) use numbers::{bytes, counted, grouped, seconds};
+pub(crate) use rows::{TableRows, of_csv};
 pub(crate) use sink::Output;

@@ -168,6 +168,34 @@ fn a_span_of_time_that_ends_before_it_begins_is_an_error() {
 }
 
 #[test]
+fn a_bare_year_is_not_a_time() {
+    let folder = Folder::new();
+    web(&folder);
+    let hint = "write a date such as 2025-01-01, or @2025 for seconds";
+    for arguments in [
+        &["query", "web", "--from", "2025"][..],
+        &["query", "web", "--to", "2025"],
+        &["histogram", "web", "--last", "1d", "--now", "2025"],
+        &["query", "web", "time > 2025"],
+        &["query", "web", "time in ('2025')"],
+        &["age-off", "web", "--before", "2025", "--yes"],
+    ] {
+        let err = folder.fails(2, &[&["events"], arguments].concat());
+        assert!(err.contains(hint), "{arguments:?}: {err}");
+        assert!(err.contains("given: 2025"), "{arguments:?}: {err}");
+    }
+    let all = folder.ok(&["events", "query", "web"]);
+    for arguments in [
+        &["--from", "@2025"][..],
+        &["time > @2025"],
+        &["--from", "1970-01-01", "time > 100000000"],
+    ] {
+        let found = folder.ok(&[&["events", "query", "web"], arguments].concat());
+        assert_eq!(found, all, "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_new_name_must_be_a_field_of_the_type() {
     let folder = Folder::new();
     let log = web(&folder);

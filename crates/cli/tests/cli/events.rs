@@ -249,6 +249,106 @@ fn printed_values_with_blanks_are_in_quotes_and_fields_in_the_order_asked_for() 
     );
 }
 
+/// Events with a comma, quotes, a line end, a long value, a value that is missing and one that is empty, and labels.
+fn odd_values(folder: &Folder) {
+    let long = "x".repeat(70);
+    let log = folder.write(
+        "odd.json",
+        format!(
+            "{{\"ts\":1,\"host\":\"a,b\",\"note\":\"say \\\"x\\\"\\nthen\",\"port\":80}}\n\
+             {{\"ts\":2,\"host\":\"\",\"note\":\"{long}\",\"port\":8080,\"label\":\"soc\"}}\n\
+             {{\"ts\":3,\"note\":\"b  c…\",\"port\":1}}\n"
+        ),
+    );
+    let labels = ["--visibility-field", "label", "--visibility", ""];
+    folder.ok(&[&["events", "create", "odd", "--from", &log][..], &labels].concat());
+    folder.ok(&["events", "ingest", "odd", &log]);
+}
+
+#[test]
+fn events_are_printed_as_csv_with_every_field_of_the_type() {
+    let folder = Folder::new();
+    odd_values(&folder);
+    let csv = |more: &[&str]| {
+        let query = [
+            "events", "query", "odd", "--auths", "soc", "--format", "csv",
+        ];
+        folder.ok(&[&query[..], more].concat())
+    };
+    let long = "x".repeat(70);
+    assert_eq!(
+        csv(&[]),
+        format!(
+            "time,host,note,port,label,visibility\n\
+             1970-01-01T00:00:03Z,,b  c…,1,,\n\
+             1970-01-01T00:00:02Z,,{long},8080,soc,soc\n\
+             1970-01-01T00:00:01Z,\"a,b\",\"say \"\"x\"\"\nthen\",80,,\n"
+        )
+    );
+    assert_eq!(
+        csv(&["port > 80", "--fields", "port,time,host,port"]),
+        "time,port,host,visibility\n1970-01-01T00:00:02Z,8080,,soc\n"
+    );
+    assert_eq!(
+        csv(&["port == 2", "--fields", "port"]),
+        "time,port,visibility\n"
+    );
+    // A query that fails prints no header.
+    let ran = folder.run(&["events", "query", "odd", "nothing == 1", "--format", "csv"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    // The rows are those of SQL.
+    let sql = "SELECT time, host, note, port, label, visibility FROM events.odd ORDER BY time DESC";
+    let by_sql = folder.ok(&["sql", "-c", sql, "--format", "csv", "--auths", "soc"]);
+    assert_eq!(csv(&[]).replace('Z', ""), by_sql.replace('Z', ""));
+    // With limits, a token tells how to go on, beside the records.
+    let ran = folder.run(&[
+        "-v", "events", "query", "odd", "--format", "csv", "--limit", "1",
+    ]);
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+}
+
+#[test]
+fn events_are_printed_as_aligned_columns() {
+    let folder = Folder::new();
+    odd_values(&folder);
+    let query = [
+        "events", "query", "odd", "--auths", "soc", "--format", "table",
+    ];
+    let table = |more: &[&str]| folder.ok(&[&query[..], more].concat());
+    let cut = "x".repeat(60);
+    assert_eq!(
+        table(&["--fields", "host,port,note"]),
+        format!(
+            "time                  host  port  {:<61}  visibility\n\
+             1970-01-01T00:00:03Z           1  \"b  c\\xe2\\x80\\xa6\"\n\
+             1970-01-01T00:00:02Z  \"\"    8080  {cut}…  soc\n\
+             1970-01-01T00:00:01Z  a,b     80  \"say \\x22x\\x22\\x0athen\"\n",
+            "note"
+        )
+    );
+    assert_eq!(
+        table(&["port == 2", "--fields", "port"]),
+        "time  port  visibility\n"
+    );
+}
+
+#[test]
+fn json_is_a_format_of_events_too() {
+    let folder = Folder::new();
+    odd_values(&folder);
+    let query = ["events", "query", "odd", "--limit", "1"];
+    let json = folder.ok(&[&query[..], &["--json"]].concat());
+    assert_eq!(json.lines().count(), 2, "an event and a token: {json}");
+    assert_eq!(
+        folder.ok(&[&query[..], &["--format", "json"]].concat()),
+        json
+    );
+    let text = folder.ok(&query);
+    let both = ["--format", "text", "--json"];
+    assert_eq!(folder.ok(&[&query[..], &both].concat()), text);
+    folder.fails(2, &["events", "query", "odd", "--count", "--format", "csv"]);
+}
+
 #[test]
 fn a_byte_in_a_regular_expression_is_written_as_the_error_says() {
     let folder = Folder::new();

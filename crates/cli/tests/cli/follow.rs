@@ -136,6 +136,48 @@ fn renamed_truncated_and_packed_files_are_read_once() {
 }
 
 #[test]
+fn equal_lines_that_are_kept_are_read_once_across_restarts() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("logs")).unwrap();
+    let sample = folder.write("sample.csv", "ts,host,number\n1,a,0\n");
+    let keep = ["--equal-records", "keep"];
+    folder.ok(&[&["events", "create", "web", "--from", &sample][..], &keep].concat());
+    assert!(
+        folder
+            .ok(&["events", "show", "web"])
+            .contains("equal_records = \"keep\"")
+    );
+    let same = "1400000000,h,1\n".repeat(3);
+    append(&folder, "logs/web.csv", "ts,host,number\n1400000000,h,1");
+    assert_eq!(look(&folder), (0, 0));
+    append(&folder, "logs/web.csv", &format!("\n{same}"));
+    assert_eq!(look(&folder), (4, 0));
+    append(&folder, "logs/web.csv", &same);
+    std::fs::rename(folder.path("logs/web.csv"), folder.path("logs/web.1.csv")).unwrap();
+    assert_eq!(look(&folder), (3, 0));
+    // The whole file under any name, packed or not, adds nothing.
+    let whole = folder.text("logs/web.1.csv");
+    let report = |arguments: &[&str]| {
+        let ran = folder.run(&[&["events", "ingest", "web"][..], arguments, &["--json"]].concat());
+        let all = ran.json();
+        ["events", "duplicates", "repeated"].map(|name| all[0][name].as_u64().unwrap())
+    };
+    assert_eq!(report(&[&whole]), [0, 7, 0]);
+    std::fs::copy(&whole, folder.path("copy.csv")).unwrap();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(&std::fs::read(&whole).unwrap()).unwrap();
+    let gz = folder.write("web.csv.gz", packed.finish().unwrap());
+    assert_eq!(report(&[&folder.text("copy.csv"), &gz]), [0, 14, 0]);
+    // Another file.
+    let other = folder.write(
+        "other.csv",
+        format!("ts,host,number\n1300000000,h,1\n{same}"),
+    );
+    assert_eq!(report(&[&other, &other]), [4, 4, 4]);
+    assert_eq!(count(&folder), 11);
+}
+
+#[test]
 fn files_that_cannot_be_read_do_not_stop_the_others() {
     let folder = folder();
     append(&folder, "logs/a.bin", "what is this\n");

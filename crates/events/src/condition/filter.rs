@@ -2,11 +2,14 @@
 
 use std::ops::Bound;
 
+use memchr::memmem::Finder;
+use ostrakon_cell::lexicoder::encode_i64;
 use ostrakon_cell::{Error, Result};
 use regex::bytes::Regex;
 
 use super::limits::compile_regex;
 use super::{Condition, Operator};
+use crate::time::{is_small, parse_moment};
 use crate::value::{FieldType, address, typed};
 
 /// A set of typed forms.
@@ -26,6 +29,10 @@ pub(crate) enum Forms {
 #[derive(Debug, Clone)]
 pub(crate) enum Test {
     Forms(Forms),
+    /// Ends with this. No order has values with one end beside each other, so that no index finds them.
+    Suffix(Vec<u8>),
+    /// Has this somewhere; nothing for an index either.
+    Contains(Box<Finder<'static>>),
     Regex(Regex),
 }
 
@@ -52,6 +59,15 @@ pub(crate) struct Filter {
 pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Result<Test> {
     let form = |literal: &[u8]| {
         let mut scratch = Vec::new();
+        if kind == FieldType::Time {
+            let moment = std::str::from_utf8(literal).ok().map(parse_moment);
+            let moment = moment.ok_or_else(|| of_another_type(kind, field, literal))?;
+            encode_i64(
+                moment.map_err(|error| of_a_time(field, literal, error))?,
+                &mut scratch,
+            );
+            return Ok(scratch);
+        }
         typed(kind, literal, &mut scratch)
             .map(<[u8]>::to_vec)
             .ok_or_else(|| of_another_type(kind, field, literal))
@@ -85,6 +101,17 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
             )?;
             Forms::Prefix(prefix.clone())
         }
+        Operator::Suffix(suffix) => {
+            only_text("only text has an end; compare with == and <")?;
+            return Ok(Test::Suffix(suffix.clone()));
+        }
+        Operator::Contains(part) => {
+            only_text(
+                "only text contains other text; compare with == and <, or an address with `in '10.0.0.0/8'`",
+            )?;
+            let part = Finder::new(part).into_owned();
+            return Ok(Test::Contains(Box::new(part)));
+        }
         Operator::Regex(pattern) => {
             only_text("only text is matched by a regular expression")?;
             return compile_regex(pattern).map(Test::Regex);
@@ -102,6 +129,14 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         }
         Operator::Exists => Forms::Any,
     }))
+}
+
+/// The error of a literal that is not a moment.
+fn of_a_time(field: &str, literal: &[u8], error: Error) -> Error {
+    match is_small(literal) {
+        true => error.with("field", field),
+        false => of_another_type(FieldType::Time, field, literal),
+    }
 }
 
 /// The error of a literal that is not a value of the field's type.
@@ -247,10 +282,8 @@ fn build(
         Condition::Test { field, operator } if is_time(field) => {
             match compile(FieldType::Time, field, operator)? {
                 Test::Forms(forms) => Node::Time(forms),
-                Test::Regex(_) => {
-                    return Err(Error::invalid(
-                        "a time is not matched by a regular expression",
-                    ));
+                Test::Suffix(_) | Test::Contains(_) | Test::Regex(_) => {
+                    return Err(Error::invalid("a time is not tested as text"));
                 }
             }
         }
@@ -271,12 +304,14 @@ impl Node {
             Self::Not(part) => !part.holds(values, time, scratch),
             Self::Time(forms) => {
                 scratch.clear();
-                ostrakon_cell::lexicoder::encode_i64(time, scratch);
+                encode_i64(time, scratch);
                 forms.contains(scratch)
             }
             Self::Field(at, kind, test) => match (values.get(*at).copied().flatten(), test) {
                 (None, _) => false,
                 (Some(_), Test::Forms(Forms::Any)) => true,
+                (Some(value), Test::Suffix(suffix)) => value.ends_with(suffix),
+                (Some(value), Test::Contains(part)) => part.find(value).is_some(),
                 (Some(value), Test::Regex(regex)) => regex.is_match(value),
                 (Some(value), Test::Forms(forms)) => {
                     typed(*kind, value, scratch).is_some_and(|form| forms.contains(form))
@@ -329,7 +364,21 @@ mod tests {
                 "abc",
                 true,
             ),
+            ("a endswith 'bc'", FieldType::Text, "abc", true),
+            ("a endswith 'bc'", FieldType::Bytes, "bcd", false),
+            ("a endswith 'abc'", FieldType::Text, "bc", false),
+            ("a endswith ''", FieldType::Text, "", true),
+            ("a contains 'b'", FieldType::Bytes, "abc", true),
+            ("a contains 'abc'", FieldType::Text, "abc", true),
+            ("a contains 'B'", FieldType::Text, "abc", false),
+            ("a contains '.'", FieldType::Text, "abc", false),
+            ("a contains ''", FieldType::Text, "", true),
+            ("not a contains 'b'", FieldType::Text, "abc", false),
             ("time == '1970-01-01T00:00:01Z'", FieldType::Text, "", true),
+            ("time == @1 and time == '@1'", FieldType::Text, "", true),
+            ("time in (@2, @1.0)", FieldType::Text, "", true),
+            ("a == @5", FieldType::Time, "5", true),
+            ("a == 1431857103", FieldType::Time, "1431857103", true),
         ] {
             assert_eq!(
                 holds(expression, kind, Some(value)).expect(expression),
@@ -339,6 +388,8 @@ mod tests {
         }
         assert!(!holds("a == 1", FieldType::U64, None).expect("valid"));
         assert!(holds("a != 1", FieldType::U64, None).expect("valid"));
+        assert!(!holds("a contains ''", FieldType::Text, None).expect("valid"));
+        assert!(holds("not a endswith ''", FieldType::Text, None).expect("valid"));
     }
 
     #[test]
@@ -347,6 +398,10 @@ mod tests {
             ("a == 'x'", FieldType::U64),
             ("a startswith '1'", FieldType::U64),
             ("a =~ '1'", FieldType::Ip),
+            ("a endswith '1'", FieldType::I64),
+            ("a contains '1'", FieldType::Ip),
+            ("time contains '1970'", FieldType::Text),
+            ("time endswith 'Z'", FieldType::Text),
             ("a in '10.0.0.0/8'", FieldType::Text),
             ("a in '10.0.0.1/8'", FieldType::Ip),
             ("a in '10.0.0.0/33'", FieldType::Ip),
@@ -376,6 +431,12 @@ mod tests {
                 FieldType::Ip,
                 "write `a` in '54.0.0.0/8' for a network",
             ),
+            (
+                "time > 2025",
+                FieldType::Text,
+                "write a date such as 2025-01-01, or @2025 for seconds",
+            ),
+            ("a in ('2025')", FieldType::Time, "or @2025 for seconds"),
             (
                 "time > '10000-01-01'",
                 FieldType::Text,

@@ -50,6 +50,10 @@ pub enum Operator {
     AtLeast(Vec<u8>),
     /// Begins with these bytes.
     Prefix(Vec<u8>),
+    /// Ends with these bytes.
+    Suffix(Vec<u8>),
+    /// Has these bytes somewhere.
+    Contains(Vec<u8>),
     /// Some part matches the regular expression.
     Regex(String),
     /// An address of this network, such as `10.0.0.0/8` or `2001:db8::/32`.
@@ -148,6 +152,8 @@ impl fmt::Display for Operator {
             Self::Greater(value) => write!(f, "> {}", Quoted(value)),
             Self::AtLeast(value) => write!(f, ">= {}", Quoted(value)),
             Self::Prefix(value) => write!(f, "startswith {}", Quoted(value)),
+            Self::Suffix(value) => write!(f, "endswith {}", Quoted(value)),
+            Self::Contains(value) => write!(f, "contains {}", Quoted(value)),
             Self::Regex(value) => write!(f, "=~ {}", Quoted(value.as_bytes())),
             Self::Network(value) => write!(f, "in {}", Quoted(value.as_bytes())),
             Self::Exists => f.write_str("exists"),

@@ -147,6 +147,8 @@ impl Parser<'_> {
                     "in",
                     "exists",
                     "startswith",
+                    "endswith",
+                    "contains",
                     "matches",
                     "ago",
                     "now",
@@ -193,12 +195,18 @@ impl Parser<'_> {
         if self.takes_word("startswith") {
             return Ok((Operator::Prefix(self.literal()?), false));
         }
+        if self.takes_word("endswith") {
+            return Ok((Operator::Suffix(self.literal()?), false));
+        }
+        if self.takes_word("contains") {
+            return Ok((Operator::Contains(self.literal()?), false));
+        }
         if self.takes_word("matches") {
             return Ok((self.pattern()?, false));
         }
         let Kind::Symbol(symbol) = self.peek().clone() else {
             return Err(self.wrong(
-                "an operator is expected here: == != < <= > >= =~ !~ in, startswith, matches, exists",
+                "an operator is expected here: == != < <= > >= =~ !~ in, startswith, endswith, contains, matches, exists",
             ));
         };
         self.at += 1;
@@ -257,6 +265,8 @@ impl Parser<'_> {
         match self.next() {
             Kind::Text(text) => Ok(text),
             Kind::Number(number) => Ok(number.into_bytes()),
+            // Seconds since 1970. As a name, it would be that of a field.
+            Kind::Word(word) if is_marked(&word) => Ok(word.into_bytes()),
             Kind::Word(word) if word.eq_ignore_ascii_case("true") => Ok(b"true".to_vec()),
             Kind::Word(word) if word.eq_ignore_ascii_case("false") => Ok(b"false".to_vec()),
             Kind::Word(word) if word.eq_ignore_ascii_case("now") => {
@@ -291,6 +301,13 @@ impl Parser<'_> {
     }
 }
 
+/// Whether this is a number after `@`.
+fn is_marked(word: &str) -> bool {
+    let number = word.strip_prefix('@');
+    let number = number.map(|number| number.strip_prefix('-').unwrap_or(number));
+    number.is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -313,6 +330,15 @@ mod tests {
             "(`A` in ('x', '2') and `b` in '10.0.0.0/8')"
         );
         assert_eq!(read("`and` =~ '^a|b$'"), "`and` =~ '^a|b$'");
+        assert_eq!(
+            read("a ENDSWITH '.exe' and not b contains \"x'\""),
+            "(`a` endswith '.exe' and not (`b` contains 'x\\''))"
+        );
+        assert_eq!(
+            read("time > @2025 or time < @-1.5"),
+            "(`time` > '@2025' or `time` < '@-1.5')"
+        );
+        assert_eq!(read("`contains` contains 5"), "`contains` contains '5'");
         assert_eq!(read(""), "true");
     }
 
@@ -337,6 +363,9 @@ mod tests {
             ("a ~ 1", "no meaning here"),
             ("a =~ '('", "not a valid regular expression"),
             ("and == 1", "not a keyword"),
+            ("contains == 1", "not a keyword"),
+            ("a == @b", "a value is expected here"),
+            ("a contains", "a value is expected here"),
             ("a == ago('1 year')", "not a span of time"),
             ("time > ago('99999999d')", "too long"),
             ("a == '\\q'", "not an escape"),
@@ -355,13 +384,15 @@ mod tests {
 
     fn conditions() -> impl Strategy<Value = Condition> {
         let value = prop::collection::vec(any::<u8>(), 0..6);
-        let leaf = ("[a-z.]{1,4}", value, 0..6).prop_map(|(field, value, operator)| {
+        let leaf = ("[a-z.]{1,4}", value, 0..8).prop_map(|(field, value, operator)| {
             let operator = match operator {
                 0 => Operator::Equal(value),
                 1 => Operator::In(vec![value.clone(), value]),
                 2 => Operator::Less(value),
                 3 => Operator::AtLeast(value),
                 4 => Operator::Prefix(value),
+                5 => Operator::Suffix(value),
+                6 => Operator::Contains(value),
                 _ => Operator::Exists,
             };
             Condition::test(field, operator)

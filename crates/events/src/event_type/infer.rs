@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use ostrakon_cell::{Error, Result};
 
 use super::{
-    Epoch, EventType, Field, check_type_name, default_bin, default_resolution, field_name,
-    same_name,
+    Epoch, EqualRecords, EventType, Field, check_type_name, default_bin, default_resolution,
+    field_name, same_name,
 };
 use crate::record::Record;
 use crate::value::{FieldType, typed};
@@ -149,6 +149,7 @@ pub fn infer(
         visibility: None,
         visibility_field: None,
         keep: None,
+        equal_records: EqualRecords::Merge,
         shards: vec![Epoch {
             from: None,
             count: 2,

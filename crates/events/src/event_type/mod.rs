@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use ostrakon_cell::{Error, Result, VisibilityExpression};
 use serde::{Deserialize, Serialize};
 
-use crate::time::{SECOND, parse_span, parse_time};
+use crate::time::{SECOND, parse_moment, parse_span, parse_time};
 use crate::value::FieldType;
 
 pub use infer::infer;
@@ -43,10 +43,46 @@ pub struct EventType {
     /// How long events are kept; `events age-off` removes older ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
+    /// Whether equal records are one event or several.
+    #[serde(default, skip_serializing_if = "EqualRecords::is_merge")]
+    pub equal_records: EqualRecords,
     /// The number of shards, for events from a time on.
     pub shards: Vec<Epoch>,
     /// The fields.
     pub fields: Vec<Field>,
+}
+
+/// What becomes of records that are equal in all fields, including the time and the label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EqualRecords {
+    /// They are one event.
+    #[default]
+    Merge,
+    /// Each is an event if it stands at a place of its own: in another file, or elsewhere in the file.
+    Keep,
+}
+
+impl EqualRecords {
+    /// The name in a type's TOML.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// The value of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = [Self::Merge, Self::Keep].into_iter();
+        all.find(|value| value.as_str() == name)
+    }
+
+    fn is_merge(&self) -> bool {
+        *self == Self::Merge
+    }
 }
 
 /// A number of shards, and since when it applies.
@@ -168,7 +204,7 @@ impl EventType {
             }
             let from = match &epoch.from {
                 None if at == 0 => None,
-                Some(from) if at > 0 => match parse_time(from.as_bytes()) {
+                Some(from) if at > 0 => match epoch_start(from) {
                     Some(from) => Some(from),
                     None => return wrong("`from` of an epoch of shards is not a time"),
                 },
@@ -217,6 +253,16 @@ impl EventType {
                 .with("type", &self.name)
                 .with("field", &self.time)),
         }
+    }
+
+    /// Checks that the beginnings of epochs are given as moments are in conditions. Types of which this was not asked stay
+    /// readable.
+    pub(crate) fn check_epoch_times(&self, before: &[Epoch]) -> Result<()> {
+        let new = self.shards.iter().filter(|epoch| !before.contains(epoch));
+        for from in new.filter_map(|epoch| epoch.from.as_deref()) {
+            parse_moment(from).map_err(|error| error.with("type", &self.name))?;
+        }
+        Ok(())
     }
 
     /// Checks that conditions can reach the time of events: `time` is always that.
@@ -301,10 +347,7 @@ impl EventType {
     /// Since when which number of shards applies, the first since ever.
     pub(crate) fn epochs(&self) -> Vec<(i64, u16)> {
         let start = |epoch: &Epoch| {
-            let from = epoch
-                .from
-                .as_ref()
-                .and_then(|from| parse_time(from.as_bytes()));
+            let from = epoch.from.as_deref().and_then(epoch_start);
             from.unwrap_or(i64::MIN)
         };
         self.shards
@@ -367,6 +410,7 @@ impl EventType {
         if self.visibility_field != before.visibility_field {
             self.check_label_field()?;
         }
+        self.check_epoch_times(&before.shards)?;
         if has_events {
             let added = |field: &&Field| field.indexed && before.field(&field.name).is_none();
             if let Some(field) = self.fields.iter().find(added) {
@@ -384,12 +428,26 @@ impl EventType {
                     &self.time,
                 );
             }
+            if self.equal_records != before.equal_records {
+                return refuse(
+                    "whether equal records are one event cannot be changed once there are events, which would be stored \
+                     again by another ingest: create another type and ingest again",
+                    "equal_records",
+                );
+            }
             if !self.shards.starts_with(&before.shards) {
                 return refuse("epochs of shards can only be added", "shards");
             }
         }
         Ok(())
     }
+}
+
+/// When an epoch begins.
+fn epoch_start(from: &str) -> Option<i64> {
+    parse_moment(from)
+        .ok()
+        .or_else(|| parse_time(from.as_bytes()))
 }
 
 fn is_field_name(name: &str) -> bool {

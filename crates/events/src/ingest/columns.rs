@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use ostrakon_cell::Result as CellResult;
 
-use crate::event_type::{EventType, field_name, same_name};
+use crate::event_type::{EqualRecords, EventType, field_name, same_name};
 use crate::value::FieldType;
 
 /// Different names in one source; objects used as maps could have a new one per line.
@@ -46,6 +46,8 @@ pub(super) struct Columns {
     pub(super) resolution: i64,
     pub(super) label: Option<Vec<u8>>,
     pub(super) has_label_field: bool,
+    /// Whether equal records at different places are different events.
+    pub(super) keeps_equal: bool,
     time: String,
     label_field: Option<String>,
 }
@@ -67,6 +69,7 @@ impl Columns {
                 .as_ref()
                 .map(|label| label.as_bytes().to_vec()),
             has_label_field: definition.visibility_field.is_some(),
+            keeps_equal: definition.equal_records == EqualRecords::Keep,
             time: definition.time.clone(),
             label_field: definition.visibility_field.clone(),
         };

@@ -2,6 +2,7 @@
 
 mod columns;
 mod log;
+mod origin;
 mod part;
 mod write;
 mod writer;
@@ -18,10 +19,12 @@ use crate::record::Record;
 use crate::store::{EventStore, Reading, Tables};
 
 use columns::Columns;
+use origin::{Origin, SourceId, source_of_record};
 use part::Part;
 use writer::{Batch, Writer};
 
-pub use log::{LogPart, LogReader, LogText, RejectedLine};
+pub use log::{LogPart, LogReader, LogRest, LogText, RejectedLine};
+pub use origin::BEGINNING_BYTES;
 pub(crate) use write::{Change, ChangeWriter, write_counts};
 
 /// How records are ingested.
@@ -52,6 +55,9 @@ pub struct IngestReport {
     pub events: u64,
     /// Events that were stored already, or that came twice.
     pub duplicates: u64,
+    /// Those of the duplicates that equal a new event of the same ingest. If the type merges equal records, a record that
+    /// occurs twice in a file is one of them.
+    pub repeated: u64,
     /// Entries written to the three tables.
     pub entries: u64,
     /// Batches committed.
@@ -68,6 +74,8 @@ pub struct Ingest {
     batch: Batch,
     /// Its records that were added one by one.
     part: Part,
+    /// How many records were added one by one since the source began, and what it is known by.
+    rows: (u64, SourceId),
     /// Events before this time are not kept.
     since: i64,
     options: IngestOptions,
@@ -92,6 +100,7 @@ impl EventStore {
             columns,
             batch: Batch::default(),
             part: Part::default(),
+            rows: (0, SourceId::default()),
             since: writer.state.snapshot.since,
             options,
             report: IngestReport::default(),
@@ -106,17 +115,22 @@ impl Ingest {
     /// Tells that records come from another source, whose names may differ.
     pub fn start_source(&mut self) {
         self.columns.start_source(Arc::default());
+        self.rows = (0, SourceId::default());
     }
 
     /// Adds a record; `names` are those of its source, which may only grow from record to record. `Ok(Some(reason))`
     /// means that the record is not an event of this type, and was left out.
+    ///
+    /// If the type [keeps equal records](crate::EqualRecords::Keep), a source is known by its first record, and a record by
+    /// its number in the source, with those that were left out: add the records of a source in the same order again.
     ///
     /// # Errors
     /// A batch that became full earlier could not be committed. The record was added, and so are all others: another call
     /// writes that batch again.
     pub fn add(&mut self, names: &[String], record: &Record) -> Result<Option<String>> {
         self.columns.learn(names);
-        if let Err(reason) = self.part.add(&self.columns, record, self.since) {
+        let origin = self.origin(names, record);
+        if let Err(reason) = self.part.add(&self.columns, record, self.since, origin) {
             return Ok(Some(reason));
         }
         if self
@@ -127,6 +141,20 @@ impl Ingest {
             self.submit()?;
         }
         Ok(None)
+    }
+
+    /// Where the next record stands that is added by itself.
+    fn origin(&mut self, names: &[String], record: &Record) -> Origin {
+        let (at, source) = &mut self.rows;
+        if *at == 0 && self.columns.keeps_equal {
+            *source = source_of_record(names, record);
+        }
+        let origin = Origin {
+            source: *source,
+            at: *at,
+        };
+        *at += 1;
+        origin
     }
 
     /// Notes something about the records added so far, such as how far a file was read. It is written in the step that
@@ -248,17 +276,17 @@ impl IngestOptions {
 }
 
 impl Tables {
-    /// Which of these rows, which are sorted, have an event. Of labels, the reader holds exactly those that the events
+    /// Which of these rows, which are sorted, have an event: the batch that wrote it. Of labels, the reader holds exactly those that the events
     /// have: it learns nothing that it does not know.
     pub(crate) fn stored<'a>(
         &self,
         snapshot: &Snapshot,
         rows: &[EventRow],
         labels: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<Vec<bool>> {
+    ) -> Result<Vec<Option<i64>>> {
         let authorizations = terms_of(labels)?;
         let ranges: Vec<Range> = rows.iter().map(|row| Range::row(row.as_slice())).collect();
-        let mut stored = vec![false; rows.len()];
+        let mut stored = vec![None; rows.len()];
         if snapshot.committed == 0 {
             return Ok(stored);
         }
@@ -286,7 +314,7 @@ impl Tables {
                     .get(at)
                     .is_some_and(|row| row.as_slice() == entry.key.row);
                 if let (true, Some(stored)) = (same, stored.get_mut(at)) {
-                    *stored = true;
+                    *stored = Some(entry.key.timestamp);
                 }
             }
         }

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use ostrakon_cell::{Result, VisibilityExpression};
 
 use super::columns::{Columns, Known};
+use super::origin::Origin;
 use super::write::{Change, ChangeWriter};
 use crate::layout::{EventRow, event_row, shard_of};
 use crate::record::Record;
@@ -75,9 +76,10 @@ impl Part {
         columns: &Columns,
         record: &Record,
         since: i64,
+        origin: Origin,
     ) -> Result<(), String> {
         let (fields, bytes) = (self.fields.len(), self.bytes.len());
-        let added = self.try_add(columns, record, since);
+        let added = self.try_add(columns, record, since, origin);
         if added.is_err() {
             self.fields.truncate(fields);
             self.bytes.truncate(bytes);
@@ -85,7 +87,13 @@ impl Part {
         added
     }
 
-    fn try_add(&mut self, columns: &Columns, record: &Record, since: i64) -> Result<(), String> {
+    fn try_add(
+        &mut self,
+        columns: &Columns,
+        record: &Record,
+        since: i64,
+        origin: Origin,
+    ) -> Result<(), String> {
         let first = self.fields.len();
         let (mut time, mut label) = (None, None);
         for (name, value) in record.fields() {
@@ -146,7 +154,7 @@ impl Part {
             (None, None) => b"",
         };
         let label = self.label_id(label)?;
-        let row = self.finish_fields(columns, first, time, label)?;
+        let row = self.finish_fields(columns, first, (time, label), origin)?;
         self.events.push(Event {
             row,
             time,
@@ -170,13 +178,13 @@ impl Part {
     }
 
     /// Sorts the fields by name, and makes the row. The hash depends on the fields and the label, and neither on the
-    /// order nor on the type.
+    /// order nor on the type. If the type keeps equal records, it also depends on the place of the record.
     fn finish_fields(
         &mut self,
         columns: &Columns,
         first: usize,
-        time: i64,
-        label: u32,
+        (time, label): (i64, u32),
+        origin: Origin,
     ) -> Result<EventRow, String> {
         let fields = self.fields.get_mut(first..).unwrap_or_default();
         columns.sort(fields, |field| field.0);
@@ -196,6 +204,9 @@ impl Part {
             hash.add_prefixed(known.map_or(&[], |known| &known.hashed));
             let value = self.bytes.get(start as usize..end as usize);
             hash.add(value.unwrap_or_default());
+        }
+        if columns.keeps_equal {
+            hash.add(&origin.to_bytes());
         }
         let hash = hash.finish();
         let shard = shard_of(&hash, columns.shards(time));

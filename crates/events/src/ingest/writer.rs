@@ -46,16 +46,24 @@ impl Batch {
         self.events == 0 && self.notes.is_empty()
     }
 
-    /// Distinct events sorted by row, and how many others there are.
-    fn distinct(&self) -> (Vec<Place>, usize) {
+    /// Distinct events sorted by row, and of each, how many others there are.
+    fn distinct(&self) -> (Vec<Place>, Vec<usize>) {
         let mut places: Vec<Place> = Vec::with_capacity(self.events);
         for (part, number) in self.parts.iter().zip(0..) {
             places.extend(part.rows().zip(0..).map(|(row, at)| (row, number, at)));
         }
         places.sort_unstable();
-        places.dedup_by_key(|place| place.0);
-        let twice = self.events - places.len();
-        (places, twice)
+        let mut others: Vec<usize> = Vec::with_capacity(places.len());
+        let mut last = None;
+        places.retain(|place| {
+            let is_new = last.replace(place.0) != Some(place.0);
+            match others.last_mut() {
+                Some(others) if !is_new => *others += 1,
+                _ => others.push(0),
+            }
+            is_new
+        });
+        (places, others)
     }
 }
 
@@ -66,6 +74,8 @@ pub(super) struct Writer {
     /// Whether the batch `state.begun` has begun and is ours.
     open: bool,
     pub(super) report: IngestReport,
+    /// The number of the first batch that was begun.
+    first: Option<i64>,
     bin: i64,
     /// The different numbers of shards that events of any time may have been stored with.
     shard_counts: Vec<u16>,
@@ -78,6 +88,7 @@ impl Writer {
             state: tables.state()?,
             open: false,
             report: IngestReport::default(),
+            first: None,
             bin: tables.definition.bin_micros()?,
             shard_counts: shard_counts(&tables.definition),
             threads: options.threads(),
@@ -92,6 +103,7 @@ impl Writer {
         }
         if !self.open {
             self.state = self.tables.begin()?;
+            self.first.get_or_insert(self.state.begun);
             self.open = true;
         }
         let written = self.write(batch);
@@ -101,11 +113,22 @@ impl Writer {
     }
 
     fn write(&mut self, batch: &Batch) -> Result<()> {
-        let (mut new, twice) = batch.distinct();
+        let (mut new, others) = batch.distinct();
         let stored = self.stored(batch, &new)?;
         let mut is_stored = stored.iter();
-        new.retain(|_| !is_stored.next().copied().unwrap_or(false));
-        let duplicates = twice + stored.iter().filter(|stored| **stored).count();
+        new.retain(|_| is_stored.next().copied().flatten().is_none());
+        let duplicates = batch.events - new.len();
+        let first = self.first.unwrap_or(i64::MAX);
+        let repeated = stored
+            .iter()
+            .zip(&others)
+            .map(|(stored, others)| match stored {
+                None => *others,
+                Some(batch) if *batch >= first => others + 1,
+                // It was stored before.
+                Some(_) => 0,
+            });
+        let repeated: usize = repeated.sum();
         let entries = self.write_events(batch, &new)?;
         let after = self.state.with_batch_committed().with_batch_begun();
         self.tables
@@ -113,6 +136,7 @@ impl Writer {
         self.state = after;
         self.report.events += new.len() as u64;
         self.report.duplicates += duplicates as u64;
+        self.report.repeated += repeated as u64;
         self.report.entries += entries;
         self.report.batches += 1;
         Ok(())
@@ -161,9 +185,9 @@ impl Writer {
             .replace_and_note(&self.state, &self.state, notes)
     }
 
-    /// Which of these events are stored: with the number of shards of their time, or with that of another epoch. An epoch
-    /// may have been added after they were ingested, also one that begins before them.
-    fn stored(&self, batch: &Batch, events: &[Place]) -> Result<Vec<bool>> {
+    /// Which of these events are stored, and by which batch: with the number of shards of their time, or with that of
+    /// another epoch. An epoch may have been added after they were ingested, also one that begins before them.
+    fn stored(&self, batch: &Batch, events: &[Place]) -> Result<Vec<Option<i64>>> {
         let snapshot = &self.state.snapshot;
         let labels = || batch.parts.iter().flat_map(Part::labels);
         if self.shard_counts.len() < 2 {
@@ -179,10 +203,10 @@ impl Writer {
         places.dedup();
         let candidates: Vec<EventRow> = places.iter().map(|(row, _)| *row).collect();
         let found = self.tables.stored(snapshot, &candidates, labels())?;
-        let mut stored = vec![false; events.len()];
+        let mut stored = vec![None; events.len()];
         for ((_, at), found) in places.into_iter().zip(found) {
-            if let (true, Some(stored)) = (found, stored.get_mut(at)) {
-                *stored = true;
+            if let (Some(_), Some(stored)) = (found, stored.get_mut(at)) {
+                *stored = found;
             }
         }
         Ok(stored)

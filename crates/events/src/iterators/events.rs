@@ -253,7 +253,9 @@ impl EventScanIterator {
         let mut before: Option<&[u8]> = None;
         for slot in slots {
             let qualifier = batch.bytes(slot.qualifier);
-            let again = before == Some(qualifier);
+            // Fields of one name with a number differ at the end: most of them are told apart without a comparison.
+            let again = before
+                .is_some_and(|before| before.last() == qualifier.last() && before == qualifier);
             if qualifier.is_empty()
                 || slot.family.len > 0
                 || again

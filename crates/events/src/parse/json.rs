@@ -88,6 +88,10 @@ impl RecordSource for JsonLines {
     fn position(&self) -> u64 {
         self.lines.position()
     }
+
+    fn start(&self) -> u64 {
+        self.lines.start()
+    }
 }
 
 /// Adds the fields of an object; `path` is the name of the object with a dot after it, or empty.

@@ -39,6 +39,8 @@ pub struct Lines {
     number: u64,
     /// Bytes of the input up to the end of the line.
     position: u64,
+    /// Bytes of the input before the line.
+    begun: u64,
     too_long: bool,
     /// Whether the input is the beginning of a text, which may be a byte order mark.
     is_start: bool,
@@ -56,6 +58,7 @@ impl Lines {
             held: VecDeque::new(),
             number: 0,
             position: 0,
+            begun: 0,
             too_long: false,
             is_start: true,
         }
@@ -77,6 +80,7 @@ impl Lines {
         self.line.clear();
         self.appended.clear();
         self.too_long = false;
+        self.begun = self.position;
         let more = self.read()?;
         if self.is_start && self.number == 1 && self.line.starts_with(b"\xef\xbb\xbf") {
             self.line.drain(..3);
@@ -154,6 +158,12 @@ impl Lines {
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position
+    }
+
+    /// The bytes of the input before the line, and before the lines that were appended to it.
+    #[must_use]
+    pub fn start(&self) -> u64 {
+        self.begun
     }
 
     /// The number of the line.

@@ -178,6 +178,10 @@ impl RecordSource for Enriched {
         self.source.position()
     }
 
+    fn start(&self) -> u64 {
+        self.source.start()
+    }
+
     fn head(&self) -> (usize, u64) {
         self.source.head()
     }

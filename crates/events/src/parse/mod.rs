@@ -59,6 +59,11 @@ pub trait RecordSource: Send {
         0
     }
 
+    /// The bytes of the input before what was read last; 0 if the source does not know.
+    fn start(&self) -> u64 {
+        0
+    }
+
     /// The bytes and lines of the input up to the last line that says how to read the others.
     fn head(&self) -> (usize, u64) {
         (0, 0)
@@ -263,6 +268,10 @@ impl<P: LineParser> RecordSource for LineSource<P> {
 
     fn position(&self) -> u64 {
         self.lines.position()
+    }
+
+    fn start(&self) -> u64 {
+        self.lines.start()
     }
 
     fn head(&self) -> (usize, u64) {

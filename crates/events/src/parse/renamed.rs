@@ -66,6 +66,10 @@ impl RecordSource for Renamed {
         self.source.position()
     }
 
+    fn start(&self) -> u64 {
+        self.source.start()
+    }
+
     fn head(&self) -> (usize, u64) {
         self.source.head()
     }

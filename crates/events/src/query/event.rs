@@ -5,7 +5,7 @@ use std::fmt;
 use crate::event_type::EventType;
 use crate::iterators::{put_run, runs};
 use crate::layout::{EventRow, event_time};
-use crate::value::shown;
+use crate::value::{FieldType, shown};
 
 /// An event.
 #[derive(Clone, PartialEq, Eq)]
@@ -21,16 +21,16 @@ pub struct Event {
 
 impl Event {
     /// The event that a scan of the event table returned as `value`.
-    pub(super) fn new(definition: &EventType, row: EventRow, label: &[u8], value: &[u8]) -> Self {
+    pub(super) fn new(shown: Shown<'_>, row: EventRow, label: &[u8], value: &[u8]) -> Self {
         let mut event = Self {
             row,
             time: event_time(&row).unwrap_or_default(),
             label: label.to_vec(),
             runs: Vec::new(),
         };
-        match is_shown_as_stored(value) {
+        match shown.is_as_stored(value) {
             true => event.runs.extend_from_slice(value),
-            false => event.runs = to_shown(definition, value),
+            false => event.runs = to_shown(shown.definition, value),
         }
         event
     }
@@ -72,10 +72,35 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
 }
 
-/// Whether names are text, and no value may be shown as another text, which begins with a minus sign.
-fn is_shown_as_stored(value: &[u8]) -> bool {
-    pairs(value)
-        .all(|(name, value)| value.first() != Some(&b'-') && std::str::from_utf8(name).is_ok())
+/// How the values of events of a type are shown.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a> {
+    definition: &'a EventType,
+    /// Whether a field may have a value that is shown as another text: a floating-point number.
+    has_floats: bool,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(definition: &'a EventType) -> Self {
+        let mut fields = definition.fields.iter();
+        Self {
+            definition,
+            has_floats: fields.any(|field| field.kind == FieldType::F64),
+        }
+    }
+
+    /// Whether names are text, and no value may be shown as another text, which begins with a minus sign. Most events are
+    /// ASCII as a whole, which is seen without a look at each field.
+    fn is_as_stored(self, value: &[u8]) -> bool {
+        let is_text = value.is_ascii();
+        if is_text && !self.has_floats {
+            return true;
+        }
+        pairs(value).all(|(name, value)| {
+            !(self.has_floats && value.first() == Some(&b'-'))
+                && (is_text || std::str::from_utf8(name).is_ok())
+        })
+    }
 }
 
 fn to_shown(definition: &EventType, value: &[u8]) -> Vec<u8> {
@@ -103,7 +128,7 @@ mod tests {
                     [[fields]]\nname = 'size'\ntype = 'f64'\n\
                     [[fields]]\nname = 'note'\ntype = 'text'\n";
         let definition = EventType::from_toml(text).expect("a type");
-        Event::new(&definition, EventRow::default(), b"red", &value)
+        Event::new(Shown::new(&definition), EventRow::default(), b"red", &value)
     }
 
     #[test]
@@ -124,6 +149,18 @@ mod tests {
         let event = event(&[(b"note", b"-0.0"), (b"size", b"-0.0")]);
         assert_eq!(event.get("note"), Some(b"-0.0".as_slice()));
         assert_eq!(event.get("size"), Some(b"0".as_slice()));
+    }
+
+    #[test]
+    fn what_is_not_ascii_is_shown_as_it_is() {
+        let event = event(&[
+            (b"note", "-ä".as_bytes()),
+            (b"size", b"-0"),
+            (b"zone", b"\xff"),
+        ]);
+        assert_eq!(event.get("note"), Some("-ä".as_bytes()));
+        assert_eq!(event.get("size"), Some(b"0".as_slice()));
+        assert_eq!(event.get("zone"), Some(b"\xff".as_slice()));
     }
 
     #[test]

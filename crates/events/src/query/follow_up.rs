@@ -7,7 +7,8 @@ use ostrakon_cell::{Error, ErrorKind, Result};
 use super::{Event, Outcome, Query};
 use crate::condition::{Condition, Operator};
 use crate::store::EventStore;
-use crate::value::typed;
+use crate::time::{parse_time, show_time};
+use crate::value::{FieldType, typed};
 
 /// A step from events to those of another type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,8 +95,14 @@ impl EventStore {
             let Some(value) = event.get(&step.of_field) else {
                 return Ok(true);
             };
-            if typed(kind, value, &mut scratch).is_some() && values.insert(value.to_vec()) {
-                bytes += value.len() + 64;
+            // What is a moment in a record need not be one in a condition.
+            let literal = match kind {
+                FieldType::Time => parse_time(value).map(|moment| show_time(moment).into_bytes()),
+                _ => typed(kind, value, &mut scratch).map(|_| value.to_vec()),
+            };
+            if let Some(literal) = literal {
+                let held = literal.len() + 64;
+                bytes += if values.insert(literal) { held } else { 0 };
             }
             if bytes > limit {
                 return Err(Error::new(

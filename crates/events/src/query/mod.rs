@@ -9,6 +9,7 @@ mod follow_up;
 mod plan;
 mod prepare;
 mod run;
+mod shards;
 mod top;
 mod values;
 mod windows;
@@ -29,6 +30,9 @@ pub use plan::{Explanation, TestDensity};
 pub use run::Outcome;
 pub use top::TopValues;
 pub use values::ValueCount;
+
+/// The most threads of a query that does not say how many.
+const THREADS_MAX: usize = 16;
 
 /// Which way a query is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,6 +112,8 @@ pub struct PlannerSettings {
     pub window_events: u64,
     /// The most bytes of events that are held at once.
     pub memory_bytes: usize,
+    /// The threads that read the shards of a window of time; 0 for one per core, at most 16. There are no more than shards.
+    pub threads: usize,
 }
 
 impl Default for PlannerSettings {
@@ -121,11 +127,22 @@ impl Default for PlannerSettings {
             long: Duration::from_millis(500),
             window_events: 50_000,
             memory_bytes: 64 << 20,
+            threads: 0,
         }
     }
 }
 
 impl PlannerSettings {
+    /// The threads that read shards.
+    fn threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism()
+                .map_or(1, std::num::NonZero::get)
+                .min(THREADS_MAX),
+            threads => threads,
+        }
+    }
+
     /// Rejects numbers with which nothing can be compared.
     fn check(&self) -> Result<()> {
         if let Some(threshold) = self.threshold

@@ -104,7 +104,7 @@ impl Prepared<'_> {
             (Path::Index, None) => {
                 return Err(Error::invalid(
                     "no index answers this condition: some part that must be looked up tests no indexed field, is \
-                     negated, or is a regular expression",
+                     negated, or is a regular expression, `contains` or `endswith`",
                 )
                 .with("condition", &self.condition));
             }

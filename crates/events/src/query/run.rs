@@ -6,13 +6,15 @@ use std::time::Instant;
 use ostrakon_cell::{Batch, ErrorKind, Range, Result};
 
 use super::access::form_ranges;
+use super::event::Shown;
 use super::plan::{Explanation, Lookup, Plan};
 use super::prepare::Prepared;
+use super::shards::Held;
 use super::windows::Windows;
 use super::{Event, Query, order};
 use crate::condition::check_length;
 use crate::iterators::{EVENT_REPORT, EventScan, EventTable, event_scan};
-use crate::layout::{EventRow, event_range};
+use crate::layout::EventRow;
 use crate::store::{EventStore, Reading};
 
 /// Rows that are fetched at once: as many as are wanted, within these bounds.
@@ -45,13 +47,14 @@ pub struct Outcome {
 }
 
 /// What a window had.
-struct Found {
-    events: Vec<Event>,
-    bytes: usize,
-    /// The most bytes that may be held.
-    limit: usize,
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) events: Vec<Event>,
     /// The window holds more than may be held.
-    too_many: bool,
+    pub(super) too_many: bool,
+    /// Entries that were handled next to the data, if they are counted, and events that were sent.
+    handled: u64,
+    sent: u64,
 }
 
 impl EventStore {
@@ -195,12 +198,8 @@ impl Prepared<'_> {
             ..=1 => usize::MAX,
             _ => self.query.settings.memory_bytes,
         };
-        let mut found = Found {
-            events: Vec::new(),
-            bytes: 0,
-            limit,
-            too_many: false,
-        };
+        let held = Held::new(limit);
+        let mut found = Found::default();
         let rows = match lookup {
             None => None,
             Some(lookup) => {
@@ -216,9 +215,9 @@ impl Prepared<'_> {
         };
         match rows {
             None => {
-                let shards = 0..self.tables.definition.shard_count();
-                let ranges: Vec<Range> = shards.map(|shard| event_range(shard, from, to)).collect();
-                self.read(&ranges, false, left, &mut found, outcome)?;
+                for part in self.read_window((from, to), left, &held)? {
+                    found.add(part);
+                }
             }
             Some(rows) => {
                 outcome.looked_up += rows.len() as u64;
@@ -230,13 +229,15 @@ impl Prepared<'_> {
                     let mut ranges: Vec<Range> =
                         part.iter().map(|row| Range::row(row.as_slice())).collect();
                     ranges.sort_by(Range::cmp_start);
-                    self.read(&ranges, true, left, &mut found, outcome)?;
+                    found.add(self.read(&ranges, left, &held)?);
                     if found.too_many || found.events.len() >= left {
                         break;
                     }
                 }
             }
         }
+        outcome.handled = outcome.handled.map(|so_far| so_far + found.handled);
+        outcome.sent += found.sent;
         found.keep_newest(left);
         Ok(found)
     }
@@ -248,16 +249,9 @@ impl Prepared<'_> {
             .is_none_or(|after| order(row) > order(after))
     }
 
-    fn read(
-        &self,
-        ranges: &[Range],
-        ordered: bool,
-        left: usize,
-        found: &mut Found,
-        outcome: &mut Outcome,
-    ) -> Result<()> {
-        let fields = self.query.fields.as_deref();
-        let reading = Reading {
+    /// How events are read: their fields, or with `Some(&[])` only what the condition tests.
+    pub(super) fn reading(&self, fields: Option<&[String]>, report: bool) -> Result<Reading<'_>> {
+        Ok(Reading {
             authorizations: &self.query.authorizations,
             iterator: event_scan(&EventScan {
                 snapshot: &self.snapshot,
@@ -266,46 +260,51 @@ impl Prepared<'_> {
                 fields: fields.map(<[String]>::to_vec),
                 from: self.from,
                 to: self.to,
-                report: outcome.handled.is_some(),
+                report,
             }),
             columns: self.columns(fields),
-            ordered,
+            ordered: true,
             interrupt: self.query.interrupt.as_ref(),
-        };
-        let definition = &self.tables.definition;
+        })
+    }
+
+    /// Reads the events of some ranges, at least the newest `left` of them.
+    pub(super) fn read(&self, ranges: &[Range], left: usize, held: &Held) -> Result<Found> {
+        let reading = self.reading(self.query.fields.as_deref(), self.query.analyze)?;
+        let shown = Shown::new(&self.tables.definition);
+        let (mut found, mut bytes) = (Found::default(), 0);
         let mut scan = self.tables.scan(EventTable::Event, ranges, reading)?;
         let mut batch = Batch::new();
         while scan.next_batch(&mut batch)? {
+            let before = bytes;
             for entry in batch.iter() {
                 if entry.key.family == EVENT_REPORT {
-                    let handled = entry
-                        .value
-                        .try_into()
-                        .map(u64::from_be_bytes)
-                        .unwrap_or_default();
-                    outcome.handled = outcome.handled.map(|so_far| so_far + handled);
+                    let handled = entry.value.try_into().map(u64::from_be_bytes);
+                    found.handled += handled.unwrap_or_default();
                     continue;
                 }
                 let Ok(row) = EventRow::try_from(entry.key.row) else {
                     continue;
                 };
-                outcome.sent += 1;
+                found.sent += 1;
                 if !self.is_wanted(&row) {
                     continue;
                 }
-                let event = Event::new(definition, row, entry.key.visibility, entry.value);
-                found.bytes += event.memory();
+                let event = Event::new(shown, row, entry.key.visibility, entry.value);
+                bytes += event.memory();
                 found.events.push(event);
             }
             if left < usize::MAX / 4 && found.events.len() > 2 * left + 1024 {
                 found.keep_newest(left);
+                bytes = found.events.iter().map(Event::memory).sum();
             }
-            if found.bytes > found.limit {
+            // Also if another thread has most of it.
+            if !held.change(before, bytes) {
                 found.too_many = true;
-                return Ok(());
+                break;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The events that the index names; `None` if there are more than `most`.
@@ -376,14 +375,22 @@ impl Prepared<'_> {
 }
 
 impl Found {
-    /// Sorts, and keeps the newest.
+    /// Adds what another part of the window had.
+    fn add(&mut self, other: Self) {
+        match self.events.is_empty() {
+            true => self.events = other.events,
+            false => self.events.extend(other.events),
+        }
+        self.too_many |= other.too_many;
+        self.handled += other.handled;
+        self.sent += other.sent;
+    }
+
+    /// Sorts, and keeps the newest. The events of a shard are in order already.
     fn keep_newest(&mut self, left: usize) {
         self.events
-            .sort_unstable_by(|a, b| order(&a.row).cmp(&order(&b.row)));
-        if self.events.len() > left {
-            self.events.truncate(left);
-            self.bytes = self.events.iter().map(Event::memory).sum();
-        }
+            .sort_by(|a, b| order(&a.row).cmp(&order(&b.row)));
+        self.events.truncate(left);
     }
 }
 

@@ -118,7 +118,11 @@ fn write_deletions(tables: &Tables, mut events: Vec<Event>) -> Result<u64> {
         let stored = tables.stored(&state.snapshot, &rows, labels)?;
         let mut writer = ChangeWriter::new(tables, bin, state.begun);
         let mut deleted = 0;
-        for (event, _) in events.iter().zip(stored).filter(|(_, stored)| *stored) {
+        for (event, _) in events
+            .iter()
+            .zip(stored)
+            .filter(|(_, stored)| stored.is_some())
+        {
             deleted += 1;
             let fields = event
                 .fields()

@@ -5,11 +5,13 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ostrakon_cell::Authorizations;
-use ostrakon_events::{Condition, CountPath, Operator, Path, PlannerSettings, Query};
+use ostrakon_events::{Condition, CountPath, EventType, Operator, Path, PlannerSettings, Query};
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 
-use super::support::{HOUR, Made, everything, held, ingest, make, open_web, read, sorted};
+use super::support::{
+    HOUR, Made, TYPE, everything, held, ingest, make, open, open_web, read, sorted,
+};
 
 fn number(value: &[u8]) -> Option<f64> {
     std::str::from_utf8(value).ok()?.parse().ok()
@@ -40,7 +42,9 @@ fn holds(condition: &Condition, made: &Made) -> bool {
         Condition::Or(parts) => parts.iter().any(|part| holds(part, made)),
         Condition::Not(part) => !holds(part, made),
         Condition::Test { field, operator } if field == "time" => {
-            let literal = |text: &[u8]| (number(text).expect("a number") * 1e6) as i64;
+            let literal = |text: &[u8]| {
+                (number(text.strip_prefix(b"@").unwrap_or(text)).expect("a number") * 1e6) as i64
+            };
             match operator {
                 Operator::Less(text) => made.time < literal(text),
                 Operator::AtMost(text) => made.time <= literal(text),
@@ -62,6 +66,10 @@ fn holds(condition: &Condition, made: &Made) -> bool {
                 Operator::Greater(literal) => is(literal).is_gt(),
                 Operator::AtLeast(literal) => is(literal).is_ge(),
                 Operator::Prefix(prefix) => value.starts_with(prefix),
+                Operator::Suffix(suffix) => value.ends_with(suffix),
+                Operator::Contains(part) => {
+                    part.is_empty() || value.windows(part.len()).any(|window| window == part)
+                }
                 Operator::Regex(pattern) => {
                     String::from_utf8_lossy(value).contains(pattern.trim_end_matches('$'))
                         && (!pattern.ends_with('$')
@@ -111,14 +119,16 @@ fn test(random: &mut StdRng) -> Condition {
             ][random.random_range(0..7)]
             .to_vec(),
             "size" => format!("{}.5", random.random_range(0..1000)).into_bytes(),
-            _ => (random.random_range(0..74) * 3600 + random.random_range(0..2) * 1800)
-                .to_string()
-                .into_bytes(),
+            _ => format!(
+                "@{}",
+                random.random_range(0..74) * 3600 + random.random_range(0..2) * 1800
+            )
+            .into_bytes(),
         }
     };
     let text = matches!(field, "host" | "note");
     let one = literal(random);
-    let operator = match random.random_range(0..10) {
+    let operator = match random.random_range(0..12) {
         0 if field != "time" => Operator::In(vec![one, literal(random), literal(random)]),
         1 => Operator::Less(one),
         2 => Operator::AtMost(one),
@@ -134,6 +144,8 @@ fn test(random: &mut StdRng) -> Condition {
             .into(),
         ),
         8 if field != "time" => Operator::Exists,
+        9 if text => Operator::Suffix(one.into_iter().skip(2).collect()),
+        10 if text => Operator::Contains(one.into_iter().skip(1).take(2).collect()),
         _ if field == "time" => Operator::AtLeast(one),
         _ => Operator::Equal(one),
     };
@@ -172,6 +184,7 @@ fn settings(random: &mut StdRng) -> PlannerSettings {
         first_events: [5, 20, 100_000][random.random_range(0..3)],
         short: [Duration::from_millis(5), Duration::MAX][random.random_range(0..2)],
         memory_bytes: [2000, 64 << 20][random.random_range(0..2)],
+        threads: random.random_range(0..5),
         ..PlannerSettings::default()
     }
 }
@@ -522,6 +535,41 @@ fn the_negative_zero_is_zero_in_every_answer() {
     }
     let top = store.top(&everything(), "size", 9, CountPath::Auto);
     assert_eq!(top.expect("counted").values, [(b"0".to_vec(), 3)]);
+}
+
+/// With many bins that lie apart, what is between them is read at once.
+#[test]
+fn events_in_many_separate_bins_are_counted_once() {
+    let (_, store) = open();
+    let text = TYPE.replace("time = 'ts'", "time = 'ts'\nbin = '1s'");
+    let definition = EventType::from_toml(&text).expect("valid");
+    store.create(&definition).expect("created");
+    let second = 1_000_000;
+    let mut made = make(12, 600);
+    for (at, made) in (0..).zip(&mut made) {
+        made.time = 1_400_000_000 * second + at / 2 * 2 * second + at % 2 * 500_000;
+        let text = ostrakon_events::show_time(made.time).into_bytes();
+        made.fields.insert("ts".into(), text);
+    }
+    ingest(&store, &made, 1000);
+    for (bins, from, to) in [(300, 0, 600), (3, 100, 105), (3, 101, 107), (0, 101, 102)] {
+        let start = 1_400_000_000 * second;
+        let query = Query {
+            from: Some(start + from * second),
+            to: Some(start + to * second),
+            ..everything()
+        };
+        for path in [CountPath::Scan, CountPath::Aggregates] {
+            let found = store.histogram(&query, second, path).expect("counted");
+            assert_eq!(found.len(), bins, "{path:?} {from}");
+            let visible = |made: &&Made| {
+                (start + from * second..start + to * second).contains(&made.time)
+                    && sees(&query.authorizations, &made.label)
+            };
+            let expected = made.iter().filter(visible).count() as u64;
+            assert_eq!(found.values().sum::<u64>(), expected, "{path:?} {from}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Events are stored and counted once, whatever happens between the tables.
 
-use ostrakon_events::{CountPath, EventType, IngestOptions, Query};
+use ostrakon_events::{CountPath, EqualRecords, EventType, IngestOptions, Query};
 
 use super::support::{
     HOUR, TYPE, everything, held, ingest, make, open, open_web, read, records, sorted,
@@ -31,6 +31,66 @@ fn the_same_file_twice_adds_nothing() {
         220
     );
     assert_agrees(&store);
+}
+
+/// A store with a type that keeps equal records.
+fn open_keeping() -> ostrakon_events::EventStore {
+    let (_, store) = open();
+    let text = TYPE.replace("time = 'ts'", "time = 'ts'\nequal_records = 'keep'");
+    store
+        .create(&EventType::from_toml(&text).expect("valid"))
+        .expect("created");
+    store
+}
+
+#[test]
+fn repeated_records_are_told_from_stored_ones() {
+    let made = make(1, 60);
+    let (_, store) = open_web();
+    assert_eq!(ingest(&store, &made, 1000).repeated, 0);
+    // In one batch, and in several.
+    for batch in [1000, 7] {
+        let more = [made.clone(), make(batch, 20), make(batch, 20)].concat();
+        let report = ingest(&store, &more, batch as usize);
+        let counted = (report.events, report.duplicates, report.repeated);
+        assert_eq!(counted, (20, 80, 20), "{batch}");
+    }
+}
+
+#[test]
+fn equal_records_are_kept_once_for_each_place() {
+    let made = make(1, 60);
+    let twice = [made.clone(), made.clone()].concat();
+    for batch in [1000, 7] {
+        let store = open_keeping();
+        let report = ingest(&store, &twice, batch);
+        let counted = (report.events, report.duplicates, report.repeated);
+        assert_eq!(counted, (120, 0, 0), "{batch}");
+        let again = ingest(&store, &twice, 30);
+        assert_eq!((again.events, again.duplicates), (0, 120), "{batch}");
+        // A source that begins otherwise is another one.
+        assert_eq!(ingest(&store, &made[1..], batch).events, 59);
+        let all = [twice.clone(), made[1..].to_vec()].concat();
+        assert_eq!(sorted(read(&store, &everything())), sorted(all));
+        let count = store.count(&everything(), CountPath::Aggregates);
+        assert_eq!(count.expect("counted"), 179);
+        assert_agrees(&store);
+    }
+}
+
+#[test]
+fn what_becomes_of_equal_records_is_settled_with_the_first_event() {
+    let store = open_keeping();
+    let mut definition = store.get("web").expect("a type");
+    assert_eq!(definition.equal_records, EqualRecords::Keep);
+    definition.equal_records = EqualRecords::Merge;
+    store.change(&definition).expect("no events");
+    definition.equal_records = EqualRecords::Keep;
+    store.change(&definition).expect("no events");
+    ingest(&store, &make(1, 3), 10);
+    definition.equal_records = EqualRecords::Merge;
+    let error = store.change(&definition).expect_err("events");
+    assert!(error.to_string().contains("equal records"), "{error}");
 }
 
 #[test]

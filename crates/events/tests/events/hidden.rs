@@ -20,6 +20,7 @@ fn learned(store: &ostrakon_events::EventStore) -> Vec<String> {
         "host == 'h1.example'",
         "port > 5 and not from in '10.0.0.0/8'",
         "note startswith 'a' or host exists",
+        "note contains 'b' or not host endswith '.example'",
     ] {
         let query = Query {
             condition: parse_condition(text, 0).expect("valid"),

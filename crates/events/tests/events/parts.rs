@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 
 use ostrakon_events::{
-    EventStore, EventType, IngestOptions, LogFormat, LogText, Query, Record, RejectedLine, Step,
+    BEGINNING_BYTES, EventStore, EventType, IngestOptions, LogFormat, LogRest, LogText, Query,
+    Record, RejectedLine, Step,
 };
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -70,6 +71,7 @@ fn log(format: LogFormat) -> LogText {
         reference: 0,
         renamed: vec![("first".into(), "n".into())],
         tables: Vec::new(),
+        rest: None,
         grows: false,
     }
 }
@@ -377,6 +379,58 @@ fn lines_before_a_failure_of_the_input_are_returned() {
         assert_eq!(rejected, lines - 1);
     }
     assert_eq!(ingest.finish().expect("committed").events, 1);
+}
+
+/// Equal lines, each of them an event: read in parts, by several threads, at once or from several positions.
+#[test]
+fn equal_lines_have_the_same_places_however_they_are_read() {
+    let line = format!("5,\"y\n{}\",1\r\n\n", "z".repeat(100));
+    let text = format!("ts,a,first\n1,b,1\n{}5,x,1", line.repeat(30_000));
+    let (events, head) = (30_002, "ts,a,first\n".len());
+    let definition = || {
+        let (_, store) = open();
+        let keeping = LOG.replace("time = 'ts'", "time = 'ts'\nequal_records = 'keep'");
+        let definition = EventType::from_toml(&keeping).expect("valid");
+        store.create(&definition).expect("created");
+        store
+    };
+    let read = |store: &EventStore, text: &[u8], rest: Option<LogRest>, capacity: usize| {
+        let mut ingest = store.ingest("log", options(3)).expect("a type");
+        let log = LogText {
+            rest,
+            ..log(LogFormat::Csv)
+        };
+        let input = BufReader::with_capacity(capacity, std::io::Cursor::new(text.to_vec()));
+        let mut reader = ingest.read_log(&log, Box::new(input));
+        while let Some(part) = reader.next_part().expect("memory") {
+            assert_eq!(part.rejected.first(), None);
+            ingest.add_part(part).expect("held");
+        }
+        let report = ingest.finish().expect("committed");
+        (report.events, report.duplicates)
+    };
+    let store = definition();
+    assert_eq!(read(&store, text.as_bytes(), None, 70_001), (events, 0));
+    assert_eq!(read(&store, text.as_bytes(), None, 8192), (0, events));
+    // The last line gets its end, and another one follows.
+    let longer = format!("{text}\n5,x,1\n");
+    assert_eq!(read(&store, longer.as_bytes(), None, 1 << 18), (1, events));
+    // From a position on, with the header before it.
+    for lines in [0, 1, 20_000] {
+        let start = head + "1,b,1\n".len() + lines * line.len();
+        let rest = LogRest {
+            beginning: longer.as_bytes()[..BEGINNING_BYTES].to_vec(),
+            start: start as u64,
+            head: head as u64,
+        };
+        let bytes = longer.as_bytes();
+        let part = [&bytes[..head], &bytes[start..]].concat();
+        let left = events - lines as u64;
+        assert_eq!(read(&store, &part, Some(rest), 8192), (0, left));
+    }
+    // Another file with the same lines.
+    let other = longer.replacen("1,b,1", "1,c,1", 1);
+    assert_eq!(read(&store, other.as_bytes(), None, 8192), (events + 1, 0));
 }
 
 /// A file that grows ends within a record: that is left for later.

@@ -186,6 +186,86 @@ fn the_first_event_of_many_is_found_in_a_short_window() {
     }
 }
 
+/// Threads divide shards: neither what is found nor its order, nor where a query goes on, depends on them.
+#[test]
+fn answers_do_not_depend_on_the_number_of_threads() {
+    let (_, store) = open_web();
+    ingest(&store, &make(55, 900), 300);
+    for (condition, limit) in [
+        ("", None),
+        ("port > 10", None),
+        ("", Some(37)),
+        ("", Some(1)),
+    ] {
+        let asked = |threads| Query {
+            condition: parse_condition(condition, 0).expect("valid"),
+            path: Path::Scan,
+            limit,
+            analyze: true,
+            settings: PlannerSettings {
+                threads,
+                short: std::time::Duration::ZERO,
+                long: std::time::Duration::MAX,
+                ..small_windows()
+            },
+            ..everything()
+        };
+        let answer = |query: &Query| {
+            let mut found = Vec::new();
+            let outcome = store
+                .query(query, |event| {
+                    found.push(event.clone());
+                    Ok(true)
+                })
+                .expect("read");
+            let counted = (outcome.windows, outcome.handled, outcome.sent);
+            (found, outcome.token, counted)
+        };
+        let one = answer(&asked(1));
+        for threads in [0, 2, 3, 64] {
+            let query = asked(threads);
+            assert_eq!(answer(&query), one, "{condition} {limit:?} {threads}");
+            let resumed = Query {
+                resume: one.1.clone(),
+                limit: Some(5),
+                ..query
+            };
+            let resumed_by_one = Query {
+                settings: asked(1).settings,
+                ..resumed.clone()
+            };
+            assert_eq!(answer(&resumed), answer(&resumed_by_one), "{threads}");
+        }
+    }
+}
+
+/// More events than may be held, though no thread has so many of them.
+#[test]
+fn threads_share_the_memory_of_a_window() {
+    let (_, store) = open_web();
+    ingest(&store, &make(56, 600), 300);
+    let settings = |threads, memory_bytes| PlannerSettings {
+        threads,
+        memory_bytes,
+        first_events: 100_000,
+        ..PlannerSettings::default()
+    };
+    let windows = |threads, memory_bytes| {
+        let query = Query {
+            path: Path::Scan,
+            settings: settings(threads, memory_bytes),
+            ..everything()
+        };
+        let outcome = store.query(&query, |_| Ok(true)).expect("read");
+        assert_eq!(outcome.events, 600);
+        outcome.windows
+    };
+    assert_eq!(windows(3, 64 << 20), 1);
+    // An event takes at least 128 bytes, and a shard has a third of them.
+    assert!(windows(1, 600 * 128 / 2) > 1);
+    assert!(windows(3, 600 * 128 / 2) > 1);
+}
+
 /// One event far away from the others costs no windows between them.
 #[test]
 fn an_event_in_another_century_costs_one_window() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ostrakon_events::{Epoch, EventType, Field, Record};
+use ostrakon_events::{Epoch, EqualRecords, EventType, Field, Record};
 
 use super::fields::{FIELDS, Make, RequestField};
 use crate::draws::{below, mix, unit};
@@ -117,6 +117,7 @@ impl WebRequests {
             visibility: None,
             visibility_field: None,
             keep: None,
+            equal_records: EqualRecords::default(),
             shards: vec![Epoch {
                 from: None,
                 count: SHARDS,

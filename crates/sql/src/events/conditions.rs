@@ -8,8 +8,8 @@ use ostrakon_events::{Condition, FieldType, Operator, show_time};
 use super::values::{Fields, TIME, address};
 use crate::scan::{ByteSet, Encoding, after, encoded, is_column, literal, split_pattern, text};
 
-/// The longest prefix that the planner gets, whose conditions have a limit.
-const PREFIX_MAX: usize = 1024;
+/// The longest part of a text that the planner gets, whose conditions have a limit.
+const PART_MAX: usize = 1024;
 
 /// What the planner can do with a condition.
 pub(super) struct Understood {
@@ -103,21 +103,21 @@ fn test(name: &str, kind: FieldType, condition: &Expr) -> Option<(Condition, boo
             pattern,
             escape_char: None,
             case_insensitive: false,
-        }) if is_column(expr, name) => {
-            let (prefix, rest) = split_pattern(text(literal(pattern)?)?);
-            let exact = rest.is_empty() || rest == "%";
-            let condition = match rest {
-                "" => Condition::equal(name, value_of(kind, &prefix.into())?),
-                _ => begins(name, kind, &prefix)?,
+        }) if is_column(expr, name) => like(name, kind, text(literal(pattern)?)?),
+        Expr::ScalarFunction(call) => {
+            let operator = match call.name() {
+                "starts_with" => Operator::Prefix,
+                "ends_with" => Operator::Suffix,
+                "contains" => Operator::Contains,
+                _ => return None,
             };
-            Some((condition, exact))
-        }
-        Expr::ScalarFunction(call) if call.name() == "starts_with" => match call.args.as_slice() {
-            [of, prefix] if is_column(of, name) => {
-                Some((begins(name, kind, text(literal(prefix)?)?)?, true))
+            match call.args.as_slice() {
+                [of, part] if is_column(of, name) => {
+                    Some((of_part(name, kind, text(literal(part)?)?, operator)?, true))
+                }
+                _ => None,
             }
-            _ => None,
-        },
+        }
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
             let (value, op) = match (is_column(left, name), is_column(right, name)) {
                 (true, false) => (literal(right)?, *op),
@@ -143,13 +143,41 @@ fn test(name: &str, kind: FieldType, condition: &Expr) -> Option<(Condition, boo
     }
 }
 
-/// The test that a text begins with another.
-fn begins(name: &str, kind: FieldType, prefix: &str) -> Option<Condition> {
-    if kind != FieldType::Text || prefix.is_empty() || prefix.len() > PREFIX_MAX {
+/// The test of a pattern of LIKE, and whether it is exact.
+fn like(name: &str, kind: FieldType, pattern: &str) -> Option<(Condition, bool)> {
+    let of_part = |part: &str, operator| of_part(name, kind, part, operator);
+    let is_any = |rest: &str| rest.bytes().all(|byte| byte == b'%');
+    let (start, rest) = split_pattern(pattern);
+    if rest.is_empty() {
+        let value = value_of(kind, &start.into())?;
+        return Some((Condition::equal(name, value), true));
+    }
+    let after_any = rest.trim_start_matches('%');
+    if !start.is_empty() || after_any.is_empty() {
+        return Some((of_part(&start, Operator::Prefix)?, is_any(rest)));
+    }
+    // Wildcards only before the text, or also after it; with others in between no test is exact.
+    let (part, rest) = split_pattern(after_any);
+    match is_any(rest) {
+        true if rest.is_empty() => Some((of_part(&part, Operator::Suffix)?, true)),
+        true => Some((of_part(&part, Operator::Contains)?, true)),
+        false => None,
+    }
+}
+
+/// The test that a text begins with, ends with or contains another. What is not UTF-8 in the text is no part of such a
+/// test: in SQL it is a replacement character, and a replacement character in the other text is left to SQL.
+fn of_part(
+    name: &str,
+    kind: FieldType,
+    part: &str,
+    operator: fn(Vec<u8>) -> Operator,
+) -> Option<Condition> {
+    if kind != FieldType::Text || part.is_empty() || part.len() > PART_MAX {
         return None;
     }
-    let prefix = value_of(kind, &prefix.into())?;
-    Some(Condition::test(name, Operator::Prefix(prefix)))
+    let part = value_of(kind, &part.into())?;
+    Some(Condition::test(name, operator(part)))
 }
 
 /// A literal as the planner reads it.

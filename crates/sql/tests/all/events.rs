@@ -104,7 +104,7 @@ fn events_are_rows_with_the_types_of_their_fields() {
     );
 }
 
-const CONDITIONS: [&str; 32] = [
+const CONDITIONS: [&str; 44] = [
     "time >= TIMESTAMP '1970-01-01T00:16:41'",
     "time < TIMESTAMP '1970-01-01T00:16:42'",
     "time BETWEEN TIMESTAMP '1970-01-01T00:16:40.5' AND TIMESTAMP '1970-01-01T00:16:42'",
@@ -137,6 +137,18 @@ const CONDITIONS: [&str; 32] = [
     "host NOT LIKE 'a%'",
     "starts_with(host, 'a')",
     "src LIKE '10.0.0.%'",
+    "host LIKE '%b%'",
+    "host LIKE '%%c%%'",
+    "host LIKE '%'",
+    "host LIKE '%a%b'",
+    "host LIKE '%_'",
+    "host LIKE '_%'",
+    r"host LIKE '%\_%'",
+    r"host LIKE '%\'",
+    "host ILIKE '%B%'",
+    "src LIKE '%1%'",
+    "contains(host, 'b')",
+    "ends_with(host, 'b')",
 ];
 
 /// Each condition alone and with others, against the same condition where the engine evaluates it.
@@ -187,6 +199,32 @@ fn the_planner_gets_times_conditions_and_limits() {
         "{plan}"
     );
     assert!(!plan.contains("FilterExec"), "{plan}");
+    for (condition, test) in [
+        ("host LIKE '%a%'", "where=`host` contains 'a'"),
+        ("host LIKE '%%a%%'", "where=`host` contains 'a'"),
+        ("host LIKE '%a'", "where=`host` endswith 'a'"),
+        (r"host LIKE '%50\%'", "where=`host` endswith '50%'"),
+        (r"host LIKE '%\_%'", "where=`host` contains '_'"),
+        ("contains(host, 'a')", "where=`host` contains 'a'"),
+        ("ends_with(host, 'a')", "where=`host` endswith 'a'"),
+    ] {
+        let plan = explain(
+            &session,
+            &format!("SELECT host FROM events.web WHERE {condition}"),
+        );
+        assert!(plan.contains(test), "{condition}\n{plan}");
+        assert!(!plan.contains("FilterExec"), "{condition}\n{plan}");
+    }
+    for condition in ["host LIKE '%a_'", "host LIKE '%a%b'", "host ILIKE '%a%'"] {
+        let plan = explain(
+            &session,
+            &format!("SELECT host FROM events.web WHERE {condition}"),
+        );
+        assert!(
+            !plan.contains("where=") && plan.contains("FilterExec"),
+            "{condition}\n{plan}"
+        );
+    }
     assert!(try_rows(&session, "INSERT INTO events.web VALUES (1)").is_err());
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use glob::Pattern;
 use ostrakon_cell::ErrorKind;
 use ostrakon_events::{
-    EventStore, EventType, Ingest, LogFormat, LogText, Record, RecordSource, parse_span,
+    EventStore, EventType, Ingest, LogFormat, LogRest, LogText, Record, RecordSource, parse_span,
 };
 use std::io::BufRead;
 
@@ -144,6 +144,7 @@ impl Follower<'_> {
             let report = ingest.finish()?;
             self.total.events += report.events;
             self.total.duplicates += report.duplicates;
+            self.total.repeated += report.repeated;
             self.total.entries += report.entries;
             if report.events > 0 {
                 tracing::info!("{} stored", counted(report.events, "event", "events"));
@@ -264,7 +265,13 @@ impl Follower<'_> {
             return Ok(true);
         }
         let input = std::mem::replace(&mut new.input, Box::new(std::io::empty()));
+        let rest = LogRest {
+            beginning: start,
+            start: new.start,
+            head: new.head,
+        };
         let text = LogText {
+            rest: Some(rest),
             grows: true,
             ..self.reading.text(format)
         };

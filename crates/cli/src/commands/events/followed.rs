@@ -11,6 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ostrakon_events::BEGINNING_BYTES;
+
 use crate::failure::{Failure, Result};
 
 use super::logs::shown;
@@ -122,11 +124,13 @@ pub(super) fn is_whole(file: &mut File) -> std::io::Result<bool> {
         || start == [0xfd, b'7', b'z', b'X'])
 }
 
-/// The first bytes of a file, by which its format is told.
+/// The first bytes of a file, by which its format is told, and by which its records are known.
 pub(super) fn beginning(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut start = Vec::new();
     file.seek(SeekFrom::Start(0))?;
-    (&*file).take(STEP_BYTES).read_to_end(&mut start)?;
+    (&*file)
+        .take(BEGINNING_BYTES as u64)
+        .read_to_end(&mut start)?;
     Ok(start)
 }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::logs::{Content, Log, Reading, shown};
 use crate::args::{EventsIngestArgs, EventsSource};
+use crate::commands::access::{Absent, Access};
 use crate::failure::{Failure, Result, nearest};
 use crate::import::{self, same_file};
 use crate::interrupt::Watch;
@@ -32,12 +33,21 @@ pub(super) struct Rejects {
 pub(super) struct Total {
     pub(super) events: u64,
     pub(super) duplicates: u64,
+    /// Duplicates of events of the same run, as far as one store is open for it.
+    pub(super) repeated: u64,
     pub(super) entries: u64,
 }
 
-/// Reads log files.
-pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
+/// Reads log files, and tells what was stored once the store is closed: what is reported took that long.
+pub(super) fn run(access: &Access, args: &EventsIngestArgs, out: &mut Output) -> Result<()> {
     let started = Instant::now();
+    let (total, rejects) = access.with_store(Absent::Refuse, |source| {
+        add_files(&EventStore::new(source), args)
+    })?;
+    tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+}
+
+fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Rejects)> {
     if let Some(rejects) = &args.rejects
         && args.files.iter().any(|file| same_file(file, rejects))
     {
@@ -83,9 +93,10 @@ pub(super) fn run(store: &EventStore, args: &EventsIngestArgs, out: &mut Output)
     let total = Total {
         events: report.events,
         duplicates: report.duplicates,
+        repeated: report.repeated,
         entries: report.entries,
     };
-    tell(args, &total, &rejects, started.elapsed().as_secs_f64(), out)
+    Ok((total, rejects))
 }
 
 /// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.
@@ -133,6 +144,7 @@ pub(super) fn tell(
         "type": args.name,
         "events": report.events,
         "duplicates": report.duplicates,
+        "repeated": report.repeated,
         "rejected": rejects.lines.count(),
         "entries": report.entries,
         "seconds": elapsed,
@@ -148,6 +160,12 @@ pub(super) fn tell(
             text.push_str(&format!(
                 "; {} left out, because they equal another event",
                 grouped(report.duplicates)
+            ));
+        }
+        if report.repeated > 0 {
+            text.push_str(&format!(
+                " ({} of them one of this ingest)",
+                grouped(report.repeated)
             ));
         }
         text
@@ -318,6 +336,11 @@ impl Rejects {
         self.lines.add(&shown(file), line, reason, text)?;
         if !self.shows_at_once {
             return Ok(());
+        }
+        if self.lines.count() == 1 && self.lines.path().is_none() {
+            tracing::warn!(
+                "rejected lines are not read again, and without --rejects FILE they are kept nowhere"
+            );
         }
         let mut err = std::io::stderr();
         // If stderr fails, there is no other place to report it.

@@ -108,6 +108,7 @@ impl Reading {
             reference: now(),
             renamed: self.renamed.clone(),
             tables: self.tables.clone(),
+            rest: None,
             grows: false,
         }
     }

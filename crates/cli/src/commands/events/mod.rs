@@ -3,6 +3,7 @@
 mod concerned;
 mod follow;
 mod followed;
+mod form;
 mod ingest;
 mod logs;
 #[cfg(feature = "parquet")]
@@ -36,6 +37,13 @@ pub(super) fn run(access: &Access, command: EventsCommand, out: &mut Output) -> 
                 ..access.clone()
             };
             return follow::run(&access, args, out);
+        }
+        EventsCommand::Ingest(args) => {
+            let access = Access {
+                restricted: true,
+                ..access.clone()
+            };
+            return ingest::run(&access, args, out);
         }
         _ => {}
     }
@@ -87,13 +95,12 @@ fn is_restricted(command: &EventsCommand) -> bool {
 
 fn on_store(store: &EventStore, command: EventsCommand, out: &mut Output) -> Result<()> {
     match command {
-        // `run` has taken it.
-        EventsCommand::Create(args) => types::print(&args, out),
+        // `run` has taken them.
+        EventsCommand::Create(_) | EventsCommand::Ingest(_) => Ok(()),
         EventsCommand::Edit { name, schema } => types::edit(store, &name, &schema, out),
         EventsCommand::List => types::list(store, out),
         EventsCommand::Show { name } => types::show(store, &name, out),
         EventsCommand::Drop { name, yes } => types::drop_type(store, &name, yes, out),
-        EventsCommand::Ingest(args) => ingest::run(store, &args, out),
         EventsCommand::Query(args) => query::run(store, args, out),
         EventsCommand::Histogram {
             question,

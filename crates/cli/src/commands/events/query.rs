@@ -10,10 +10,11 @@ use ostrakon_events::{
 };
 use serde_json::{Value, json};
 
+use super::form::EventForm;
 use super::logs::now;
-use super::show::{actual_text, event_json, event_text, plan_json, plan_text, plot};
+use super::show::{actual_text, plan_json, plan_text, plot};
 use super::types::moment;
-use crate::args::{EventsPlanner, EventsQueryArgs, EventsQuestion, EventsWhen};
+use crate::args::{EventsPlanner, EventsQueryArgs, EventsQuestion, EventsRows, EventsWhen};
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Watch;
@@ -33,27 +34,41 @@ pub(super) fn run(store: &EventStore, args: EventsQueryArgs, out: &mut Output) -
     query.fields = (!args.fields.is_empty()).then(|| args.fields.clone());
     query.limit = args.limit;
     query.resume = args.resume;
+    let rows = match args.format {
+        Some(rows) => rows,
+        None if out.is_json() => EventsRows::Json,
+        None => EventsRows::Text,
+    };
+    let found = args
+        .then
+        .last()
+        .map_or(&query.event_type, |last| &last.event_type);
+    let definition = store.get(found)?;
     let watch = interruptible(&mut query);
+    let mut form = EventForm::new(rows, &definition, &args.fields, out.stream());
     let (mut written, mut none) = (Ok(()), true);
     let outcome = store.query_then(&query, &args.then, |event| {
         none = false;
-        written = match out.is_json() {
-            true => write_json_line(out.stream(), &event_json(event)),
-            false => writeln!(out.stream(), "{}", event_text(event, &args.fields)),
-        };
+        written = form.event(event);
         Ok(written.is_ok())
     });
+    // Also when the reader of the output has closed it, and also the events that were found before a failure.
+    written?;
+    match outcome.is_ok() || !none {
+        true => form.finish()?,
+        false => drop(form),
+    }
     let outcome = match outcome {
-        Err(error) if watch.stopped() => return Err(stopped(&watch, &error, out)),
+        Err(error) if watch.stopped() => return Err(stopped(&watch, &error, rows, out)),
         outcome => outcome?,
     };
-    // Also when the reader of the output has closed it.
-    written?;
     if query.resume.is_none() && query.limit != Some(0) {
         hint_at_last(store, &query, &args.question.when, none)?;
     }
     match outcome.token {
-        Some(token) if out.is_json() => out.object(&json!({"token": token}), String::new),
+        Some(token) if rows == EventsRows::Json => {
+            Ok(write_json_line(out.stream(), &json!({"token": token}))?)
+        }
         Some(token) => {
             tracing::info!("there may be more events: go on with --resume {token}");
             Ok(())
@@ -109,17 +124,22 @@ fn hint_at_last(
 }
 
 /// Why a query has stopped, and how to go on.
-fn stopped(watch: &Watch, error: &ostrakon_cell::Error, out: &mut Output) -> Failure {
+fn stopped(
+    watch: &Watch,
+    error: &ostrakon_cell::Error,
+    rows: EventsRows,
+    out: &mut Output,
+) -> Failure {
     let token = error.context().iter().find(|(name, _)| *name == "token");
     let Some((_, token)) = token else {
         return watch
             .check("no event was found by then")
             .map_or_else(|failure| failure, |()| Failure::outcome("stopped"));
     };
-    if out.is_json()
-        && let Err(failure) = out.object(&json!({"token": token}), String::new)
+    if rows == EventsRows::Json
+        && let Err(failure) = write_json_line(out.stream(), &json!({"token": token}))
     {
-        return failure;
+        return failure.into();
     }
     let failure = watch.check("what was printed is complete up to there");
     let failure = failure.map_or_else(|failure| failure, |()| Failure::outcome("stopped"));
@@ -367,6 +387,7 @@ fn settings(given: &EventsPlanner) -> Result<PlannerSettings> {
         short: time(&given.window_short, usual.short)?,
         long: time(&given.window_long, usual.long)?,
         growth: given.window_growth.map_or(usual.growth, i64::from),
+        threads: given.threads.unwrap_or(usual.threads),
         ..usual
     })
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ostrakon_cell::Authorizations;
 use ostrakon_events::{
-    CountPath, Epoch, EventStore, EventType, Query, Record, RecordSource, Step, infer, parse_time,
-    show_time,
+    CountPath, Epoch, EventStore, EventType, Query, Record, RecordSource, Step, infer,
+    parse_moment, show_time,
 };
 use serde_json::json;
 
@@ -168,11 +168,8 @@ pub(super) fn age_off(
 
 /// Reads a time from the command line.
 pub(super) fn moment(text: &str) -> Result<i64> {
-    parse_time(text.as_bytes()).ok_or_else(|| {
-        Failure::usage("not a time")
-            .with("given", text)
-            .next("write 2015-05-17 or 2015-05-17T10:05:03Z")
-    })
+    parse_moment(text)
+        .map_err(|error| Failure::usage(error.message().to_owned()).with("given", text))
 }
 
 fn read_schema(path: &Path) -> Result<EventType> {
@@ -203,6 +200,9 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
     }
     if args.keep.is_some() {
         definition.keep.clone_from(&args.keep);
+    }
+    if let Some(equal) = args.equal_records {
+        definition.equal_records = equal.into();
     }
     if let Some(count) = args.shards {
         definition.shards = vec![Epoch { from: None, count }];

@@ -9,11 +9,8 @@ use arrow_schema::SchemaRef;
 use super::parquet::ParquetRows;
 use super::value::{Shown, names};
 use crate::args::SqlFormat;
-use crate::failure::{Failure, Result};
-use crate::output::{Columns, escape_part, visible, write_json_line};
-
-/// Rows that are aligned with one another.
-const ALIGNED: usize = 1000;
+use crate::failure::Result;
+use crate::output::{TableRows, escape_part, of_csv, visible, write_json_line};
 
 /// Writes rows.
 pub(super) enum Form<'a> {
@@ -23,25 +20,6 @@ pub(super) enum Form<'a> {
     Csv(csv::Writer<&'a mut (dyn Write + Send)>),
     Json(&'a mut (dyn Write + Send), Vec<String>),
     Parquet(ParquetRows<'a>),
-}
-
-/// Aligned columns under construction.
-pub(super) struct TableRows<'a> {
-    out: &'a mut (dyn Write + Send),
-    head: Vec<String>,
-    columns: Columns,
-    waiting: usize,
-    written: bool,
-}
-
-impl TableRows<'_> {
-    fn flush(&mut self) -> Result<()> {
-        let columns = std::mem::replace(&mut self.columns, Columns::new(&self.head));
-        columns.write(self.out)?;
-        self.waiting = 0;
-        self.written = true;
-        Ok(())
-    }
 }
 
 impl<'a> Form<'a> {
@@ -63,14 +41,7 @@ impl<'a> Form<'a> {
                         false => name,
                     }
                 });
-                let head: Vec<String> = head.collect();
-                Self::Table(TableRows {
-                    out,
-                    columns: Columns::new(&head),
-                    head,
-                    waiting: 0,
-                    written: false,
-                })
+                Self::Table(TableRows::new(head.collect(), out))
             }
             SqlFormat::Csv => {
                 let mut writer = csv::Writer::from_writer(out);
@@ -101,11 +72,7 @@ impl<'a> Form<'a> {
                         }
                         None => "NULL".to_owned(),
                     });
-                    table.columns.row(cells.collect());
-                    table.waiting += 1;
-                    if table.waiting == ALIGNED {
-                        table.flush()?;
-                    }
+                    table.row(cells.collect())?;
                 }
                 Self::Plan(out) => {
                     let text = shown.text(1, row).unwrap_or_default();
@@ -128,21 +95,10 @@ impl<'a> Form<'a> {
     /// Writes what is left.
     pub(super) fn finish(self) -> Result<()> {
         match self {
-            Self::Table(mut table) => {
-                let empty = table.head.is_empty() || (table.waiting == 0 && table.written);
-                if empty { Ok(()) } else { table.flush() }
-            }
+            Self::Table(table) => Ok(table.finish()?),
             Self::Csv(mut writer) => Ok(writer.flush()?),
             Self::Plan(_) | Self::Json(..) => Ok(()),
             Self::Parquet(rows) => rows.finish(),
         }
-    }
-}
-
-fn of_csv(error: csv::Error) -> Failure {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error.into(),
-        other => Failure::outcome("the rows cannot be written as CSV")
-            .with("reason", format!("{other:?}")),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ostrakon_cell::{Error, ErrorKind};
 
+use crate::ingest::origin::{SourceId, source_of_text};
 use crate::parse::{Directives, LINE_MAX, LogFormat};
 
 /// Bytes of a part. It is longer if a line is.
@@ -32,6 +33,8 @@ pub(super) struct Chunk {
     skipped: u64,
     /// Whether it ends the text.
     pub(super) is_last: bool,
+    /// What the text is known by.
+    pub(super) source: SourceId,
 }
 
 impl Chunk {
@@ -75,6 +78,8 @@ impl Chunk {
 /// Reads a text chunk by chunk.
 pub(super) struct Chunks {
     format: LogFormat,
+    /// What the text is known by, once something was read.
+    source: Option<SourceId>,
     input: Box<dyn BufRead + Send>,
     /// Bytes that were read and belong to the next chunk.
     buffer: Vec<u8>,
@@ -89,10 +94,15 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    pub(super) fn new(format: LogFormat, input: Box<dyn BufRead + Send>) -> Self {
+    pub(super) fn new(
+        format: LogFormat,
+        source: Option<SourceId>,
+        input: Box<dyn BufRead + Send>,
+    ) -> Self {
         let is_found_by_reading = matches!(format, LogFormat::Csv | LogFormat::Tsv);
         Self {
             format,
+            source,
             input,
             buffer: Vec::new(),
             start: 0,
@@ -180,6 +190,10 @@ impl Chunks {
 
     /// Makes a chunk of the first bytes of the buffer.
     fn cut(&mut self, bytes: usize, skipped: u64) -> Chunk {
+        // Of more than the chunk, which may be one line.
+        let source = (self.source)
+            .get_or_insert_with(|| source_of_text(self.format, &self.buffer))
+            .to_owned();
         let rest = self.buffer.split_off(bytes);
         let text = Arc::new(std::mem::replace(&mut self.buffer, rest));
         let chunk = Chunk {
@@ -187,6 +201,7 @@ impl Chunks {
             start: self.start,
             skipped,
             is_last: self.ended && self.failure.is_none(),
+            source,
             text,
         };
         self.start = chunk.position(chunk.text.len());

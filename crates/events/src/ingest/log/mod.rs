@@ -20,6 +20,7 @@ use ostrakon_cell::Result;
 
 use super::Ingest;
 use super::columns::{Columns, SourceNames};
+use super::origin::source_of_text;
 use super::part::Part;
 use crate::parse::{
     Lines, LogFormat, LookupTable, RecordSource, enrich, open_lines, rename_fields,
@@ -43,8 +44,22 @@ pub struct LogText {
     pub renamed: Vec<(String, String)>,
     /// Tables that add fields: see [`enrich`].
     pub tables: Vec<Arc<LookupTable>>,
+    /// Where the text stands in its source, if it is not all of it.
+    pub rest: Option<LogRest>,
     /// Whether the text may go on after its end: a record whose end is missing is then left, and not rejected.
     pub grows: bool,
+}
+
+/// A text is the rest of a longer one. Types that [keep equal records](crate::EqualRecords::Keep) tell them apart by their
+/// place in that.
+#[derive(Debug, Clone)]
+pub struct LogRest {
+    /// The first [`BEGINNING_BYTES`](crate::BEGINNING_BYTES) of the longer text, or all of it.
+    pub beginning: Vec<u8>,
+    /// Where the rest begins in the longer text.
+    pub start: u64,
+    /// The bytes of the text before the rest: lines of the beginning that say how to read others.
+    pub head: u64,
 }
 
 impl LogText {
@@ -52,6 +67,14 @@ impl LogText {
     #[must_use]
     pub fn open(&self, input: Box<dyn BufRead + Send>) -> Box<dyn RecordSource> {
         self.open_lines(Lines::new(input))
+    }
+
+    /// The place in the source of what is at this place of the text.
+    fn place(&self, at: u64) -> u64 {
+        match &self.rest {
+            Some(rest) => rest.start + at.saturating_sub(rest.head),
+            None => at,
+        }
     }
 
     fn open_lines(&self, lines: Lines) -> Box<dyn RecordSource> {
@@ -103,11 +126,13 @@ impl Ingest {
     /// Reads a log file. What it returns is added by [`add_part`](Self::add_part).
     #[must_use]
     pub fn read_log(&self, log: &LogText, input: Box<dyn BufRead + Send>) -> LogReader {
+        let source = log.rest.as_ref();
+        let source = source.map(|rest| source_of_text(log.format, &rest.beginning));
         let mut columns = self.columns.clone();
         columns.start_source(Arc::default());
         LogReader {
             log: Arc::new(log.clone()),
-            chunks: Chunks::new(log.format, input),
+            chunks: Chunks::new(log.format, source, input),
             limits: Limits {
                 events: self.options.batch_events,
                 bytes: self.options.batch_bytes,

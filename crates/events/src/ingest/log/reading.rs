@@ -8,6 +8,7 @@ use ostrakon_cell::Result;
 use super::chunks::{Chunk, Head};
 use super::{LogText, RejectedLine};
 use crate::ingest::columns::{Columns, SourceNames};
+use crate::ingest::origin::Origin;
 use crate::ingest::part::Part;
 use crate::parse::{Lines, RecordSource, Step};
 use crate::record::Record;
@@ -96,7 +97,12 @@ pub(super) fn read(
             Step::Rejected(reason) => Some(reason),
             Step::Record => {
                 columns.learn(source.names());
-                part.add(columns, &record, limits.since).err()
+                let bytes = source.start().saturating_sub(head.bytes.len() as u64);
+                let origin = Origin {
+                    source: chunk.source,
+                    at: log.place(chunk.start + bytes),
+                };
+                part.add(columns, &record, limits.since, origin).err()
             }
         };
         end = place(&*source);
