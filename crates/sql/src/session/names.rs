@@ -1,14 +1,19 @@
 //! Names of columns that a query does not name. The engine refuses two of one name.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, Value, WildcardAdditionalOptions,
+    visit_expressions,
 };
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on.
 pub(super) fn name_repetitions(select: &mut Select) {
-    let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    let with_names = select.projection.iter().filter(
+        |item| !matches!(item, SelectItem::UnnamedExpr(expr) if has_condition_on_query(expr)),
+    );
+    let mut taken: HashSet<String> = with_names.filter_map(name).collect();
     let has_all = select.projection.iter().any(
         |item| matches!(item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default()),
     );
@@ -23,6 +28,11 @@ pub(super) fn name_repetitions(select: &mut Select) {
             continue;
         }
         let text = expr.to_string();
+        // Their names in the engine leave the queries out.
+        if has_condition_on_query(expr) && taken.insert(text.clone()) {
+            *item = named(expr.clone(), text);
+            continue;
+        }
         // The columns of `*` are there already.
         let is_in_all =
             has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
@@ -75,6 +85,14 @@ pub(super) fn name_casts(query: &mut Query) {
             }
         }
     }
+}
+
+fn has_condition_on_query(expr: &Expr) -> bool {
+    visit_expressions(expr, |part| match part {
+        Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
 }
 
 fn is_parameter(expr: &Expr) -> bool {
