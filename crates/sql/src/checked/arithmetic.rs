@@ -1,9 +1,11 @@
-//! `+`, `-` (also of one value) and `*` of integers. The query engine computes them modulo 2^64; a rule replaces them by functions that fail.
+//! Arithmetic of integers and of floating-point numbers. The query engine computes `+`, `-` (also of one value) and `*` of
+//! integers modulo 2^64; a rule replaces them by functions that fail. The functions take rows of operators, also of
+//! floating-point numbers, for whose NaNs they return the one that is greater than all numbers.
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, rem, sub};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -18,7 +20,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
 
-/// Replaces arithmetic on integers.
+/// Replaces arithmetic.
 #[derive(Debug)]
 pub(super) struct CheckedArithmetic;
 
@@ -55,7 +57,7 @@ fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
-/// The arithmetic of integers in an expression, as calls. A row of operators becomes one call: `a + b + c` would otherwise
+/// The arithmetic in an expression, as calls. A row of operators becomes one call: `a + b + c` would otherwise
 /// be as deep as it is long, and what walks the plan would look at each of its beginnings again.
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     match expr {
@@ -117,8 +119,13 @@ fn row(expr: Expr, schema: &DFSchema) -> Result<(Expr, Option<DataType>)> {
     };
     for (op, right) in rest.into_iter().rev() {
         let (right, right_kind) = with_kind(right, schema)?;
-        let is_integer = kind.as_ref().is_some_and(DataType::is_integer);
-        match operation(op).filter(|_| is_integer && kind == right_kind) {
+        let can_be = |operation: &Operation| {
+            let kind = kind
+                .as_ref()
+                .filter(|kind| right_kind.as_ref() == Some(*kind));
+            kind.is_some_and(|kind| operation.is_of(kind))
+        };
+        match operation(op).filter(can_be) {
             Some(operation) => {
                 operations.push(operation);
                 args.push(right);
@@ -139,6 +146,8 @@ fn operation(op: Operator) -> Option<Operation> {
         Operator::Plus => Some(Operation::Plus),
         Operator::Minus => Some(Operation::Minus),
         Operator::Multiply => Some(Operation::Multiply),
+        Operator::Divide => Some(Operation::Divide),
+        Operator::Modulo => Some(Operation::Modulo),
         _ => None,
     }
 }
@@ -156,6 +165,20 @@ enum Operation {
     Plus,
     Minus,
     Multiply,
+    Divide,
+    Modulo,
+}
+
+impl Operation {
+    /// The engine checks the division of integers.
+    fn is_of(self, kind: &DataType) -> bool {
+        let is_division = matches!(self, Self::Divide | Self::Modulo);
+        is_float(kind) || (kind.is_integer() && !is_division)
+    }
+}
+
+fn is_float(kind: &DataType) -> bool {
+    matches!(kind, DataType::Float32 | DataType::Float64)
 }
 
 /// A row of operators: what is before each one is its left side.
@@ -171,6 +194,8 @@ impl ScalarUDFImpl for Checked {
             [Operation::Plus] => "checked_plus",
             [Operation::Minus] => "checked_minus",
             [Operation::Multiply] => "checked_multiply",
+            [Operation::Divide] => "checked_divide",
+            [Operation::Modulo] => "checked_modulo",
             _ => "checked_row",
         }
     }
@@ -183,6 +208,8 @@ impl ScalarUDFImpl for Checked {
                     Operation::Plus => " + ",
                     Operation::Minus => " - ",
                     Operation::Multiply => " * ",
+                    Operation::Divide => " / ",
+                    Operation::Modulo => " % ",
                 });
             }
             write!(text, "{}", arg.schema_name())?;
@@ -224,8 +251,10 @@ impl ScalarUDFImpl for Checked {
                 Operation::Plus => apply(&value, right, add),
                 Operation::Minus => apply(&value, right, sub),
                 Operation::Multiply => apply(&value, right, mul),
+                Operation::Divide => apply(&value, right, div),
+                Operation::Modulo => apply(&value, right, rem),
             }?;
         }
-        Ok(value)
+        super::floats::with_one_nan(value)
     }
 }

@@ -9,7 +9,9 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
-use datafusion::logical_expr::expr::{AggregateFunction, InList, ScalarFunction, Sort, WindowFunction};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, InList, ScalarFunction, Sort, WindowFunction,
+};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
@@ -46,13 +48,17 @@ fn keyed(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                 let mut changed = false;
                 let exprs = window.window_expr.iter().map(|expr| {
                     let name = names.save(expr);
-                    let expr = expr.clone().transform_up(|expr| Ok(in_window(expr, &schema)))?;
+                    let expr = expr
+                        .clone()
+                        .transform_up(|expr| Ok(in_window(expr, &schema)))?;
                     changed |= expr.transformed;
                     Ok(name.restore(expr.data))
                 });
                 let exprs: Vec<Expr> = exprs.collect::<Result<_>>()?;
                 match changed {
-                    true => Transformed::yes(LogicalPlan::Window(Window::try_new(exprs, window.input)?)),
+                    true => {
+                        Transformed::yes(LogicalPlan::Window(Window::try_new(exprs, window.input)?))
+                    }
                     false => Transformed::no(LogicalPlan::Window(window)),
                 }
             }
@@ -171,7 +177,9 @@ fn different(distinct: Distinct, schema: &DFSchema) -> Result<Transformed<Logica
             });
             let columns: Vec<Expr> = columns.collect();
             let input = match changed {
-                true => Arc::new(LogicalPlan::Projection(Projection::try_new(columns, input)?)),
+                true => Arc::new(LogicalPlan::Projection(Projection::try_new(
+                    columns, input,
+                )?)),
                 false => input,
             };
             let distinct = LogicalPlan::Distinct(Distinct::All(input));
@@ -283,45 +291,64 @@ impl ScalarUDFImpl for Key {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [ColumnarValue::Array(array)] => Ok(ColumnarValue::Array(keys(array))),
-            [ColumnarValue::Scalar(value)] => {
-                let array = keys(&value.to_array()?);
-                Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?))
-            }
-            _ => internal_err!("the function has one argument"),
+        match args.args.into_iter().next() {
+            Some(value) => with(value, |number| number + 0.0, |number| number + 0.0),
+            None => internal_err!("the function has one argument"),
         }
     }
 }
 
-fn keys(array: &ArrayRef) -> ArrayRef {
-    match array.data_type() {
-        DataType::Float64 => keys_of::<Float64Type>(array, |number| number.to_bits(), |number| {
-            match number.is_nan() {
-                true => f64::NAN,
-                false => number + 0.0,
-            }
+/// The values, with the one NaN that is greater than all numbers.
+pub(super) fn with_one_nan(value: ColumnarValue) -> Result<ColumnarValue> {
+    with(value, |number| number, |number| number)
+}
+
+fn with(
+    value: ColumnarValue,
+    single: impl Fn(f32) -> f32,
+    double: impl Fn(f64) -> f64,
+) -> Result<ColumnarValue> {
+    let changed = |array: &ArrayRef| match array.data_type() {
+        DataType::Float64 => replaced::<Float64Type, _>(array, |number| {
+            let other = if number.is_nan() {
+                f64::NAN
+            } else {
+                double(number)
+            };
+            (number.to_bits() != other.to_bits()).then_some(other)
         }),
-        DataType::Float32 => keys_of::<Float32Type>(array, |number| u64::from(number.to_bits()), |number| {
-            match number.is_nan() {
-                true => f32::NAN,
-                false => number + 0.0,
-            }
+        DataType::Float32 => replaced::<Float32Type, _>(array, |number| {
+            let other = if number.is_nan() {
+                f32::NAN
+            } else {
+                single(number)
+            };
+            (number.to_bits() != other.to_bits()).then_some(other)
         }),
         _ => Arc::clone(array),
-    }
+    };
+    Ok(match value {
+        ColumnarValue::Array(array) => ColumnarValue::Array(changed(&array)),
+        ColumnarValue::Scalar(value) => {
+            let array = changed(&value.to_array()?);
+            ColumnarValue::Scalar(ScalarValue::try_from_array(&array, 0)?)
+        }
+    })
 }
 
 /// The array itself, if no number has to be another one.
-fn keys_of<T: ArrowPrimitiveType>(
-    array: &ArrayRef,
-    bits: impl Fn(T::Native) -> u64,
-    key: impl Fn(T::Native) -> T::Native,
-) -> ArrayRef {
+fn replaced<T, F>(array: &ArrayRef, other: F) -> ArrayRef
+where
+    T: ArrowPrimitiveType,
+    F: Fn(T::Native) -> Option<T::Native>,
+{
     let numbers: &PrimitiveArray<T> = array.as_primitive();
-    let is_key = |number: &T::Native| bits(*number) == bits(key(*number));
-    match numbers.values().iter().all(is_key) {
-        true => Arc::clone(array),
-        false => Arc::new(numbers.unary::<_, T>(key)),
+    match numbers
+        .values()
+        .iter()
+        .any(|number| other(*number).is_some())
+    {
+        true => Arc::new(numbers.unary::<_, T>(|number| other(number).unwrap_or(number))),
+        false => Arc::clone(array),
     }
 }

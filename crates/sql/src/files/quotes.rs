@@ -11,7 +11,7 @@ use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig};
 use datafusion::error::DataFusionError;
 use futures_util::stream::try_unfold;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use memchr::{memchr, memchr2_iter, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2_iter};
 use ostrakon_cell::{Error, ErrorKind};
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
@@ -67,30 +67,33 @@ impl Delimited {
         batch: usize,
     ) -> impl Stream<Item = Result<RecordBatch>> + Send {
         let start = (rows.fuse(), None, self.limit, self, ahead);
-        try_unfold(start, move |(mut rows, mut held, mut left, files, mut ahead)| async move {
-            loop {
-                ahead = ahead.advanced(batch).await?;
-                match rows.try_next().await {
-                    Ok(Some(batch)) => {
-                        left = left.saturating_sub(batch.num_rows());
-                        if let Some(before) = held.replace(batch) {
-                            return Ok(Some((before, (rows, held, left, files, ahead))));
+        try_unfold(
+            start,
+            move |(mut rows, mut held, mut left, files, mut ahead)| async move {
+                loop {
+                    ahead = ahead.advanced(batch).await?;
+                    match rows.try_next().await {
+                        Ok(Some(batch)) => {
+                            left = left.saturating_sub(batch.num_rows());
+                            if let Some(before) = held.replace(batch) {
+                                return Ok(Some((before, (rows, held, left, files, ahead))));
+                            }
                         }
-                    }
-                    Ok(None) => {
-                        if left > 0 {
+                        Ok(None) => {
+                            if left > 0 {
+                                files.check().await?;
+                            }
+                            let rest = |last| (last, (rows, None, left, files, ahead));
+                            return Ok(held.take().map(rest));
+                        }
+                        Err(error) => {
                             files.check().await?;
+                            return Err(error);
                         }
-                        let rest = |last| (last, (rows, None, left, files, ahead));
-                        return Ok(held.take().map(rest));
-                    }
-                    Err(error) => {
-                        files.check().await?;
-                        return Err(error);
                     }
                 }
-            }
-        })
+            },
+        )
     }
 
     /// Whether the files close their quotes.

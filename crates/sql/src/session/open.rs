@@ -98,7 +98,9 @@ impl SqlSession {
             .build();
         let context = SessionContext::new_with_state(state);
         let value_limit = crate::checked::limit_of(options.memory_bytes);
-        let tables = options.files.then(|| Arc::new(FileTables::new(value_limit)));
+        let tables = options
+            .files
+            .then(|| Arc::new(FileTables::new(value_limit)));
         if let Some(tables) = &tables {
             tables.connect(&context);
         }

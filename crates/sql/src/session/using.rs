@@ -12,8 +12,8 @@ use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins, Visit,
-    VisitMut, Visitor, VisitorMut,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -91,7 +91,10 @@ fn separate_select(select: &mut Select, sorted: &Named, is_subquery: bool) -> Re
 /// Whether a query names a column that may be common and whose relation is not known.
 fn names_unowned(select: &Select, named: &Named, owners: &HashMap<String, String>) -> bool {
     let mut constraints = Vec::new();
-    select.from.iter().for_each(|tables| add_constraints(tables, &mut constraints));
+    select
+        .from
+        .iter()
+        .for_each(|tables| add_constraints(tables, &mut constraints));
     constraints.into_iter().any(|constraint| match constraint {
         JoinConstraint::Natural => !named.plain.is_empty(),
         JoinConstraint::Using(columns) => {
@@ -105,10 +108,18 @@ fn names_unowned(select: &Select, named: &Named, owners: &HashMap<String, String
 /// The constraints of joins, also of those in parentheses.
 fn add_constraints<'a>(tables: &'a TableWithJoins, constraints: &mut Vec<&'a JoinConstraint>) {
     let joins = &tables.joins;
-    constraints.extend(joins.iter().filter_map(|join| constraint_of(&join.join_operator)));
+    constraints.extend(
+        joins
+            .iter()
+            .filter_map(|join| constraint_of(&join.join_operator)),
+    );
     let joined = joins.iter().map(|join| &join.relation);
     for factor in std::iter::once(&tables.relation).chain(joined) {
-        if let TableFactor::NestedJoin { table_with_joins, alias: None } = factor {
+        if let TableFactor::NestedJoin {
+            table_with_joins,
+            alias: None,
+        } = factor
+        {
             add_constraints(table_with_joins, constraints);
         }
     }
@@ -190,15 +201,20 @@ fn known(select: &Select, owners: &HashMap<String, String>) -> HashMap<String, S
         return HashMap::new();
     };
     let joins_by = |column: &String| {
-        tables.joins.iter().all(|join| match constraint_of(&join.join_operator) {
-            Some(JoinConstraint::Using(columns)) => {
-                columns.iter().filter_map(last).any(|name| name == *column)
-            }
-            _ => false,
-        })
+        tables
+            .joins
+            .iter()
+            .all(|join| match constraint_of(&join.join_operator) {
+                Some(JoinConstraint::Using(columns)) => {
+                    columns.iter().filter_map(last).any(|name| name == *column)
+                }
+                _ => false,
+            })
     };
     let known = owners.iter().filter(|(column, _)| joins_by(column));
-    known.map(|(column, owner)| (column.clone(), owner.clone())).collect()
+    known
+        .map(|(column, owner)| (column.clone(), owner.clone()))
+        .collect()
 }
 
 /// Gives the common columns in SELECT and WHERE the names of their left relations.

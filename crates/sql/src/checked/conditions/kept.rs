@@ -68,7 +68,10 @@ impl Kept {
             return plan.clone();
         };
         let mut join = join.clone();
-        let conditions = join.filter.take().map_or_else(Vec::new, split_conjunction_owned);
+        let conditions = join
+            .filter
+            .take()
+            .map_or_else(Vec::new, split_conjunction_owned);
         let (volatile, others): (Vec<_>, Vec<_>) =
             conditions.into_iter().partition(Expr::is_volatile);
         join.filter = conjunction(others);
@@ -80,7 +83,10 @@ impl Kept {
     }
 
     /// Puts them back.
-    pub(super) fn put_back(self, plan: Transformed<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
+    pub(super) fn put_back(
+        self,
+        plan: Transformed<LogicalPlan>,
+    ) -> Result<Transformed<LogicalPlan>> {
         let Self { of_filter, of_join } = self;
         let plan = match of_join.is_empty() {
             true => plan,

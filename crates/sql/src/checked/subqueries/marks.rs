@@ -79,7 +79,10 @@ impl Marks {
 
     /// A condition of an inner join may stand above it. That of another one may be about one side only.
     fn in_join(&self, mut join: Join, config: &dyn OptimizerConfig) -> Result<LogicalPlan> {
-        let conditions = join.filter.take().map_or_else(Vec::new, split_conjunction_owned);
+        let conditions = join
+            .filter
+            .take()
+            .map_or_else(Vec::new, split_conjunction_owned);
         let (mut others, mut on_left, mut on_right, mut above) = (vec![], vec![], vec![], vec![]);
         for condition in conditions {
             if !is_mark_within(&condition)? {
@@ -189,19 +192,24 @@ fn is_mark_within(expr: &Expr) -> Result<bool> {
     expr.exists(|part| Ok(matches!(part, Expr::Exists(_) | Expr::InSubquery(_))))
 }
 
-/// The columns that a condition and its queries name.
-fn columns_of(condition: &Expr) -> Result<Vec<Column>> {
-    let mut names: Vec<Column> = condition.column_refs().into_iter().cloned().collect();
-    condition.apply(|part| {
-        if let Expr::Exists(exists) = part {
-            for outer in &exists.subquery.outer_ref_columns {
-                outer.apply(|part| {
-                    if let Expr::OuterReferenceColumn(_, column) = part {
-                        names.push(column.clone());
-                    }
-                    Ok(TreeNodeRecursion::Continue)
-                })?;
-            }
+/// The columns that an expression and its queries name.
+pub(super) fn columns_of(expr: &Expr) -> Result<Vec<Column>> {
+    let mut names: Vec<Column> = expr.column_refs().into_iter().cloned().collect();
+    expr.apply(|part| {
+        let subquery = match part {
+            Expr::Exists(exists) => &exists.subquery,
+            Expr::InSubquery(query) => &query.subquery,
+            Expr::SetComparison(comparison) => &comparison.subquery,
+            Expr::ScalarSubquery(subquery) => subquery,
+            _ => return Ok(TreeNodeRecursion::Continue),
+        };
+        for outer in &subquery.outer_ref_columns {
+            outer.apply(|part| {
+                if let Expr::OuterReferenceColumn(_, column) = part {
+                    names.push(column.clone());
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })?;
         }
         Ok(TreeNodeRecursion::Continue)
     })?;

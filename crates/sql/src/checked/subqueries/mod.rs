@@ -20,8 +20,8 @@ use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder, Operator,
-    SkipType, Subquery, lit,
+    Aggregate, BinaryExpr, Distinct, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
+    Operator, SkipType, Sort, Subquery, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
 
@@ -63,13 +63,46 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
         let filter = Filter::try_new(all, filter.input)?;
         return Ok(Transformed::yes(LogicalPlan::Filter(filter)));
     }
+    if let LogicalPlan::Sort(sort) = plan {
+        return sorted(sort, &schema, number).map(Transformed::yes);
+    }
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let changed =
-            expr.transform_up(|expr| corrected(expr, Null::Kept, &schema, number))?;
+        let changed = expr.transform_up(|expr| corrected(expr, Null::Kept, &schema, number))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
     })
+}
+
+/// What a sort computes with queries becomes columns, as the engine has no queries in a sort.
+fn sorted(sort: Sort, schema: &DFSchema, number: &mut usize) -> Result<LogicalPlan> {
+    let columns = || schema.columns().into_iter().map(Expr::Column);
+    let mut order = sort.expr;
+    let mut computed = Vec::new();
+    for by in &mut order {
+        if by.expr.exists(|part| Ok(is_subquery(part)))? {
+            let expr = by.expr.clone();
+            if !marks::columns_of(&expr)?
+                .iter()
+                .all(|column| schema.has_column(column))
+            {
+                return plan_err!(
+                    "a query in ORDER BY names a column that is not selected: select what it computes under a name, and \
+                     order by this name"
+                );
+            }
+            let expr = expr.transform_up(|expr| corrected(expr, Null::Kept, schema, number))?;
+            *number += 1;
+            let name = format!("__sorted_{number}");
+            computed.push(expr.data.unalias().alias(&name));
+            by.expr = Expr::Column(Column::new_unqualified(name));
+        }
+    }
+    LogicalPlanBuilder::from(Arc::unwrap_or_clone(sort.input))
+        .project(columns().chain(computed))?
+        .sort_with_limit(order, sort.fetch)?
+        .project(columns())?
+        .build()
 }
 
 fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
@@ -105,7 +138,9 @@ fn condition(part: Expr, schema: &DFSchema, number: &mut usize) -> Result<Expr> 
     match part {
         Expr::InSubquery(query) => {
             // What is compared may have queries, too.
-            let expr = query.expr.transform_up(|expr| corrected(expr, Null::Kept, schema, number))?;
+            let expr = query
+                .expr
+                .transform_up(|expr| corrected(expr, Null::Kept, schema, number))?;
             let query = InSubquery {
                 expr: Box::new(expr.data),
                 ..query
@@ -204,11 +239,15 @@ fn corrected_in(
     }
     check(plan, true, Role::Rows)?;
     if null == Null::Kept {
-        return Membership::new(query, schema, number)?.value().map(Transformed::yes);
+        return Membership::new(query, schema, number)?
+            .value()
+            .map(Transformed::yes);
     }
     // Without columns, the engine would look for the value before it knows whether there are NULLs.
     if is_whole && query.negated && (is_correlated || !query.expr.any_column_refs()) {
-        return Membership::new(query, schema, number)?.is_certain_not().map(Transformed::yes);
+        return Membership::new(query, schema, number)?
+            .is_certain_not()
+            .map(Transformed::yes);
     }
     // The engine looks for the column under its old name, too.
     let head = plan.head_output_expr()?;
