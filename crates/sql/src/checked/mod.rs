@@ -28,7 +28,7 @@ use datafusion::prelude::SessionContext;
 
 pub(crate) use conditions::optimizer_rules;
 pub(crate) use physical::physical_rules;
-pub(crate) use size::{limit_of, rows_at_once};
+pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
 pub(crate) use stored::stored;
 pub(crate) use subqueries::check_joined;
 

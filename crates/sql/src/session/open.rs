@@ -89,15 +89,18 @@ impl SqlSession {
         settings.optimizer.enable_topk_aggregation = false;
         settings.explain.physical_plan_only = true;
         settings.explain.format = datafusion::common::format::ExplainFormat::Indent;
+        let value_limit = crate::checked::limit_of(options.memory_bytes);
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
+            .with_expr_planners(vec![Arc::new(crate::checked::StructPlanner::new(
+                value_limit,
+            ))])
             .with_default_features()
             .with_optimizer_rules(crate::checked::optimizer_rules())
             .with_physical_optimizer_rules(crate::checked::physical_rules())
             .build();
         let context = SessionContext::new_with_state(state);
-        let value_limit = crate::checked::limit_of(options.memory_bytes);
         let tables = options
             .files
             .then(|| Arc::new(FileTables::new(value_limit)));
