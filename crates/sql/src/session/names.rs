@@ -17,6 +17,7 @@ pub(super) fn name_repetitions(select: &mut Select) {
     let has_all = select.projection.iter().any(
         |item| matches!(item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default()),
     );
+    let aliases: HashSet<String> = select.projection.iter().filter_map(alias).collect();
     // The number that was tried last for each text.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for item in &mut select.projection {
@@ -33,9 +34,10 @@ pub(super) fn name_repetitions(select: &mut Select) {
             *item = named(expr.clone(), text);
             continue;
         }
-        // The columns of `*` are there already.
-        let is_in_all =
-            has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        // The columns of `*` are there already, and so is what has the name of a column.
+        let is_alias = column_name(expr).is_some_and(|name| aliases.contains(&name));
+        let is_in_all = is_alias
+            || (has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)));
         let text = match (is_in_all, column_name(expr)) {
             (true, Some(name)) => name,
             _ => text,
@@ -111,6 +113,18 @@ fn name(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
         SelectItem::UnnamedExpr(expr) => column_name(expr).or_else(|| Some(expr.to_string())),
+        _ => None,
+    }
+}
+
+/// The name that a query gives to a computed column. `a AS a` is the column.
+fn alias(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { expr, alias }
+            if column_name(expr).is_none_or(|name| name != alias.value) =>
+        {
+            Some(alias.value.clone())
+        }
         _ => None,
     }
 }
