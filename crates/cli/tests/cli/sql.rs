@@ -132,6 +132,27 @@ fn damaged_parquet_files_are_errors_without_a_panic() {
     assert!(damaged > 3, "{damaged}");
 }
 
+/// The reader would take the rest of the file into memory.
+#[test]
+fn records_of_csv_files_are_limited() {
+    let folder = Folder::with_table();
+    let rest = "3,z\n".repeat(10 << 20);
+    folder.write("begins.csv", format!("a,b\n1,x\n2,\"y\n{rest}"));
+    folder.write("ends.csv", format!("a,b\n{rest}4,\"y\n{rest}"));
+    for (name, line) in [("begins.csv", 3), ("ends.csv", 2 + (10 << 20))] {
+        let query = format!("SELECT count(*), max(b) FROM '{name}'");
+        let err = folder.fails(1, &["--memory", "64M", "sql", "-c", &query]);
+        let said = [
+            "a record has more bytes",
+            &format!("file: {name}\n"),
+            &format!("line: {line}\n"),
+        ];
+        assert!(said.iter().all(|said| err.contains(said)), "{name}: {err}");
+    }
+    let few = "SELECT a FROM 'ends.csv' LIMIT 1";
+    assert_eq!(folder.ok(&["--memory", "64M", "sql", "-c", few]), "a\n3\n");
+}
+
 /// The rest of the file would be one value.
 #[test]
 fn quotes_of_csv_files_are_closed() {

@@ -1,11 +1,14 @@
-//! `+`, `-` (also of one value) and `*` of integers. The query engine computes them modulo 2^64; a rule replaces them by functions that fail.
+//! Arithmetic of integers and of floating-point numbers. The query engine computes `+`, `-` (also of one value) and `*` of
+//! integers modulo 2^64; a rule replaces them by functions that fail. The functions take rows of operators, also of
+//! floating-point numbers, for whose NaNs they return the one that is greater than all numbers.
 
-use std::sync::{Arc, LazyLock};
+use std::fmt::Write;
+use std::sync::Arc;
 
-use datafusion::arrow::compute::kernels::numeric::{add, mul, sub};
+use datafusion::arrow::compute::kernels::numeric::{add, div, mul, rem, sub};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -17,7 +20,7 @@ use datafusion::logical_expr::{
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
 
-/// Replaces arithmetic on integers.
+/// Replaces arithmetic.
 #[derive(Debug)]
 pub(super) struct CheckedArithmetic;
 
@@ -45,7 +48,7 @@ fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     let changed = plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| checked(expr, &schema))?;
+        let changed = expr.transform_down(|expr| checked(expr, &schema))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
     })?;
     match changed.transformed {
@@ -54,83 +57,165 @@ fn replaced(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     }
 }
 
+/// The arithmetic in an expression, as calls. A row of operators becomes one call: `a + b + c` would otherwise
+/// be as deep as it is long, and what walks the plan would look at each of its beginnings again.
 fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let (left, op, right) = match &expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => (&**left, *op, &**right),
+    match expr {
+        Expr::BinaryExpr(BinaryExpr { op, .. }) if operation(op).is_some() => {
+            let (changed, _) = row(expr, schema)?;
+            Ok(Transformed::new(changed, true, TreeNodeRecursion::Jump))
+        }
         // The engine checks that of a constant.
-        Expr::Negative(inner) if !matches!(**inner, Expr::Literal(..)) => {
-            return Ok(
-                negated(inner, schema)?.map_or_else(|| Transformed::no(expr), Transformed::yes)
-            );
+        Expr::Negative(inner) if !matches!(*inner, Expr::Literal(..)) => {
+            let (inner, kind) = with_kind(*inner, schema)?;
+            let negated = match kind {
+                Some(kind) if kind.is_signed_integer() => {
+                    let zero = Expr::Literal(ScalarValue::new_zero(&kind)?, None);
+                    call(vec![Operation::Minus], vec![zero, inner])
+                }
+                _ => Expr::Negative(Box::new(inner)),
+            };
+            Ok(Transformed::new(negated, true, TreeNodeRecursion::Jump))
         }
-        _ => return Ok(Transformed::no(expr)),
-    };
-    let function = match op {
-        Operator::Plus => &PLUS,
-        Operator::Minus => &MINUS,
-        Operator::Multiply => &MULTIPLY,
-        _ => return Ok(Transformed::no(expr)),
-    };
-    // Columns of an outer query have no type here; their arithmetic is left as it is.
-    let (Ok(a), Ok(b)) = (left.get_type(schema), right.get_type(schema)) else {
-        return Ok(Transformed::no(expr));
-    };
-    if a != b || !a.is_integer() {
-        return Ok(Transformed::no(expr));
-    }
-    Ok(Transformed::yes(call(function, left, right)))
-}
-
-/// `0 - inner`, if that is an integer.
-fn negated(inner: &Expr, schema: &DFSchema) -> Result<Option<Expr>> {
-    match inner.get_type(schema) {
-        Ok(kind) if kind.is_signed_integer() => {
-            let zero = Expr::Literal(ScalarValue::new_zero(&kind)?, None);
-            Ok(Some(call(&MINUS, &zero, inner)))
-        }
-        _ => Ok(None),
+        expr => Ok(Transformed::no(expr)),
     }
 }
 
-fn call(function: &Arc<ScalarUDF>, left: &Expr, right: &Expr) -> Expr {
-    let args = vec![Expr::clone(left), Expr::clone(right)];
-    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args))
+/// What of an expression is arithmetic, as calls, and its type. Columns of an outer query have none here; their
+/// arithmetic is left as it is.
+fn with_kind(expr: Expr, schema: &DFSchema) -> Result<(Expr, Option<DataType>)> {
+    if matches!(&expr, Expr::BinaryExpr(BinaryExpr { op, .. }) if operation(*op).is_some()) {
+        return row(expr, schema);
+    }
+    let expr = expr.transform_down(|expr| checked(expr, schema))?.data;
+    let kind = expr.get_type(schema).ok();
+    Ok((expr, kind))
 }
 
-static PLUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Checked::function(Operation::Plus));
-static MINUS: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| Checked::function(Operation::Minus));
-static MULTIPLY: LazyLock<Arc<ScalarUDF>> =
-    LazyLock::new(|| Checked::function(Operation::Multiply));
+/// A row of operators, from left to right.
+fn row(expr: Expr, schema: &DFSchema) -> Result<(Expr, Option<DataType>)> {
+    let (mut first, mut rest) = (expr, Vec::new());
+    loop {
+        match first {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) if operation(op).is_some() => {
+                rest.push((op, *right));
+                first = *left;
+            }
+            other => {
+                first = other;
+                break;
+            }
+        }
+    }
+    let (mut value, mut kind) = with_kind(first, schema)?;
+    // The operators of the call that is being made, and its arguments after `value`.
+    let (mut operations, mut args) = (Vec::new(), Vec::new());
+    let made = |value, operations: &mut Vec<_>, args: &mut Vec<_>| match operations.is_empty() {
+        true => value,
+        false => {
+            let all = std::iter::once(value).chain(args.drain(..)).collect();
+            call(std::mem::take(operations), all)
+        }
+    };
+    for (op, right) in rest.into_iter().rev() {
+        let (right, right_kind) = with_kind(right, schema)?;
+        let can_be = |operation: &Operation| {
+            let kind = kind
+                .as_ref()
+                .filter(|kind| right_kind.as_ref() == Some(*kind));
+            kind.is_some_and(|kind| operation.is_of(kind))
+        };
+        match operation(op).filter(can_be) {
+            Some(operation) => {
+                operations.push(operation);
+                args.push(right);
+            }
+            None => {
+                let left = Box::new(made(value, &mut operations, &mut args));
+                let right = Box::new(right);
+                value = Expr::BinaryExpr(BinaryExpr { left, op, right });
+                kind = value.get_type(schema).ok();
+            }
+        }
+    }
+    Ok((made(value, &mut operations, &mut args), kind))
+}
+
+fn operation(op: Operator) -> Option<Operation> {
+    match op {
+        Operator::Plus => Some(Operation::Plus),
+        Operator::Minus => Some(Operation::Minus),
+        Operator::Multiply => Some(Operation::Multiply),
+        Operator::Divide => Some(Operation::Divide),
+        Operator::Modulo => Some(Operation::Modulo),
+        _ => None,
+    }
+}
+
+fn call(operations: Vec<Operation>, args: Vec<Expr>) -> Expr {
+    let function = Arc::new(ScalarUDF::from(Checked {
+        signature: Signature::any(args.len(), Volatility::Immutable),
+        operations,
+    }));
+    Expr::ScalarFunction(ScalarFunction::new_udf(function, args))
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Operation {
     Plus,
     Minus,
     Multiply,
+    Divide,
+    Modulo,
 }
 
+impl Operation {
+    /// The engine checks the division of integers.
+    fn is_of(self, kind: &DataType) -> bool {
+        let is_division = matches!(self, Self::Divide | Self::Modulo);
+        is_float(kind) || (kind.is_integer() && !is_division)
+    }
+}
+
+fn is_float(kind: &DataType) -> bool {
+    matches!(kind, DataType::Float32 | DataType::Float64)
+}
+
+/// A row of operators: what is before each one is its left side.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
-    operation: Operation,
+    operations: Vec<Operation>,
     signature: Signature,
-}
-
-impl Checked {
-    fn function(operation: Operation) -> Arc<ScalarUDF> {
-        Arc::new(ScalarUDF::from(Self {
-            operation,
-            signature: Signature::any(2, Volatility::Immutable),
-        }))
-    }
 }
 
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &'static str {
-        match self.operation {
-            Operation::Plus => "checked_plus",
-            Operation::Minus => "checked_minus",
-            Operation::Multiply => "checked_multiply",
+        match self.operations.as_slice() {
+            [Operation::Plus] => "checked_plus",
+            [Operation::Minus] => "checked_minus",
+            [Operation::Multiply] => "checked_multiply",
+            [Operation::Divide] => "checked_divide",
+            [Operation::Modulo] => "checked_modulo",
+            _ => "checked_row",
         }
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        let mut text = String::from("checked(");
+        for (at, arg) in args.iter().enumerate() {
+            if let Some(operation) = at.checked_sub(1).and_then(|at| self.operations.get(at)) {
+                text.push_str(match operation {
+                    Operation::Plus => " + ",
+                    Operation::Minus => " - ",
+                    Operation::Multiply => " * ",
+                    Operation::Divide => " / ",
+                    Operation::Modulo => " % ",
+                });
+            }
+            write!(text, "{}", arg.schema_name())?;
+        }
+        text.push(')');
+        Ok(text)
     }
 
     fn signature(&self) -> &Signature {
@@ -157,13 +242,19 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let [left, right] = args.args.as_slice() else {
-            return datafusion::common::internal_err!("arithmetic takes two arguments");
+        let Some((first, rest)) = args.args.split_first() else {
+            return datafusion::common::internal_err!("arithmetic takes arguments");
         };
-        match self.operation {
-            Operation::Plus => apply(left, right, add),
-            Operation::Minus => apply(left, right, sub),
-            Operation::Multiply => apply(left, right, mul),
+        let mut value = first.clone();
+        for (operation, right) in self.operations.iter().zip(rest) {
+            value = match operation {
+                Operation::Plus => apply(&value, right, add),
+                Operation::Minus => apply(&value, right, sub),
+                Operation::Multiply => apply(&value, right, mul),
+                Operation::Divide => apply(&value, right, div),
+                Operation::Modulo => apply(&value, right, rem),
+            }?;
         }
+        super::floats::with_one_nan(value)
     }
 }

@@ -62,10 +62,10 @@ fn nullable(subquery: Subquery) -> Result<Transformed<Expr>> {
         return Ok(Transformed::no(Expr::ScalarSubquery(subquery)));
     }
     let column = Column::from(plan.schema().qualified_field(0));
-    let name = column.name.clone();
     let value = ScalarFunction::new_udf(Arc::clone(&NULLABLE), vec![Expr::Column(column)]);
     let plan = LogicalPlanBuilder::from(LogicalPlan::clone(plan))
-        .project([Expr::ScalarFunction(value).alias(name)])?
+        // The engine adds the columns that are compared with the outer query, of which one may have the old name.
+        .project([Expr::ScalarFunction(value).alias("__nullable_value")])?
         .build()?;
     Ok(Transformed::yes(Expr::ScalarSubquery(
         subquery.with_plan(Arc::new(plan)),

@@ -9,7 +9,9 @@ mod distinct_sum;
 mod empty;
 mod equalities;
 mod extremes;
+mod floats;
 mod minutes;
+mod physical;
 mod projections;
 mod set_operations;
 mod size;
@@ -25,8 +27,10 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 pub(crate) use conditions::optimizer_rules;
-pub(crate) use size::{limit_of, rows_at_once};
+pub(crate) use physical::physical_rules;
+pub(crate) use size::{StructPlanner, limit_of, rows_at_once};
 pub(crate) use stored::stored;
+pub(crate) use subqueries::check_joined;
 
 /// Makes the arithmetic of a session checked, and limits the bytes that a function returns for a batch.
 pub(crate) fn register(context: &SessionContext, limit: usize) {
@@ -36,6 +40,7 @@ pub(crate) fn register(context: &SessionContext, limit: usize) {
     context.add_analyzer_rule(Arc::new(using::CommonColumns));
     context.add_analyzer_rule(Arc::new(subqueries::Subqueries));
     context.add_analyzer_rule(Arc::new(empty::EmptySubqueries));
+    context.add_analyzer_rule(Arc::new(floats::FloatKeys));
     context.add_optimizer_rule(Arc::new(windows::SeparateWindows));
     context.add_optimizer_rule(Arc::new(equalities::HiddenEqualities));
     context.register_udaf(AggregateUDF::from(sum::CheckedSum::new()));

@@ -22,6 +22,8 @@ use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_plan::ExecutionPlan;
 use tokio::task::spawn_blocking;
 
+use super::ahead::Ahead;
+
 /// Records that decide about the types of the columns.
 const RECORDS: usize = 1000;
 
@@ -31,16 +33,22 @@ const RECORDS: usize = 1000;
 pub(super) struct DelimitedFormat {
     delimiter: u8,
     inner: CsvFormat,
+    /// The most bytes of a record.
+    limit: usize,
 }
 
 impl DelimitedFormat {
-    pub(super) fn new(delimiter: u8) -> Self {
+    pub(super) fn new(delimiter: u8, limit: usize) -> Self {
         let inner = CsvFormat::default()
             .with_has_header(true)
             // So no file is divided among threads.
             .with_newlines_in_values(true)
             .with_delimiter(delimiter);
-        Self { delimiter, inner }
+        Self {
+            delimiter,
+            inner,
+            limit,
+        }
     }
 }
 
@@ -51,7 +59,8 @@ pub(super) fn path_at(place: &Place) -> PathBuf {
 }
 
 /// The columns of a file, according to its first records, and their number.
-fn columns(file: &Path, delimiter: u8, records: usize) -> Result<(Schema, usize)> {
+fn columns(file: &Path, delimiter: u8, records: usize, limit: usize) -> Result<(Schema, usize)> {
+    Ahead::new(vec![file.to_path_buf()], delimiter, limit).advance(records)?;
     let format = Format::default()
         .with_header(true)
         .with_delimiter(delimiter);
@@ -79,12 +88,12 @@ impl FileFormat for DelimitedFormat {
         _: &Arc<dyn ObjectStore>,
         objects: &[ObjectMeta],
     ) -> Result<SchemaRef> {
-        let delimiter = self.delimiter;
+        let (delimiter, limit) = (self.delimiter, self.limit);
         let files: Vec<PathBuf> = objects.iter().map(|one| path_at(&one.location)).collect();
         let schemas = spawn_blocking(move || {
             let (mut schemas, mut left) = (Vec::new(), RECORDS);
             for file in &files {
-                let (schema, read) = columns(file, delimiter, left)?;
+                let (schema, read) = columns(file, delimiter, left, limit)?;
                 schemas.push(schema);
                 left = left.saturating_sub(read);
                 if left == 0 {

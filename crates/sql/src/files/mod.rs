@@ -1,5 +1,6 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
+mod ahead;
 mod delimited;
 mod naming;
 mod panics;
@@ -27,14 +28,25 @@ use delimited::DelimitedFormat;
 pub(crate) use naming::name_files;
 
 /// Opens files as relations.
-#[derive(Debug, Default)]
-pub(crate) struct FileTables(OnceLock<Weak<RwLock<SessionState>>>);
+#[derive(Debug)]
+pub(crate) struct FileTables {
+    state: OnceLock<Weak<RwLock<SessionState>>>,
+    /// The most bytes of a record of delimited text.
+    record_limit: usize,
+}
 
 impl FileTables {
+    pub(crate) fn new(record_limit: usize) -> Self {
+        Self {
+            state: OnceLock::new(),
+            record_limit,
+        }
+    }
+
     /// Connects it with the session whose catalog it belongs to.
     pub(crate) fn connect(&self, context: &SessionContext) {
         // Connected once, right after the session was made.
-        let _ = self.0.set(context.state_weak_ref());
+        let _ = self.state.set(context.state_weak_ref());
     }
 
     /// The relation of a file.
@@ -50,8 +62,8 @@ impl FileTables {
             .and_then(|ending| ending.to_str());
         let format: Arc<dyn FileFormat> = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("parquet") => Arc::new(ParquetFormat::default()),
-            Some("csv") => Arc::new(DelimitedFormat::new(b',')),
-            Some("tsv") => Arc::new(DelimitedFormat::new(b'\t')),
+            Some("csv") => Arc::new(DelimitedFormat::new(b',', self.record_limit)),
+            Some("tsv") => Arc::new(DelimitedFormat::new(b'\t', self.record_limit)),
             Some("json" | "jsonl" | "ndjson") => Arc::new(JsonFormat::default()),
             _ => {
                 return plan_err!(
@@ -64,7 +76,7 @@ impl FileTables {
         if !many {
             check(name).map_err(|error| DataFusionError::External(Box::new(error)))?;
         }
-        let state = self.0.get().and_then(Weak::upgrade);
+        let state = self.state.get().and_then(Weak::upgrade);
         let state = state
             .map(|state| state.read().clone())
             .ok_or_else(|| DataFusionError::Plan("the session was closed".to_owned()))?;

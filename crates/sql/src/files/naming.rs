@@ -31,9 +31,14 @@ const SHOWN: usize = 3;
 /// The plan with names of files in the errors of its scans of files. An error names the file where
 /// it arises: what other nodes make of the values is not a fault of a file.
 ///
+/// Records of delimited text have `limit` bytes at most.
+///
 /// # Errors
 /// None known.
-pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+pub(crate) fn name_files(
+    plan: Arc<dyn ExecutionPlan>,
+    limit: usize,
+) -> Result<Arc<dyn ExecutionPlan>> {
     let named = plan.transform_up(|node| {
         let files = node
             .downcast_ref::<DataSourceExec>()
@@ -45,6 +50,7 @@ pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn Executi
                     scan: node,
                     files,
                     delimited,
+                    limit,
                 });
                 Transformed::yes(scan)
             }
@@ -89,6 +95,8 @@ struct NamedScan {
     files: Arc<str>,
     /// If they are delimited text.
     delimited: Option<Delimited>,
+    /// The most bytes of one of its records.
+    limit: usize,
 }
 
 impl ExecutionPlan for NamedScan {
@@ -126,6 +134,7 @@ impl ExecutionPlan for NamedScan {
             scan,
             files: self.files.clone(),
             delimited: self.delimited.clone(),
+            limit: self.limit,
         }))
     }
 
@@ -135,12 +144,17 @@ impl ExecutionPlan for NamedScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let files = self.files.clone();
+        let batch = context.session_config().batch_size();
         let rows = self.scan.execute(partition, context);
         let rows = rows.map_err(|error| named(error, &files))?;
         let schema = rows.schema();
         let rows = Caught::new(rows).map_err(move |error| named(error, &files));
         Ok(match self.delimited.clone() {
-            Some(files) => Box::pin(RecordBatchStreamAdapter::new(schema, files.rows(rows))),
+            Some(files) => {
+                let ahead = files.ahead(partition, self.limit);
+                let rows = files.rows(rows, ahead, batch);
+                Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+            }
             None => Box::pin(RecordBatchStreamAdapter::new(schema, rows)),
         })
     }

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
-use datafusion::datasource::physical_plan::{CsvSource, FileGroup, FileScanConfig};
+use datafusion::datasource::physical_plan::{CsvSource, FileScanConfig};
 use datafusion::error::DataFusionError;
 use futures_util::stream::try_unfold;
 use futures_util::{Stream, StreamExt, TryStreamExt};
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr2_iter};
 use ostrakon_cell::{Error, ErrorKind};
 use tokio::sync::OnceCell;
 use tokio::task::spawn_blocking;
 
+use super::ahead::Ahead;
 use super::naming::{path_of, shown};
 
 const QUOTE: u8 = b'"';
@@ -24,13 +25,14 @@ const QUOTE: u8 = b'"';
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Bytes that are read at once.
-const CHUNK: usize = 256 << 10;
+pub(super) const CHUNK: usize = 256 << 10;
 
 /// The delimited files of a scan.
 #[derive(Debug, Clone)]
 pub(super) struct Delimited {
     delimiter: u8,
-    files: Arc<[PathBuf]>,
+    /// Those of each partition.
+    files: Arc<[Vec<PathBuf>]>,
     /// No more rows are wanted of each partition.
     limit: usize,
     checked: Arc<OnceCell<()>>,
@@ -40,51 +42,68 @@ impl Delimited {
     /// `None` if the files have another format.
     pub(super) fn of(scan: &FileScanConfig) -> Option<Self> {
         let source = scan.file_source().downcast_ref::<CsvSource>()?;
-        let files = scan.file_groups.iter().flat_map(FileGroup::iter);
+        let groups = scan.file_groups.iter();
+        let files = groups.map(|group| group.iter().map(path_of).collect());
         Some(Self {
             delimiter: source.delimiter(),
-            files: files.map(path_of).collect(),
+            files: files.collect(),
             limit: scan.limit.unwrap_or(usize::MAX),
             checked: Arc::default(),
         })
     }
 
-    /// The rows of a partition, with an error before the last ones if a quote of the files is not closed: it may be in
-    /// them, or be why they could not be read. What a LIMIT leaves out is not checked.
+    /// Follows the records of a partition ahead of the reader, so that none is larger than `limit` bytes.
+    pub(super) fn ahead(&self, partition: usize, limit: usize) -> Ahead {
+        let files = self.files.get(partition).cloned().unwrap_or_default();
+        Ahead::new(files, self.delimiter, limit)
+    }
+
+    /// The rows of a partition, in batches of at most `batch` rows, with an error before the last ones if a quote of the
+    /// files is not closed: it may be in them, or be why they could not be read. What a LIMIT leaves out is not checked.
     pub(super) fn rows(
         self,
         rows: impl Stream<Item = Result<RecordBatch>> + Send + Unpin,
+        ahead: Ahead,
+        batch: usize,
     ) -> impl Stream<Item = Result<RecordBatch>> + Send {
-        let start = (rows.fuse(), None, self.limit, self);
-        try_unfold(start, |(mut rows, mut held, mut left, files)| async move {
-            loop {
-                match rows.try_next().await {
-                    Ok(Some(batch)) => {
-                        left = left.saturating_sub(batch.num_rows());
-                        if let Some(before) = held.replace(batch) {
-                            return Ok(Some((before, (rows, held, left, files))));
+        let start = (rows.fuse(), None, self.limit, self, ahead);
+        try_unfold(
+            start,
+            move |(mut rows, mut held, mut left, files, mut ahead)| async move {
+                loop {
+                    ahead = ahead.advanced(batch).await?;
+                    match rows.try_next().await {
+                        Ok(Some(batch)) => {
+                            left = left.saturating_sub(batch.num_rows());
+                            if let Some(before) = held.replace(batch) {
+                                return Ok(Some((before, (rows, held, left, files, ahead))));
+                            }
                         }
-                    }
-                    Ok(None) => {
-                        if left > 0 {
+                        Ok(None) => {
+                            if left > 0 {
+                                files.check().await?;
+                            }
+                            let rest = |last| (last, (rows, None, left, files, ahead));
+                            return Ok(held.take().map(rest));
+                        }
+                        Err(error) => {
                             files.check().await?;
+                            return Err(error);
                         }
-                        return Ok(held.take().map(|last| (last, (rows, None, left, files))));
-                    }
-                    Err(error) => {
-                        files.check().await?;
-                        return Err(error);
                     }
                 }
-            }
-        })
+            },
+        )
     }
 
     /// Whether the files close their quotes.
     async fn check(&self) -> Result<()> {
         let check = || async {
             let (files, delimiter) = (self.files.clone(), self.delimiter);
-            let check = move || files.iter().try_for_each(|file| closed(file, delimiter));
+            let check = move || {
+                let mut files = files.iter().flatten();
+                files.try_for_each(|file| closed(file, delimiter))
+            };
             spawn_blocking(check)
                 .await
                 .map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?
@@ -119,11 +138,19 @@ pub(super) fn unclosed_line(file: &Path, delimiter: u8) -> io::Result<Option<u64
     let Some(opened) = quotes.unclosed() else {
         return Ok(None);
     };
+    line_at(file, opened).map(Some)
+}
+
+/// The line, counted from one, of a place in a file.
+///
+/// # Errors
+/// The file cannot be read.
+pub(super) fn line_at(file: &Path, place: u64) -> io::Result<u64> {
     let mut line = 1;
-    each_chunk(File::open(file)?.take(opened), |chunk| {
+    each_chunk(File::open(file)?.take(place), |chunk| {
         line += memchr_iter(b'\n', chunk).count() as u64;
     })?;
-    Ok(Some(line))
+    Ok(line)
 }
 
 fn each_chunk(mut from: impl Read, mut take: impl FnMut(&[u8])) -> io::Result<()> {
@@ -148,7 +175,7 @@ enum State {
 
 /// Follows the quotes of a text as its reader does: a quote at the start of a field opens it, others are text.
 #[derive(Debug)]
-struct Quotes {
+pub(super) struct Quotes {
     delimiter: u8,
     state: State,
     /// The last byte of what was read.
@@ -157,17 +184,33 @@ struct Quotes {
     read: u64,
     /// Where the last field with quotes begins.
     opened: u64,
+    /// Where the record begins.
+    started: u64,
+    /// Records that have ended; the reader leaves lines without content out.
+    records: u64,
 }
 
 impl Quotes {
-    fn new(delimiter: u8) -> Self {
+    pub(super) fn new(delimiter: u8) -> Self {
         Self {
             delimiter,
             state: State::Plain,
             before: b'\n',
             read: 0,
             opened: 0,
+            started: 0,
+            records: 0,
         }
+    }
+
+    /// Records that have ended.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes of the record that has not ended, and where it or its last field with quotes begins.
+    pub(super) fn unended(&self) -> (u64, u64) {
+        (self.read - self.started, self.opened.max(self.started))
     }
 
     /// Where the quote is that was not closed.
@@ -175,7 +218,7 @@ impl Quotes {
         (self.state == State::Quoted).then_some(self.opened)
     }
 
-    fn read(&mut self, chunk: &[u8]) {
+    pub(super) fn read(&mut self, chunk: &[u8]) {
         let is_first = self.read == 0 && chunk.starts_with(MARK);
         let mut at = if is_first { MARK.len() } else { 0 };
         while let Some(rest) = chunk.get(at..).filter(|rest| !rest.is_empty()) {
@@ -189,7 +232,12 @@ impl Quotes {
                 at += usize::from(is_doubled);
                 continue;
             }
-            let Some(found) = memchr(QUOTE, rest) else {
+            let found = memchr(QUOTE, rest);
+            if self.state == State::Plain {
+                let plain = rest.get(..found.unwrap_or(rest.len()));
+                self.end_records(plain.unwrap_or_default(), self.read + at as u64);
+            }
+            let Some(found) = found else {
                 break;
             };
             let place = at + found;
@@ -203,6 +251,15 @@ impl Quotes {
         }
         self.before = chunk.last().copied().unwrap_or(self.before);
         self.read += chunk.len() as u64;
+    }
+
+    /// Finds ends of records in a part of the text that is not in quotes, and begins at `place`.
+    fn end_records(&mut self, part: &[u8], place: u64) {
+        for end in memchr2_iter(b'\n', b'\r', part) {
+            let end = place + end as u64;
+            self.records += u64::from(end > self.started);
+            self.started = end + 1;
+        }
     }
 
     fn begins_field(&self, chunk: &[u8], place: usize, is_first: bool) -> bool {

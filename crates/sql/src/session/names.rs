@@ -1,17 +1,23 @@
 //! Names of columns that a query does not name. The engine refuses two of one name.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, Value, WildcardAdditionalOptions,
+    visit_expressions,
 };
 
 /// Names the second `a` of `SELECT a, a` `a_1`, and so on.
 pub(super) fn name_repetitions(select: &mut Select) {
-    let mut taken: HashSet<String> = select.projection.iter().filter_map(name).collect();
+    let with_names = select.projection.iter().filter(
+        |item| !matches!(item, SelectItem::UnnamedExpr(expr) if has_condition_on_query(expr)),
+    );
+    let mut taken: HashSet<String> = with_names.filter_map(name).collect();
     let has_all = select.projection.iter().any(
         |item| matches!(item, SelectItem::Wildcard(options) if *options == WildcardAdditionalOptions::default()),
     );
+    let aliases: HashSet<String> = select.projection.iter().filter_map(alias).collect();
     // The number that was tried last for each text.
     let mut numbers: HashMap<String, usize> = HashMap::new();
     for item in &mut select.projection {
@@ -23,9 +29,15 @@ pub(super) fn name_repetitions(select: &mut Select) {
             continue;
         }
         let text = expr.to_string();
-        // The columns of `*` are there already.
-        let is_in_all =
-            has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        // Their names in the engine leave the queries out.
+        if has_condition_on_query(expr) && taken.insert(text.clone()) {
+            *item = named(expr.clone(), text);
+            continue;
+        }
+        // The columns of `*` are there already, and so is what has the name of a column.
+        let is_alias = column_name(expr).is_some_and(|name| aliases.contains(&name));
+        let is_in_all = is_alias
+            || (has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)));
         let text = match (is_in_all, column_name(expr)) {
             (true, Some(name)) => name,
             _ => text,
@@ -77,6 +89,14 @@ pub(super) fn name_casts(query: &mut Query) {
     }
 }
 
+fn has_condition_on_query(expr: &Expr) -> bool {
+    visit_expressions(expr, |part| match part {
+        Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    })
+    .is_break()
+}
+
 fn is_parameter(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
 }
@@ -93,6 +113,18 @@ fn name(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
         SelectItem::UnnamedExpr(expr) => column_name(expr).or_else(|| Some(expr.to_string())),
+        _ => None,
+    }
+}
+
+/// The name that a query gives to a computed column. `a AS a` is the column.
+fn alias(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { expr, alias }
+            if column_name(expr).is_none_or(|name| name != alias.value) =>
+        {
+            Some(alias.value.clone())
+        }
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::Schema;
-use datafusion::common::{Result as QueryResult, TableReference};
+use datafusion::common::{Result as QueryResult, SchemaError, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::execution::context::SQLOptions;
@@ -21,7 +21,6 @@ use ostrakon_cell::{Authorizations, Error, ErrorKind, Result, Source};
 
 use super::memory::QueryMemory;
 use super::statement::{Kind, parse_statements};
-use super::syntax::check_subqueries;
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
@@ -86,16 +85,25 @@ impl SqlSession {
         settings.execution.sort_spill_reservation_bytes = reserve.min(10 << 20);
         // The columns of rules here and of the engine may be nullable in one plan and not in the other.
         settings.execution.skip_physical_aggregate_schema_check = true;
+        // Its groups with NaN are wrong.
+        settings.optimizer.enable_topk_aggregation = false;
         settings.explain.physical_plan_only = true;
         settings.explain.format = datafusion::common::format::ExplainFormat::Indent;
+        let value_limit = crate::checked::limit_of(options.memory_bytes);
         let state = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(environment)
+            .with_expr_planners(vec![Arc::new(crate::checked::StructPlanner::new(
+                value_limit,
+            ))])
             .with_default_features()
             .with_optimizer_rules(crate::checked::optimizer_rules())
+            .with_physical_optimizer_rules(crate::checked::physical_rules())
             .build();
         let context = SessionContext::new_with_state(state);
-        let tables = options.files.then(|| Arc::new(FileTables::default()));
+        let tables = options
+            .files
+            .then(|| Arc::new(FileTables::new(value_limit)));
         if let Some(tables) = &tables {
             tables.connect(&context);
         }
@@ -110,7 +118,6 @@ impl SqlSession {
             let catalog = SourceCatalog::new(shared, entries);
             context.register_catalog(name, Arc::new(catalog));
         }
-        let value_limit = crate::checked::limit_of(options.memory_bytes);
         crate::checked::register(&context, value_limit);
         context.add_optimizer_rule(Arc::new(crate::events::CountEvents));
         Ok(Self {
@@ -233,15 +240,16 @@ impl SqlSession {
         mut state: SessionState,
         plan: LogicalPlan,
     ) -> QueryResult<SendableRecordBatchStream> {
-        check_subqueries(&plan)?;
         let plan = state.optimize(&plan)?;
+        crate::checked::check_joined(&plan)?;
         // With long constants, batches have fewer rows.
         let rows = crate::checked::rows_at_once(&plan, self.value_limit)?;
         let size = state.config().batch_size().min(rows);
         *state.config_mut() = state.config().clone().with_batch_size(size);
         let context = state.task_ctx();
         let planner = state.query_planner();
-        let plan = files::name_files(planner.create_physical_plan(&plan, &state).await?)?;
+        let plan = planner.create_physical_plan(&plan, &state).await?;
+        let plan = files::name_files(plan, self.value_limit)?;
         let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)
@@ -289,6 +297,18 @@ impl SqlSession {
     /// An error of planning, with the missing table if there is one.
     async fn explained(&self, error: DataFusionError, statement: &Statement) -> Error {
         let state = self.context.state();
+        if let DataFusionError::SchemaError(inner, _) = error.find_root()
+            && let SchemaError::FieldNotFound { field, .. } = &**inner
+            && field.relation.is_none()
+            && let Statement::Statement(ast) = statement
+            && super::using::is_common_column(ast, &field.name)
+        {
+            return Error::invalid(
+                "a query inside of another one cannot name a common column of USING or NATURAL alone: name it with its \
+                 relation, as in `a.k`, or `coalesce(a.k, b.k)` for an outer join",
+            )
+            .with("column", &field.name);
+        }
         if matches!(
             error.find_root(),
             DataFusionError::Plan(_) | DataFusionError::SchemaError(..)

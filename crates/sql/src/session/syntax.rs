@@ -2,11 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::common::Result as QueryResult;
-use datafusion::common::plan_err;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{BinaryExpr, Expr as Planned, LogicalPlan, Operator};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, Query, Select, SetExpr, Statement as Ast, Table,
@@ -277,56 +272,6 @@ fn is_junction(expr: &Expr) -> bool {
 fn in_microseconds(kind: &mut DataType) {
     if let DataType::Timestamp(precision @ None, _) = kind {
         *precision = Some(6);
-    }
-}
-
-/// Refuses `IN (query)` where the engine takes NULL for false and that makes a difference, or cannot execute it: everywhere
-/// but in conditions of filters that are joined by AND, and without NOT by OR.
-pub(super) fn check_subqueries(plan: &LogicalPlan) -> QueryResult<()> {
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Filter(filter) = node {
-            for condition in split_conjunction(&filter.predicate) {
-                if !is_in_query(condition) && !is_positive(condition)? {
-                    return refuse_subquery();
-                }
-            }
-            return Ok(TreeNodeRecursion::Continue);
-        }
-        node.apply_expressions(|expr| {
-            match expr.exists(|inner| Ok(matches!(inner, Planned::InSubquery(_))))? {
-                true => refuse_subquery(),
-                false => Ok(TreeNodeRecursion::Continue),
-            }
-        })
-    })?;
-    Ok(())
-}
-
-fn refuse_subquery<T>() -> QueryResult<T> {
-    plan_err!(
-        "IN (SELECT …) is a condition of WHERE or HAVING; it can stand alone or beside AND, and without NOT beside OR: \
-         write the condition with EXISTS (SELECT …) or with a join"
-    )
-}
-
-fn is_in_query(condition: &Planned) -> bool {
-    match condition {
-        Planned::InSubquery(_) => true,
-        Planned::Not(inner) => matches!(&**inner, Planned::InSubquery(_)),
-        _ => false,
-    }
-}
-
-/// Whether NULL instead of false changes nothing.
-fn is_positive(condition: &Planned) -> QueryResult<bool> {
-    match condition {
-        Planned::InSubquery(query) => Ok(!query.negated),
-        Planned::BinaryExpr(BinaryExpr {
-            left,
-            op: Operator::And | Operator::Or,
-            right,
-        }) => Ok(is_positive(left)? && is_positive(right)?),
-        other => Ok(!other.exists(|inner| Ok(matches!(inner, Planned::InSubquery(_))))?),
     }
 }
 

@@ -4,15 +4,16 @@
 //! is refused.
 //!
 //! In WHERE, the engine takes a common column for ambiguous, and in a subquery for a column of the outer query that has
-//! its name. So it gets the name of the left relation, where that is known.
+//! its name. So it gets the name of the left relation, where that is known, and no other relation may have a column of
+//! this name. Elsewhere the engine says that it is ambiguous, or the query is refused.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor, TableWithJoins, Visit,
-    VisitMut, Visitor, VisitorMut,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, Statement, TableFactor, TableWithJoins,
+    Visit, VisitMut, Visitor, VisitorMut,
 };
 use ostrakon_cell::{Error, ErrorKind, Result};
 
@@ -74,7 +75,8 @@ fn separate_select(select: &mut Select, sorted: &Named, is_subquery: bool) -> Re
         separate_joins(tables, &named)?;
     }
     let owners = owners(select);
-    if is_subquery && names_unowned(select, &named, &owners) {
+    let known = known(select, &owners);
+    if is_subquery && names_unowned(select, &named, &known) {
         return Err(Error::new(
             ErrorKind::Unsupported,
             "a subquery may name a common column of NATURAL or USING that could also be a column of the outer query: \
@@ -82,15 +84,18 @@ fn separate_select(select: &mut Select, sorted: &Named, is_subquery: bool) -> Re
         ));
     }
     spell_out(select, &owners)?;
-    qualify(select, owners);
+    qualify(select, known);
     Ok(())
 }
 
 /// Whether a query names a column that may be common and whose relation is not known.
 fn names_unowned(select: &Select, named: &Named, owners: &HashMap<String, String>) -> bool {
-    let joins = select.from.iter().flat_map(|tables| &tables.joins);
-    let mut constraints = joins.filter_map(|join| constraint_of(&join.join_operator));
-    constraints.any(|constraint| match constraint {
+    let mut constraints = Vec::new();
+    select
+        .from
+        .iter()
+        .for_each(|tables| add_constraints(tables, &mut constraints));
+    constraints.into_iter().any(|constraint| match constraint {
         JoinConstraint::Natural => !named.plain.is_empty(),
         JoinConstraint::Using(columns) => {
             let mut unowned = columns.iter().filter_map(last);
@@ -98,6 +103,51 @@ fn names_unowned(select: &Select, named: &Named, owners: &HashMap<String, String
         }
         _ => false,
     })
+}
+
+/// The constraints of joins, also of those in parentheses.
+fn add_constraints<'a>(tables: &'a TableWithJoins, constraints: &mut Vec<&'a JoinConstraint>) {
+    let joins = &tables.joins;
+    constraints.extend(
+        joins
+            .iter()
+            .filter_map(|join| constraint_of(&join.join_operator)),
+    );
+    let joined = joins.iter().map(|join| &join.relation);
+    for factor in std::iter::once(&tables.relation).chain(joined) {
+        if let TableFactor::NestedJoin {
+            table_with_joins,
+            alias: None,
+        } = factor
+        {
+            add_constraints(table_with_joins, constraints);
+        }
+    }
+}
+
+/// Whether a column is a common one of a join of a statement, or may be.
+pub(super) fn is_common_column(statement: &Statement, column: &str) -> bool {
+    struct Joins<'a>(&'a str);
+    impl Visitor for Joins<'_> {
+        type Break = ();
+
+        fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+            let mut constraints = Vec::new();
+            let add = |tables| add_constraints(tables, &mut constraints);
+            select.from.iter().for_each(add);
+            let is_common = constraints.into_iter().any(|constraint| match constraint {
+                JoinConstraint::Using(columns) => {
+                    columns.iter().filter_map(last).any(|name| name == self.0)
+                }
+                other => is_by_name(other),
+            });
+            match is_common {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+    }
+    statement.visit(&mut Joins(column)).is_break()
 }
 
 /// The constraint of a join whose rows have the columns of both relations.
@@ -143,6 +193,28 @@ fn owners(select: &Select) -> HashMap<String, String> {
         }
     }
     owners
+}
+
+/// Those of the owners whose common column is that of all relations, so that the name is not ambiguous.
+fn known(select: &Select, owners: &HashMap<String, String>) -> HashMap<String, String> {
+    let [tables] = select.from.as_slice() else {
+        return HashMap::new();
+    };
+    let joins_by = |column: &String| {
+        tables
+            .joins
+            .iter()
+            .all(|join| match constraint_of(&join.join_operator) {
+                Some(JoinConstraint::Using(columns)) => {
+                    columns.iter().filter_map(last).any(|name| name == *column)
+                }
+                _ => false,
+            })
+    };
+    let known = owners.iter().filter(|(column, _)| joins_by(column));
+    known
+        .map(|(column, owner)| (column.clone(), owner.clone()))
+        .collect()
 }
 
 /// Gives the common columns in SELECT and WHERE the names of their left relations.

@@ -16,13 +16,16 @@ fn files_of_statements_have_the_outcomes_they_say() {
         .collect();
     files.sort();
     assert!(!files.is_empty());
+    let mut wrong = Vec::new();
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();
-        run(&file.display().to_string(), &text);
+        let name = file.file_name().unwrap().display().to_string();
+        run(&name, &text, &mut wrong);
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn run(file: &str, text: &str) {
+fn run(file: &str, text: &str, wrong: &mut Vec<String>) {
     let source = store();
     let mut session = session_of(&source, &[]);
     for record in text.split("\n\n") {
@@ -41,22 +44,23 @@ fn run(file: &str, text: &str) {
         match words.as_slice() {
             ["session", names @ ..] => session = session_of(&source, names),
             ["statement", "ok"] => {
-                found().unwrap_or_else(|error| panic!("{file}: {statement}: {error}"));
+                if let Err(error) = found() {
+                    wrong.push(format!("{file}: {statement}: {error}"));
+                }
             }
-            ["statement", "error", wanted @ ..] => {
-                let error = found().expect_err(&statement).to_string();
-                assert!(
-                    error.contains(&wanted.join(" ")),
-                    "{file}: {statement}: {error}"
-                );
-            }
+            ["statement", "error", wanted @ ..] => match found() {
+                Err(error) if error.to_string().contains(&wanted.join(" ")) => {}
+                other => wrong.push(format!("{file}: {statement}: {other:?}")),
+            },
             ["query"] => {
-                let rows = found().unwrap_or_else(|error| panic!("{file}: {statement}: {error}"));
-                assert_eq!(
-                    rows,
-                    body[(end + 1).min(body.len())..],
-                    "{file}: {statement}"
-                );
+                let expected = &body[(end + 1).min(body.len())..];
+                match found() {
+                    Ok(rows) if rows == expected => {}
+                    Ok(rows) => wrong.push(format!(
+                        "{file}: {statement}: {rows:?} and not {expected:?}"
+                    )),
+                    Err(error) => wrong.push(format!("{file}: {statement}: {error}")),
+                }
             }
             _ => panic!("{file}: {head:?}"),
         }

@@ -22,6 +22,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::optimizer::{ApplyOrder, Optimizer};
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
+use crate::checked::subqueries::Marks;
+
 type Rule = Arc<dyn OptimizerRule + Send + Sync>;
 
 /// The rules of the query engine, of which those that join conditions see none that they would change.
@@ -30,6 +32,7 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let rules = rules.map(|rule| match rule.name() {
         "simplify_expressions" => Arc::new(Simplify(rule)) as Rule,
         "push_down_filter" => Arc::new(pushed::PushDown(rule)) as Rule,
+        "decorrelate_predicate_subquery" => Arc::new(Marks(rule)) as Rule,
         _ => rule,
     });
     rules.collect()

@@ -10,12 +10,13 @@ use datafusion::optimizer::optimizer::ApplyOrder;
 use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
 
 use super::Rule;
-use super::kept::stays;
+use super::kept::Kept;
 
-/// The engine's rule that pushes filters down, except those that [`stays`] keeps. Of the comparisons of a column with literals it keeps the narrowest one,
-/// and takes two different equalities for a contradiction: it compares them as texts, reads `2 < x` as `x >= 2`, and
-/// takes NULL for the least value. A filter that has just been moved below the projection that names a constant has all
-/// of these. So each filter is put in order when the rule comes to it: `2 < x` is `x > 2`, and `x > NULL` false.
+/// The engine's rule that pushes filters down, except for the conditions that are [`Kept`]. Of the comparisons of a column
+/// with literals it keeps the narrowest one, and takes two different equalities for a contradiction: it compares them as
+/// texts, reads `2 < x` as `x >= 2`, and takes NULL for the least value. A filter that has just been moved below the
+/// projection that names a constant has all of these. So each filter is put in order when the rule comes to it: `2 < x` is
+/// `x > 2`, and `x > NULL` false.
 #[derive(Debug)]
 pub(super) struct PushDown(pub(super) Rule);
 
@@ -33,10 +34,20 @@ impl OptimizerRule for PushDown {
         plan: LogicalPlan,
         config: &dyn OptimizerConfig,
     ) -> Result<Transformed<LogicalPlan>> {
-        if stays(&plan) {
+        if !matches!(plan, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
+            return self.0.rewrite(plan, config);
+        }
+        let Some((kept, rest)) = Kept::take(&plan)? else {
+            return in_order(plan).transform_data(|plan| self.0.rewrite(plan, config));
+        };
+        if !matches!(rest, LogicalPlan::Filter(_) | LogicalPlan::Join(_)) {
             return Ok(Transformed::no(plan));
         }
-        in_order(plan).transform_data(|plan| self.0.rewrite(plan, config))
+        let moved = in_order(rest).transform_data(|plan| self.0.rewrite(plan, config))?;
+        match moved.transformed {
+            true => kept.put_back(moved),
+            false => Ok(Transformed::no(plan)),
+        }
     }
 }
 

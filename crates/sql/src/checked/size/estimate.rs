@@ -8,17 +8,19 @@ use datafusion::logical_expr::ColumnarValue;
 
 /// The functions whose values can be larger than their arguments together, or twice as large again and again. Of the
 /// others, a value is at most some times as large as the arguments, however often they are applied.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 13] = [
     "concat",
     "concat_ws",
     "encode",
     "lpad",
+    "named_struct",
     "overlay",
     "regexp_match",
     "regexp_replace",
     "repeat",
     "replace",
     "rpad",
+    "struct",
     "to_char",
 ];
 
@@ -46,7 +48,7 @@ pub(super) enum Growth {
 impl Growth {
     pub(super) fn of(function: &str) -> Option<Self> {
         Some(match function {
-            "concat" => Self::Concat,
+            "concat" | "named_struct" | "struct" => Self::Concat,
             "concat_ws" => Self::ConcatWith,
             "encode" => Self::Encode,
             "to_char" => Self::Format,

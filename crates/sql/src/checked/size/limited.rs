@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::Result;
+use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::interval_arithmetic::Interval;
 use datafusion::logical_expr::sort_properties::{ExprProperties, SortProperties};
 use datafusion::logical_expr::{
@@ -15,6 +15,23 @@ use datafusion::logical_expr::{
 
 use super::estimate::Growth;
 use super::too_large;
+
+/// The most values in a nested one. With `struct(s, s)` of `struct(s, s)` and so on, a short statement would have any
+/// number of them, and the engine looks at each while it plans.
+const LEAVES_MAX: usize = 4096;
+
+/// Whether a type has at most so many values inside.
+fn fits(kind: &DataType, left: &mut usize) -> bool {
+    match kind {
+        DataType::Struct(fields) => fields.iter().all(|field| fits(field.data_type(), left)),
+        DataType::List(field) | DataType::LargeList(field) => fits(field.data_type(), left),
+        _ => {
+            let is_left = *left > 0;
+            *left = left.saturating_sub(1);
+            is_left
+        }
+    }
+}
 
 /// Calls the function of the engine if what it would return fits the limit.
 ///
@@ -100,7 +117,15 @@ impl ScalarUDFImpl for Limited {
     }
 
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        self.inner.return_field_from_args(args)
+        let field = self.inner.return_field_from_args(args)?;
+        let mut left = LEAVES_MAX;
+        match fits(field.data_type(), &mut left) {
+            true => Ok(field),
+            false => plan_err!(
+                "`{}` would have more than {LEAVES_MAX} values inside",
+                self.name()
+            ),
+        }
     }
 
     fn is_strict(&self) -> bool {

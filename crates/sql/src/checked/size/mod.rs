@@ -12,10 +12,12 @@ use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DFSchema, DataFusionError, Result};
 use datafusion::execution::FunctionRegistry;
+use datafusion::functions::core::{named_struct, r#struct};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawDictionaryExpr};
 use datafusion::logical_expr::{BinaryExpr, Expr, LogicalPlan, Operator, ScalarUDF};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::prelude::SessionContext;
@@ -47,6 +49,49 @@ pub(super) fn register(context: &SessionContext, limit: usize) {
         limit,
         concat: Arc::new(ScalarUDF::from(ConcatOperator::new(limit))),
     }));
+}
+
+/// Plans `struct(…)` with the limited functions. The engine's planner takes its own, and looks at the types of what is made
+/// of them before any rule.
+#[derive(Debug)]
+pub(crate) struct StructPlanner {
+    limit: usize,
+}
+
+impl StructPlanner {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit }
+    }
+
+    fn call(&self, function: Arc<ScalarUDF>, args: Vec<Expr>) -> Expr {
+        let limited = Limited::new(function, Growth::Concat, self.limit);
+        let function = Arc::new(ScalarUDF::from(limited));
+        Expr::ScalarFunction(ScalarFunction::new_udf(function, args))
+    }
+}
+
+impl ExprPlanner for StructPlanner {
+    fn plan_dictionary_literal(
+        &self,
+        expr: RawDictionaryExpr,
+        _: &DFSchema,
+    ) -> Result<PlannerResult<RawDictionaryExpr>> {
+        let pairs = expr.keys.into_iter().zip(expr.values);
+        let args = pairs.flat_map(|(key, value)| [key, value]).collect();
+        Ok(PlannerResult::Planned(self.call(named_struct(), args)))
+    }
+
+    fn plan_struct_literal(
+        &self,
+        args: Vec<Expr>,
+        is_named: bool,
+    ) -> Result<PlannerResult<Vec<Expr>>> {
+        let function = match is_named {
+            true => named_struct(),
+            false => r#struct(),
+        };
+        Ok(PlannerResult::Planned(self.call(function, args)))
+    }
 }
 
 /// Replaces functions that the planner does not take from the session, such as that of `OVERLAY(… PLACING …)`, and the

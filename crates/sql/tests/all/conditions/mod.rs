@@ -1,6 +1,6 @@
 //! Random conditions in every place of a statement, compared with their values in three-valued logic.
 
-mod truth;
+pub(crate) mod truth;
 
 use std::fmt::Display;
 

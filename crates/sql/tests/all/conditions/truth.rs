@@ -3,13 +3,13 @@
 use ostrakon_store::clock::Random;
 
 /// True, false or NULL.
-pub(super) type Truth = Option<bool>;
+pub(crate) type Truth = Option<bool>;
 
-pub(super) fn not(a: Truth) -> Truth {
+pub(crate) fn not(a: Truth) -> Truth {
     a.map(|a| !a)
 }
 
-pub(super) fn and(all: impl IntoIterator<Item = Truth>) -> Truth {
+pub(crate) fn and(all: impl IntoIterator<Item = Truth>) -> Truth {
     let mut result = Some(true);
     for one in all {
         match one {
@@ -21,7 +21,7 @@ pub(super) fn and(all: impl IntoIterator<Item = Truth>) -> Truth {
     result
 }
 
-pub(super) fn or(all: impl IntoIterator<Item = Truth>) -> Truth {
+pub(crate) fn or(all: impl IntoIterator<Item = Truth>) -> Truth {
     not(and(all.into_iter().map(not)))
 }
 
@@ -89,9 +89,9 @@ impl Item {
 }
 
 /// An operator and what it computes.
-type Comparison = (&'static str, fn(i64, i64) -> bool);
+pub(crate) type Comparison = (&'static str, fn(i64, i64) -> bool);
 
-const COMPARISONS: [Comparison; 6] = [
+pub(crate) const COMPARISONS: [Comparison; 6] = [
     ("=", |a, b| a == b),
     ("<>", |a, b| a != b),
     ("<", |a, b| a < b),
@@ -122,7 +122,7 @@ pub(super) enum Condition {
     Case(Box<Self>, Box<Self>),
 }
 
-fn number(random: &mut Random, below: u64) -> usize {
+pub(crate) fn number(random: &mut Random, below: u64) -> usize {
     usize::try_from(random.below(below)).unwrap()
 }
 

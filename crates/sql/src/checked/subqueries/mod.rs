@@ -4,19 +4,31 @@
 //! * A query that names columns of the outer query (a correlated one) is evaluated for all rows of the outer query at
 //!   once. That moves its conditions to the join. An aggregate without GROUP BY, a window function or a LIMIT below
 //!   would then be computed for other rows.
+//! * `IN` of such a query, and `IN` whose NULL is not the same as false: as EXISTS ([`membership`]).
+//!
+//! EXISTS outside of filters is joined by [`marks`].
+
+mod marks;
+mod membership;
 
 use std::sync::Arc;
 
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result, plan_err};
+use datafusion::common::{Column, DFSchema, Result, plan_err};
 use datafusion::logical_expr::expr::{InSubquery, SetComparison};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::{conjunction, merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
-    Aggregate, BinaryExpr, Distinct, Expr, Limit, LogicalPlan, LogicalPlanBuilder, Operator,
-    SkipType, Subquery, lit,
+    Aggregate, BinaryExpr, Distinct, Expr, Filter, Limit, LogicalPlan, LogicalPlanBuilder,
+    Operator, SkipType, Sort, Subquery, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use membership::Membership;
+
+pub(super) use marks::Marks;
+pub(crate) use marks::check_joined;
 
 /// Corrects subqueries, or refuses them.
 #[derive(Debug)]
@@ -39,15 +51,142 @@ fn replaced(plan: LogicalPlan, number: &mut usize) -> Result<Transformed<Logical
     if let LogicalPlan::Subquery(subquery) = &plan {
         check(&subquery.subquery, true, Role::Value)?;
     }
+    if !has_subquery(&plan)? {
+        return Ok(Transformed::no(plan));
+    }
+    let schema = merge_schema(&plan.inputs());
+    if let LogicalPlan::Filter(filter) = plan {
+        let parts = split_conjunction_owned(filter.predicate).into_iter();
+        let parts = parts.map(|part| condition(part, &schema, number));
+        let parts: Vec<Expr> = parts.collect::<Result<_>>()?;
+        let all = conjunction(parts).unwrap_or_else(|| lit(true));
+        let filter = Filter::try_new(all, filter.input)?;
+        return Ok(Transformed::yes(LogicalPlan::Filter(filter)));
+    }
+    if let LogicalPlan::Sort(sort) = plan {
+        return sorted(sort, &schema, number).map(Transformed::yes);
+    }
     let names = NamePreserver::new(&plan);
     plan.map_expressions(|expr| {
         let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| corrected(expr, number))?;
+        let changed = expr.transform_up(|expr| corrected(expr, Null::Kept, &schema, number))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
     })
 }
 
-fn corrected(expr: Expr, number: &mut usize) -> Result<Transformed<Expr>> {
+/// What a sort computes with queries becomes columns, as the engine has no queries in a sort.
+fn sorted(sort: Sort, schema: &DFSchema, number: &mut usize) -> Result<LogicalPlan> {
+    let columns = || schema.columns().into_iter().map(Expr::Column);
+    let mut order = sort.expr;
+    let mut computed = Vec::new();
+    for by in &mut order {
+        if by.expr.exists(|part| Ok(is_subquery(part)))? {
+            let expr = by.expr.clone();
+            if !marks::columns_of(&expr)?
+                .iter()
+                .all(|column| schema.has_column(column))
+            {
+                return plan_err!(
+                    "a query in ORDER BY names a column that is not selected: select what it computes under a name, and \
+                     order by this name"
+                );
+            }
+            let expr = expr.transform_up(|expr| corrected(expr, Null::Kept, schema, number))?;
+            *number += 1;
+            let name = format!("__sorted_{number}");
+            computed.push(expr.data.unalias().alias(&name));
+            by.expr = Expr::Column(Column::new_unqualified(name));
+        }
+    }
+    LogicalPlanBuilder::from(Arc::unwrap_or_clone(sort.input))
+        .project(columns().chain(computed))?
+        .sort_with_limit(order, sort.fetch)?
+        .project(columns())?
+        .build()
+}
+
+fn has_subquery(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply_expressions(|expr| {
+        found |= expr.exists(|part| Ok(is_subquery(part)))?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
+
+fn is_subquery(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_)
+    )
+}
+
+/// Whether NULL instead of false makes a difference.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Null {
+    Kept,
+    /// In a filter, where nothing negates it.
+    IsFalse,
+}
+
+/// A condition of a filter, one of several joined by AND.
+fn condition(part: Expr, schema: &DFSchema, number: &mut usize) -> Result<Expr> {
+    let part = match part {
+        Expr::Not(inner) if matches!(*inner, Expr::InSubquery(_)) => negated(*inner),
+        part => part,
+    };
+    match part {
+        Expr::InSubquery(query) => {
+            // What is compared may have queries, too.
+            let expr = query
+                .expr
+                .transform_up(|expr| corrected(expr, Null::Kept, schema, number))?;
+            let query = InSubquery {
+                expr: Box::new(expr.data),
+                ..query
+            };
+            Ok(corrected_in(query, Null::IsFalse, true, schema, number)?.data)
+        }
+        part => {
+            let null = match is_positive(&part)? {
+                true => Null::IsFalse,
+                false => Null::Kept,
+            };
+            let corrected = part.transform_up(|expr| corrected(expr, null, schema, number))?;
+            Ok(corrected.data)
+        }
+    }
+}
+
+fn negated(condition: Expr) -> Expr {
+    match condition {
+        Expr::InSubquery(query) => Expr::InSubquery(InSubquery {
+            negated: !query.negated,
+            ..query
+        }),
+        other => Expr::Not(Box::new(other)),
+    }
+}
+
+/// Whether every IN of a condition is below AND and OR only, and not negated.
+fn is_positive(condition: &Expr) -> Result<bool> {
+    match condition {
+        Expr::InSubquery(query) => Ok(!query.negated),
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::And | Operator::Or,
+            right,
+        }) => Ok(is_positive(left)? && is_positive(right)?),
+        other => Ok(!other.exists(|inner| Ok(matches!(inner, Expr::InSubquery(_))))?),
+    }
+}
+
+fn corrected(
+    expr: Expr,
+    null: Null,
+    schema: &DFSchema,
+    number: &mut usize,
+) -> Result<Transformed<Expr>> {
     match expr {
         Expr::Exists(exists) => {
             if has_one_row(&exists.subquery.subquery) {
@@ -60,30 +199,7 @@ fn corrected(expr: Expr, number: &mut usize) -> Result<Transformed<Expr>> {
             check(&subquery.subquery, true, Role::Value)?;
             Ok(Transformed::no(Expr::ScalarSubquery(subquery)))
         }
-        Expr::InSubquery(query) => {
-            let op = match query.negated {
-                true => Operator::NotEq,
-                false => Operator::Eq,
-            };
-            if is_correlated(&query.subquery.subquery)? && has_one_row(&query.subquery.subquery) {
-                return Ok(Transformed::yes(compared(*query.expr, op, query.subquery)));
-            }
-            check(&query.subquery.subquery, true, Role::Rows)?;
-            // The engine looks for the column under its old name, too.
-            let head = query.subquery.subquery.head_output_expr()?;
-            let is_found_twice = head.is_some_and(|head| {
-                let names = head.column_refs();
-                names.iter().any(|column| column.relation.is_none())
-            });
-            if !is_found_twice {
-                return Ok(Transformed::no(Expr::InSubquery(query)));
-            }
-            let subquery = renamed(query.subquery, number)?;
-            Ok(Transformed::yes(Expr::InSubquery(InSubquery {
-                subquery,
-                ..query
-            })))
-        }
+        Expr::InSubquery(query) => corrected_in(query, null, false, schema, number),
         Expr::SetComparison(comparison) => {
             let plan = &comparison.subquery.subquery;
             if is_correlated(plan)? && has_one_row(plan) {
@@ -102,6 +218,51 @@ fn corrected(expr: Expr, number: &mut usize) -> Result<Transformed<Expr>> {
         }
         expr => Ok(Transformed::no(expr)),
     }
+}
+
+/// `IN (SELECT …)`. `is_whole` says that a filter keeps the rows for which it is true, and no others.
+fn corrected_in(
+    query: InSubquery,
+    null: Null,
+    is_whole: bool,
+    schema: &DFSchema,
+    number: &mut usize,
+) -> Result<Transformed<Expr>> {
+    let plan = &query.subquery.subquery;
+    let is_correlated = is_correlated(plan)?;
+    if is_correlated && has_one_row(plan) {
+        let op = match query.negated {
+            true => Operator::NotEq,
+            false => Operator::Eq,
+        };
+        return Ok(Transformed::yes(compared(*query.expr, op, query.subquery)));
+    }
+    check(plan, true, Role::Rows)?;
+    if null == Null::Kept {
+        return Membership::new(query, schema, number)?
+            .value()
+            .map(Transformed::yes);
+    }
+    // Without columns, the engine would look for the value before it knows whether there are NULLs.
+    if is_whole && query.negated && (is_correlated || !query.expr.any_column_refs()) {
+        return Membership::new(query, schema, number)?
+            .is_certain_not()
+            .map(Transformed::yes);
+    }
+    // The engine looks for the column under its old name, too.
+    let head = plan.head_output_expr()?;
+    let is_found_twice = head.is_some_and(|head| {
+        let names = head.column_refs();
+        names.iter().any(|column| column.relation.is_none())
+    });
+    if !is_found_twice {
+        return Ok(Transformed::no(Expr::InSubquery(query)));
+    }
+    let subquery = renamed(query.subquery, number)?;
+    Ok(Transformed::yes(Expr::InSubquery(InSubquery {
+        subquery,
+        ..query
+    })))
 }
 
 /// A comparison with the only row of a query.
