@@ -60,7 +60,7 @@ Warnings from the store's background work are printed before it.
 /// Ostrakon: tables with cell-level security in one directory
 ///
 /// A store is a directory of tables. A table holds entries, sorted by key. A key is a row, a column
-/// (family, qualifier and visibility) and a timestamp. The visibility is a label, such as
+/// (family and qualifier), a visibility and a timestamp. The visibility is a label, such as
 /// `hr|self`. A scan returns only the entries whose labels its authorizations satisfy.
 #[derive(Debug, Parser)]
 #[command(

@@ -202,13 +202,12 @@ pub(crate) struct Selection {
   ostrakon scan people --count
   cut -f1 wanted.tsv | ostrakon scan people --batch -
   ostrakon scan people --iterator 30,RegExFilter,valueRegex='.*@example.org'
-
   ostrakon scan people --raw -0 | xargs -0 -n1 echo
 
-Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. A byte that is not
-printable text is written \\xNN, and so are blanks inside a row or column, and colons inside a family.
-With --json, text is exact, and bytes that are not UTF-8 are in base64, as \"value_base64\" instead of
-\"value\".")]
+Each line shows ROW FAMILY:QUALIFIER [VISIBILITY], a tab, and the value. Bytes that are not
+printable text are written as \\xNN, and so are spaces inside a row or column, and colons inside a
+family. With --json, text is exact, and bytes that are not UTF-8 are in base64, as
+\"value_base64\" instead of \"value\".")]
 pub(crate) struct ScanArgs {
     /// The table
     #[arg(add = table_names())]

@@ -64,10 +64,10 @@ Fields and shards can be added. The index of a field cannot be changed once ther
   ostrakon events query web \"path contains 'login'\" --last 1d --format csv
   ostrakon events query dns \"query == 'example.org'\" --then conn.id.orig_h=id.orig_h
 
-Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8', startswith,
-endswith, contains, =~ and !~ (regular expressions), exists. They are combined with and, or, not and parentheses. `time`
-is the time of the event; ago('1h') and now() are points in time. If an event does not have the
-field, a comparison other than != is false.")]
+Expressions compare a field with a value: == != < <= > >=, in ('a', 'b'), in '10.0.0.0/8',
+startswith, endswith, contains, =~ and !~ (regular expressions), exists. They are combined with
+and, or, not and parentheses. `time` is the time of the event; ago('1h') and now() are points in
+time. If an event does not have the field, != and !~ are true, and every other comparison is false.")]
     Query(EventsQueryArgs),
     /// Count events by time span, and plot the counts
     #[command(after_help = "Examples:
@@ -233,7 +233,7 @@ pub(crate) struct EventsIngestArgs {
     /// The event type
     #[arg(value_name = "TYPE", add = event_types())]
     pub(crate) name: String,
-    /// Log files, compressed with gzip or zstd or not, or Parquet files; - for stdin
+    /// Log files, plain or compressed with gzip or zstd, or Parquet files; - for stdin
     #[arg(required_unless_present = "follow", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Read the files of this directory, and what is added to them, until Ctrl-C
@@ -332,22 +332,22 @@ pub(crate) struct EventsPlanner {
     /// Use the index below this share of the events, from 0 to 1, such as 0.01 [default: what `calibrate` measured]
     #[arg(long, value_name = "SHARE")]
     pub(crate) threshold: Option<f64>,
-    /// Of tests that must all hold, look up those that find at most this many times the events of the rarest, 1 or more [default: 10]
+    /// In an `and`, use the index for a test if it matches at most this many times as many events as the most selective test; at least 1 [default: 10]
     #[arg(long, value_name = "TIMES")]
     pub(crate) factor: Option<f64>,
-    /// Read about so many events in the first window of time [default: 10000]
+    /// Approximate number of events to read in the first time window [default: 10000]
     #[arg(long, value_name = "N")]
     pub(crate) first_events: Option<u64>,
-    /// Make windows shorter that return more events [default: 50000]
+    /// Shorten the next window if the last one returned more events than this [default: 50000]
     #[arg(long, value_name = "N")]
     pub(crate) window_events: Option<u64>,
-    /// Make windows longer that take less time [default: 50ms]
+    /// Lengthen the next window if the last one took less time than this [default: 50ms]
     #[arg(long, value_name = "SPAN")]
     pub(crate) window_short: Option<String>,
-    /// Make windows shorter that take more time [default: 500ms]
+    /// Shorten the next window if the last one took more time than this [default: 500ms]
     #[arg(long, value_name = "SPAN")]
     pub(crate) window_long: Option<String>,
-    /// Make windows longer or shorter by this factor [default: 4]
+    /// The factor by which windows are lengthened or shortened [default: 4]
     #[arg(long, value_name = "TIMES")]
     pub(crate) window_growth: Option<u32>,
     /// Read the shards of a window by so many threads [default: one per core]

@@ -19,7 +19,7 @@ pub(crate) enum ImportFormat {
     Jsonl,
     /// Zeek's log files with their #fields and #types lines
     Zeek,
-    /// Edge lists: FROM TO [WEIGHT], separated by blanks or commas; quotes and # comments allowed
+    /// Edge lists: FROM TO [WEIGHT], separated by spaces, tabs or commas; quotes and # comments allowed
     Edges,
     /// Web server logs in the common or combined format
     Weblog,
@@ -196,8 +196,8 @@ pub(crate) struct ImportArgs {
     /// Treat quotes as ordinary bytes (as in TSV)
     #[arg(long, help_heading = "Reading")]
     pub(crate) no_quotes: bool,
-    /// The byte that escapes a quote inside quotes, such as '\'; doubled quotes then end the field
-    /// [default: a quote is doubled]
+    /// The byte that escapes a quote inside a quoted field, such as '\'; doubling a quote then does
+    /// not escape it [default: none; a quote is escaped by doubling it]
     #[arg(
         long,
         value_name = "BYTE",
@@ -212,11 +212,11 @@ pub(crate) struct ImportArgs {
     /// A regular expression whose named groups are the fields of --format regex
     #[arg(long, value_name = "REGEX", help_heading = "Reading")]
     pub(crate) pattern: Option<String>,
-    /// A text that stands for a missing field (repeatable) [default: empty and \N]
+    /// A string that marks a field as missing (repeatable) [default: empty and \N]
     #[arg(long = "missing", value_name = "TEXT", help_heading = "Reading")]
     pub(crate) missing: Vec<String>,
-    /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. Lines with
-    /// another type of value are rejected
+    /// The type of a field (repeatable): bytes, text, int, uint, float, bool, time or ip. A line is
+    /// rejected if the value of the field does not have this type
     #[arg(long = "type", value_name = "FIELD=TYPE", help_heading = "Reading")]
     pub(crate) types: Vec<FieldTyping>,
 

@@ -214,7 +214,7 @@ pub(crate) struct WriterArgs {
     /// Number of rounds after which the lists are joined
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub(crate) depth: u32,
-    /// Leave the checksum out of values, as the paper does
+    /// Leave the checksum out of values
     #[arg(long)]
     pub(crate) no_checksum: bool,
     /// A file with one label per line; each list gets one of them
@@ -229,10 +229,10 @@ pub(crate) struct WriterArgs {
     /// Number of bytes that a writer collects before it submits them
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = size)]
     pub(crate) batch: u64,
-    /// One more than the largest column family that is drawn
+    /// Upper bound of the random column families, exclusive
     #[arg(long, value_name = "NUMBER", default_value_t = 32_767)]
     pub(crate) max_cf: u32,
-    /// One more than the largest column qualifier that is drawn
+    /// Upper bound of the random column qualifiers, exclusive
     #[arg(long, value_name = "NUMBER", default_value_t = 32_767)]
     pub(crate) max_cq: u32,
     /// A property to create the table with (repeatable)
@@ -272,7 +272,7 @@ pub(crate) struct ReaderArgs {
     /// Stop after this many seconds [default: until stopped]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) seconds: Option<f64>,
-    /// Milliseconds to pause after each step [default: 0; in an unlimited run, the suite's pause]
+    /// Milliseconds to pause after each step [default: 0; in an unlimited run, the pause of Accumulo's suite]
     #[arg(long, value_name = "MILLIS")]
     pub(crate) pause: Option<u64>,
     /// A file with comma-separated authorizations per line; each walk takes a random line
@@ -431,9 +431,9 @@ pub(crate) struct AgitateArgs {
 
 /// `stats`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Only one process can have a store open for writing. To watch an ingest, use `ingest --stats SECONDS`."
-)]
+#[command(after_help = "\
+Only one process can have a store open for writing. To watch an ingest, use
+`ingest --stats SECONDS`.")]
 pub(crate) struct StatsArgs {
     /// The table
     #[arg(long, value_name = "TABLE", default_value = "ci")]

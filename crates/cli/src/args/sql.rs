@@ -10,11 +10,11 @@ use super::values::authorizations;
 /// Runs statements from arguments, files or stdin. In a terminal, starts a prompt.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A table with a schema is the relation of its records. Any other table is the relation of its entries,
-with the columns row, family, qualifier, visibility, timestamp and value; cells.TABLE is this
-relation for every table. An event type is events.TYPE. A file is named by its path, in quotes.
+A table with a schema is a relation of records. Any other table is a relation of entries, with the
+columns row, family, qualifier, visibility, timestamp and value. cells.TABLE is the relation of
+entries for every table. An event type is events.TYPE. A file is named by its path, in quotes.
 EXPLAIN shows which rows and columns a query reads. Without -c and -f, statements are read from
-stdin. In a terminal, there is a prompt with completion and history instead, where \\? shows help.
+stdin; if stdin is a terminal, a prompt with completion and history opens, where \\? shows help.
 The first statement that fails sets the exit code, and the statements after it are not run.
 
 Examples:

@@ -310,7 +310,7 @@ pub(crate) enum ConfigCommand {
     #[command(after_help = "Examples:
   ostrakon table config get people
   ostrakon table config get people split                 only names that contain `split`
-  ostrakon table config get people --long                also where each is set, and whether it has an effect")]
+  ostrakon table config get people --long                also where each is set")]
     Get {
         /// The table
         #[arg(add = table_names())]

@@ -61,7 +61,7 @@ pub(crate) struct YcsbArgs {
     /// Operations per second of all threads together; the property target [default: no limit]
     #[arg(long, value_name = "N")]
     pub(crate) target: Option<u64>,
-    /// When a write ends [default: buffered for load, durable for run]
+    /// When a write counts as finished [default: buffered for load, durable for run]
     #[arg(long, value_enum)]
     pub(crate) writes: Option<WritesChoice>,
     /// Durability of the writes [default: the table's]
@@ -76,7 +76,7 @@ pub(crate) struct YcsbArgs {
     /// Comma-separated authorizations of the reader [default: none]
     #[arg(
         long,
-        value_name = "LABELS",
+        value_name = "NAMES",
         default_value = "",
         hide_default_value = true,
         value_parser = authorizations
