@@ -213,6 +213,7 @@ fn rejected_lines_of_followed_files_are_appended() {
             "{}",
             ran.err
         );
+        assert!(!ran.err.contains("without --rejects"), "{}", ran.err);
     }
     let kept = folder.read("rejects.tsv");
     assert_eq!(
@@ -229,6 +230,7 @@ fn rejected_lines_of_followed_files_are_appended() {
     append(&folder, "logs/web.csv", &many);
     let err = folder.fails(1, ONCE);
     assert_eq!(err.matches("rejected: ").count(), 6, "{err}");
+    assert_eq!(err.matches("without --rejects FILE").count(), 1, "{err}");
     assert!(
         err.contains("does not read rejected lines again") && err.contains("no event was stored"),
         "{err}"
