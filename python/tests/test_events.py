@@ -231,9 +231,7 @@ def test_an_event_is_stored_once_and_bad_lines_are_rejected(
         web.query(limit=1).delete()
 
 
-def test_rejected_lines_are_kept_in_a_file(
-    web: ostrakon.Events, log: Path, tmp_path: Path
-) -> None:
+def test_rejected_lines_are_kept_in_a_file(web: ostrakon.Events, log: Path, tmp_path: Path) -> None:
     bad, rejects = tmp_path / "bad.csv", tmp_path / "rejects.tsv"
     bad.write_text(LINES + 'noon,"ä\nb",/,200,1,true,10.0.0.9,\n')
     report = web.ingest(bad, rejects=rejects)
