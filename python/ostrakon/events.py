@@ -52,8 +52,8 @@ class EventIngest(NamedTuple):
     """What `Events.ingest` stored.
 
     `duplicates` were stored already; `repeated` of them equal a new event of the same call.
-    `rejected` counts the lines that are not events of the type; `reasons` has the first 100 of them: file,
-    line and reason.
+    `rejected` counts the lines that are not events of the type; `reasons` has the first 100 of
+    them: file, line and reason.
     """
 
     events: int
@@ -252,8 +252,8 @@ class Events:
 
         `last="1d"` takes those of the last day, `from_time` and `to_time` (excluded) those of a
         time, and `now` is the moment that counts as the present. As text, a moment is a date or
-        time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below 100,000,000 are written
-        with an `@`, because `2025` could be a year. `path` is `index` or `scan`
+        time such as `2015-05-17T10:05:03Z`, or seconds since 1970; those below 100,000,000 are
+        written with an `@`, because `2025` could be a year. `path` is `index` or `scan`
         instead of what the planner chooses. Each text `TYPE.FIELD=FIELD` of `then` follows up: it
         takes the values that a field has among the events found, and looks for the events of
         another type that have one of them.
