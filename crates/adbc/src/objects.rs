@@ -68,7 +68,7 @@ fn texts<const N: usize>(
         let columns = columns.collect::<std::result::Result<Vec<_>, ArrowError>>()?;
         for at in 0..batch.num_rows() {
             found.push(std::array::from_fn(|column| {
-                let column = columns.get(column).map(|column| column.as_string::<i64>());
+                let column = columns.get(column).map(AsArray::as_string::<i64>);
                 let column = column.filter(|column| !column.is_null(at));
                 column.map_or_else(String::new, |column| column.value(at).to_owned())
             }));
