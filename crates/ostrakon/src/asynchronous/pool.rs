@@ -116,7 +116,7 @@ impl Pool {
                 // The work catches its own panics; the caller's wakers and destructors may panic too.
                 if catch_unwind(AssertUnwindSafe(job)).is_err() {
                     tracing::warn!(
-                        "a waker or a result that was not wanted panicked; its task may wait for ever"
+                        "a waker or a result that was not wanted panicked; its task may never be woken"
                     );
                 }
                 queue = lock(&self.queue);
