@@ -50,8 +50,8 @@ def test_the_examples_of_the_guide_run(
     blocks = blocks_of(page)
     assert [bool(printed) for _, printed in blocks] == [
         *[True, True, True, False, False, False, False],
-        # SQL, the DB-API, events
-        *[True, True, True],
+        # SQL, the DB-API, ADBC, events
+        *[True, True, True, True],
     ]
     names: dict[str, Any] = {}
     for code, printed in blocks:
