@@ -3,12 +3,14 @@
 
 >>> import ostrakon.adbc
 >>> from tempfile import TemporaryDirectory
->>> directory = TemporaryDirectory()
->>> with ostrakon.adbc.connect(directory.name) as connection, connection.cursor() as cursor:
+>>> with TemporaryDirectory() as directory, ostrakon.adbc.connect(directory) as connection:
+...     cursor = connection.cursor()
 ...     _ = cursor.execute("CREATE TABLE visits (day BIGINT, pages BIGINT, PRIMARY KEY (day))")
 ...     _ = cursor.executemany("INSERT INTO visits VALUES (?, ?)", [(1, 10), (2, 20)])
 ...     _ = cursor.execute("SELECT sum(pages) AS pages FROM visits WHERE day <= ?", [2])
-...     cursor.fetch_arrow_table().to_pydict()
+...     found = cursor.fetch_arrow_table()
+...     cursor.close()
+>>> found.to_pydict()
 {'pages': [30]}
 
 Other programs load the driver by the path `driver()`, without the entry point's name: it is the one

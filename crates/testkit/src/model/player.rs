@@ -6,7 +6,7 @@ use ostrakon_cell::iterator::IteratorOptions;
 use ostrakon_cell::{Batch, ErrorKind, Properties, Range, Result, ScanOptions, Source, TimeType};
 use ostrakon_store::clock::Random;
 
-use super::apply::{all_authorizations, apply, apply_to_model, column_of, sorted};
+use super::apply::{all_authorizations, apply, apply_to_model, batch_of, column_of, sorted};
 use super::happened::Happened;
 use super::harness::Harness;
 use super::operation::{Expected, Guarded, Operation, PROBE, Step};
@@ -399,6 +399,8 @@ impl Player<'_> {
                 }
                 return;
             }
+            // It is not in the log, and so promises nothing of what is there before it.
+            Operation::Write { .. } if is_refused_whole(operation, answer) => return,
             Operation::Write { table, .. }
             | Operation::Bulk { table, .. }
             | Operation::Import { table, .. }
@@ -457,6 +459,7 @@ impl Player<'_> {
         match (operation, real) {
             // Refused, whatever the disk does: it would be refused by the model as well.
             (_, Err(error)) if changes && error.kind() == ErrorKind::InvalidArgument => {}
+            (_, Ok(answer)) if is_refused_whole(operation, &answer) => {}
             (_, real) if changes => {
                 let answer = real.as_ref().map_or("", String::as_str);
                 let times = match probes(operation, answer).next() {
@@ -588,6 +591,14 @@ impl Player<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a write was answered so that none of its mutations was written.
+fn is_refused_whole(operation: &Operation, answer: &str) -> bool {
+    let Operation::Write { changes, .. } = operation else {
+        return false;
+    };
+    batch_of(changes).is_ok_and(|batch| answer == format!("{} refused", batch.mutations()))
 }
 
 /// Row and qualifier of the probes of an operation that was answered so.

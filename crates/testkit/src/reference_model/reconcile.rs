@@ -222,14 +222,20 @@ fn number(value: &[u8]) -> Option<i64> {
     std::str::from_utf8(value).ok()?.parse().ok()
 }
 
-/// Believes those of the doubts that make up the sum found, if it is one. Values are powers of two:
-/// taking the largest that fits finds a way where there is one.
-fn as_sum(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Option<Vec<bool>> {
+/// Believes those of the doubts that make up the sum found, if it is one: the ways to do so.
+fn as_sum(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Vec<Vec<bool>> {
     let [found] = found else {
-        return None;
+        return Vec::new();
     };
+    sums(doubts, content, found).unwrap_or_default()
+}
+
+/// The ways to sum up to `found`; `None` if its value or a part of it is not a number. Values are powers of two: taking
+/// the largest that fits finds a way where there is one. The time of a sum is that of its newest part, so each doubt of
+/// that time is taken first in one of the ways.
+fn sums(doubts: &[(Place, bool)], content: &Content, found: &Entry) -> Option<Vec<Vec<bool>>> {
     let mut markers = Markers::default();
-    let mut rest = number(&found.value)?;
+    let mut whole = number(&found.value)?;
     for (place, stored) in content {
         let (key, Reverse(at)) = place;
         if key.deleted {
@@ -237,7 +243,7 @@ fn as_sum(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Optio
         } else if markers.fate(*at, stored) == Fate::Live
             && !doubts.iter().any(|(doubt, _)| doubt == place)
         {
-            rest -= number(&stored.value)?;
+            whole -= number(&stored.value)?;
         }
     }
     let mut parts: Vec<(i64, bool, usize)> = Vec::with_capacity(doubts.len());
@@ -249,15 +255,26 @@ fn as_sum(doubts: &[(Place, bool)], content: &Content, found: &[Entry]) -> Optio
         }
     }
     parts.sort_unstable_by(|a, b| b.cmp(a));
-    let mut taken = vec![false; doubts.len()];
-    for (value, _, at) in parts {
-        if value <= rest {
-            rest -= value;
-            taken[at] = true;
+    let newest = parts.iter().filter(|(_, is_newest, _)| *is_newest);
+    let first: Vec<Option<usize>> = newest.map(|(.., at)| Some(*at)).chain([None]).collect();
+    let mut ways = Vec::new();
+    for first in first {
+        let mut rest = whole;
+        let mut taken = vec![false; doubts.len()];
+        let (begin, others): (Vec<_>, Vec<_>) =
+            parts.iter().partition(|(.., at)| Some(*at) == first);
+        for (value, _, at) in begin.into_iter().chain(others) {
+            if value <= rest {
+                rest -= value;
+                taken[at] = true;
+            }
+        }
+        if rest == 0 {
+            let both = doubts.iter().zip(taken);
+            ways.push(both.map(|((_, shows), taken)| *shows != taken).collect());
         }
     }
-    let both = doubts.iter().zip(taken);
-    (rest == 0).then(|| both.map(|((_, shows), taken)| *shows != taken).collect())
+    Some(ways)
 }
 
 /// Believes of each doubt whether `found` has its entry. Values repeat in long runs, so each entry found stands for one

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ostrakon_cell::iterator::IteratorSetting;
+use ostrakon_cell::iterator::{IteratorScope, IteratorSetting};
 use ostrakon_cell::{
     Authorizations, Batch, Column, ColumnUpdate, CompactOptions, Condition, ConditionalMutation,
-    ConditionalStatus, Entry, ErrorKind, Key, Mutation, MutationBatch, Range, Scanner, Source,
-    Table, TableOptions, TimeType,
+    ConditionalStatus, Entry, ErrorKind, Key, Mutation, MutationBatch, Range, ScanOptions, Scanner,
+    Source, Table, TableOptions, TimeType,
 };
 
 use super::MapSource;
@@ -331,6 +331,49 @@ fn combiners_of_the_table_and_of_one_compaction_run() {
     };
     table.compact(&options).unwrap();
     assert_eq!(values(Scanner::new(table)), ["4", "6", "5"]);
+}
+
+/// The largest value that fits was taken although the sum had the time of another one.
+#[test]
+fn a_sum_has_the_time_of_one_of_its_parts() {
+    let scopes = IteratorScope::ALL.into_iter().flat_map(|scope| {
+        let name = format!("table.iterator.{}.sum", scope.as_str());
+        [
+            (name.clone(), "10,SummingCombiner".to_owned()),
+            (format!("{name}.opt.all"), "true".to_owned()),
+            (format!("{name}.opt.type"), "STRING".to_owned()),
+        ]
+    });
+    let (source, table) = table_with(&TableOptions {
+        without_default_iterators: true,
+        properties: scopes.collect(),
+        ..TableOptions::default()
+    });
+    // More than every combination is tried for.
+    let others = (0..10).map(|at| (20 + at, (1_u64 << (20 + at)).to_string()));
+    let mut written: Vec<(i64, String)> = others.collect();
+    written.insert(0, (10, "32768".to_owned()));
+    written.insert(4, (5, "131072".to_owned()));
+    written.insert(6, (11, "32768".to_owned()));
+    written.push((90, "65536".to_owned()));
+    write(&table, "r", &[delete(100)]);
+    for (time, value) in &written {
+        write(&table, "r", &[put(*time, value)]);
+    }
+    let options = ScanOptions::default();
+    let read = || Scanner::new(table.clone()).entries().unwrap();
+    assert_eq!(read(), [], "the marker hides them");
+    let sum = |time: i64| Entry {
+        key: Key {
+            timestamp: time,
+            ..Key::new("r", "f", "q")
+        },
+        value: b"131072".to_vec(),
+    };
+    // No part has this time.
+    source.reconcile("t", &[sum(12)], &options).unwrap_err();
+    source.reconcile("t", &[sum(90)], &options).unwrap();
+    assert_eq!(read(), [sum(90)]);
 }
 
 #[test]

@@ -136,6 +136,19 @@ fn a_store_on_a_failing_disk_keeps_what_it_acknowledged() {
     println!("in {} runs on a dying disk:\n{coverage}", runs.count);
 }
 
+/// A write of which nothing was written counted as the promise that what is in the log before it is durable.
+#[test]
+fn a_write_that_is_refused_whole_promises_nothing() {
+    let runs = Runs {
+        first: 674_536_037_521,
+        count: 1,
+    };
+    run("dying disk", runs, plan(200, true), &|seed| {
+        let options = if seed % 2 == 0 { tiny() } else { quiet() };
+        Box::new(StoreHarness::new(seed, options, &[]))
+    });
+}
+
 /// Options and properties under which a store keeps entries differently and answers the same.
 fn variants() -> Vec<(StoreOptions, Vec<(&'static str, &'static str)>)> {
     vec![
