@@ -186,6 +186,74 @@ def _memory(connection: manager.Connection) -> Path:
     return place.with_name("other")
 
 
+def test_events_are_read(tmp_path: Path) -> None:
+    log = tmp_path / "web.csv"
+    log.write_text("time,page\n2024-06-01T10:05:00Z,/\n2024-06-01T10:06:00Z,/a\n")
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_events("web", log).ingest(log)
+    for read_only in (False, True):
+        with adbc.connect(tmp_path / "db", read_only=read_only) as connection:
+            found = ask(connection, "SELECT page FROM events.web WHERE page = '/a'")
+            assert found.to_pydict() == {"page": ["/a"]}
+            counted = ask(connection, "SELECT count(*) AS n FROM events.web")
+            assert counted.to_pydict() == {"n": [2]}
+
+
+def test_rows_that_are_ready_end_when_the_query_is_cancelled(
+    connection: manager.Connection,
+) -> None:
+    rows = "SELECT a.value FROM generate_series(1, 100000) a, generate_series(1, 100000) b"
+    with connection.cursor() as cursor:
+        cursor.execute(rows)
+        reader = cursor.fetch_record_batch()
+        reader.read_next_batch()
+        cursor.adbc_cancel()
+        with pytest.raises(pa.ArrowInvalid, match="cancelled"):
+            # What was read ahead may still come.
+            reader.read_all()
+    fill(connection)
+    misses = pa.record_batch({"k": pa.array([1] + [-1] * 200_000)})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT k FROM t WHERE k = ?", misses)
+        reader = cursor.fetch_record_batch()
+        assert reader.read_next_batch().num_rows == 1
+        cursor.adbc_cancel()
+        begun = time.monotonic()
+        with pytest.raises(pa.ArrowInvalid, match="cancelled"):
+            reader.read_next_batch()
+        assert time.monotonic() - begun < 20
+
+
+def test_rows_of_parameters_may_be_null(connection: manager.Connection) -> None:
+    values = pa.record_batch({"a": pa.array([1, None, 3])})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT ? AS a", values)
+        assert cursor.fetchall() == [(1,), (None,), (3,)]
+        cursor.execute("SELECT ?", pa.record_batch({"a": pa.array(["x", "y"])}))
+        assert cursor.fetchall() == [("x",), ("y",)]
+
+
+def test_no_row_of_parameters_gives_the_columns(connection: manager.Connection) -> None:
+    fill(connection)
+    none = pa.record_batch({"k": pa.array([], pa.int64())})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT k, s FROM t WHERE k = ?", none)
+        table = cursor.fetch_arrow_table()
+        assert (table.num_rows, table.column_names) == (0, ["k", "s"])
+
+
+def test_a_connection_becomes_one_for_reading(connection: manager.Connection) -> None:
+    fill(connection)
+    with connection.cursor() as cursor:
+        connection.adbc_connection.set_options(**{"adbc.connection.readonly": "true"})
+        with pytest.raises(manager.Error, match="reading only"):
+            cursor.execute("DELETE FROM t")
+        with pytest.raises(manager.Error, match="reading only"):
+            connection.adbc_connection.set_options(**{"adbc.connection.readonly": "false"})
+    with pytest.raises(manager.Error, match="name"):
+        connection.adbc_get_table_schema("", db_schema_filter="public")
+
+
 def test_a_query_can_be_cancelled(connection: manager.Connection) -> None:
     endless = "SELECT count(*) FROM generate_series(1, 4000000000) a, generate_series(1, 1000000) b"
     with connection.cursor() as cursor:

@@ -315,7 +315,11 @@ def test_upkeep_of_events(web: ostrakon.Events, store: ostrakon.Store) -> None:
     assert check.counts > 4
     assert web.repair(auths="hr") == (0, 0, 0, None)
     # An index without its entries: what a query finds by it, it does not find any more.
-    store["events.web_index"].delete_rows()
+    index = store["events.web_index"]
+    nothing = ostrakon.IteratorSetting(90, "GrepIterator", "nothing", {"term": "no such text"})
+    index.attach_iterator(nothing, scopes=["majc"])
+    index.compact()
+    index.remove_iterator("nothing", scopes=["majc"])
     wrong = web.check().disagreements
     assert {one.table for one in wrong} == {"index"}
     assert dt.datetime(2024, 5, 17, 12, tzinfo=UTC) in {one.bin for one in wrong}
@@ -449,3 +453,29 @@ def test_sql_and_events_see_the_same(web: ostrakon.Events, store: ostrakon.Store
         zip(*(table.column(name).to_pylist() for name in ("host", "status")), strict=True)
     )
     assert rows.fetchall() == wanted
+
+
+def test_the_tables_of_events_are_not_changed_one_by_one(
+    web: ostrakon.Events, store: ostrakon.Store, log: Path, tmp_path: Path
+) -> None:
+    found = web.query().count()
+    names = [name for name in store.tables() if name.startswith("events.")]
+    assert len(names) > 1
+    for name in names:
+        table = store[name]
+        for change in (
+            lambda table=table: table.put("a", "b", 1),
+            lambda table=table: table.delete("a", "b"),
+            lambda table=table: table.delete_rows("a", "b"),
+            lambda table=table: table.bulk_import("a", "b", "1"),
+            lambda table=table: table.writer(),
+            lambda table=table: table.import_directory(tmp_path),
+            lambda table=table: table.compact(
+                iterators=[ostrakon.IteratorSetting(90, "GrepIterator", "none", {"term": "x"})]
+            ),
+        ):
+            with pytest.raises(errors.InvalidArgumentError, match="event type"):
+                change()
+    assert web.query().count() == found
+    web.ingest(log)
+    assert web.check().disagreements == []

@@ -93,6 +93,9 @@ def test_rows_are_read_once_unless_they_are_kept(people: ostrakon.Store) -> None
 def test_parameters_are_values_and_never_text(people: ostrakon.Store) -> None:
     hostile = "x'; DROP TABLE people; --"
     assert people.sql("SELECT ?", [hostile]).scalar() == hostile
+    # Equal values, and names without values.
+    assert people.sql("SELECT ?, ?", [5, 5]).fetchall() == [(5, 5)]
+    assert people.sql("SELECT ?", ["a\0b"]).to_arrow().column_names == ["?1"]
     values = [True, -5, 2.0, "?", b"\x00", None, np.int64(7), 2**63 - 1, -(2**63)]
     marks = ", ".join("?" for _ in values)
     [row] = people.sql(f"SELECT {marks}", values)

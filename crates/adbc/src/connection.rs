@@ -1,6 +1,8 @@
 //! Connections: sessions of SQL.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use adbc_core::error::Result;
 use adbc_core::options::{InfoCode, ObjectDepth, OptionConnection, OptionValue};
@@ -11,7 +13,7 @@ use arrow_schema::{Schema, SchemaRef};
 use ostrakon_sql::SqlSession;
 
 use crate::cancel::{Cancelling, Watch};
-use crate::error::{no_option, not_implemented, wrong_state};
+use crate::error::{invalid, no_option, not_implemented, wrong_state};
 use crate::objects::{self, Asked};
 use crate::{OstrakonStatement, info, rows};
 
@@ -24,7 +26,8 @@ type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 #[derive(Debug)]
 pub struct OstrakonConnection {
     session: SqlSession,
-    read_only: bool,
+    /// Also of the statements that there are already.
+    read_only: Arc<AtomicBool>,
     cancelling: Cancelling,
 }
 
@@ -32,7 +35,7 @@ impl OstrakonConnection {
     pub(crate) fn new(session: SqlSession, read_only: bool) -> Self {
         Self {
             session,
-            read_only,
+            read_only: Arc::new(AtomicBool::new(read_only)),
             cancelling: Cancelling::default(),
         }
     }
@@ -56,7 +59,7 @@ impl Connection for OstrakonConnection {
     fn new_statement(&mut self) -> Result<OstrakonStatement> {
         Ok(OstrakonStatement::new(
             self.session.clone(),
-            self.read_only,
+            self.read_only.clone(),
             self.cancelling.clone(),
         ))
     }
@@ -97,6 +100,9 @@ impl Connection for OstrakonConnection {
         db_schema: Option<&str>,
         table_name: &str,
     ) -> Result<Schema> {
+        if table_name.is_empty() {
+            return Err(invalid("a table has a name"));
+        }
         let parts = [catalog, db_schema, Some(table_name)];
         let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
         let quoted: Vec<String> = parts
@@ -111,7 +117,7 @@ impl Connection for OstrakonConnection {
     fn get_table_types(&self) -> Result<Reader> {
         let types = StringArray::from(TABLE_TYPES.to_vec());
         let schema = GET_TABLE_TYPES_SCHEMA.clone();
-        let batch = RecordBatch::try_new(schema.clone(), vec![std::sync::Arc::new(types)])?;
+        let batch = RecordBatch::try_new(schema.clone(), vec![Arc::new(types)])?;
         Ok(of_batches(schema, vec![batch]))
     }
 
@@ -157,10 +163,10 @@ impl Optionable for OstrakonConnection {
             },
             OptionConnection::ReadOnly => match bool::try_from(&value)? {
                 true => {
-                    self.read_only = true;
+                    self.read_only.store(true, Ordering::SeqCst);
                     Ok(())
                 }
-                false if self.read_only => {
+                false if self.read_only.load(Ordering::SeqCst) => {
                     Err(wrong_state("the connection is open for reading only"))
                 }
                 false => Ok(()),
@@ -172,7 +178,7 @@ impl Optionable for OstrakonConnection {
     fn get_option_string(&self, key: OptionConnection) -> Result<String> {
         match key {
             OptionConnection::AutoCommit => Ok("true".to_owned()),
-            OptionConnection::ReadOnly => Ok(self.read_only.to_string()),
+            OptionConnection::ReadOnly => Ok(self.read_only.load(Ordering::SeqCst).to_string()),
             other => no_option(other.as_ref()),
         }
     }

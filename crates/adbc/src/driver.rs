@@ -6,8 +6,10 @@ use adbc_core::error::Result;
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Driver, Optionable};
 use ostrakon_cell::Source;
+use ostrakon_events::register_event_iterators;
+use ostrakon_graph::register_graph_iterators;
 use ostrakon_sql::SqlSession;
-use ostrakon_store::Store;
+use ostrakon_store::{Components, Store};
 
 use crate::OstrakonConnection;
 use crate::error::{IntoAdbc, invalid, wrong_state};
@@ -35,7 +37,11 @@ impl Driver for OstrakonDriver {
         let uri = settings.uri.as_ref();
         let uri =
             uri.ok_or_else(|| invalid("the option \"uri\", the directory of a store, is not set"))?;
-        let store = Store::open(uri, settings.store()).into_adbc()?;
+        // Tables may have iterators of these crates, also those that compactions run.
+        let mut components = Components::default();
+        register_graph_iterators(&mut components.iterators);
+        register_event_iterators(&mut components.iterators);
+        let store = Store::open_with(components, uri, settings.store()).into_adbc()?;
         Ok(OstrakonDatabase { store, settings })
     }
 }

@@ -1,5 +1,7 @@
 //! Catalogs, schemas, tables and columns, as far as the reader may know of them.
 
+use std::collections::HashMap;
+
 use adbc_core::error::Result;
 use adbc_core::options::ObjectDepth;
 use adbc_core::schemas::GET_OBJECTS_SCHEMA;
@@ -108,10 +110,13 @@ pub(crate) fn objects(
         )?,
         false => Vec::new(),
     };
+    let columns_of_table = grouped(&columns, |[catalog, schema, table, ..]| {
+        [catalog, schema, table]
+    });
+    let tables_of_schema = grouped(&tables, |[catalog, schema, ..]| [catalog, schema]);
     let columns_of = |place: [&String; 3]| {
-        let found = columns.iter().filter(|column| {
-            [&column[0], &column[1], &column[2]] == place && is_like(asked.column_name, &column[3])
-        });
+        let found = columns_of_table.get(&place).into_iter().flatten();
+        let found = found.filter(|column| is_like(asked.column_name, &column[3]));
         let found = found.enumerate().map(|(at, column)| Column {
             column_name: column[3].clone(),
             ordinal_position: column[4].parse().unwrap_or(at as i32) + 1,
@@ -121,10 +126,10 @@ pub(crate) fn objects(
         found.collect()
     };
     let tables_of = |place: [&String; 2]| {
-        let found = tables.iter().filter(|table| {
+        let found = tables_of_schema.get(&place).into_iter().flatten();
+        let found = found.filter(|table| {
             let types = asked.table_type.as_ref();
-            [&table[0], &table[1]] == place
-                && is_like(asked.table_name, &table[2])
+            is_like(asked.table_name, &table[2])
                 && types.is_none_or(|types| types.contains(&table[3].as_str()))
         });
         let found = found.map(|table| Table {
@@ -164,6 +169,18 @@ pub(crate) fn objects(
     Ok(decoder
         .flush()?
         .unwrap_or_else(|| RecordBatch::new_empty(schema)))
+}
+
+/// Rows by what they belong to, in their order.
+fn grouped<'a, const N: usize, const K: usize>(
+    rows: &'a [Texts<N>],
+    place: impl Fn(&'a Texts<N>) -> [&'a String; K],
+) -> HashMap<[&'a String; K], Vec<&'a Texts<N>>> {
+    let mut groups: HashMap<_, Vec<_>> = HashMap::new();
+    for row in rows {
+        groups.entry(place(row)).or_default().push(row);
+    }
+    groups
 }
 
 /// Whether a name is like a pattern, in which `%` stands for any text and `_` for any character. Without one, any is.

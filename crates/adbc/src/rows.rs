@@ -79,14 +79,14 @@ impl Rows {
             return Ok(None);
         };
         let outcome = loop {
+            // Also when there are always rows.
+            if let Err(cancelled) = self.watch.check() {
+                break Err(cancelled);
+            }
             match rows.next_within(LOOK_UP).into_adbc() {
                 Ok(Step::Rows(batch)) => return Ok(Some(batch)),
                 Ok(Step::End) => break Ok(None),
-                Ok(Step::Waiting) => {
-                    if let Err(cancelled) = self.watch.check() {
-                        break Err(cancelled);
-                    }
-                }
+                Ok(Step::Waiting) => {}
                 Err(error) => break Err(error),
             }
         };

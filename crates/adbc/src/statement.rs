@@ -1,14 +1,17 @@
 //! Statements and their parameters.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::{OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{Schema, SchemaRef};
+use arrow_array::{
+    Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, new_null_array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use ostrakon_sql::{SqlSession, SqlStatement, SqlValue};
 
 use crate::cancel::{Cancelling, Watch};
@@ -21,7 +24,7 @@ type Reader = Box<dyn RecordBatchReader + Send + 'static>;
 /// A statement of a connection. It may be executed several times, with other parameters each time.
 pub struct OstrakonStatement {
     session: SqlSession,
-    read_only: bool,
+    read_only: Arc<AtomicBool>,
     query: Option<SqlStatement>,
     /// The parameters of the next execution: it runs once for each row.
     bound: Option<Reader>,
@@ -31,7 +34,7 @@ pub struct OstrakonStatement {
 }
 
 impl OstrakonStatement {
-    pub(crate) fn new(session: SqlSession, read_only: bool, all: Cancelling) -> Self {
+    pub(crate) fn new(session: SqlSession, read_only: Arc<AtomicBool>, all: Cancelling) -> Self {
         Self {
             session,
             read_only,
@@ -51,10 +54,22 @@ impl OstrakonStatement {
         query.ok_or_else(|| wrong_state("the statement has no SQL yet"))
     }
 
+    /// The columns of the rows, with NULL for each of so many parameters.
+    fn schema(&self, parameters: usize) -> Result<Schema> {
+        let query = self.query()?;
+        if !query.returns_rows() {
+            return Ok(Schema::empty());
+        }
+        let nulls = vec![SqlValue::Null; parameters];
+        let query = query.bind(&nulls).into_adbc()?;
+        let rows = start(&self.session, query, &self.watch())?;
+        Ok(Schema::clone(&rows.schema()))
+    }
+
     /// The statement with the values of its parameters, once for each row that was bound. Takes the rows.
     fn executions(&mut self) -> Result<Executions> {
         let query = self.query()?;
-        if self.read_only && !query.is_read_only() {
+        if self.read_only.load(Ordering::SeqCst) && !query.is_read_only() {
             return Err(Error::with_message_and_status(
                 "the connection is open for reading only",
                 Status::Unauthorized,
@@ -78,6 +93,12 @@ struct Executions {
 }
 
 impl Executions {
+    /// How many parameters each row has.
+    fn width(&self) -> usize {
+        let bound = self.bound.as_ref();
+        bound.map_or(0, |bound| bound.schema().fields().len())
+    }
+
     fn next(&mut self) -> Result<Option<SqlStatement>> {
         let begun = std::mem::replace(&mut self.begun, true);
         let Some(bound) = &mut self.bound else {
@@ -105,8 +126,7 @@ struct Chained {
     executions: Executions,
     schema: SchemaRef,
     rows: Option<Rows>,
-    /// What the statement and its connection were cancelled for before.
-    watch: [Cancelling; 2],
+    watch: Watch,
 }
 
 impl Chained {
@@ -114,23 +134,42 @@ impl Chained {
         loop {
             if let Some(rows) = &mut self.rows {
                 if let Some(batch) = rows.read()? {
-                    return Ok(Some(batch));
+                    return self.alike(&batch).map(Some);
                 }
                 self.rows = None;
             }
             let Some(statement) = self.executions.next()? else {
                 return Ok(None);
             };
-            let [one, all] = &self.watch;
-            let watch = Watch::new(&[one, all]);
-            let rows = Rows::start(&self.session, statement, watch)?;
-            if rows.schema() != self.schema {
-                return Err(wrong_state(
-                    "the columns differ between the rows of the parameters: execute the statement once for each",
-                ));
-            }
-            self.rows = Some(rows);
+            self.rows = Some(Rows::start(&self.session, statement, self.watch.again())?);
         }
+    }
+
+    /// The rows of one execution, with the columns of the first one: names and nullability may come from parameters, and
+    /// a NULL has no type of its own.
+    fn alike(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let differs = || {
+            wrong_state(
+                "the types of columns differ between the rows of the parameters: execute the statement once for each, or \
+                 give the parameters types, as in CAST(? AS BIGINT)",
+            )
+        };
+        if batch.num_columns() != self.schema.fields().len() {
+            return Err(differs());
+        }
+        let columns = batch.columns().iter().zip(self.schema.fields());
+        let columns = columns.map(|(column, field)| match column.data_type() {
+            kind if kind == field.data_type() => Ok(Arc::clone(column)),
+            DataType::Null => Ok(new_null_array(field.data_type(), column.len())),
+            _ => Err(differs()),
+        });
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = columns.collect::<Result<_>>()?;
+        Ok(RecordBatch::try_new_with_options(
+            self.schema.clone(),
+            columns,
+            &rows,
+        )?)
     }
 }
 
@@ -146,6 +185,13 @@ impl RecordBatchReader for Chained {
     fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
+}
+
+/// The same columns, which may be NULL.
+fn nullable(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter();
+    let fields = fields.map(|field| Field::clone(field).with_nullable(true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 fn nothing(schema: SchemaRef) -> Reader {
@@ -173,28 +219,31 @@ impl Statement for OstrakonStatement {
             return Ok(nothing(Arc::new(Schema::empty())));
         }
         let mut executions = self.executions()?;
+        let watch = self.watch();
         let Some(first) = executions.next()? else {
-            return Ok(nothing(Arc::new(self.execute_schema()?)));
+            let columns = self.schema(executions.width())?;
+            return Ok(nothing(Arc::new(columns)));
         };
-        let rows = Rows::start(&self.session, first, self.watch())?;
+        let rows = Rows::start(&self.session, first, watch.again())?;
         if executions.bound.is_none() {
             return Ok(Box::new(rows));
         }
         Ok(Box::new(Chained {
             session: self.session.clone(),
             executions,
-            schema: rows.schema(),
+            schema: nullable(&rows.schema()),
             rows: Some(rows),
-            watch: [self.cancelling.clone(), self.all.clone()],
+            watch,
         }))
     }
 
     fn execute_update(&mut self) -> Result<Option<i64>> {
         let mut executions = self.executions()?;
         let counts = !executions.query.returns_rows();
+        let watch = self.watch();
         let mut changed: Option<u64> = None;
         while let Some(statement) = executions.next()? {
-            let mut rows = Rows::start(&self.session, statement, self.watch())?;
+            let mut rows = Rows::start(&self.session, statement, watch.again())?;
             while let Some(batch) = rows.read()? {
                 let column = batch.columns().first().filter(|_| counts);
                 let column = column.and_then(|column| column.as_primitive_opt::<UInt64Type>());
@@ -207,12 +256,9 @@ impl Statement for OstrakonStatement {
     }
 
     fn execute_schema(&mut self) -> Result<Schema> {
-        let query = self.query()?;
-        if !query.returns_rows() {
-            return Ok(Schema::empty());
-        }
-        let rows = start(&self.session, query, &self.watch())?;
-        Ok(Schema::clone(&rows.schema()))
+        let bound = self.bound.as_ref();
+        let parameters = bound.map_or(0, |bound| bound.schema().fields().len());
+        self.schema(parameters)
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {

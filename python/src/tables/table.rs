@@ -11,6 +11,7 @@ use ostrakon_cell::{
     CompactOptions, Error, ImportDirectoryOptions, ImportTransfer, Interrupt, Range, Result,
     ScanOptions, Table,
 };
+use ostrakon_events::check_entries_not_of_events;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -44,6 +45,17 @@ impl NativeTable {
     /// The table, as long as its store is open.
     pub(super) fn open_table(&self) -> Result<&Arc<dyn Table>> {
         self.gate.check().map(|()| &self.table)
+    }
+
+    /// The table to change the entries of. Those of event types are only changed with their index and counts.
+    fn changed_table(&self) -> Result<&Arc<dyn Table>> {
+        let table = self.open_table()?;
+        // A reader's handle refuses it by itself.
+        if self.held.is_none() {
+            let store = self.gate.open(|open| open.store.clone())?;
+            check_entries_not_of_events(&*store, &table.name())?;
+        }
+        Ok(table)
     }
 
     /// Starts a scan as Python describes it.
@@ -200,7 +212,7 @@ impl NativeTable {
             durability: durability_of(durability)?,
             ..BatchWriterConfig::default()
         };
-        let table = self.open_table().into_python()?.clone();
+        let table = self.changed_table().into_python()?.clone();
         Ok(NativeWriter::new(
             BatchWriter::new(table, config),
             self.gate.clone(),
@@ -243,7 +255,7 @@ impl NativeTable {
     /// Imports columns as one atomic change; returns the number of entries.
     fn bulk_import(&self, py: Python<'_>, columns: Columns<'_>) -> PyResult<u64> {
         let entries = columns.entries(py)?;
-        let table = self.open_table().into_python()?.clone();
+        let table = self.changed_table().into_python()?.clone();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         run(
@@ -280,7 +292,7 @@ impl NativeTable {
             verify,
             allow_empty,
         };
-        let table = self.open_table().into_python()?.clone();
+        let table = self.changed_table().into_python()?.clone();
         let report = run(
             py,
             || {},
@@ -363,7 +375,7 @@ impl NativeTable {
     /// Deletes the rows after `start` up to `end`.
     fn delete_rows(&self, py: Python<'_>, start: Option<Text>, end: Option<Text>) -> PyResult<()> {
         let (start, end) = (start.map(Text::into_bytes), end.map(Text::into_bytes));
-        let table = self.open_table().into_python()?.clone();
+        let table = self.changed_table().into_python()?.clone();
         run(
             py,
             || {},
@@ -401,6 +413,9 @@ impl NativeTable {
             wait,
             ..CompactOptions::default()
         };
+        if !options.iterators.is_empty() {
+            self.changed_table().into_python()?;
+        }
         let table = self.table_within(timeout).into_python()?;
         let compacted = table.clone();
         let stop = || drop(table.cancel_compaction());

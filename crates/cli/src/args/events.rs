@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ostrakon_cell::Authorizations;
 use ostrakon_events::{CountPath, EqualRecords, FollowUp, LogFormat, Path, field_name};
 
-use super::values::{authorizations, event_types};
+use super::values::{at_least_one, authorizations, event_types};
 
 /// One variant per subcommand.
 #[derive(Debug, Subcommand)]
@@ -240,13 +240,18 @@ pub(crate) struct EventsIngestArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "files")]
     pub(crate) follow: Option<PathBuf>,
     /// With --follow: read only files whose names match this pattern, such as 'conn*.log' (repeatable)
-    #[arg(long = "name", value_name = "PATTERN", value_parser = glob::Pattern::new, requires = "follow")]
+    #[arg(long = "name", value_name = "PATTERN", value_parser = glob::Pattern::new, requires = "follow", conflicts_with = "files")]
     pub(crate) names: Vec<glob::Pattern>,
     /// How often to check the directory
     #[arg(long, value_name = "SPAN", default_value = "1s", requires = "follow")]
     pub(crate) interval: String,
     /// End when nothing was added for this many seconds; 0 ends after one check
-    #[arg(long, value_name = "SECONDS", requires = "follow")]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "follow",
+        conflicts_with = "files"
+    )]
     pub(crate) until_idle: Option<u64>,
     #[command(flatten)]
     pub(crate) source: EventsSource,
@@ -254,7 +259,7 @@ pub(crate) struct EventsIngestArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Maximum number of events that become visible at once
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = at_least_one)]
     pub(crate) batch_events: usize,
 }
 

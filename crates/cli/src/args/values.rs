@@ -249,6 +249,12 @@ pub(crate) fn seconds(text: &str) -> Result<f64, Refusal> {
     }
 }
 
+/// A number of which 0 makes no sense.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, Refusal> {
+    let given = text.parse().ok().filter(|number| *number > 0);
+    given.ok_or_else(|| format!("`{text}` is not a number, 1 or more"))
+}
+
 /// How long to wait, in seconds.
 pub(crate) fn wait(text: &str) -> Result<Duration, Refusal> {
     let given = text.parse::<f64>().ok();

@@ -61,7 +61,8 @@ fn start_alone(job: Job) {
     let job = Arc::new(Mutex::new(Some(job)));
     let shared = job.clone();
     let run = move || {
-        if let Some(job) = lock(&shared).take() {
+        let job = lock(&shared).take();
+        if let Some(job) = job {
             job();
         }
     };

@@ -1,6 +1,6 @@
 //! Arithmetic of integers and of floating-point numbers. The query engine computes `+`, `-` (also of one value) and `*` of
 //! integers modulo 2^64; a rule replaces them by functions that fail. The functions take rows of operators, also of
-//! floating-point numbers, for whose NaNs they return the one that is greater than all numbers.
+//! floating-point numbers. All NaNs that are computed are the one that is greater than all numbers.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
+
+use super::floats::{one_nan, with_one_nan};
 
 /// Replaces arithmetic.
 #[derive(Debug)]
@@ -73,9 +75,27 @@ fn checked(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
                     let zero = Expr::Literal(ScalarValue::new_zero(&kind)?, None);
                     call(vec![Operation::Minus], vec![zero, inner])
                 }
-                _ => Expr::Negative(Box::new(inner)),
+                kind => {
+                    let negated = Expr::Negative(Box::new(inner));
+                    match kind.is_some_and(|kind| is_float(&kind)) {
+                        true => one_nan(negated),
+                        false => negated,
+                    }
+                }
             };
             Ok(Transformed::new(negated, true, TreeNodeRecursion::Jump))
+        }
+        // The logarithm of a negative number, for example.
+        Expr::ScalarFunction(_)
+            if expr.get_type(schema).is_ok_and(|kind| is_float(&kind)) && !is_one_nan(&expr) =>
+        {
+            let inner =
+                expr.map_children(|child| child.transform_down(|part| checked(part, schema)))?;
+            Ok(Transformed::new(
+                one_nan(inner.data),
+                true,
+                TreeNodeRecursion::Jump,
+            ))
         }
         expr => Ok(Transformed::no(expr)),
     }
@@ -177,6 +197,11 @@ impl Operation {
     }
 }
 
+/// Whether an expression is known to have one NaN.
+fn is_one_nan(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if ["one_nan", "number"].contains(&call.name()))
+}
+
 fn is_float(kind: &DataType) -> bool {
     matches!(kind, DataType::Float32 | DataType::Float64)
 }
@@ -255,6 +280,6 @@ impl ScalarUDFImpl for Checked {
                 Operation::Modulo => apply(&value, right, rem),
             }?;
         }
-        super::floats::with_one_nan(value)
+        with_one_nan(value)
     }
 }

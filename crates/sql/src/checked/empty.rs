@@ -3,18 +3,15 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, Result, internal_err};
+use datafusion::common::{Column, Result};
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Subquery, Volatility,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF, Subquery};
 use datafusion::optimizer::AnalyzerRule;
 
+use super::same_type::SameType;
 use super::subqueries::has_one_row;
 
 /// Makes the columns of scalar subqueries that may have no rows nullable.
@@ -72,39 +69,7 @@ fn nullable(subquery: Subquery) -> Result<Transformed<Expr>> {
     )))
 }
 
-static NULLABLE: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::from(Nullable {
-        // Of a constant it would otherwise be computed before the plan runs, and be a constant again.
-        signature: Signature::any(1, Volatility::Volatile),
-    }))
-});
-
-/// Its argument, of which the engine knows no more than that it may be NULL.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Nullable {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Nullable {
-    fn name(&self) -> &'static str {
-        "nullable"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
-        match kinds {
-            [kind] => Ok(kind.clone()),
-            _ => internal_err!("nullable takes one argument"),
-        }
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.as_slice() {
-            [value] => Ok(value.clone()),
-            _ => internal_err!("nullable takes one argument"),
-        }
-    }
-}
+/// Its argument, of which the engine knows no more than that it may be NULL. Of a constant it would otherwise be a constant
+/// again.
+static NULLABLE: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| SameType::opaque("nullable", Ok).into_function());

@@ -5,10 +5,10 @@
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::logical_expr::expr::{
     AggregateFunction, InList, ScalarFunction, Sort, WindowFunction,
 };
@@ -16,9 +16,11 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, Case, ColumnarValue, Distinct, Expr, ExprSchemable, LogicalPlan, Projection,
-    ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility, Window,
+    ScalarUDF, Window,
 };
 use datafusion::optimizer::AnalyzerRule;
+
+use super::same_type::SameType;
 
 /// Gives the keys of a plan one zero and one NaN.
 #[derive(Debug)]
@@ -218,8 +220,22 @@ fn looked_up(plan: LogicalPlan, schema: &DFSchema) -> Result<Transformed<Logical
     })
 }
 
-/// A list that has a zero has both: so the condition is still one on a column.
+/// A list of constants that has a zero has both: so the condition is still one on a column. Constants that are computed
+/// later may be either zero.
 fn in_list(mut list: InList) -> Transformed<Expr> {
+    let is_known = |item: &Expr| match item {
+        Expr::Literal(..) => true,
+        Expr::Cast(cast) => matches!(*cast.expr, Expr::Literal(..)),
+        _ => false,
+    };
+    if !list.list.iter().all(is_known) {
+        let items = list.list.into_iter().map(key);
+        return Transformed::yes(Expr::InList(InList {
+            expr: Box::new(key(*list.expr)),
+            list: items.collect(),
+            ..list
+        }));
+    }
     let zeros = list.list.iter().filter_map(|item| match item {
         Expr::Literal(ScalarValue::Float64(Some(number)), _) if *number == 0.0 => {
             Some(ScalarValue::from(-*number))
@@ -251,51 +267,19 @@ fn cases(case: Case, schema: &DFSchema) -> Transformed<Expr> {
     }
 }
 
+/// Its argument, with one zero and one NaN.
 static KEY: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::from(Key {
-        signature: Signature::any(1, Volatility::Immutable),
-    }))
+    let key = |value| with(value, |number| number + 0.0, |number| number + 0.0);
+    SameType::new("number", key).into_function()
 });
 
-/// Its argument, with one zero and one NaN.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Key {
-    signature: Signature,
-}
+/// Its argument, with one NaN.
+static ONE_NAN: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| SameType::new("one_nan", with_one_nan).into_function());
 
-impl ScalarUDFImpl for Key {
-    fn name(&self) -> &'static str {
-        "number"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
-        match kinds {
-            [kind] => Ok(kind.clone()),
-            _ => internal_err!("the function has one argument"),
-        }
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        match args.arg_fields {
-            [field] => Ok(Arc::new(Field::new(
-                self.name(),
-                field.data_type().clone(),
-                field.is_nullable(),
-            ))),
-            _ => internal_err!("the function has one argument"),
-        }
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.into_iter().next() {
-            Some(value) => with(value, |number| number + 0.0, |number| number + 0.0),
-            None => internal_err!("the function has one argument"),
-        }
-    }
+/// An expression of floating-point numbers, with one NaN.
+pub(super) fn one_nan(expr: Expr) -> Expr {
+    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(&ONE_NAN), vec![expr]))
 }
 
 /// The values, with the one NaN that is greater than all numbers.

@@ -13,6 +13,7 @@ mod floats;
 mod minutes;
 mod physical;
 mod projections;
+mod same_type;
 mod set_operations;
 mod size;
 mod stored;

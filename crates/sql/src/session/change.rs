@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
 use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{FromTable, Statement as Ast, TableFactor};
 use futures_util::StreamExt;
 use ostrakon_cell::{Error, ErrorKind, Result, Table};
 
@@ -61,6 +62,11 @@ pub(super) async fn delete(
     session: &SqlSession,
     statement: Statement,
 ) -> QueryResult<SendableRecordBatchStream> {
+    if let Some(alias) = alias_of_deletion(&statement) {
+        return plan_err!(
+            "DELETE takes no alias for its table: leave out `{alias}`, and name columns without it"
+        );
+    }
     let plan = session.context.state().statement_to_plan(statement).await?;
     let LogicalPlan::Dml(DmlStatement {
         table_name,
@@ -94,6 +100,21 @@ pub(super) async fn delete(
     );
     let rows = session.run(input).await?;
     Ok(counted(rows, writer, Action::Delete))
+}
+
+/// The alias of a table to delete from, which the engine would ignore.
+fn alias_of_deletion(statement: &Statement) -> Option<String> {
+    let Statement::Statement(ast) = statement else {
+        return None;
+    };
+    let Ast::Delete(delete) = &**ast else {
+        return None;
+    };
+    let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
+    tables.iter().find_map(|table| match &table.relation {
+        TableFactor::Table { alias, .. } => alias.as_ref().map(|alias| alias.name.to_string()),
+        _ => None,
+    })
 }
 
 /// The plan of the records to delete, with another source for them. Subqueries read their own.

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
     visit_expressions,
 };
 
-/// Names the second `a` of `SELECT a, a` `a_1`, and so on.
+/// Names the second `a` of `SELECT a, a` `a_1`, and so on, and parameters `?1`, `?2` by their places.
 pub(super) fn name_repetitions(select: &mut Select) {
     let with_names = select.projection.iter().filter(
         |item| !matches!(item, SelectItem::UnnamedExpr(expr) if has_condition_on_query(expr)),
@@ -20,12 +20,21 @@ pub(super) fn name_repetitions(select: &mut Select) {
     let aliases: HashSet<String> = select.projection.iter().filter_map(alias).collect();
     // The number that was tried last for each text.
     let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut parameters = 0_usize;
     for item in &mut select.projection {
         let SelectItem::UnnamedExpr(expr) = item else {
             continue;
         };
-        // Two parameters have two values.
+        // By its place: in the engine its value is its name, and two may have one value.
         if is_parameter(expr) {
+            let name = loop {
+                parameters += 1;
+                let name = format!("?{parameters}");
+                if taken.insert(name.clone()) {
+                    break name;
+                }
+            };
+            *item = named(expr.clone(), name);
             continue;
         }
         let text = expr.to_string();
@@ -91,7 +100,9 @@ pub(super) fn name_casts(query: &mut Query) {
 
 fn has_condition_on_query(expr: &Expr) -> bool {
     visit_expressions(expr, |part| match part {
-        Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        Expr::Exists { .. } | Expr::InSubquery { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => {
+            ControlFlow::Break(())
+        }
         _ => ControlFlow::Continue(()),
     })
     .is_break()

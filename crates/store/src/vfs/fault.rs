@@ -86,20 +86,19 @@ pub fn is_loss(error: &Error) -> bool {
         ErrorKind::Io => {
             let cause = error.source().and_then(|cause| cause.downcast_ref());
             let errno = cause.and_then(io::Error::raw_os_error);
-            matches!(
-                errno.map(Errno::from_raw_os_error),
-                Some(
-                    Errno::IO
-                        | Errno::NXIO
-                        | Errno::NODATA
-                        | Errno::BADMSG
-                        | Errno::REMOTEIO
-                        | Errno::UCLEAN
-                )
-            )
+            errno.is_some_and(|errno| is_of_device(Errno::from_raw_os_error(errno)))
         }
         _ => false,
     }
+}
+
+/// Whether a device, or a file system that checks what it reads, reports that content cannot be read.
+fn is_of_device(errno: Errno) -> bool {
+    #[cfg(target_os = "linux")]
+    if matches!(errno, Errno::NODATA | Errno::REMOTEIO | Errno::UCLEAN) {
+        return true;
+    }
+    matches!(errno, Errno::IO | Errno::NXIO | Errno::BADMSG)
 }
 
 fn describe(operation: Operation, cause: &io::Error) -> (ErrorKind, String) {

@@ -218,9 +218,10 @@ fn a_directory_in_the_place_of_a_table_file_is_moved_away_when_the_file_is_resto
     copy(&own, &backup);
     let file = only_file(&own.join("files"));
     let name = file.file_name().unwrap().to_str().unwrap();
-    for what in ["directory", "pipe"] {
+    for what in ["directory", "loop", "pipe"] {
         fs::remove_file(&file).unwrap();
         match what {
+            "loop" => std::os::unix::fs::symlink(&file, &file).unwrap(),
             "directory" => {
                 fs::create_dir(&file).unwrap();
                 fs::write(file.join("note"), "kept").unwrap();

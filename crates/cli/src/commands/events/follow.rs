@@ -261,12 +261,14 @@ impl Follower<'_> {
             return Ok(false);
         };
         // The format is that of the same content.
-        if !beginning(file).map_err(about(path))?.starts_with(&start) {
+        let now = beginning(file).map_err(about(path))?;
+        if !now.starts_with(&start) {
             return Ok(true);
         }
         let input = std::mem::replace(&mut new.input, Box::new(std::io::empty()));
         let rest = LogRest {
-            beginning: start,
+            // With the lines that have come since, by which the file is known.
+            beginning: now,
             start: new.start,
             head: new.head,
         };

@@ -88,15 +88,15 @@ impl Column {
         match self {
             Self::Time => show_time(event.time),
             Self::Field(name, _) => event.get(name).map_or_else(String::new, clipped),
-            // An event without a label is no event without a field.
+            // An empty label is not an empty value.
             Self::Label if event.label.is_empty() => String::new(),
             Self::Label => clipped(&event.label),
         }
     }
 }
 
-/// A value in a table: in quotes if it is empty or has a blank or a quote, so that it is clear where it ends. If it is
-/// long, its beginning, and a mark after it that no whole value has.
+/// A value in a table: in quotes if it is empty or contains a space or a quote, so that its end is clear. A long value is
+/// cut, and followed by a mark that no complete value contains.
 fn clipped(value: &[u8]) -> String {
     let quoted = value.is_empty() || value.contains(&b' ') || value.contains(&b'"');
     let text = escape_part(value, "\"");

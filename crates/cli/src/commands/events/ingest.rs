@@ -339,7 +339,7 @@ impl Rejects {
         }
         if self.lines.count() == 1 && self.lines.path().is_none() {
             tracing::warn!(
-                "rejected lines are not read again, and without --rejects FILE they are kept nowhere"
+                "rejected lines are not read again; without --rejects FILE they are not kept"
             );
         }
         let mut err = std::io::stderr();

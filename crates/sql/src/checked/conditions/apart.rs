@@ -2,63 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Result, internal_err};
 use datafusion::logical_expr::expr::ScalarFunction;
-use datafusion::logical_expr::{
-    BinaryExpr, Case, ColumnarValue, Expr, Operator, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{BinaryExpr, Case, Expr, Operator, ScalarUDF};
 
 use super::lists::with_lists;
 use super::negation::negated;
+use crate::checked::same_type::SameType;
 
-static APART: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-    Arc::new(ScalarUDF::from(Apart {
-        signature: Signature::any(1, Volatility::Immutable),
-    }))
-});
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Apart {
-    signature: Signature,
-}
-
-impl ScalarUDFImpl for Apart {
-    fn name(&self) -> &'static str {
-        "apart"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, kinds: &[DataType]) -> Result<DataType> {
-        match kinds {
-            [kind] => Ok(kind.clone()),
-            _ => internal_err!("the function has one argument"),
-        }
-    }
-
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
-        match args.arg_fields {
-            [field] => Ok(Arc::new(Field::new(
-                self.name(),
-                field.data_type().clone(),
-                field.is_nullable(),
-            ))),
-            _ => internal_err!("the function has one argument"),
-        }
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match args.args.into_iter().next() {
-            Some(value) => Ok(value),
-            None => internal_err!("the function has one argument"),
-        }
-    }
-}
+static APART: LazyLock<Arc<ScalarUDF>> =
+    LazyLock::new(|| SameType::new("apart", Ok).into_function());
 
 /// Whether an expression has conditions that could be joined, or are set apart.
 pub(super) fn concerns(expr: &Expr) -> Result<bool> {

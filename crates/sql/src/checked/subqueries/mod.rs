@@ -158,6 +158,19 @@ fn condition(part: Expr, schema: &DFSchema, number: &mut usize) -> Result<Expr> 
     }
 }
 
+/// Whether an expression is certain to have another value for other rows, as far as the engine can see: CASE and functions
+/// may turn out to be constants.
+fn depends_on_columns(expr: &Expr) -> Result<bool> {
+    let may_be_constant = expr.exists(|part| {
+        Ok(match part {
+            Expr::Column(_) | Expr::Literal(..) | Expr::Negative(_) | Expr::Cast(_) => false,
+            Expr::BinaryExpr(BinaryExpr { op, .. }) => !op.is_numerical_operators(),
+            _ => true,
+        })
+    })?;
+    Ok(expr.any_column_refs() && !may_be_constant)
+}
+
 fn negated(condition: Expr) -> Expr {
     match condition {
         Expr::InSubquery(query) => Expr::InSubquery(InSubquery {
@@ -243,8 +256,8 @@ fn corrected_in(
             .value()
             .map(Transformed::yes);
     }
-    // Without columns, the engine would look for the value before it knows whether there are NULLs.
-    if is_whole && query.negated && (is_correlated || !query.expr.any_column_refs()) {
+    // A value that turns out to be a constant is looked for before the engine knows whether there are NULLs.
+    if is_whole && query.negated && (is_correlated || !depends_on_columns(&query.expr)?) {
         return Membership::new(query, schema, number)?
             .is_certain_not()
             .map(Transformed::yes);
