@@ -367,3 +367,17 @@ fn a_follower_ends_at_ctrl_c_and_leaves_the_store_to_others_meanwhile() {
     assert_eq!(status.code(), Some(130));
     assert_eq!(count(&folder), 30);
 }
+
+/// They were ignored together with files.
+#[test]
+fn options_of_following_are_refused_with_files() {
+    let folder = Folder::new();
+    for option in [&["--name", "*.log"][..], &["--until-idle", "0"]] {
+        let arguments = [&["events", "ingest", "web", "web.csv"], option].concat();
+        let err = folder.fails(2, &arguments);
+        assert!(err.contains(option[0]) && err.contains("FILE"), "{err}");
+    }
+    let arguments = ["events", "ingest", "web", "web.csv", "--batch-events", "0"];
+    let err = folder.fails(2, &arguments);
+    assert!(err.contains("1 or more"), "{err}");
+}

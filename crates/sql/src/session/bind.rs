@@ -195,13 +195,17 @@ mod tests {
         );
         assert_eq!(
             shown.expect("bound"),
-            "SELECT a, NULL FROM t WHERE b = 'it''s; DROP TABLE t --' AND c BETWEEN 1.0 AND X'00ff' LIMIT -3"
+            "SELECT a, NULL AS \"?1\" FROM t WHERE b = 'it''s; DROP TABLE t --' AND c BETWEEN 1.0 AND X'00ff' LIMIT -3"
         );
         let shown = bound(
             "EXPLAIN SELECT $2, $1, '?', $2",
             &[SqlValue::Bool(true), SqlValue::Int(7)],
         );
-        assert!(shown.expect("bound").contains("SELECT 7, true, '?', 7"));
+        let shown = shown.expect("bound");
+        assert!(
+            shown.contains("SELECT 7 AS \"?1\", true AS \"?2\", '?', 7 AS \"?3\""),
+            "{shown}"
+        );
         let shown = bound(
             "SELECT ?, ?, ?",
             &[
@@ -212,7 +216,8 @@ mod tests {
         );
         assert_eq!(
             shown.expect("bound"),
-            "SELECT DATE '2024-01-01', TIMESTAMP(6) '2500-01-01T00:00:00.000001', TIMESTAMP(6) '1969-12-31T23:59:59'"
+            "SELECT DATE '2024-01-01' AS \"?1\", TIMESTAMP(6) '2500-01-01T00:00:00.000001' AS \"?2\", \
+             TIMESTAMP(6) '1969-12-31T23:59:59' AS \"?3\""
         );
         let shown = bound("SELECT -?, +?", &[SqlValue::Int(-5), SqlValue::Float(-0.5)]);
         assert_eq!(shown.expect("bound"), "SELECT -(-5), +(-0.5)");
