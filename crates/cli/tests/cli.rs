@@ -67,6 +67,7 @@ mod signals;
 #[cfg(feature = "sql")]
 #[path = "cli/sql.rs"]
 mod sql;
+mod sql_files;
 #[path = "cli/store.rs"]
 mod store;
 #[path = "cli/streams.rs"]

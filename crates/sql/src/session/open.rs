@@ -249,7 +249,7 @@ impl SqlSession {
         let context = state.task_ctx();
         let planner = state.query_planner();
         let plan = planner.create_physical_plan(&plan, &state).await?;
-        let plan = files::name_files(plan, self.value_limit)?;
+        let plan = files::name_files(plan)?;
         let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)
