@@ -24,7 +24,9 @@ use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
-use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed, missing};
+use crate::catalog::{
+    CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing,
+};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -107,15 +109,19 @@ impl SqlSession {
         if let Some(tables) = &tables {
             tables.connect(&context);
         }
-        for (name, entries) in [(MAIN, false), (CELLS, true)] {
-            let files = tables.clone().filter(|_| !entries);
+        for (name, view) in [
+            (MAIN, View::Main),
+            (CELLS, View::Cells),
+            (D4M, View::D4m),
+        ] {
+            let files = tables.clone().filter(|_| view == View::Main);
             let shared = Shared {
                 source: source.clone(),
                 authorizations: authorizations.clone(),
                 sees_layout: options.sees_layout,
                 files,
             };
-            let catalog = SourceCatalog::new(shared, entries);
+            let catalog = SourceCatalog::new(shared, view);
             context.register_catalog(name, Arc::new(catalog));
         }
         crate::checked::register(&context, value_limit);

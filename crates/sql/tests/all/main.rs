@@ -6,6 +6,7 @@ mod cancel;
 mod cells;
 mod concurrent;
 mod conditions;
+mod d4m;
 mod deep;
 mod events;
 mod kit;
