@@ -15,8 +15,8 @@ use super::exploded::columns;
 use super::reader::D4mReader;
 use super::tables::Reader;
 use crate::scan::{
-    Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, batch_bytes, encoded,
-    partitions, text, with_rest,
+    Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, after_tests, batch_bytes,
+    encoded, entries, partitions, text, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -246,6 +246,7 @@ impl TableProvider for D4mTable {
                 table,
                 separator: self.separator.clone(),
                 authorizations: self.reader.authorizations.clone(),
+                sees_layout: self.reader.sees_layout,
                 wanted,
                 rows,
                 batch: BatchLimit {
@@ -278,6 +279,7 @@ struct D4m {
     table: Arc<dyn Table>,
     separator: Arc<[u8]>,
     authorizations: Arc<Authorizations>,
+    sees_layout: bool,
     wanted: Arc<Wanted>,
     rows: ByteSet,
     parts: Vec<Part>,
@@ -311,6 +313,19 @@ impl Relation for D4m {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn rows(&self) -> Option<u64> {
+        let entries = entries(&*self.table, &self.rows, self.sees_layout)?;
+        // Conditions that the rows express are not tested again.
+        let wanted = &self.wanted;
+        let of_columns = [&wanted.field, &wanted.value];
+        let of_columns = of_columns.into_iter().flatten().count();
+        let of_rows = match self.form == Form::Degrees || self.is_transpose {
+            true => of_columns,
+            false => usize::from(wanted.record.is_some()),
+        };
+        Some(after_tests(entries, wanted.tested().len() - of_rows))
     }
 
     fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>> {

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::catalog::Session;
+use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::datasource::file_format::FileFormat;
@@ -41,6 +42,9 @@ const RECORDS: usize = 1000;
 pub(super) trait Reads: Debug + Send + Sync {
     /// The kind, for an explanation.
     fn kind(&self) -> &'static str;
+
+    /// How much larger the content of a file usually is than the file.
+    fn growth(&self) -> usize;
 
     /// The columns of a file, according to at most so many first records, and the number of records that were read.
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)>;
@@ -128,9 +132,12 @@ impl FileFormat for LocalFormat {
         _: &dyn Session,
         _: &Arc<dyn ObjectStore>,
         schema: SchemaRef,
-        _: &ObjectMeta,
+        object: &ObjectMeta,
     ) -> Result<Statistics> {
-        Ok(Statistics::new_unknown(&schema))
+        // An estimate, by which the smaller side of a join is told.
+        let bytes = usize::try_from(object.size).unwrap_or(usize::MAX);
+        let bytes = bytes.saturating_mul(self.0.growth());
+        Ok(Statistics::new_unknown(&schema).with_total_byte_size(Precision::Inexact(bytes)))
     }
 
     async fn create_physical_plan(

@@ -18,3 +18,4 @@ mod partitions;
 mod records;
 mod relations;
 mod slt;
+mod statistics;

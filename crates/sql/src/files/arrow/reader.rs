@@ -50,6 +50,10 @@ impl Reads for Arrow {
         "arrow"
     }
 
+    fn growth(&self) -> usize {
+        1
+    }
+
     fn columns(&self, file: &Path, _: usize) -> Result<(Schema, usize)> {
         let schema = Frames::open(file, self.limit)?.schema;
         let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();

@@ -72,6 +72,13 @@ impl Reads for Text {
         }
     }
 
+    fn growth(&self) -> usize {
+        match self.packing {
+            Packing::None => 1,
+            Packing::Gzip | Packing::Zstd => 4,
+        }
+    }
+
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)> {
         let failure = Arc::new(Mutex::new(None));
         let content = Content {
