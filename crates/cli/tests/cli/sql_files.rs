@@ -48,7 +48,10 @@ fn compressed_files_are_read_as_their_content_is() {
         }
     }
     for part in 0..3 {
-        folder.write(&format!("part-{part}.csv.gz"), gzip(format!("n\n{part}\n").as_bytes()));
+        folder.write(
+            &format!("part-{part}.csv.gz"),
+            gzip(format!("n\n{part}\n").as_bytes()),
+        );
     }
     let sum = "SELECT sum(n) AS n FROM 'part-*.csv.gz'";
     assert_eq!(folder.ok(&["sql", "-c", sum]), "n\n3\n");
@@ -59,7 +62,11 @@ fn compressed_files_are_read_as_their_content_is() {
     ] {
         let query = format!("SELECT * FROM '{name}'");
         let ran = folder.run(&["sql", "-c", &query]);
-        assert!(ran.code != 0 && ran.err.contains(said), "{name}: {}", ran.err);
+        assert!(
+            ran.code != 0 && ran.err.contains(said),
+            "{name}: {}",
+            ran.err
+        );
     }
 }
 
@@ -67,17 +74,25 @@ fn compressed_files_are_read_as_their_content_is() {
 fn damaged_compressed_files_are_named() {
     let folder = Folder::with_table();
     let text = format!("a,b\n{}", numbers(100_000));
-    for (name, whole) in [("x.csv.gz", gzip(text.as_bytes())), ("x.csv.zst", zstd(text.as_bytes()))]
-    {
+    for (name, whole) in [
+        ("x.csv.gz", gzip(text.as_bytes())),
+        ("x.csv.zst", zstd(text.as_bytes())),
+    ] {
         let mut flipped = whole.clone();
         let middle = whole.len() / 2;
         flipped[middle..middle + 64].fill(0x55);
-        for bytes in [&whole[..middle], &whole[..whole.len() - 1], b"a,b\n1,2\n", &flipped] {
+        for bytes in [
+            &whole[..middle],
+            &whole[..whole.len() - 1],
+            b"a,b\n1,2\n",
+            &flipped,
+        ] {
             folder.write(name, bytes);
             let query = format!("SELECT count(*) FROM '{name}'");
             let err = folder.fails(1, &["sql", "-c", &query]);
             assert!(
-                err.contains("content that cannot be read") && err.contains(&format!("file: {name}\n")),
+                err.contains("content that cannot be read")
+                    && err.contains(&format!("file: {name}\n")),
                 "{name}: {err}"
             );
         }
@@ -129,7 +144,8 @@ fn rows_are_the_same_in_files_of_arrow() {
         let back = format!("SELECT * FROM '{name}'");
         assert_eq!(folder.ok(&["sql", "-c", &back, "--json"]), rows, "{name}");
     }
-    let starts = |name: &str, start: &[u8]| std::fs::read(folder.path(name)).unwrap().starts_with(start);
+    let starts =
+        |name: &str, start: &[u8]| std::fs::read(folder.path(name)).unwrap().starts_with(start);
     assert!(starts("x.feather", b"ARROW1") && starts("x.arrows", &[0xff; 4]));
     folder.ok(&["sql", "-c", query, "--format", "arrow", "--output", "named"]);
     assert!(starts("named", b"ARROW1"));
@@ -158,15 +174,26 @@ fn damaged_files_of_arrow_are_errors_without_a_panic() {
                 let ran = folder.run(&["sql", "-c", &read]);
                 if ran.code != 0 {
                     damaged += 1;
-                    assert!(ran.err.contains(&format!("file: {name}\n")), "{place}: {}", ran.err);
+                    assert!(
+                        ran.err.contains(&format!("file: {name}\n")),
+                        "{place}: {}",
+                        ran.err
+                    );
                 }
                 let panics = ["panicked", "backtrace", ".rs:"];
-                assert!(!panics.iter().any(|word| ran.err.contains(word)), "{place}: {}", ran.err);
+                assert!(
+                    !panics.iter().any(|word| ran.err.contains(word)),
+                    "{place}: {}",
+                    ran.err
+                );
             }
         }
         assert!(damaged > 3, "{damaged}");
         folder.write(name, &whole[..whole.len() / 2]);
         let err = folder.fails(1, &["sql", "-c", &format!("SELECT * FROM '{name}'")]);
-        assert!(err.contains("incomplete") && err.contains(&format!("file: {name}\n")), "{err}");
+        assert!(
+            err.contains("incomplete") && err.contains(&format!("file: {name}\n")),
+            "{err}"
+        );
     }
 }

@@ -33,14 +33,17 @@ pub(super) fn columns(
     };
     let Some(points) = fields.points() else {
         let ranges = fields.intervals().iter();
-        return ByteSet::of(ranges.flat_map(|range| of_range(range, separator)).collect());
+        return ByteSet::of(
+            ranges
+                .flat_map(|range| of_range(range, separator))
+                .collect(),
+        );
     };
     // No field has a separator in it.
     let is_field = |field: &&[u8]| memmem::find(field, separator).is_none();
     let points: Vec<&[u8]> = points.into_iter().filter(is_field).collect();
-    let many = |values: &ByteSet| {
-        points.len().saturating_mul(values.intervals().len()) > INTERVALS_MAX
-    };
+    let many =
+        |values: &ByteSet| points.len().saturating_mul(values.intervals().len()) > INTERVALS_MAX;
     let values = values.filter(|values| !many(values));
     let mut intervals = Vec::new();
     for field in points {
@@ -100,7 +103,11 @@ mod tests {
             ("a:b", "::", None, "a:b"),
         ] {
             let (found, rest) = split(column.as_bytes(), separator.as_bytes());
-            assert_eq!((found, rest), (field.map(str::as_bytes), value.as_bytes()), "{column}");
+            assert_eq!(
+                (found, rest),
+                (field.map(str::as_bytes), value.as_bytes()),
+                "{column}"
+            );
         }
     }
 
@@ -111,7 +118,9 @@ mod tests {
         for _ in 0..3 {
             last = last
                 .iter()
-                .flat_map(|text| [b'!', b'a', b'|', 0xff].map(|letter| [text.as_slice(), &[letter]].concat()))
+                .flat_map(|text| {
+                    [b'!', b'a', b'|', 0xff].map(|letter| [text.as_slice(), &[letter]].concat())
+                })
                 .collect();
             all.extend(last.clone());
         }
@@ -131,7 +140,9 @@ mod tests {
                 sets.push(Some(ByteSet::point(one).union(ByteSet::point(other))));
             }
         }
-        let has = |set: &Option<ByteSet>, bytes: &[u8]| set.as_ref().is_none_or(|set| set.contains(bytes));
+        let has = |set: &Option<ByteSet>, bytes: &[u8]| {
+            set.as_ref().is_none_or(|set| set.contains(bytes))
+        };
         for fields in &sets {
             for values in sets.iter().step_by(5) {
                 let found = columns(fields.as_ref(), values.as_ref(), b"|");
@@ -156,7 +167,11 @@ mod tests {
         let point = |text: &str| ByteSet::point(text.as_bytes());
         let towns = point("Ulm").union(point("Bonn"));
         for (fields, values, shown) in [
-            (Some(point("town")), Some(towns.clone()), "'town|Bonn' or 'town|Ulm'"),
+            (
+                Some(point("town")),
+                Some(towns.clone()),
+                "'town|Bonn' or 'town|Ulm'",
+            ),
             (Some(point("town")), None, "'town|'..'town}'"),
             (
                 Some(point("town")),

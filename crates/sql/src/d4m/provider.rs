@@ -15,8 +15,8 @@ use super::exploded::columns;
 use super::reader::D4mReader;
 use super::tables::Reader;
 use crate::scan::{
-    Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, after_tests, batch_bytes,
-    encoded, entries, partitions, text, with_rest,
+    Asked, ByteSet, Encoding, Reading, Relation, SourceExec, Start, after, after_tests,
+    batch_bytes, encoded, entries, partitions, text, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -192,7 +192,11 @@ impl fmt::Debug for D4mTable {
 impl D4mTable {
     /// The table to read, whether it is the transpose, and its rows.
     fn path(&self, wanted: &Wanted) -> (Arc<dyn Table>, bool, ByteSet) {
-        let columns = columns(wanted.field.as_ref(), wanted.value.as_ref(), &self.separator);
+        let columns = columns(
+            wanted.field.as_ref(),
+            wanted.value.as_ref(),
+            &self.separator,
+        );
         if self.form == Form::Degrees {
             return (self.table.clone(), false, columns);
         }

@@ -94,7 +94,9 @@ pub(super) struct D4mReader {
 fn number(text: &[u8]) -> Option<f64> {
     // Names such as `inf` are texts.
     let is_number = text.iter().any(u8::is_ascii_digit)
-        && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+        && text
+            .iter()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     let text = std::str::from_utf8(text).ok()?;
     let number: f64 = text.parse().ok().filter(|_| is_number)?;
     number.is_finite().then_some(number)

@@ -113,15 +113,45 @@ mod tests {
     fn the_ending_of_a_name_tells_the_kind() {
         let kind = |content, packing| Kind { content, packing };
         for (name, expected, ending) in [
-            ("a.csv", kind(Content::Delimited(b','), Packing::None), ".csv"),
-            ("b/a.tsv.GZ", kind(Content::Delimited(b'\t'), Packing::Gzip), ".tsv.GZ"),
-            ("b.d/*.jsonl.zst", kind(Content::Json, Packing::Zstd), ".jsonl.zst"),
-            ("a.b.Feather", kind(Content::Arrow, Packing::None), ".Feather"),
-            (".parquet", kind(Content::Parquet, Packing::None), ".parquet"),
+            (
+                "a.csv",
+                kind(Content::Delimited(b','), Packing::None),
+                ".csv",
+            ),
+            (
+                "b/a.tsv.GZ",
+                kind(Content::Delimited(b'\t'), Packing::Gzip),
+                ".tsv.GZ",
+            ),
+            (
+                "b.d/*.jsonl.zst",
+                kind(Content::Json, Packing::Zstd),
+                ".jsonl.zst",
+            ),
+            (
+                "a.b.Feather",
+                kind(Content::Arrow, Packing::None),
+                ".Feather",
+            ),
+            (
+                ".parquet",
+                kind(Content::Parquet, Packing::None),
+                ".parquet",
+            ),
         ] {
             assert_eq!(Kind::of(name).unwrap(), (expected, ending), "{name}");
         }
-        for name in ["a.gz", "a.txt", "a", "csv", "a.csv/b", "a.csv.bz2", ".gz", "", "ü.gz"] {
+        for name in [
+            "a.gz",
+            "a.txt",
+            "a",
+            "csv",
+            "a.csv/b",
+            "a.csv.bz2",
+            ".gz",
+            "",
+            "ü.gz",
+        ] {
             let error = Kind::of(name).unwrap_err().to_string();
             assert!(error.contains("file of a known kind"), "{name}: {error}");
         }

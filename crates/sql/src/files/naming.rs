@@ -178,9 +178,7 @@ fn kind_of(error: &DataFusionError) -> Option<ErrorKind> {
             ArrowError::ParseError(message) => message.starts_with("Error while parsing value"),
             _ => false,
         },
-        DataFusionError::Execution(message) => {
-            message == PANICKED || message.starts_with(DAMAGED)
-        }
+        DataFusionError::Execution(message) => message == PANICKED || message.starts_with(DAMAGED),
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => {
             return Some(ErrorKind::Io);
         }

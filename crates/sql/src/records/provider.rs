@@ -212,8 +212,8 @@ impl Relation for Records {
             None => records,
         };
         let keys = self.schema.keys.len();
-        let tests = (0..self.schema.columns.len())
-            .filter(|at| self.layout.wanted(keys + at).is_some());
+        let tests =
+            (0..self.schema.columns.len()).filter(|at| self.layout.wanted(keys + at).is_some());
         Some(after_tests(records, tests.count()))
     }
 

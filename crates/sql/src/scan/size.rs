@@ -40,12 +40,15 @@ pub(crate) fn entries(table: &dyn Table, rows: &ByteSet, sees_layout: bool) -> O
 /// The entries of a tablet in a range of rows.
 fn share(tablet: &TabletInfo, rows: &Interval) -> u64 {
     let (after, through) = (&tablet.previous_end, &tablet.end);
-    let is_before = through.as_ref().is_some_and(|through| *through < rows.start);
+    let is_before = through
+        .as_ref()
+        .is_some_and(|through| *through < rows.start);
     let is_behind = match (&rows.end, after) {
         (Some(end), Some(after)) => end <= after,
         _ => false,
     };
-    let from_start = rows.start.is_empty() || after.as_ref().is_some_and(|after| *after >= rows.start);
+    let from_start =
+        rows.start.is_empty() || after.as_ref().is_some_and(|after| *after >= rows.start);
     let to_end = match (&rows.end, through) {
         (None, _) => true,
         (Some(end), Some(through)) => through < end,

@@ -24,9 +24,7 @@ use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
-use crate::catalog::{
-    CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing,
-};
+use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -109,11 +107,7 @@ impl SqlSession {
         if let Some(tables) = &tables {
             tables.connect(&context);
         }
-        for (name, view) in [
-            (MAIN, View::Main),
-            (CELLS, View::Cells),
-            (D4M, View::D4m),
-        ] {
+        for (name, view) in [(MAIN, View::Main), (CELLS, View::Cells), (D4M, View::D4m)] {
             let files = tables.clone().filter(|_| view == View::Main);
             let shared = Shared {
                 source: source.clone(),

@@ -14,9 +14,20 @@ fn write_edges(
     edges: &[(&str, &str, &str, &str)],
     degrees: &[(&str, &str, &str)],
 ) {
-    let edge = |(record, column, label, value): &(&'static str, &'static str, &'static str, &'static str)| {
-        let entry: Entry<'static> =
-            (record.as_bytes(), b"", column.as_bytes(), label, 7, value.as_bytes());
+    let edge = |(record, column, label, value): &(
+        &'static str,
+        &'static str,
+        &'static str,
+        &'static str,
+    )| {
+        let entry: Entry<'static> = (
+            record.as_bytes(),
+            b"",
+            column.as_bytes(),
+            label,
+            7,
+            value.as_bytes(),
+        );
         entry
     };
     // The entries of tests live as long as the test.
@@ -28,15 +39,23 @@ fn write_edges(
     let main: Vec<Entry<'_>> = edges.iter().map(edge).collect();
     let transposed: Vec<Entry<'_>> = main
         .iter()
-        .map(|(row, family, column, label, time, value)| (*column, *family, *row, *label, *time, *value))
+        .map(|(row, family, column, label, time, value)| {
+            (*column, *family, *row, *label, *time, *value)
+        })
         .collect();
     table(source, name, &[b"m"], &main);
     table(source, &format!("{name}T"), &[b"n"], &transposed);
     let degrees: Vec<Entry<'_>> = degrees
         .iter()
         .map(|(column, label, count)| {
-            let entry: Entry<'_> =
-                (column.as_bytes(), b"", b"Degree", label, 7, count.as_bytes());
+            let entry: Entry<'_> = (
+                column.as_bytes(),
+                b"",
+                b"Degree",
+                label,
+                7,
+                count.as_bytes(),
+            );
             entry
         })
         .collect();
@@ -94,7 +113,10 @@ fn columns_are_split_into_field_and_value() {
     );
     // Text functions need no cast, and names are found in any case.
     assert_eq!(
-        rows(&session, "SELECT upper(value) AS v FROM d4m.tedge WHERE field IS NULL"),
+        rows(
+            &session,
+            "SELECT upper(value) AS v FROM d4m.tedge WHERE field IS NULL"
+        ),
         ["LOOSE"]
     );
     assert_eq!(rows(&session, "SELECT count(*) FROM d4m.TedgeT"), ["9"]);
@@ -121,8 +143,12 @@ fn degrees_are_sums_over_the_labels_that_the_reader_sees() {
             "NULL|loose|Degree|1"
         ]
     );
-    assert_eq!(rows(&session_of(&source, &["hr"]), all)[2], "town|Ulm|Degree|2");
-    let top = "SELECT value, degree FROM d4m.TedgeDeg WHERE field = 'town' ORDER BY degree DESC LIMIT 1";
+    assert_eq!(
+        rows(&session_of(&source, &["hr"]), all)[2],
+        "town|Ulm|Degree|2"
+    );
+    let top =
+        "SELECT value, degree FROM d4m.TedgeDeg WHERE field = 'town' ORDER BY degree DESC LIMIT 1";
     let session = session_of(&source, &["hr"]);
     assert_eq!(rows(&session, top), ["Ulm|2"]);
     let plan = explain(&session, top);
@@ -140,7 +166,10 @@ fn degrees_are_sums_over_the_labels_that_the_reader_sees() {
     table(&source, "TadjDeg", &[], &entries);
     let found = rows(&session, "SELECT * FROM d4m.TadjDeg ORDER BY kind");
     assert_eq!(found, ["NULL|alice|InDeg|2", "NULL|alice|OutDeg|7"]);
-    let found = rows(&session, "SELECT degree FROM d4m.TadjDeg WHERE kind = 'OutDeg'");
+    let found = rows(
+        &session,
+        "SELECT degree FROM d4m.TadjDeg WHERE kind = 'OutDeg'",
+    );
     assert_eq!(found, ["7"]);
 }
 
@@ -152,12 +181,24 @@ fn degrees_of_many_labels_are_one_sum() {
     let labels: Vec<String> = (0..20_000).map(|n| format!("\"label {n}\"|hr")).collect();
     let entries: Vec<Entry<'_>> = labels
         .iter()
-        .map(|label| (b"a|b".as_slice(), b"".as_slice(), b"Degree".as_slice(), label.as_str(), 1, b"1".as_slice()))
+        .map(|label| {
+            (
+                b"a|b".as_slice(),
+                b"".as_slice(),
+                b"Degree".as_slice(),
+                label.as_str(),
+                1,
+                b"1".as_slice(),
+            )
+        })
         .collect();
     table(&source, "EDeg", &[], &entries);
     let session = session_of(&source, &["hr"]);
     for limit in ["", " LIMIT 1"] {
-        let found = rows(&session, &format!("SELECT field, degree FROM d4m.EDeg{limit}"));
+        let found = rows(
+            &session,
+            &format!("SELECT field, degree FROM d4m.EDeg{limit}"),
+        );
         assert_eq!(found, ["a|20000"]);
     }
     let large: [Entry<'_>; 2] = [
@@ -167,7 +208,10 @@ fn degrees_of_many_labels_are_one_sum() {
     table(&source, "F", &[], &[]);
     table(&source, "FDeg", &[], &large);
     let error = try_rows(&session, "SELECT * FROM d4m.FDeg").unwrap_err();
-    assert!(error.to_string().contains("too large for a BIGINT"), "{error}");
+    assert!(
+        error.to_string().contains("too large for a BIGINT"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -187,7 +231,10 @@ fn conditions_on_values_read_the_transpose_and_on_records_the_edges() {
             "field = 'town' AND value LIKE 'U%'",
             vec!["table=TedgeT", "rows='town|U'..'town|V'"],
         ),
-        ("field = 'town'", vec!["table=TedgeT", "rows='town|'..'town}'"]),
+        (
+            "field = 'town'",
+            vec!["table=TedgeT", "rows='town|'..'town}'"],
+        ),
         ("record = 'ann'", vec!["table=Tedge,", "rows='ann'"]),
         (
             "record = 'ann' AND field = 'town'",
@@ -198,15 +245,30 @@ fn conditions_on_values_read_the_transpose_and_on_records_the_edges() {
             vec!["table=TedgeT", "rows='town|Bonn'"],
         ),
         ("record > 'b'", vec!["table=Tedge,", "rows='b\\x00'.."]),
-        ("value = 'Ulm'", vec!["table=Tedge,", "rows=all", "tested=[value]"]),
+        (
+            "value = 'Ulm'",
+            vec!["table=Tedge,", "rows=all", "tested=[value]"],
+        ),
         ("field = 'a|b'", vec!["table=TedgeT", "rows=none"]),
     ] {
-        let plan = explain(&session, &format!("SELECT record FROM d4m.Tedge WHERE {condition}"));
+        let plan = explain(
+            &session,
+            &format!("SELECT record FROM d4m.Tedge WHERE {condition}"),
+        );
         let are_there = parts.iter().all(|part| plan.contains(part));
-        assert!(are_there && !plan.contains("FilterExec"), "{condition}: {plan}");
+        assert!(
+            are_there && !plan.contains("FilterExec"),
+            "{condition}: {plan}"
+        );
     }
-    let plan = explain(&session, "SELECT record FROM d4m.Tedge WHERE field = 'town' AND number > 1");
-    assert!(plan.contains("FilterExec") && plan.contains("table=TedgeT"), "{plan}");
+    let plan = explain(
+        &session,
+        "SELECT record FROM d4m.Tedge WHERE field = 'town' AND number > 1",
+    );
+    assert!(
+        plan.contains("FilterExec") && plan.contains("table=TedgeT"),
+        "{plan}"
+    );
 }
 
 #[test]
@@ -217,11 +279,17 @@ fn tables_without_a_transpose_are_read_as_a_whole() {
     let query = "SELECT record FROM d4m.Tedge WHERE field = 'town' AND value = 'Ulm'";
     assert_eq!(rows(&session, query), ["ann", "bea"]);
     let plan = explain(&session, query);
-    assert!(plan.contains("table=Tedge,") && plan.contains("rows=all"), "{plan}");
+    assert!(
+        plan.contains("table=Tedge,") && plan.contains("rows=all"),
+        "{plan}"
+    );
     // A table of degrees that is not there is an error.
     source.delete_table("TedgeDeg").unwrap();
     let error = try_rows(&session, "SELECT * FROM d4m.TedgeDeg").unwrap_err();
-    assert!(error.to_string().contains("there is no such table"), "{error}");
+    assert!(
+        error.to_string().contains("there is no such table"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -240,14 +308,22 @@ fn properties_name_the_separator_and_the_transpose() {
     let entry: Entry<'_> = (b"r", b"", b"a|b::c::d", "", 1, b"1");
     table(&source, "other", &[], &[entry]);
     source.create_table("E", &options).unwrap();
-    table(&source, "back", &[], &[(b"a|b::c::d", b"", b"r", "", 1, b"1")]);
+    table(
+        &source,
+        "back",
+        &[],
+        &[(b"a|b::c::d", b"", b"r", "", 1, b"1")],
+    );
     // Of another purpose, in spite of its name.
     table(&source, "ET", &[], &[(b"x", b"", b"y", "", 1, b"1")]);
     let session = session(&source);
     let query = "SELECT record, field, value FROM d4m.E WHERE field = 'a|b'";
     assert_eq!(rows(&session, query), ["r|a|b|c::d"]);
     assert!(explain(&session, query).contains("table=back"));
-    assert_eq!(rows(&session, "SELECT record, field, value FROM d4m.ET"), ["x|NULL|y"]);
+    assert_eq!(
+        rows(&session, "SELECT record, field, value FROM d4m.ET"),
+        ["x|NULL|y"]
+    );
 }
 
 #[test]
@@ -257,12 +333,18 @@ fn what_the_relations_cannot_show_or_do_is_an_error() {
         &source,
         "bytes",
         &[],
-        &[(b"r\xff", b"", b"a|b", "", 1, b"1"), (b"s", b"", b"a|\xff", "hr", 1, b"1")],
+        &[
+            (b"r\xff", b"", b"a|b", "", 1, b"1"),
+            (b"s", b"", b"a|\xff", "hr", 1, b"1"),
+        ],
     );
     let session = session(&source);
     let error = try_rows(&session, "SELECT record FROM d4m.bytes").unwrap_err();
     let error = format!("{error:?}");
-    assert!(error.contains("not UTF-8") && error.contains("xff"), "{error}");
+    assert!(
+        error.contains("not UTF-8") && error.contains("xff"),
+        "{error}"
+    );
     // A column that is not asked for, and an entry that the reader does not see, are no errors.
     assert_eq!(rows(&session, "SELECT value FROM d4m.bytes"), ["b"]);
     for statement in [
@@ -272,10 +354,16 @@ fn what_the_relations_cannot_show_or_do_is_an_error() {
         "CREATE TABLE d4m.x (a BIGINT PRIMARY KEY)",
     ] {
         let error = try_rows(&session, statement).unwrap_err();
-        assert!(error.to_string().contains("only read"), "{statement}: {error}");
+        assert!(
+            error.to_string().contains("only read"),
+            "{statement}: {error}"
+        );
     }
     let error = try_rows(&session, "SELECT * FROM d4m.Nope").unwrap_err();
-    assert!(error.to_string().contains("there is no such table"), "{error}");
+    assert!(
+        error.to_string().contains("there is no such table"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -289,7 +377,10 @@ fn tables_of_namespaces_are_relations_too() {
         &[("a|b", "", "1")],
     );
     let session = session(&source);
-    assert_eq!(rows(&session, "SELECT record FROM d4m.ns.E WHERE field = 'a'"), ["r"]);
+    assert_eq!(
+        rows(&session, "SELECT record FROM d4m.ns.E WHERE field = 'a'"),
+        ["r"]
+    );
     assert_eq!(rows(&session, "SELECT degree FROM d4m.ns.EDeg"), ["1"]);
 }
 
@@ -311,8 +402,10 @@ fn every_path_gives_the_rows_of_the_condition() {
             (format!("r{}", random.below(40)), column, label, "1")
         })
         .collect();
-    let edges: Vec<(&str, &str, &str, &str)> =
-        edges.iter().map(|(a, b, c, d)| (a.as_str(), b.as_str(), *c, *d)).collect();
+    let edges: Vec<(&str, &str, &str, &str)> = edges
+        .iter()
+        .map(|(a, b, c, d)| (a.as_str(), b.as_str(), *c, *d))
+        .collect();
     let with = store();
     write_edges(&with, "E", &edges, &[]);
     let without = store();
@@ -358,7 +451,11 @@ fn every_path_gives_the_rows_of_the_condition() {
             let session = session_of(source, &["hr"]);
             assert_eq!(rows(&session, &query), expected, "{condition}");
             let counted = format!("SELECT count(*) FROM d4m.E WHERE {condition}");
-            assert_eq!(rows(&session, &counted), [expected.len().to_string()], "{condition}");
+            assert_eq!(
+                rows(&session, &counted),
+                [expected.len().to_string()],
+                "{condition}"
+            );
         }
     }
 }

@@ -69,14 +69,21 @@ fn source() -> Arc<dyn Source> {
 
 /// The scans of a plan, from its top.
 fn scans(plan: &str) -> Vec<&str> {
-    let scans = plan.lines().filter_map(|line| line.trim().strip_prefix("TableScan: "));
+    let scans = plan
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("TableScan: "));
     scans
         .map(|scan| scan.split([' ', ',']).next().unwrap_or_default())
         .collect()
 }
 
 const PAIRS: [(&str, &str, &str, &str); 6] = [
-    ("small", "CAST(s.row AS VARCHAR)", "large", "CAST(l.row AS VARCHAR)"),
+    (
+        "small",
+        "CAST(s.row AS VARCHAR)",
+        "large",
+        "CAST(l.row AS VARCHAR)",
+    ),
     ("few", "s.k", "many", "l.k"),
     ("few", "s.k", "large", "CAST(l.row AS VARCHAR)"),
     ("d4m.small", "s.record", "d4m.large", "l.record"),
@@ -119,9 +126,13 @@ fn conditions_make_a_relation_smaller() {
         ("true", "=few"),
         ("l.k = 'k0001'", "=many"),
         ("l.k IN ('k0001', 'k0002')", "=many"),
-        ("l.k < 'k0001' AND l.a = 1 AND l.b = 1 AND l.a < 100", "=many"),
+        (
+            "l.k < 'k0001' AND l.a = 1 AND l.b = 1 AND l.a < 100",
+            "=many",
+        ),
     ] {
-        let query = format!("SELECT count(*) FROM few s JOIN many l ON s.a = l.a WHERE {condition}");
+        let query =
+            format!("SELECT count(*) FROM few s JOIN many l ON s.a = l.a WHERE {condition}");
         let plan = explain(&session, &query);
         let found = scans(&plan)[0].to_owned();
         assert!(found.ends_with(first), "{condition}: {plan}");
@@ -138,11 +149,20 @@ fn no_count_comes_from_an_estimate() {
     for (query, expected) in [
         ("SELECT count(*) FROM many", "100"),
         ("SELECT count(*), max(k) FROM many", "100|k0099"),
-        ("SELECT count(*) FROM (SELECT * FROM many LIMIT 200) m", "100"),
+        (
+            "SELECT count(*) FROM (SELECT * FROM many LIMIT 200) m",
+            "100",
+        ),
         ("SELECT count(*) FROM hidden", "0"),
         ("SELECT count(*) FROM hidden h, few", "0"),
-        ("SELECT count(*) FROM few LEFT JOIN hidden h ON few.k = CAST(h.row AS VARCHAR)", "5"),
-        ("SELECT count(*) FROM few WHERE k NOT IN (SELECT CAST(row AS VARCHAR) FROM hidden)", "5"),
+        (
+            "SELECT count(*) FROM few LEFT JOIN hidden h ON few.k = CAST(h.row AS VARCHAR)",
+            "5",
+        ),
+        (
+            "SELECT count(*) FROM few WHERE k NOT IN (SELECT CAST(row AS VARCHAR) FROM hidden)",
+            "5",
+        ),
         ("SELECT EXISTS (SELECT 1 FROM hidden)", "false"),
     ] {
         assert_eq!(rows(&session, query), [expected], "{query}");
@@ -164,7 +184,11 @@ fn readers_have_no_sizes_of_tables() {
     let confined: Arc<dyn Source> =
         Arc::new(ReaderSource::new(source.clone(), Authorizations::empty()));
     let query = "SELECT count(*) FROM hidden h JOIN small s ON h.row = s.row";
-    for session in [of(source.clone(), false), of(confined.clone(), false), of(confined, true)] {
+    for session in [
+        of(source.clone(), false),
+        of(confined.clone(), false),
+        of(confined, true),
+    ] {
         let plan = explain(&session, query);
         assert_eq!(scans(&plan), ["table=hidden", "table=small"], "{plan}");
     }

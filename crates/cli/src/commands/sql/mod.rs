@@ -50,9 +50,11 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
         );
     }
     if format.is_binary() && args.output.is_none() {
-        return Err(Failure::usage("rows are written in this format only to a file or a pipe")
-            .with("format", format!("{format:?}").to_lowercase())
-            .next("add --output FILE"));
+        return Err(
+            Failure::usage("rows are written in this format only to a file or a pipe")
+                .with("format", format!("{format:?}").to_lowercase())
+                .next("add --output FILE"),
+        );
     }
     VisibilityExpression::parse(&args.label).map_err(ostrakon_cell::Error::from)?;
     let mut access = Access {

@@ -86,7 +86,9 @@ impl Frames {
         let mut file = File::open(path)?;
         let bytes = file.metadata()?.len();
         let mut start = Vec::new();
-        (&mut file).take(MAGIC.len() as u64).read_to_end(&mut start)?;
+        (&mut file)
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut start)?;
         if start.starts_with(FEATHER_1) {
             return Err(damaged(
                 "the file has version 1 of the format Feather; write it with version 2",
@@ -258,6 +260,8 @@ impl Frames {
              file with fewer rows in a batch",
         );
         let error = error.with("file", shown(&self.path));
-        DataFusionError::External(Box::new(error.with("limit", self.limit).with("data", "a file")))
+        DataFusionError::External(Box::new(
+            error.with("limit", self.limit).with("data", "a file"),
+        ))
     }
 }

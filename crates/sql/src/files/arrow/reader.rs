@@ -35,12 +35,10 @@ impl Arrow {
 /// An error of the library as one of the file's content.
 fn of_content(error: DataFusionError) -> DataFusionError {
     match error {
-        DataFusionError::ArrowError(inner, _) if !matches!(*inner, ArrowError::IoError(..)) => {
-            match *inner {
-                ArrowError::IpcError(_) => ArrowError::into(*inner),
-                other => damaged(&other.to_string()).into(),
-            }
-        }
+        DataFusionError::ArrowError(inner, _) => match *inner {
+            inner @ ArrowError::IpcError(_) => inner.into(),
+            other => damaged(&other.to_string()).into(),
+        },
         other => other,
     }
 }
@@ -56,7 +54,11 @@ impl Reads for Arrow {
 
     fn columns(&self, file: &Path, _: usize) -> Result<(Schema, usize)> {
         let schema = Frames::open(file, self.limit)?.schema;
-        let mut names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        let mut names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair.first() == pair.last()) {
             let name = twice.first().copied().unwrap_or_default();
@@ -172,7 +174,9 @@ impl ArrowReader {
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         let schema = self.returned.clone();
-        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+        Ok(RecordBatch::try_new_with_options(
+            schema, columns, &options,
+        )?)
     }
 }
 

@@ -114,8 +114,7 @@ impl Followed {
                 Err(error) => return Err(unreadable(error, self.packing)),
             }
         };
-        self.follower
-            .read(chunk.get(..length).unwrap_or_default());
+        self.follower.read(chunk.get(..length).unwrap_or_default());
         let before = self.read;
         self.read += length as u64;
         let started = self.follower.started();

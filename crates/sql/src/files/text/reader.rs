@@ -15,7 +15,6 @@ use datafusion::arrow::json::reader::{
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
-use ostrakon_cell::Error;
 use parking_lot::Mutex;
 
 use super::followed::{Followed, Records};

@@ -15,11 +15,19 @@ const LIMIT: usize = 1 << 20;
 
 fn rows(first: i64, count: i64) -> RecordBatch {
     let numbers: Int64Array = (first..first + count).map(Some).collect();
-    let texts = numbers.iter().map(|number| number.map(|n| format!("text {n}")));
+    let texts = numbers
+        .iter()
+        .map(|number| number.map(|n| format!("text {n}")));
     let texts: StringArray = texts.collect();
-    let words = numbers.values().iter().map(|n| ["red", "green", "blue"][(n % 3) as usize]);
+    let words = numbers
+        .values()
+        .iter()
+        .map(|n| ["red", "green", "blue"][(n % 3) as usize]);
     let words: DictionaryArray<Int32Type> = words.collect();
-    let long = numbers.values().iter().map(|n| Some(format!("a long text with number {n}")));
+    let long = numbers
+        .values()
+        .iter()
+        .map(|n| Some(format!("a long text with number {n}")));
     let views: StringViewArray = long.collect();
     RecordBatch::try_from_iter([
         ("n", Shared::new(numbers) as ArrayRef),
@@ -44,20 +52,25 @@ const CODECS: [Option<CompressionType>; 3] = [
 ];
 
 fn written(batches: &[RecordBatch], form: Form, codec: Option<CompressionType>) -> Vec<u8> {
-    let options = IpcWriteOptions::default().try_with_compression(codec).unwrap();
+    let options = IpcWriteOptions::default()
+        .try_with_compression(codec)
+        .unwrap();
     let schema = batches[0].schema();
     let mut out = Vec::new();
     match form {
         Form::File => {
-            let mut writer =
-                FileWriter::try_new_with_options(&mut out, &schema, options).unwrap();
-            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            let mut writer = FileWriter::try_new_with_options(&mut out, &schema, options).unwrap();
+            batches
+                .iter()
+                .for_each(|batch| writer.write(batch).unwrap());
             writer.finish().unwrap();
         }
         Form::Stream => {
             let mut writer =
                 StreamWriter::try_new_with_options(&mut out, &schema, options).unwrap();
-            batches.iter().for_each(|batch| writer.write(batch).unwrap());
+            batches
+                .iter()
+                .for_each(|batch| writer.write(batch).unwrap());
             writer.finish().unwrap();
         }
     }
@@ -101,12 +114,20 @@ fn both_formats_are_read_with_every_codec() {
             let expected = rows(0, 100).slice(33, 33);
             assert_eq!(columns, expected.columns(), "{form:?} {codec:?}");
         }
-        let numbers = batches.each_ref().map(|batch| batch.project(&[0, 1]).unwrap());
+        let numbers = batches
+            .each_ref()
+            .map(|batch| batch.project(&[0, 1]).unwrap());
         let file = file(&folder, &written(&numbers, form, None));
         let found = read(&file, LIMIT, 1000, &[0]).unwrap();
         let found: Vec<i64> = found
             .iter()
-            .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec())
+            .flat_map(|batch| {
+                batch
+                    .column(0)
+                    .as_primitive::<Int64Type>()
+                    .values()
+                    .to_vec()
+            })
             .collect();
         assert_eq!(found, (0..150).collect::<Vec<_>>());
         // Of no column there are still rows.
@@ -193,17 +214,29 @@ fn files_do_not_take_more_memory_than_the_limit() {
             let content = written(std::slice::from_ref(&batch), form, codec);
             let file = file(&folder, &content);
             let error = read(&file, LIMIT, 8192, &[0]).unwrap_err().to_string();
-            assert!(error.contains("more bytes than the memory"), "{form:?} {codec:?}: {error}");
-            assert_eq!(read(&file, 16 * LIMIT, 8192, &[0]).unwrap().len(), LIMIT / 8192);
+            assert!(
+                error.contains("more bytes than the memory"),
+                "{form:?} {codec:?}: {error}"
+            );
+            assert_eq!(
+                read(&file, 16 * LIMIT, 8192, &[0]).unwrap().len(),
+                LIMIT / 8192
+            );
         }
         // A buffer that says that it is small.
         let content = written(std::slice::from_ref(&batch), form, CODECS[1]);
         let length = (8 * LIMIT as u64).to_le_bytes();
-        let place = content.windows(8).position(|bytes| bytes == length).unwrap();
+        let place = content
+            .windows(8)
+            .position(|bytes| bytes == length)
+            .unwrap();
         let mut content = content.clone();
         content[place..place + 8].copy_from_slice(&64_u64.to_le_bytes());
         let error = read(&file(&folder, &content), LIMIT, 8192, &[0]).unwrap_err();
-        assert!(error.to_string().contains("wrong length"), "{form:?}: {error}");
+        assert!(
+            error.to_string().contains("wrong length"),
+            "{form:?}: {error}"
+        );
     }
 }
 

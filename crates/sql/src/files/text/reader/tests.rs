@@ -10,8 +10,7 @@ fn packed(text: &[u8], packing: Packing) -> Vec<u8> {
     match packing {
         Packing::None => text.to_vec(),
         Packing::Gzip => {
-            let mut packer =
-                flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
             packer.write_all(text).unwrap();
             packer.finish().unwrap()
         }
@@ -49,7 +48,9 @@ fn every_row_is_read_once_whatever_the_size_of_batches_and_records() {
     for width in [1, 50, CHUNK / 3, CHUNK, 2 * CHUNK] {
         let count = (4 * CHUNK / width).clamp(5, 3000);
         let value = "x".repeat(width);
-        let csv: String = (0..count).map(|n| format!("{n},\"{value}\n\"\r\n")).collect();
+        let csv: String = (0..count)
+            .map(|n| format!("{n},\"{value}\n\"\r\n"))
+            .collect();
         let json: String = (0..count)
             .map(|n| format!("{{\"n\":{n},\n \"v\":\"{value}\"}}\n\n"))
             .collect();
@@ -95,7 +96,10 @@ fn batches_of_large_records_have_few_rows() {
     let folder = tempfile::tempdir().unwrap();
     let value = "x".repeat(CHUNK);
     let text: String = (0..40).map(|n| format!("{n},{value}\n")).collect();
-    let file = file(&folder, &packed(format!("n,v\n{text}").as_bytes(), Packing::Zstd));
+    let file = file(
+        &folder,
+        &packed(format!("n,v\n{text}").as_bytes(), Packing::Zstd),
+    );
     let limit = 4 * CHUNK;
     let batches = read(&Text::delimited(b',', Packing::Zstd, limit), &file, 8192).unwrap();
     assert_eq!(batches.iter().sum::<usize>(), 40);
@@ -136,7 +140,10 @@ fn records_are_limited_also_in_compressed_files() {
             let error = read(&reads, &file, 100).unwrap_err();
             let error = crate::error::of_query(error);
             let context = format!("{error:?}");
-            assert!(error.to_string().contains("a record has more bytes"), "{context}");
+            assert!(
+                error.to_string().contains("a record has more bytes"),
+                "{context}"
+            );
             assert!(context.contains(&line.to_string()), "{context}");
         }
     }
@@ -152,16 +159,34 @@ fn damaged_compressed_files_are_errors() {
         let whole = packed(format!("a,b\n{text}").as_bytes(), packing);
         let reads = Text::delimited(b',', packing, 64 << 20);
         let file = |content: &[u8]| file(&folder, content);
-        assert_eq!(read(&reads, &file(&whole), 8192).unwrap().iter().sum::<usize>(), 50_000);
+        assert_eq!(
+            read(&reads, &file(&whole), 8192)
+                .unwrap()
+                .iter()
+                .sum::<usize>(),
+            50_000
+        );
         // Two members, or frames, are one content.
         let two = [whole.as_slice(), &packed(b"7,8\n", packing)].concat();
-        assert_eq!(read(&reads, &file(&two), 8192).unwrap().iter().sum::<usize>(), 50_001);
+        assert_eq!(
+            read(&reads, &file(&two), 8192)
+                .unwrap()
+                .iter()
+                .sum::<usize>(),
+            50_001
+        );
         for cut in [1, 5, whole.len() / 2, whole.len() - 1] {
             let error = read(&reads, &file(&whole[..cut]), 8192).unwrap_err();
-            assert!(error.to_string().contains("damaged or incomplete"), "{cut}: {error}");
+            assert!(
+                error.to_string().contains("damaged or incomplete"),
+                "{cut}: {error}"
+            );
         }
         let error = read(&reads, &file(b"a,b\n1,2\n"), 8192).unwrap_err();
-        assert!(error.to_string().contains("damaged or incomplete"), "{error}");
+        assert!(
+            error.to_string().contains("damaged or incomplete"),
+            "{error}"
+        );
         let mut flipped = whole.clone();
         let middle = whole.len() / 2;
         for byte in &mut flipped[middle..middle + 64] {
@@ -183,7 +208,11 @@ fn an_error_that_an_unclosed_quote_has_caused_is_that_of_the_quote() {
     ] {
         let error = read(&reads, &file(&folder, text.as_bytes()), 100).unwrap_err();
         let error = format!("{:?}", crate::error::of_query(error));
-        assert_eq!(error.contains("a quote is not closed"), line.is_some(), "{error}");
+        assert_eq!(
+            error.contains("a quote is not closed"),
+            line.is_some(),
+            "{error}"
+        );
         if let Some(line) = line {
             assert!(error.contains(&line.to_string()), "{error}");
         }
