@@ -240,13 +240,15 @@ impl D4mReader {
     }
 }
 
+/// Rows of degrees after which a batch is complete. The last sum ends with the scan; it would be a batch of its own.
+const DEGREES: usize = 4096;
+
 impl Reading for D4mReader {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let mut rows = self.rows();
         while self.left > 0 {
             let mut batch = std::mem::replace(&mut self.batch, Batch::new());
-            let is_more = self.scan.next_batch(&mut batch)?;
-            let mut rows = self.rows();
-            if !is_more {
+            if !self.scan.next_batch(&mut batch)? {
                 // The scan is not read again.
                 self.push_degree(&mut rows)?;
                 let last = self.finished(rows)?;
@@ -263,8 +265,12 @@ impl Reading for D4mReader {
                 }
             }
             self.batch = batch;
-            if let Some(found) = self.finished(rows)? {
-                return Ok(Some(found));
+            let least = match self.form {
+                Form::Edges => 1,
+                Form::Degrees => DEGREES.min(self.left),
+            };
+            if rows.count >= least {
+                return self.finished(rows);
             }
         }
         Ok(None)

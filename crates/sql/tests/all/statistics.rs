@@ -12,6 +12,8 @@ use super::kit::{Entry, explain, rows, session, table};
 const WEB: &str = "
 name = 'web'
 time = 'ts'
+[[shards]]
+count = 2
 [[fields]]
 name = 'ts'
 type = 'time'
