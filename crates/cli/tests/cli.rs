@@ -67,6 +67,9 @@ mod signals;
 #[cfg(feature = "sql")]
 #[path = "cli/sql.rs"]
 mod sql;
+#[cfg(feature = "sql")]
+#[path = "cli/sql_files.rs"]
+mod sql_files;
 #[path = "cli/store.rs"]
 mod store;
 #[path = "cli/streams.rs"]

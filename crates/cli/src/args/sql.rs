@@ -70,4 +70,15 @@ pub(crate) enum SqlFormat {
     Json,
     /// A Parquet file (with --output)
     Parquet,
+    /// A file of Arrow IPC, also known as Feather (with --output)
+    Arrow,
+    /// A stream of Arrow IPC (with --output)
+    Arrows,
+}
+
+impl SqlFormat {
+    /// Whether rows have this form only in files and pipes.
+    pub(crate) fn is_binary(self) -> bool {
+        matches!(self, Self::Parquet | Self::Arrow | Self::Arrows)
+    }
 }

@@ -4,4 +4,4 @@ mod names;
 mod provider;
 
 pub(crate) use names::{TableName, missing};
-pub(crate) use provider::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed};
+pub(crate) use provider::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed};

@@ -3,7 +3,7 @@
 use datafusion::common::TableReference;
 use ostrakon_cell::{Error, Result, Source};
 
-use super::provider::{CELLS, EVENTS, MAIN, PUBLIC};
+use super::provider::{CELLS, D4M, EVENTS, MAIN, PUBLIC};
 
 /// A table as a statement names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,9 @@ impl TableName {
             (Some(CELLS), _) | (None, Some(CELLS)) => {
                 refused("the relation of entries is only read: name the table itself")
             }
+            (Some(D4M), _) | (None, Some(D4M)) => refused(
+                "the relations of D4M's schema are only read: write its tables with `ostrakon.d4m` in Python",
+            ),
             (Some(MAIN) | None, _) if is_of_events() => refused(
                 "the tables of events belong to the event store: use `ostrakon events`, or `events` and `create_events` in \
                  Python",

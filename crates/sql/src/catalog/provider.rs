@@ -12,6 +12,7 @@ use ostrakon_events::{EventStore, reserved_to_events};
 
 use super::names::full_name;
 use crate::cells::CellsTable;
+use crate::d4m::Reader;
 use crate::files::FileTables;
 use crate::records::{RecordSchema, RecordsTable};
 use crate::session::is_unfinished;
@@ -20,6 +21,8 @@ use crate::session::is_unfinished;
 pub(crate) const MAIN: &str = "ostrakon";
 /// The catalog, and the schema of the main catalog, in which every table is the relation of its entries.
 pub(crate) const CELLS: &str = "cells";
+/// The catalog, and the schema of the main catalog, in which every table is a relation of D4M's schema.
+pub(crate) const D4M: &str = "d4m";
 /// The schema of tables without a namespace.
 pub(crate) const PUBLIC: &str = "public";
 /// The namespace of the event store, whose types are relations.
@@ -42,17 +45,32 @@ impl fmt::Debug for Shared {
     }
 }
 
+/// Which relation a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    /// That of its records if it has a schema, else that of its entries.
+    Main,
+    /// That of its entries, even if it has a schema.
+    Cells,
+    /// That of D4M's schema.
+    D4m,
+}
+
+impl View {
+    /// The schemas of the main catalog that show tables without a namespace.
+    const NAMED: [(&'static str, Self); 2] = [(CELLS, Self::Cells), (D4M, Self::D4m)];
+}
+
 /// The tables of a source.
 #[derive(Debug)]
 pub(crate) struct SourceCatalog {
     shared: Shared,
-    /// Tables are relations of entries even if they have a schema.
-    entries: bool,
+    view: View,
 }
 
 impl SourceCatalog {
-    pub(crate) fn new(shared: Shared, entries: bool) -> Self {
-        Self { shared, entries }
+    pub(crate) fn new(shared: Shared, view: View) -> Self {
+        Self { shared, view }
     }
 
     fn namespaces(&self) -> Vec<String> {
@@ -83,22 +101,29 @@ impl SourceCatalog {
 impl CatalogProvider for SourceCatalog {
     fn schema_names(&self) -> Vec<String> {
         let mut names = self.namespaces();
-        if !self.entries && !names.iter().any(|name| name == CELLS) {
-            names.push(CELLS.to_owned());
+        if self.view == View::Main {
+            for (schema, _) in View::NAMED {
+                if !names.iter().any(|name| name == schema) {
+                    names.push(schema.to_owned());
+                }
+            }
         }
         names
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        let (namespace, entries) = match self.namespaces().iter().any(|found| found == name) {
-            true => (name, self.entries),
-            false if name == CELLS && !self.entries => (PUBLIC, true),
+        let (namespace, view) = match self.namespaces().iter().any(|found| found == name) {
+            true => (name, self.view),
+            false if self.view == View::Main => {
+                let named = View::NAMED.into_iter().find(|(schema, _)| *schema == name);
+                (PUBLIC, named?.1)
+            }
             false => return None,
         };
         Some(Arc::new(Namespace {
             shared: self.shared.clone(),
             name: namespace.to_owned(),
-            entries,
+            view,
         }))
     }
 }
@@ -108,7 +133,7 @@ impl CatalogProvider for SourceCatalog {
 struct Namespace {
     shared: Shared,
     name: String,
-    entries: bool,
+    view: View,
 }
 
 impl Namespace {
@@ -153,7 +178,7 @@ impl Namespace {
             sees_layout,
             ..
         } = &self.shared;
-        if self.name == EVENTS && !self.entries {
+        if self.name == EVENTS && self.view == View::Main {
             let store = EventStore::new(source.clone());
             if store.types()?.iter().any(|found| found.name == name) {
                 return crate::events::relation(store, name, authorizations.clone());
@@ -169,7 +194,14 @@ impl Namespace {
         }
         let table = source.table(&full)?;
         let authorizations = authorizations.clone();
-        if !self.entries
+        if self.view == View::D4m {
+            let reader = Reader {
+                authorizations,
+                sees_layout: *sees_layout,
+            };
+            return crate::d4m::relation(&**source, table, reader);
+        }
+        if self.view == View::Main
             && let Some(schema) = RecordSchema::of(&*table)?
         {
             return Ok(Arc::new(RecordsTable::new(
@@ -197,7 +229,7 @@ pub(crate) fn is_closed(source: &dyn Source, sees_layout: bool, table: &str) -> 
 impl SchemaProvider for Namespace {
     fn table_names(&self) -> Vec<String> {
         // Listed once, as what their names alone are.
-        if self.entries {
+        if self.view != View::Main {
             return Vec::new();
         }
         let Shared {

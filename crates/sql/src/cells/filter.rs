@@ -121,6 +121,12 @@ impl Filter {
         }
     }
 
+    /// The number of parts, besides the row, that are tested.
+    pub(super) fn tests(&self) -> usize {
+        let parts = Part::ALL.into_iter().skip(1);
+        parts.filter(|part| self.wanted(*part).is_some()).count()
+    }
+
     /// Whether no entry can pass.
     pub(super) fn is_empty(&self) -> bool {
         let none =

@@ -14,7 +14,8 @@ use ostrakon_cell::{Authorizations, Batch, BatchLimit, Range, ScanOptions, Table
 use super::filter::{Filter, Part, understood};
 use super::reader::CellsReader;
 use crate::scan::{
-    Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
+    Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
+    partitions, with_rest,
 };
 
 /// Entries and bytes of a batch.
@@ -86,6 +87,7 @@ impl TableProvider for CellsTable {
                 schema: Arc::new(SCHEMA.project(&places)?),
                 table: self.table.clone(),
                 authorizations: self.authorizations.clone(),
+                sees_layout: self.sees_layout,
                 filter,
                 batch: BatchLimit {
                     entries: BATCH.entries.min(state.config().batch_size()),
@@ -114,6 +116,7 @@ impl TableProvider for CellsTable {
 struct Cells {
     table: Arc<dyn Table>,
     authorizations: Arc<Authorizations>,
+    sees_layout: bool,
     filter: Arc<Filter>,
     parts: Vec<Part>,
     schema: SchemaRef,
@@ -144,6 +147,11 @@ impl Relation for Cells {
             Some((at, *part == Part::Timestamp))
         });
         places.collect()
+    }
+
+    fn rows(&self) -> Option<u64> {
+        let entries = entries(&*self.table, &self.filter.rows(), self.sees_layout)?;
+        Some(after_tests(entries, self.filter.tests()))
     }
 
     fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>> {

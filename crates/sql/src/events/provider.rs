@@ -189,6 +189,17 @@ impl Relation for Events {
         time.map(|at| (at, true)).into_iter().collect()
     }
 
+    fn rows(&self) -> Option<u64> {
+        // From counts of what the reader sees.
+        let explanation = self.store.explain(&self.query).ok()?;
+        let rows = match self.query.condition == Condition::All {
+            true => explanation.total,
+            false => explanation.estimate,
+        };
+        let limit = self.query.limit.map_or(u64::MAX, |limit| limit as u64);
+        Some(rows.min(limit))
+    }
+
     fn open(&self, start: Start) -> Result<Vec<Box<dyn Reading>>> {
         let mut query = self.query.clone();
         query.interrupt = Some(start.interrupt);

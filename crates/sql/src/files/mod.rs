@@ -1,12 +1,12 @@
 //! Files of the local disk as relations: `SELECT … FROM 'visits.parquet'`.
 
-mod ahead;
-mod delimited;
+mod arrow;
+mod kind;
+mod local;
 mod naming;
 mod panics;
-mod quotes;
+mod text;
 
-use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 
 use datafusion::catalog::TableProvider;
@@ -23,7 +23,10 @@ use datafusion::prelude::SessionContext;
 use ostrakon_cell::{Error, ErrorKind};
 use parking_lot::RwLock;
 
-use delimited::DelimitedFormat;
+use arrow::Arrow;
+use kind::{Content, Kind, Packing};
+use local::LocalFormat;
+use text::Text;
 
 pub(crate) use naming::name_files;
 
@@ -31,7 +34,7 @@ pub(crate) use naming::name_files;
 #[derive(Debug)]
 pub(crate) struct FileTables {
     state: OnceLock<Weak<RwLock<SessionState>>>,
-    /// The most bytes of a record of delimited text.
+    /// The most bytes of a record of text, or of a batch of Arrow.
     record_limit: usize,
 }
 
@@ -57,20 +60,18 @@ impl FileTables {
         if name.contains("://") {
             return plan_err!("{name} is not a local file: give a path, such as 'visits.parquet'");
         }
-        let ending = Path::new(name)
-            .extension()
-            .and_then(|ending| ending.to_str());
-        let format: Arc<dyn FileFormat> = match ending.map(str::to_ascii_lowercase).as_deref() {
-            Some("parquet") => Arc::new(ParquetFormat::default()),
-            Some("csv") => Arc::new(DelimitedFormat::new(b',', self.record_limit)),
-            Some("tsv") => Arc::new(DelimitedFormat::new(b'\t', self.record_limit)),
-            Some("json" | "jsonl" | "ndjson") => Arc::new(JsonFormat::default()),
-            _ => {
-                return plan_err!(
-                    "{name} is neither a table nor a file of a known kind: a file's name ends in .parquet, .csv, \
-                     .tsv, .json, .jsonl or .ndjson"
-                );
+        let (kind, ending) = Kind::of(name)?;
+        let limit = self.record_limit;
+        let format: Arc<dyn FileFormat> = match (kind.content, kind.packing) {
+            (Content::Parquet, _) => Arc::new(ParquetFormat::default()),
+            (Content::Arrow, _) => Arc::new(LocalFormat(Arc::new(Arrow::new(limit)))),
+            (Content::Delimited(delimiter), packing) => {
+                let text = Text::delimited(delimiter, packing, limit);
+                Arc::new(LocalFormat(Arc::new(text)))
             }
+            // The engine divides large files among threads.
+            (Content::Json, Packing::None) => Arc::new(JsonFormat::default()),
+            (Content::Json, packing) => Arc::new(LocalFormat(Arc::new(Text::json(packing, limit)))),
         };
         let many = name.contains(['*', '?', '[']);
         if !many {
@@ -80,11 +81,7 @@ impl FileTables {
         let state = state
             .map(|state| state.read().clone())
             .ok_or_else(|| DataFusionError::Plan("the session was closed".to_owned()))?;
-        let options = ListingOptions::new(format).with_file_extension(
-            ending
-                .map(|ending| format!(".{ending}"))
-                .unwrap_or_default(),
-        );
+        let options = ListingOptions::new(format).with_file_extension(ending);
         let config =
             ListingTableConfig::new(ListingTableUrl::parse(name)?).with_listing_options(options);
         let inferred = panics::Caught::new(config.infer_schema(&state)).await;

@@ -20,9 +20,9 @@ use datafusion::physical_plan::{
 use futures_util::TryStreamExt;
 use ostrakon_cell::{Error, ErrorKind};
 
-use super::delimited::path_at;
+use super::local::path_at;
 use super::panics::{Caught, PANICKED};
-use super::quotes::Delimited;
+use super::text::DAMAGED;
 use crate::error::plain;
 
 /// Files that an error names before it counts the rest.
@@ -31,27 +31,17 @@ const SHOWN: usize = 3;
 /// The plan with names of files in the errors of its scans of files. An error names the file where
 /// it arises: what other nodes make of the values is not a fault of a file.
 ///
-/// Records of delimited text have `limit` bytes at most.
-///
 /// # Errors
 /// None known.
-pub(crate) fn name_files(
-    plan: Arc<dyn ExecutionPlan>,
-    limit: usize,
-) -> Result<Arc<dyn ExecutionPlan>> {
+pub(crate) fn name_files(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     let named = plan.transform_up(|node| {
         let files = node
             .downcast_ref::<DataSourceExec>()
             .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
-            .map(|scan| (files_of(scan), Delimited::of(scan)));
+            .map(files_of);
         Ok(match files {
-            Some((files, delimited)) => {
-                let scan: Arc<dyn ExecutionPlan> = Arc::new(NamedScan {
-                    scan: node,
-                    files,
-                    delimited,
-                    limit,
-                });
+            Some(files) => {
+                let scan: Arc<dyn ExecutionPlan> = Arc::new(NamedScan { scan: node, files });
                 Transformed::yes(scan)
             }
             None => Transformed::no(node),
@@ -93,10 +83,6 @@ fn files_of(scan: &FileScanConfig) -> Arc<str> {
 struct NamedScan {
     scan: Arc<dyn ExecutionPlan>,
     files: Arc<str>,
-    /// If they are delimited text.
-    delimited: Option<Delimited>,
-    /// The most bytes of one of its records.
-    limit: usize,
 }
 
 impl ExecutionPlan for NamedScan {
@@ -133,8 +119,6 @@ impl ExecutionPlan for NamedScan {
         Ok(Arc::new(Self {
             scan,
             files: self.files.clone(),
-            delimited: self.delimited.clone(),
-            limit: self.limit,
         }))
     }
 
@@ -144,19 +128,11 @@ impl ExecutionPlan for NamedScan {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let files = self.files.clone();
-        let batch = context.session_config().batch_size();
         let rows = self.scan.execute(partition, context);
         let rows = rows.map_err(|error| named(error, &files))?;
         let schema = rows.schema();
         let rows = Caught::new(rows).map_err(move |error| named(error, &files));
-        Ok(match self.delimited.clone() {
-            Some(files) => {
-                let ahead = files.ahead(partition, self.limit);
-                let rows = files.rows(rows, ahead, batch);
-                Box::pin(RecordBatchStreamAdapter::new(schema, rows))
-            }
-            None => Box::pin(RecordBatchStreamAdapter::new(schema, rows)),
-        })
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows)))
     }
 }
 
@@ -202,7 +178,7 @@ fn kind_of(error: &DataFusionError) -> Option<ErrorKind> {
             ArrowError::ParseError(message) => message.starts_with("Error while parsing value"),
             _ => false,
         },
-        DataFusionError::Execution(message) => message == PANICKED,
+        DataFusionError::Execution(message) => message == PANICKED || message.starts_with(DAMAGED),
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => {
             return Some(ErrorKind::Io);
         }

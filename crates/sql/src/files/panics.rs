@@ -23,29 +23,25 @@ pub(super) struct Caught<T>(Pin<Box<T>>);
 
 impl<T> Caught<T> {
     pub(super) fn new(inner: T) -> Self {
-        static HOOK: Once = Once::new();
-        HOOK.call_once(|| {
-            let report = panic::take_hook();
-            panic::set_hook(Box::new(move |panic| {
-                if !IS_CAUGHT.get() {
-                    report(panic);
-                }
-            }));
-        });
         Self(Box::pin(inner))
     }
 }
 
-/// What a poll comes to; `None` if it panicked.
-fn poll<T>(poll: impl FnOnce() -> T) -> Option<T> {
+/// What a step comes to, or an error if it panicked.
+pub(super) fn caught<T>(step: impl FnOnce() -> T) -> Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_CAUGHT.get() {
+                report(panic);
+            }
+        }));
+    });
     let before = IS_CAUGHT.replace(true);
-    let outcome = catch_unwind(AssertUnwindSafe(poll));
+    let outcome = catch_unwind(AssertUnwindSafe(step));
     IS_CAUGHT.set(before);
-    outcome.ok()
-}
-
-fn panicked() -> DataFusionError {
-    DataFusionError::Execution(PANICKED.to_owned())
+    outcome.map_err(|_| DataFusionError::Execution(PANICKED.to_owned()))
 }
 
 impl<T, F: Future<Output = Result<T>>> Future for Caught<F> {
@@ -53,7 +49,7 @@ impl<T, F: Future<Output = Result<T>>> Future for Caught<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let inner = self.0.as_mut();
-        poll(|| inner.poll(context)).unwrap_or_else(|| Poll::Ready(Err(panicked())))
+        caught(|| inner.poll(context)).unwrap_or_else(|error| Poll::Ready(Err(error)))
     }
 }
 
@@ -62,6 +58,6 @@ impl<T, S: Stream<Item = Result<T>>> Stream for Caught<S> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let inner = self.0.as_mut();
-        poll(|| inner.poll_next(context)).unwrap_or_else(|| Poll::Ready(Some(Err(panicked()))))
+        caught(|| inner.poll_next(context)).unwrap_or_else(|error| Poll::Ready(Some(Err(error))))
     }
 }

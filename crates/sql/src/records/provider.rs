@@ -17,7 +17,8 @@ use super::filter::{columns, understood, wanted};
 use super::reader::{Layout, RecordsReader};
 use super::{ColumnType, RecordSchema, key};
 use crate::scan::{
-    Asked, ByteSet, Reading, Relation, SourceExec, Start, batch_bytes, partitions, with_rest,
+    Asked, ByteSet, Reading, Relation, SourceExec, Start, after_tests, batch_bytes, entries,
+    partitions, with_rest,
 };
 
 /// A table with a schema as a relation.
@@ -118,6 +119,7 @@ impl TableProvider for RecordsTable {
                 table: self.table.clone(),
                 schema: self.schema.clone(),
                 authorizations: self.authorizations.clone(),
+                sees_layout: self.sees_layout,
                 layout: Arc::new(layout),
                 rows,
                 batch: BatchLimit {
@@ -149,6 +151,7 @@ struct Records {
     table: Arc<dyn Table>,
     schema: Arc<RecordSchema>,
     authorizations: Arc<Authorizations>,
+    sees_layout: bool,
     layout: Arc<Layout>,
     rows: ByteSet,
     /// By partition.
@@ -196,6 +199,22 @@ impl Relation for Records {
         keys.take_while(|(_, (_, kind))| *kind != ColumnType::Float)
             .map_while(|(key, _)| Some((returned.iter().position(|at| *at == key)?, false)))
             .collect()
+    }
+
+    fn rows(&self) -> Option<u64> {
+        // A record has an entry for each column that is not NULL.
+        let of_record = self.schema.columns.len().max(1) as u64;
+        let entries = entries(&*self.table, &self.rows, self.sees_layout)?;
+        let records = (entries / of_record).max(entries.min(1));
+        let records = match self.rows.points() {
+            // A row is a record.
+            Some(rows) => records.min(rows.len() as u64),
+            None => records,
+        };
+        let keys = self.schema.keys.len();
+        let tests =
+            (0..self.schema.columns.len()).filter(|at| self.layout.wanted(keys + at).is_some());
+        Some(after_tests(records, tests.count()))
     }
 
     fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>> {

@@ -3,20 +3,21 @@
 use std::fmt;
 use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::Result;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, Statistics};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
+use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, RecordBatchStream,
@@ -25,6 +26,8 @@ use datafusion::physical_plan::{
 use futures_util::{Stream, StreamExt};
 use ostrakon_cell::Interrupt;
 use tokio::task::{JoinError, spawn_blocking};
+
+use super::size::statistics;
 
 /// Record batches of a partition that wait for the consumer.
 pub(super) const WAITING: usize = 2;
@@ -43,6 +46,12 @@ pub(crate) trait Relation: fmt::Debug + Send + Sync {
     /// Starts reading. All partitions, at most [`partitions`](Self::partitions), share a snapshot of
     /// this moment.
     fn open(&self, start: Start) -> ostrakon_cell::Result<Vec<Box<dyn Reading>>>;
+
+    /// An estimate of the rows that all partitions return. It must not depend on what the reader does not see: plans show
+    /// it.
+    fn rows(&self) -> Option<u64> {
+        None
+    }
 
     /// What an explanation shows: names and values.
     fn describe(&self) -> Vec<(&'static str, String)>;
@@ -112,6 +121,8 @@ pub(crate) struct SourceExec {
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
+    /// An estimate, made when it is asked for.
+    rows: OnceLock<Option<u64>>,
     /// What was opened, ahead of the execution or by its first partition.
     opened: Mutex<Opened>,
 }
@@ -144,6 +155,7 @@ impl SourceExec {
             limit,
             properties: Arc::new(properties),
             metrics: ExecutionPlanMetricsSet::new(),
+            rows: OnceLock::new(),
             opened: Mutex::default(),
         }
     }
@@ -258,6 +270,21 @@ impl ExecutionPlan for SourceExec {
             stream: builder.build(),
             _end: end,
         }))
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let rows = *self.rows.get_or_init(|| self.relation.rows());
+        let partitions = self.relation.partitions().max(1) as u64;
+        let limit = self.limit.map_or(u64::MAX, |limit| limit as u64);
+        let rows = rows.map(|rows| match args.partition() {
+            Some(_) => (rows / partitions).min(limit),
+            None => rows.min(limit.saturating_mul(partitions)),
+        });
+        Ok(Arc::new(statistics(&self.relation.schema(), rows)))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

@@ -5,9 +5,11 @@ mod condition;
 mod exec;
 mod ranges;
 mod rest;
+mod size;
 
 pub(crate) use bytes::{ByteSet, Interval, after};
 pub(crate) use condition::{Encoding, bytes, encoded, is_column, literal, split_pattern, text};
 pub(crate) use exec::{EndsScans, Reading, Relation, SourceExec, Start, open_scans};
 pub(crate) use ranges::{batch_bytes, partitions};
 pub(crate) use rest::{Asked, with_rest};
+pub(crate) use size::{after_tests, entries};

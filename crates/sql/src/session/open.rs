@@ -24,7 +24,7 @@ use super::statement::{Kind, parse_statements};
 use super::temporary::TemporaryFiles;
 use super::workers::Workers;
 use super::{SqlOptions, SqlRows, SqlStart, SqlStatement, change, create, exchange, is_unfinished};
-use crate::catalog::{CELLS, MAIN, PUBLIC, Shared, SourceCatalog, is_closed, missing};
+use crate::catalog::{CELLS, D4M, MAIN, PUBLIC, Shared, SourceCatalog, View, is_closed, missing};
 use crate::error::of_query;
 use crate::files::{self, FileTables};
 
@@ -107,15 +107,15 @@ impl SqlSession {
         if let Some(tables) = &tables {
             tables.connect(&context);
         }
-        for (name, entries) in [(MAIN, false), (CELLS, true)] {
-            let files = tables.clone().filter(|_| !entries);
+        for (name, view) in [(MAIN, View::Main), (CELLS, View::Cells), (D4M, View::D4m)] {
+            let files = tables.clone().filter(|_| view == View::Main);
             let shared = Shared {
                 source: source.clone(),
                 authorizations: authorizations.clone(),
                 sees_layout: options.sees_layout,
                 files,
             };
-            let catalog = SourceCatalog::new(shared, entries);
+            let catalog = SourceCatalog::new(shared, view);
             context.register_catalog(name, Arc::new(catalog));
         }
         crate::checked::register(&context, value_limit);
@@ -249,7 +249,7 @@ impl SqlSession {
         let context = state.task_ctx();
         let planner = state.query_planner();
         let plan = planner.create_physical_plan(&plan, &state).await?;
-        let plan = files::name_files(plan, self.value_limit)?;
+        let plan = files::name_files(plan)?;
         let plan = exchange::with_one_sender(plan)?;
         crate::scan::open_scans(&plan)?;
         execute_stream(plan, context)

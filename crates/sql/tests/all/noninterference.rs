@@ -147,6 +147,7 @@ fn make(seed: u64, with_hidden: bool) -> Arc<dyn Source> {
     let source: Arc<dyn Source> = Store::in_memory_with(components, options).unwrap();
     // The first draws are those of both stores, the others are their own.
     let mut random = Random::from_seed(seed);
+    let mut random_edges = Random::from_seed(seed ^ 0xd4);
 
     let cells: Vec<Cell> = (0..20 + random.below(300))
         .map(|at| {
@@ -235,7 +236,36 @@ fn make(seed: u64, with_hidden: bool) -> Arc<dyn Source> {
     }
     ingest.finish().unwrap();
 
-    for name in ["t", "r"] {
+    // A table of D4M's schema with its transpose and degrees, which need not agree.
+    for (name, is_transpose) in [("e", false), ("eT", true), ("eDeg", true)] {
+        let edges: Vec<Cell> = (0..20 + random_edges.below(200))
+            .map(|at| {
+                let column = match random_edges.below(6) {
+                    0 => format!("loose{}", random_edges.below(4)),
+                    _ => format!("f{}|v{}", random_edges.below(3), random_edges.below(9)),
+                };
+                let record = match name {
+                    "eDeg" => "Degree".to_owned(),
+                    _ => format!("row{:02}", random_edges.below(40)),
+                };
+                let (row, qualifier) = match is_transpose {
+                    true => (column, record),
+                    false => (record, column),
+                };
+                (
+                    row.into_bytes(),
+                    Vec::new(),
+                    qualifier.into_bytes(),
+                    pick(&mut random_edges, &VISIBLE).to_owned(),
+                    1000 + 10 * at as i64,
+                    Some(random_edges.below(9).to_string().into_bytes()),
+                )
+            })
+            .collect();
+        source.create_table(name, &TableOptions::default()).unwrap();
+        write(&source.table(name).unwrap(), &edges);
+    }
+    for name in ["t", "r", "e", "eT", "eDeg"] {
         let table = source.table(name).unwrap();
         settle(&table, &mut random);
         if with_hidden {
@@ -314,6 +344,29 @@ fn queries(seed: u64) -> Vec<String> {
             2 => format!("SELECT date_bin(INTERVAL '1 hour', time) AS h, count(*) FROM events.web {condition} GROUP BY h ORDER BY h"),
             _ => "SELECT DISTINCT port FROM events.web ORDER BY port".to_owned(),
         });
+        let value = random.below(9);
+        let condition = match random.below(6) {
+            0 => String::new(),
+            1 => "WHERE field = 'f1'".to_owned(),
+            2 => format!("WHERE field = 'f2' AND value = 'v{value}'"),
+            3 => format!("WHERE value = 'v{value}'"),
+            4 => "WHERE field IS NULL".to_owned(),
+            _ => "WHERE field < 'f2'".to_owned(),
+        };
+        texts.push(match random.below(4) {
+            0 => format!("SELECT * FROM d4m.e {condition}"),
+            1 => format!("SELECT * FROM d4m.eDeg {condition}"),
+            2 => format!("SELECT record, sum(number) FROM d4m.e {condition} GROUP BY record ORDER BY record"),
+            _ => format!("SELECT value, degree FROM d4m.eDeg {condition} ORDER BY degree DESC, value, field LIMIT 3"),
+        });
+        // Which side of a join is read first depends on sizes.
+        let names = ["t", "cells.r", "d4m.e", "d4m.eDeg", "events.web", "r"];
+        let columns = ["row", "row", "record", "value", "host", "a"];
+        let (left, right) = (random.below(6) as usize, random.below(6) as usize);
+        texts.push(format!(
+            "SELECT count(*) FROM {} l JOIN {} r ON CAST(l.{} AS VARCHAR) = CAST(r.{} AS VARCHAR)",
+            names[left], names[right], columns[left], columns[right]
+        ));
         if random.one_in(3) {
             texts.push(match random.below(3) {
                 0 => format!(

@@ -1,4 +1,4 @@
-//! Rows as aligned columns, CSV, JSON lines or Parquet.
+//! Rows as aligned columns, CSV, JSON lines, Parquet or Arrow.
 
 use std::io::Write;
 
@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_cast::display::FormatOptions;
 use arrow_schema::SchemaRef;
 
+use super::arrow::ArrowRows;
 use super::parquet::ParquetRows;
 use super::value::{Shown, names};
 use crate::args::SqlFormat;
@@ -20,6 +21,7 @@ pub(super) enum Form<'a> {
     Csv(csv::Writer<&'a mut (dyn Write + Send)>),
     Json(&'a mut (dyn Write + Send), Vec<String>),
     Parquet(ParquetRows<'a>),
+    Arrow(ArrowRows<'a>),
 }
 
 impl<'a> Form<'a> {
@@ -52,13 +54,19 @@ impl<'a> Form<'a> {
             }
             SqlFormat::Json => Self::Json(out, names),
             SqlFormat::Parquet => Self::Parquet(ParquetRows::new(schema, &names, out)?),
+            SqlFormat::Arrow | SqlFormat::Arrows => {
+                let is_stream = format == SqlFormat::Arrows;
+                Self::Arrow(ArrowRows::new(schema, &names, is_stream, out)?)
+            }
         })
     }
 
     /// Writes a batch.
     pub(super) fn rows(&mut self, batch: &RecordBatch) -> Result<()> {
-        if let Self::Parquet(rows) = self {
-            return rows.rows(batch);
+        match self {
+            Self::Parquet(rows) => return rows.rows(batch),
+            Self::Arrow(rows) => return rows.rows(batch),
+            _ => {}
         }
         let options = FormatOptions::default().with_display_error(false);
         let shown = Shown::new(batch, &options)?;
@@ -86,7 +94,7 @@ impl<'a> Form<'a> {
                     writer.write_record(cells).map_err(of_csv)?;
                 }
                 Self::Json(out, names) => write_json_line(*out, &shown.object(names, row))?,
-                Self::Parquet(_) => {}
+                Self::Parquet(_) | Self::Arrow(_) => {}
             }
         }
         Ok(())
@@ -99,6 +107,7 @@ impl<'a> Form<'a> {
             Self::Csv(mut writer) => Ok(writer.flush()?),
             Self::Plan(_) | Self::Json(..) => Ok(()),
             Self::Parquet(rows) => rows.finish(),
+            Self::Arrow(rows) => rows.finish(),
         }
     }
 }

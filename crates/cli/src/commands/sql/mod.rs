@@ -1,5 +1,6 @@
 //! `sql`: statements, and how their rows are shown.
 
+mod arrow;
 mod form;
 mod parquet;
 mod prompt;
@@ -48,8 +49,12 @@ pub(super) fn run(access: &Access, args: &SqlArgs, out: &mut Output) -> Result<(
                 .with("queries", queries.to_string()),
         );
     }
-    if format == SqlFormat::Parquet && args.output.is_none() {
-        return Err(Failure::usage("a Parquet file needs a name").next("add --output FILE"));
+    if format.is_binary() && args.output.is_none() {
+        return Err(
+            Failure::usage("rows are written in this format only to a file or a pipe")
+                .with("format", format!("{format:?}").to_lowercase())
+                .next("add --output FILE"),
+        );
     }
     VisibilityExpression::parse(&args.label).map_err(ostrakon_cell::Error::from)?;
     let mut access = Access {
@@ -120,6 +125,8 @@ fn named_format(file: Option<&Path>) -> Option<SqlFormat> {
         "csv" => Some(SqlFormat::Csv),
         "json" | "jsonl" | "ndjson" => Some(SqlFormat::Json),
         "parquet" => Some(SqlFormat::Parquet),
+        "arrow" | "feather" => Some(SqlFormat::Arrow),
+        "arrows" => Some(SqlFormat::Arrows),
         _ => None,
     }
 }

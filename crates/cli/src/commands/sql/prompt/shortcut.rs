@@ -42,7 +42,7 @@ impl Shortcut {
             ("\\d" | "\\dt", "") => Ok(Self::List),
             ("\\d", relation) => Ok(Self::Describe(relation.to_owned())),
             ("\\f", format) => match SqlFormat::from_str(format, true) {
-                Ok(format) if format != SqlFormat::Parquet => Ok(Self::Format(format)),
+                Ok(format) if !format.is_binary() => Ok(Self::Format(format)),
                 _ => Err(Failure::usage("there is no such format")
                     .with("format", format)
                     .next("use \\f table, \\f csv or \\f json")),

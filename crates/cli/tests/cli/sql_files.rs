@@ -1,0 +1,199 @@
+//! `ostrakon sql` on files: compressed ones, and those of Arrow.
+
+use std::io::Write as _;
+
+use super::run::Folder;
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(text).unwrap();
+    packer.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    zstd::encode_all(text, 1).unwrap()
+}
+
+/// Rows of text that do not repeat, so that half of a compressed file is half of its content.
+fn numbers(count: u64) -> String {
+    let mix = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (0..count).map(|n| format!("{n},{}\n", mix(n))).collect()
+}
+
+#[test]
+fn compressed_files_are_read_as_their_content_is() {
+    let folder = Folder::with_table();
+    let csv = "code,title\na,\"one\nline\"\nb,two\n";
+    let tsv = "code\ttitle\na\t\"one\nline\"\nb\ttwo\n";
+    let json = "{\"code\":\"a\",\"title\":\"one\\nline\"}\n{\"code\":\"b\",\"title\":\"two\"}\n";
+    for (name, text) in [
+        ("x.csv", csv),
+        ("x.tsv", tsv),
+        ("x.json", json),
+        ("x.jsonl", json),
+        ("x.ndjson", json),
+    ] {
+        folder.write(name, text);
+        folder.write(&format!("{name}.gz"), gzip(text.as_bytes()));
+        folder.write(&format!("{name}.ZST"), zstd(text.as_bytes()));
+        for ending in ["", ".gz", ".ZST"] {
+            let query = format!("SELECT code, title FROM '{name}{ending}' ORDER BY code");
+            let rows = folder.run(&["sql", "-c", &query, "--json"]).json();
+            let rows: Vec<String> = rows.iter().map(ToString::to_string).collect();
+            let expected = [
+                r#"{"code":"a","title":"one\nline"}"#,
+                r#"{"code":"b","title":"two"}"#,
+            ];
+            assert_eq!(rows, expected, "{name}{ending}");
+        }
+    }
+    for part in 0..3 {
+        folder.write(
+            &format!("part-{part}.csv.gz"),
+            gzip(format!("n\n{part}\n").as_bytes()),
+        );
+    }
+    let sum = "SELECT sum(n) AS n FROM 'part-*.csv.gz'";
+    assert_eq!(folder.ok(&["sql", "-c", sum]), "n\n3\n");
+    for (name, said) in [
+        ("x.csv.bz2", "may be followed by .gz or .zst"),
+        ("x.parquet.gz", "compressed inside"),
+        ("missing.csv.gz", "check the name of the file"),
+    ] {
+        let query = format!("SELECT * FROM '{name}'");
+        let ran = folder.run(&["sql", "-c", &query]);
+        assert!(
+            ran.code != 0 && ran.err.contains(said),
+            "{name}: {}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn damaged_compressed_files_are_named() {
+    let folder = Folder::with_table();
+    let text = format!("a,b\n{}", numbers(100_000));
+    for (name, whole) in [
+        ("x.csv.gz", gzip(text.as_bytes())),
+        ("x.csv.zst", zstd(text.as_bytes())),
+    ] {
+        let mut flipped = whole.clone();
+        let middle = whole.len() / 2;
+        flipped[middle..middle + 64].fill(0x55);
+        for bytes in [
+            &whole[..middle],
+            &whole[..whole.len() - 1],
+            b"a,b\n1,2\n",
+            &flipped,
+        ] {
+            folder.write(name, bytes);
+            let query = format!("SELECT count(*) FROM '{name}'");
+            let err = folder.fails(1, &["sql", "-c", &query]);
+            assert!(
+                err.contains("content that cannot be read")
+                    && err.contains(&format!("file: {name}\n")),
+                "{name}: {err}"
+            );
+        }
+    }
+}
+
+/// A file of some kilobytes whose content is one record of gigabytes, or a batch of many large ones.
+#[test]
+fn compressed_bombs_come_to_the_limit_of_records() {
+    let folder = Folder::with_table();
+    let part = vec![b'x'; 1 << 20];
+    let bomb = |begin: &[u8], part: &[u8], parts: usize| {
+        let mut packer = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        packer.write_all(begin).unwrap();
+        for _ in 0..parts {
+            packer.write_all(part).unwrap();
+        }
+        packer.finish().unwrap()
+    };
+    for (name, begin) in [
+        ("bomb.csv.zst", "a,b\n1,2\n3,\""),
+        ("bomb.tsv.zst", "a\tb\n1\t2\n3\t"),
+        ("bomb.jsonl.zst", "{\"a\":1,\"b\":2}\n{\"a\":3,\"b\":\""),
+    ] {
+        folder.write(name, bomb(begin.as_bytes(), &part, 2048));
+        let query = format!("SELECT count(*), max(b) FROM '{name}'");
+        let err = folder.fails(1, &["--memory", "64M", "sql", "-c", &query]);
+        let said = ["a record has more bytes", &format!("file: {name}\n")];
+        assert!(said.iter().all(|said| err.contains(said)), "{name}: {err}");
+    }
+    // Each record is small enough, and 8192 of them would be eight gigabytes.
+    let record = [b"1,".as_slice(), &part, b"\n"].concat();
+    folder.write("many.csv.zst", bomb(b"a,b\n", &record, 600));
+    let query = "SELECT count(b) AS n, max(length(b)) AS l FROM 'many.csv.zst'";
+    let found = folder.ok(&["--memory", "64M", "sql", "-c", query]);
+    assert_eq!(found, "  n        l\n600  1048576\n");
+}
+
+#[test]
+fn rows_are_the_same_in_files_of_arrow() {
+    let folder = Folder::with_table();
+    folder.ok(&["put", "t", r"a\xff", "f", "q", r"\x00,\xfe"]);
+    let query = "SELECT row, value, NULL AS nothing, 1.5 AS n, 9007199254740993 AS i, true AS b, \
+                 DATE '2024-02-29' AS d, TIMESTAMP '2024-02-29 01:02:03.000004' AS t, \
+                 'a' AS x, 'b' AS x2 FROM t";
+    let rows = folder.ok(&["sql", "-c", query, "--json"]);
+    for name in ["x.arrow", "x.feather", "x.arrows"] {
+        folder.ok(&["sql", "-c", query, "--output", name]);
+        let back = format!("SELECT * FROM '{name}'");
+        assert_eq!(folder.ok(&["sql", "-c", &back, "--json"]), rows, "{name}");
+    }
+    let starts =
+        |name: &str, start: &[u8]| std::fs::read(folder.path(name)).unwrap().starts_with(start);
+    assert!(starts("x.feather", b"ARROW1") && starts("x.arrows", &[0xff; 4]));
+    folder.ok(&["sql", "-c", query, "--format", "arrow", "--output", "named"]);
+    assert!(starts("named", b"ARROW1"));
+    let err = folder.fails(2, &["sql", "-c", query, "--format", "arrow"]);
+    assert!(err.contains("add --output FILE"), "{err}");
+    // Conditions, order and joins with other files.
+    folder.write("y.csv", "k,v\n9007199254740993,seven\n");
+    let join = "SELECT v FROM 'x.arrow' JOIN 'y.csv' ON i = k WHERE b AND n > 1";
+    assert_eq!(folder.ok(&["sql", "-c", join]), "v\nseven\n");
+}
+
+#[test]
+fn damaged_files_of_arrow_are_errors_without_a_panic() {
+    let folder = Folder::with_table();
+    let query = "SELECT x, 'text ' || x AS t FROM generate_series(1, 20) s (x)";
+    for name in ["x.arrow", "x.arrows"] {
+        folder.ok(&["sql", "-c", query, "--output", name]);
+        let whole = std::fs::read(folder.path(name)).unwrap();
+        let mut damaged = 0;
+        for place in (0..whole.len()).step_by(whole.len() / 24) {
+            for value in [0xff, 0x41] {
+                let mut bytes = whole.clone();
+                bytes[place] = value;
+                folder.write(name, &bytes);
+                let read = format!("SELECT max(x), max(t) FROM '{name}'");
+                let ran = folder.run(&["sql", "-c", &read]);
+                if ran.code != 0 {
+                    damaged += 1;
+                    assert!(
+                        ran.err.contains(&format!("file: {name}\n")),
+                        "{place}: {}",
+                        ran.err
+                    );
+                }
+                let panics = ["panicked", "backtrace", ".rs:"];
+                assert!(
+                    !panics.iter().any(|word| ran.err.contains(word)),
+                    "{place}: {}",
+                    ran.err
+                );
+            }
+        }
+        assert!(damaged > 3, "{damaged}");
+        folder.write(name, &whole[..whole.len() / 2]);
+        let err = folder.fails(1, &["sql", "-c", &format!("SELECT * FROM '{name}'")]);
+        assert!(
+            err.contains("incomplete") && err.contains(&format!("file: {name}\n")),
+            "{err}"
+        );
+    }
+}

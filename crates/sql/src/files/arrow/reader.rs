@@ -1,0 +1,184 @@
+//! Reads the batches of a file as rows.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use datafusion::arrow::array::{ArrayRef, new_null_array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::ipc::reader::FileDecoder;
+use datafusion::arrow::ipc::root_as_message;
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+
+use super::frames::{Frame, Frames};
+use super::message::{Checked, check, damaged};
+use crate::files::local::{Reads, ReadsRows, Wanted};
+
+/// Files of Arrow.
+#[derive(Debug)]
+pub(in crate::files) struct Arrow {
+    /// The most bytes of a batch, and of all dictionaries.
+    limit: u64,
+}
+
+impl Arrow {
+    pub(in crate::files) fn new(limit: usize) -> Self {
+        Self {
+            limit: limit as u64,
+        }
+    }
+}
+
+/// An error of the library as one of the file's content.
+fn of_content(error: DataFusionError) -> DataFusionError {
+    match error {
+        DataFusionError::ArrowError(inner, _) => match *inner {
+            inner @ ArrowError::IpcError(_) => inner.into(),
+            other => damaged(&other.to_string()).into(),
+        },
+        other => other,
+    }
+}
+
+impl Reads for Arrow {
+    fn kind(&self) -> &'static str {
+        "arrow"
+    }
+
+    fn growth(&self) -> usize {
+        1
+    }
+
+    fn columns(&self, file: &Path, _: usize) -> Result<(Schema, usize)> {
+        let schema = Frames::open(file, self.limit)?.schema;
+        let mut names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair.first() == pair.last()) {
+            let name = twice.first().copied().unwrap_or_default();
+            return Err(damaged(&format!("two columns have the name {name:?}")).into());
+        }
+        // Another file of the relation may not have the column.
+        let fields = schema.fields().iter();
+        let fields = fields.map(|field| field.as_ref().clone().with_nullable(true));
+        Ok((Schema::new(fields.collect::<Vec<_>>()), 0))
+    }
+
+    fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
+        let frames = Frames::open(file, self.limit)?;
+        let returned = wanted.schema.project(&wanted.columns)?;
+        let fields = returned.fields().iter();
+        let mut read: Vec<usize> = fields
+            .filter_map(|field| frames.schema.index_of(field.name()).ok())
+            .collect();
+        read.sort_unstable();
+        read.dedup();
+        let decoder = FileDecoder::new(frames.schema.clone(), frames.version);
+        Ok(Box::new(ArrowReader {
+            frames,
+            decoder: decoder.with_projection(read),
+            dictionaries: HashMap::new(),
+            limit: self.limit,
+            returned: returned.into(),
+            rows: wanted.rows,
+            held: None,
+        }))
+    }
+}
+
+struct ArrowReader {
+    frames: Frames,
+    decoder: FileDecoder,
+    /// Bytes of the dictionaries, by their ids.
+    dictionaries: HashMap<i64, u64>,
+    limit: u64,
+    returned: SchemaRef,
+    /// The most rows of a batch.
+    rows: usize,
+    /// A batch of the file, and how many of its rows were returned.
+    held: Option<(RecordBatch, usize)>,
+}
+
+impl ReadsRows for ArrowReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.advance().map_err(of_content)
+    }
+}
+
+impl ArrowReader {
+    fn advance(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some((batch, returned)) = self.held.take() {
+                let rows = self.rows.min(batch.num_rows() - returned);
+                let part = batch.slice(returned, rows);
+                if returned + rows < batch.num_rows() {
+                    self.held = Some((batch, returned + rows));
+                }
+                if rows > 0 {
+                    return self.adapted(&part).map(Some);
+                }
+            }
+            let Some(frame) = self.frames.next()? else {
+                return Ok(None);
+            };
+            self.take(&frame)?;
+        }
+    }
+
+    fn take(&mut self, frame: &Frame) -> Result<()> {
+        let message = root_as_message(frame.metadata())
+            .map_err(|error| damaged(&format!("a message is damaged: {error}")))?;
+        match check(&message, frame.body())? {
+            Checked::Dictionary(id, extends, bytes) => {
+                let all = self.dictionaries.entry(id).or_default();
+                *all = if extends { *all + bytes } else { bytes };
+                let all: u64 = self.dictionaries.values().sum();
+                self.check_size(all)?;
+                self.decoder
+                    .read_dictionary(&frame.block()?, &frame.bytes)?;
+            }
+            Checked::Rows(bytes) => {
+                self.check_size(bytes)?;
+                let batch = self
+                    .decoder
+                    .read_record_batch(&frame.block()?, &frame.bytes)?;
+                self.held = batch.map(|batch| (batch, 0));
+            }
+            Checked::Other => {}
+        }
+        Ok(())
+    }
+
+    fn check_size(&self, bytes: u64) -> Result<()> {
+        match bytes <= self.limit {
+            true => Ok(()),
+            false => Err(self.frames.too_large()),
+        }
+    }
+
+    /// The rows with the columns of the relation.
+    fn adapted(&self, rows: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self.returned.fields().iter().map(|field| {
+            Ok(match rows.column_by_name(field.name()) {
+                None => new_null_array(field.data_type(), rows.num_rows()),
+                Some(column) if column.data_type() == field.data_type() => column.clone(),
+                Some(column) => cast(column, field.data_type())?,
+            })
+        });
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let schema = self.returned.clone();
+        Ok(RecordBatch::try_new_with_options(
+            schema, columns, &options,
+        )?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

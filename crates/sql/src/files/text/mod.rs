@@ -1,0 +1,9 @@
+//! CSV and TSV files with a header line, and compressed JSON lines.
+
+mod followed;
+mod objects;
+mod quotes;
+mod reader;
+
+pub(super) use followed::DAMAGED;
+pub(super) use reader::Text;

@@ -1,0 +1,268 @@
+//! Reads text as rows.
+
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::csv::ReaderBuilder as DelimitedBuilder;
+use datafusion::arrow::csv::reader::{Decoder as DelimitedDecoder, Format};
+use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::json::ReaderBuilder as JsonBuilder;
+use datafusion::arrow::json::reader::{
+    Decoder as JsonDecoder, ValueIter, infer_json_schema_from_iterator,
+};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use parking_lot::Mutex;
+
+use super::followed::{Followed, Records};
+use crate::files::kind::Packing;
+use crate::files::local::{Reads, ReadsRows, Wanted};
+
+/// Which share of the limit of a record a batch has at most, beside its last record. Numbers take more memory than their
+/// text.
+const BATCH_SHARE: usize = 16;
+/// The least and the most bytes of text in a batch, beside its last record.
+const BATCH_BYTES: (usize, usize) = (64 << 10, 16 << 20);
+/// Which share of the limit a record of JSON has at most: its values take several times the memory of their text.
+const JSON_SHARE: usize = 8;
+
+/// Files of text.
+#[derive(Debug)]
+pub(in crate::files) struct Text {
+    records: Records,
+    packing: Packing,
+    /// The most bytes of a record.
+    limit: usize,
+}
+
+impl Text {
+    /// Lines of fields with a delimiter between them, below a line with their names.
+    pub(in crate::files) fn delimited(delimiter: u8, packing: Packing, limit: usize) -> Self {
+        Self {
+            records: Records::Delimited(delimiter),
+            packing,
+            limit,
+        }
+    }
+
+    /// Lines of JSON.
+    pub(in crate::files) fn json(packing: Packing, limit: usize) -> Self {
+        Self {
+            records: Records::Json,
+            packing,
+            limit: limit / JSON_SHARE,
+        }
+    }
+
+    fn follow(&self, file: &Path) -> Result<Followed> {
+        Followed::open(file, self.packing, self.records, self.limit)
+    }
+}
+
+impl Reads for Text {
+    fn kind(&self) -> &'static str {
+        match self.records {
+            Records::Delimited(b'\t') => "tsv",
+            Records::Delimited(_) => "csv",
+            Records::Json => "json",
+        }
+    }
+
+    fn growth(&self) -> usize {
+        match self.packing {
+            Packing::None => 1,
+            Packing::Gzip | Packing::Zstd => 4,
+        }
+    }
+
+    fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)> {
+        let failure = Arc::new(Mutex::new(None));
+        let content = Content {
+            followed: self.follow(file)?,
+            chunk: Vec::new(),
+            at: 0,
+            failure: failure.clone(),
+        };
+        let content = BufReader::new(content);
+        let found = match self.records {
+            Records::Delimited(delimiter) => {
+                let format = Format::default()
+                    .with_header(true)
+                    .with_delimiter(delimiter);
+                format.infer_schema(content, Some(records))
+            }
+            Records::Json => {
+                let mut read = 0;
+                let values = ValueIter::new(content, Some(records)).inspect(|_| read += 1);
+                infer_json_schema_from_iterator(values).map(|schema| (schema, read))
+            }
+        };
+        let failed = failure.lock().take();
+        match failed {
+            Some(failure) => Err(failure),
+            None => Ok(found?),
+        }
+    }
+
+    fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
+        let decoder = match self.records {
+            Records::Delimited(delimiter) => {
+                let builder = DelimitedBuilder::new(wanted.schema)
+                    .with_header(true)
+                    .with_delimiter(delimiter)
+                    .with_batch_size(wanted.rows)
+                    .with_projection(wanted.columns);
+                Decoder::Delimited(Box::new(builder.build_decoder()))
+            }
+            Records::Json => {
+                let schema = Arc::new(wanted.schema.project(&wanted.columns)?);
+                let builder = JsonBuilder::new(schema).with_batch_size(wanted.rows);
+                Decoder::Json(Box::new(builder.build_decoder()?))
+            }
+        };
+        let (least, most) = BATCH_BYTES;
+        Ok(Box::new(TextReader {
+            followed: self.follow(file)?,
+            decoder,
+            batch_bytes: (self.limit / BATCH_SHARE).clamp(least, most),
+            chunk: Vec::new(),
+            at: 0,
+            length: 0,
+            ended: 0,
+            taken: 0,
+            is_done: false,
+        }))
+    }
+}
+
+/// The content of a file, whose records are followed while it is read.
+struct Content {
+    followed: Followed,
+    chunk: Vec<u8>,
+    at: usize,
+    /// Why it cannot be read any further, which the reader of this content would make text of.
+    failure: Arc<Mutex<Option<DataFusionError>>>,
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at >= self.chunk.len() {
+            let (length, _) = self.followed.read(&mut self.chunk).map_err(|failure| {
+                *self.failure.lock() = Some(failure);
+                io::Error::other("the file cannot be read")
+            })?;
+            self.chunk.truncate(length);
+            self.at = 0;
+        }
+        let rest = self.chunk.get(self.at..).unwrap_or_default();
+        let length = rest.len().min(buffer.len());
+        for (to, from) in buffer.iter_mut().zip(rest) {
+            *to = *from;
+        }
+        self.at += length;
+        Ok(length)
+    }
+}
+
+enum Decoder {
+    Delimited(Box<DelimitedDecoder>),
+    Json(Box<JsonDecoder>),
+}
+
+impl Decoder {
+    fn decode(&mut self, text: &[u8]) -> Result<usize, ArrowError> {
+        match self {
+            Self::Delimited(decoder) => decoder.decode(text),
+            Self::Json(decoder) => decoder.decode(text),
+        }
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        match self {
+            Self::Delimited(decoder) => decoder.flush(),
+            Self::Json(decoder) => decoder.flush(),
+        }
+    }
+}
+
+struct TextReader {
+    followed: Followed,
+    decoder: Decoder,
+    /// Text after which a batch is complete, at the end of a record.
+    batch_bytes: usize,
+    chunk: Vec<u8>,
+    /// What the decoder has taken of the chunk, and its length.
+    at: usize,
+    length: usize,
+    /// Where the last record ends that ends in the chunk.
+    ended: usize,
+    /// Bytes of the batch.
+    taken: usize,
+    is_done: bool,
+}
+
+impl ReadsRows for TextReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if self.at < self.length {
+                if let Some(batch) = self.decode()? {
+                    return Ok(Some(batch));
+                }
+            } else if self.is_done {
+                return Ok(None);
+            } else {
+                (self.length, self.ended) = self.followed.read(&mut self.chunk)?;
+                self.at = 0;
+                if self.length == 0 {
+                    self.is_done = true;
+                    self.followed.check_end()?;
+                    // Nothing more is what ends the last record.
+                    let end = self.decoder.decode(&[]);
+                    self.explained(end)?;
+                    return self.flush();
+                }
+            }
+        }
+    }
+}
+
+impl TextReader {
+    /// Takes some of the chunk. Returns a batch if it is complete.
+    fn decode(&mut self) -> Result<Option<RecordBatch>> {
+        let end = match self.at < self.ended {
+            true => self.ended,
+            false => self.length,
+        };
+        let text = self.chunk.get(self.at..end).unwrap_or_default();
+        let taken = self.decoder.decode(text);
+        let taken = self.explained(taken)?;
+        self.at += taken;
+        self.taken += taken;
+        if taken > 0 && (self.at != self.ended || self.taken < self.batch_bytes) {
+            return Ok(None);
+        }
+        match self.flush()? {
+            // The reader has rows if it takes no more.
+            None if taken == 0 => Err(DataFusionError::Internal(
+                "the reader of text takes no more".to_owned(),
+            )),
+            batch => Ok(batch),
+        }
+    }
+
+    fn flush(&mut self) -> Result<Option<RecordBatch>> {
+        self.taken = 0;
+        let batch = self.decoder.flush();
+        self.explained(batch)
+    }
+
+    fn explained<T>(&mut self, outcome: Result<T, ArrowError>) -> Result<T> {
+        outcome.map_err(|error| self.followed.explain(error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+use std::io::Write;
+use std::path::PathBuf;
+
+use datafusion::arrow::array::AsArray;
+
+use super::super::followed::CHUNK;
+use super::*;
+
+fn packed(text: &[u8], packing: Packing) -> Vec<u8> {
+    match packing {
+        Packing::None => text.to_vec(),
+        Packing::Gzip => {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(text).unwrap();
+            packer.finish().unwrap()
+        }
+        Packing::Zstd => zstd::encode_all(text, 1).unwrap(),
+    }
+}
+
+const PACKINGS: [Packing; 3] = [Packing::None, Packing::Gzip, Packing::Zstd];
+
+fn file(folder: &tempfile::TempDir, content: &[u8]) -> PathBuf {
+    let file = folder.path().join("file");
+    std::fs::write(&file, content).unwrap();
+    file
+}
+
+/// Rows of the batches of a file.
+fn read(reads: &Text, file: &Path, rows: usize) -> Result<Vec<usize>> {
+    let (schema, _) = reads.columns(file, 1000)?;
+    let wanted = Wanted {
+        columns: (0..schema.fields().len()).collect(),
+        schema: Arc::new(schema),
+        rows,
+    };
+    let mut reader = reads.open(file, wanted)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = reader.next()? {
+        batches.push(batch.num_rows());
+    }
+    Ok(batches)
+}
+
+#[test]
+fn every_row_is_read_once_whatever_the_size_of_batches_and_records() {
+    let folder = tempfile::tempdir().unwrap();
+    for width in [1, 50, CHUNK / 3, CHUNK, 2 * CHUNK] {
+        let count = (4 * CHUNK / width).clamp(5, 3000);
+        let value = "x".repeat(width);
+        let csv: String = (0..count)
+            .map(|n| format!("{n},\"{value}\n\"\r\n"))
+            .collect();
+        let json: String = (0..count)
+            .map(|n| format!("{{\"n\":{n},\n \"v\":\"{value}\"}}\n\n"))
+            .collect();
+        for packing in PACKINGS {
+            let limit = 64 * CHUNK;
+            let csv_file = file(&folder, &packed(format!("n,v\n{csv}").as_bytes(), packing));
+            let text = Text::delimited(b',', packing, limit);
+            for rows in [1, 7, 8192] {
+                let batches = read(&text, &csv_file, rows).unwrap();
+                assert_eq!(batches.iter().sum::<usize>(), count, "{width} {rows}");
+                assert!(batches.iter().all(|batch| *batch <= rows));
+            }
+            // Types are found line by line, so an object on several lines has to be known.
+            let schema = Schema::new(vec![datafusion::arrow::datatypes::Field::new(
+                "n",
+                datafusion::arrow::datatypes::DataType::Int64,
+                true,
+            )]);
+            let json_file = file(&folder, &packed(json.as_bytes(), packing));
+            let wanted = Wanted {
+                schema: Arc::new(schema),
+                columns: vec![0],
+                rows: 100,
+            };
+            let mut reader = Text::json(packing, limit).open(&json_file, wanted).unwrap();
+            let mut next = 0;
+            while let Some(batch) = reader.next().unwrap() {
+                let numbers = batch
+                    .column(0)
+                    .as_primitive::<datafusion::arrow::datatypes::Int64Type>();
+                for number in numbers.values() {
+                    assert_eq!(*number, next);
+                    next += 1;
+                }
+            }
+            assert_eq!(next, i64::try_from(count).unwrap());
+        }
+    }
+}
+
+#[test]
+fn batches_of_large_records_have_few_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = "x".repeat(CHUNK);
+    let text: String = (0..40).map(|n| format!("{n},{value}\n")).collect();
+    let file = file(
+        &folder,
+        &packed(format!("n,v\n{text}").as_bytes(), Packing::Zstd),
+    );
+    let limit = 4 * CHUNK;
+    let batches = read(&Text::delimited(b',', Packing::Zstd, limit), &file, 8192).unwrap();
+    assert_eq!(batches.iter().sum::<usize>(), 40);
+    assert!(batches.iter().all(|batch| *batch <= 2), "{batches:?}");
+}
+
+#[test]
+fn records_are_limited_also_in_compressed_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = 8 * CHUNK;
+    let long = "y".repeat(3 * limit);
+    let begin = "1,2\n\n".repeat(2000);
+    for packing in PACKINGS {
+        for (reads, text, line) in [
+            (
+                Text::delimited(b',', packing, limit),
+                format!("a,b\n{begin}\"{long}\",2\n"),
+                4002,
+            ),
+            (
+                Text::delimited(b',', packing, limit),
+                format!("a,b\n1,\"{}", "5,6\n".repeat(limit)),
+                2,
+            ),
+            (
+                Text::json(packing, 8 * limit),
+                format!("{{\"a\":1}}\n{{\"a\":\"{long}\"}}\n"),
+                2,
+            ),
+            // Line ends in an object do not make it smaller.
+            (
+                Text::json(packing, 8 * limit),
+                format!("{{\"a\":1}}\n{{\"a\":[{}1]}}\n", "1,\n".repeat(limit)),
+                2,
+            ),
+        ] {
+            let file = file(&folder, &packed(text.as_bytes(), packing));
+            let error = read(&reads, &file, 100).unwrap_err();
+            let error = crate::error::of_query(error);
+            let context = format!("{error:?}");
+            assert!(
+                error.to_string().contains("a record has more bytes"),
+                "{context}"
+            );
+            assert!(context.contains(&line.to_string()), "{context}");
+        }
+    }
+}
+
+#[test]
+fn damaged_compressed_files_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..50_000_u64)
+        .map(|n| format!("{n},{}\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+        .collect();
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let whole = packed(format!("a,b\n{text}").as_bytes(), packing);
+        let reads = Text::delimited(b',', packing, 64 << 20);
+        let file = |content: &[u8]| file(&folder, content);
+        assert_eq!(
+            read(&reads, &file(&whole), 8192)
+                .unwrap()
+                .iter()
+                .sum::<usize>(),
+            50_000
+        );
+        // Two members, or frames, are one content.
+        let two = [whole.as_slice(), &packed(b"7,8\n", packing)].concat();
+        assert_eq!(
+            read(&reads, &file(&two), 8192)
+                .unwrap()
+                .iter()
+                .sum::<usize>(),
+            50_001
+        );
+        for cut in [1, 5, whole.len() / 2, whole.len() - 1] {
+            let error = read(&reads, &file(&whole[..cut]), 8192).unwrap_err();
+            assert!(
+                error.to_string().contains("damaged or incomplete"),
+                "{cut}: {error}"
+            );
+        }
+        let error = read(&reads, &file(b"a,b\n1,2\n"), 8192).unwrap_err();
+        assert!(
+            error.to_string().contains("damaged or incomplete"),
+            "{error}"
+        );
+        let mut flipped = whole.clone();
+        let middle = whole.len() / 2;
+        for byte in &mut flipped[middle..middle + 64] {
+            *byte ^= 0x55;
+        }
+        read(&reads, &file(&flipped), 8192).unwrap_err();
+    }
+}
+
+#[test]
+fn an_error_that_an_unclosed_quote_has_caused_is_that_of_the_quote() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = Text::delimited(b',', Packing::None, 64 << 20);
+    for (text, line) in [
+        ("a,b\n1,2\n3,\"4\n5,6\n", Some(3)),
+        // The quote of the third line ends in the fourth.
+        ("a,b\n1,2\n3,\"4\n5,\"6\n7,8\n9,\"0\n", Some(6)),
+        ("a,b\n1,2\n3\n", None),
+    ] {
+        let error = read(&reads, &file(&folder, text.as_bytes()), 100).unwrap_err();
+        let error = format!("{:?}", crate::error::of_query(error));
+        assert_eq!(
+            error.contains("a quote is not closed"),
+            line.is_some(),
+            "{error}"
+        );
+        if let Some(line) = line {
+            assert!(error.contains(&line.to_string()), "{error}");
+        }
+    }
+}
