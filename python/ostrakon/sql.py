@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ostrakon.arguments import encodable, text_of
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import ClosedError, Error, InvalidArgumentError
 from ostrakon.rows import batches_of, frame_of, polars_of, table_of, tuples_of
@@ -164,7 +165,8 @@ class SqlSession:
         """
         return SqlResult(
             *self._native.execute(
-                encodable(text, "text"), [value_of(value) for value in _list(parameters)]
+                text_of("text", text, "a statement of SQL, such as 'SELECT 1'"),
+                [value_of(value) for value in _list(parameters)],
             )
         )
 
@@ -184,19 +186,6 @@ def _list(parameters: Sequence[object]) -> Sequence[object]:
 _EPOCH = dt.datetime(1970, 1, 1)
 _INTEGERS = range(-(2**63), 2**63)
 _NUMBER_BYTES = 8
-
-
-def encodable(text: str, argument: str) -> str:
-    """A text that UTF-8 has."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArgumentError(
-            f"half of a surrogate pair at position {error.start} of the text is not Unicode: "
-            "pass bytes",
-            {"argument": argument},
-        ) from error
-    return text
 
 
 def value_of(value: Any) -> object:

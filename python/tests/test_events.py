@@ -373,7 +373,7 @@ def test_errors_say_what_to_do(web: ostrakon.Events, store: ostrakon.Store, tmp_
     with pytest.raises(errors.InvalidArgumentError, match="pass one of them"):
         web.query(last="1d", from_time="2024-01-01").count()
     for wrong in ({"fields": "host"}, {"then": "web.path=path"}):
-        with pytest.raises(errors.InvalidArgumentError, match="lists of texts"):
+        with pytest.raises(errors.InvalidArgumentError, match="list of texts"):
             web.query(**wrong)
     with pytest.raises(errors.InvalidArgumentError, match="`path` is"):
         web.query(path="x").count()
