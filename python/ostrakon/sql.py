@@ -188,6 +188,13 @@ _INTEGERS = range(-(2**63), 2**63)
 _NUMBER_BYTES = 8
 
 
+def _inexact(value: Any, advice: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the parameter {value} is not a TIMESTAMP, which has microseconds: {advice}",
+        {"argument": "parameters"},
+    )
+
+
 def value_of(value: Any) -> object:
     """A value for a parameter of a statement, in the form of the native part."""
     if isinstance(value, str):
@@ -207,6 +214,9 @@ def value_of(value: Any) -> object:
         # pandas has a time that is none, and not equal to itself.
         if value != value:  # noqa: PLR0124
             return None
+        # Timestamps of pandas have nanoseconds.
+        if getattr(value, "nanosecond", 0):
+            raise _inexact(value, "round it, as with `Timestamp.round('us')`")
         if value.tzinfo is not None:
             value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
         return ("timestamp", int((value - _EPOCH) // dt.timedelta(microseconds=1)))
@@ -225,7 +235,11 @@ def value_of(value: Any) -> object:
                 return None
             if str(value.dtype) == "datetime64[D]":
                 return ("date", int(value.astype("int64")))
-            return ("timestamp", int(value.astype("datetime64[us]").astype("int64")))
+            micros = value.astype("datetime64[us]")
+            # NumPy cuts and wraps.
+            if micros.astype(value.dtype) != value:
+                raise _inexact(value, "round it, as with `astype('datetime64[us]')`")
+            return ("timestamp", int(micros.astype("int64")))
         # Floats of more than 64 bits have no equal among those of Python.
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= _NUMBER_BYTES:
             return value_of(value.item())

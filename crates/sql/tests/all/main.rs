@@ -10,6 +10,7 @@ mod deep;
 mod events;
 mod kit;
 mod memory;
+mod messages;
 mod noninterference;
 mod overflow;
 mod papers;
