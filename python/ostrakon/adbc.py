@@ -25,7 +25,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from ostrakon import _native, extras
-from ostrakon.arguments import bytes_of, flag_of, optional_integer, path_of
+from ostrakon.arguments import LEAST_MEMORY, bytes_of, flag_of, optional_integer, path_of
 from ostrakon.errors import UnsupportedError
 from ostrakon.scan import auths_of
 
@@ -56,8 +56,8 @@ def connect(
     read_only: bool = False,
     memory_bytes: int | None = None,
 ) -> adbc_driver_manager.dbapi.Connection:
-    """A connection to the store in the directory `path`, which is created if it is missing; the
-    directory above it must exist.
+    """A connection to the store in the directory `path`, which is created if it is missing,
+    with the directories above it, as by `ostrakon.open`.
 
     The store is open until the connection is closed. Queries see what the authorizations `auths`
     allow, new records get the label `label`, and with `files` queries may read files by their path.
@@ -80,7 +80,9 @@ def connect(
         names = [name.encode() if isinstance(name, str) else name for name in given]
         coded = ",".join(b64encode(name).decode() for name in names)
         options["adbc.ostrakon.auths"] = f"!AUTH1:{coded}"
-    memory_bytes = optional_integer("memory_bytes", memory_bytes, "a number of bytes")
+    memory_bytes = optional_integer(
+        "memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY
+    )
     if memory_bytes is not None:
         options["adbc.ostrakon.memory_bytes"] = str(memory_bytes)
     connection: adbc_driver_manager.dbapi.Connection = manager.connect(

@@ -15,6 +15,8 @@ from ostrakon.errors import ArgumentTypeError, InvalidArgumentError
 # As in `ranges`, which imports this module.
 Bytes: TypeAlias = str | bytes
 
+# The least memory of a store, and of the queries of a session.
+LEAST_MEMORY = 16 << 20
 # The largest integers of the native part.
 _MOST = 2**63 - 1
 
@@ -100,7 +102,7 @@ def integer_of(argument: str, given: Any, takes: str, least: int = 0, most: int 
         raise wrong_type(argument, takes, given) from None
     if not least <= number <= most:
         sign = "must not be negative" if number < least == 0 else f"is {number}"
-        bounds = f", from {least} to {most:,}" if most < _MOST else f", {least} or more"
+        bounds = f", from {least:,} to {most:,}" if most < _MOST else f", {least:,} or more"
         raise InvalidArgumentError(
             f"`{argument}` {sign}: it takes {takes}{bounds}", {"argument": argument}
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeEvents, NativeSql, NativeStore
 from ostrakon.arguments import (
+    LEAST_MEMORY,
     bytes_list,
     bytes_of,
     flag_of,
@@ -138,7 +139,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     memory_budget_bytes: int | None = None,
     compaction_threads: int | None = None,
 ) -> Store:
-    """Opens the store in the directory `path`; creates it if the directory is empty or missing.
+    """Opens the store in the directory `path`; creates it if the directory is empty or missing,
+    with the directories above it.
 
     Without a path, the store is in memory, and its data are lost when it is closed.
 
@@ -151,7 +153,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
     what is left; `accept_log_loss` opens it for writing, and gives up the rest for good.
     `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the
-    machine's memory, at most 4 GiB.
+    machine's memory, at most 4 GiB, and at least 16 MiB.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -169,7 +171,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
         accept_log_loss=flag_of("accept_log_loss", accept_log_loss),
         wait=number_of("wait", wait, "a number of seconds, such as 1.5"),
         memory_budget_bytes=optional_integer(
-            "memory_budget_bytes", memory_budget_bytes, "a number of bytes, such as 1 << 30"
+            "memory_budget_bytes", memory_budget_bytes, "a number of bytes", LEAST_MEMORY
         ),
         compaction_threads=optional_integer(
             "compaction_threads", compaction_threads, "a number of threads"
@@ -344,8 +346,8 @@ class Store:
     ) -> SqlSession:
         """A session of SQL, for many statements; see `sql`.
 
-        `memory_bytes` limits what sorts, joins and groups hold in memory; what is more goes to
-        temporary files. The default is a sixteenth of the machine's memory, at least 256 MiB and at
+        `memory_bytes`, at least 16 MiB, limits what sorts, joins and groups hold in memory; what is
+        more goes to temporary files. The default is a sixteenth of the machine's memory, at least 256 MiB and at
         most 1 GiB.
         """
         return SqlSession(
@@ -354,7 +356,7 @@ class Store:
                 auths_of(auths),
                 bytes_of("label", label, "an expression of labels as text, such as 'hr|audit'"),
                 flag_of("files", files),
-                optional_integer("memory_bytes", memory_bytes, "a number of bytes"),
+                optional_integer("memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY),
             )
         )
 

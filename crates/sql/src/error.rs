@@ -130,6 +130,15 @@ fn about_subquery(reason: &str) -> Option<&'static str> {
     )
 }
 
+/// What to say about two columns of one name.
+fn about_names(reason: &str) -> Option<String> {
+    let (_, rest) = reason.split_once("unqualified field name ")?;
+    let name = rest.strip_suffix(" which would be ambiguous")?;
+    Some(format!(
+        "two columns of a query are called {name}: give one of them another name with AS"
+    ))
+}
+
 fn described(error: &DataFusionError) -> Error {
     let reason = plain(&error.strip_backtrace());
     match error.find_root() {
@@ -160,10 +169,8 @@ fn described(error: &DataFusionError) -> Error {
             )
         }
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
-            let reason = match about_subquery(&reason) {
-                Some(better) => better.to_owned(),
-                None => reason,
-            };
+            let better = about_subquery(&reason).map(str::to_owned);
+            let reason = better.or_else(|| about_names(&reason)).unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
         }
         DataFusionError::Internal(_) => {

@@ -124,8 +124,12 @@ fn subqueries_run_or_are_refused_in_words_of_sql() {
     }
     for (query, advice) in [
         (
-            "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) FROM t",
+            "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) AS x FROM t",
             "DISTINCT inside of a subquery",
+        ),
+        (
+            "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) FROM t",
+            "another name with AS",
         ),
         (
             "SELECT k, (SELECT texts.k + 1 FROM texts WHERE texts.k > t.k) FROM t",

@@ -128,12 +128,7 @@ fn keep(
             counted(report.events, "event", "events")
         );
     }
-    if report.duplicates > 0 {
-        stored.push_str(&format!(
-            "; {} left out, because they equal another event",
-            grouped(report.duplicates)
-        ));
-    }
+    stored.push_str(&left_out(report.duplicates, report.repeated));
     let failure = match rejects.lines.count() {
         0 => failure.with("stored", stored),
         count => failure
@@ -143,6 +138,26 @@ fn keep(
     failure.then_next(
         "correct the file or leave it out, and run the command again with all files: events that are stored are left out",
     )
+}
+
+/// How many events were not stored again, and how many of them equal one of the same ingest; nothing if there are none.
+fn left_out(duplicates: u64, repeated: u64) -> String {
+    let verb = |count| if count == 1 { "equals" } else { "equal" };
+    let mut text = match duplicates {
+        0 => return String::new(),
+        1 => "; 1 left out, because it equals another event".to_owned(),
+        count => format!("; {} left out, because they equal another event", grouped(count)),
+    };
+    if repeated == duplicates {
+        text.push_str(" of this ingest");
+    } else if repeated > 0 {
+        text.push_str(&format!(
+            " ({} of them {} one of this ingest)",
+            grouped(repeated),
+            verb(repeated)
+        ));
+    }
+    text
 }
 
 /// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.
@@ -202,19 +217,7 @@ pub(super) fn tell(
             seconds(elapsed),
             grouped((report.events as f64 / elapsed.max(1e-9)) as u64)
         );
-        if report.duplicates > 0 {
-            text.push_str(&format!(
-                "; {} left out, because they equal another event",
-                grouped(report.duplicates)
-            ));
-        }
-        if report.repeated > 0 {
-            text.push_str(&format!(
-                " ({} of them {} of this ingest)",
-                grouped(report.repeated),
-                if report.repeated == 1 { "equals another event" } else { "equal other events" },
-            ));
-        }
+        text.push_str(&left_out(report.duplicates, report.repeated));
         text
     })?;
     complain(args, report, rejects)
