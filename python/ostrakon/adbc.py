@@ -80,9 +80,7 @@ def connect(
         names = [name.encode() if isinstance(name, str) else name for name in given]
         coded = ",".join(b64encode(name).decode() for name in names)
         options["adbc.ostrakon.auths"] = f"!AUTH1:{coded}"
-    memory_bytes = optional_integer(
-        "memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY
-    )
+    memory_bytes = optional_integer("memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY)
     if memory_bytes is not None:
         options["adbc.ostrakon.memory_bytes"] = str(memory_bytes)
     connection: adbc_driver_manager.dbapi.Connection = manager.connect(

@@ -146,7 +146,7 @@ _SPAN = "a span of time as text, such as '1h', '15m' or '30d'"
 _MOMENT = (
     "a datetime, a date, or a text such as '2024-05-17T10:05:03Z', '2024-05-17' or '@1715940303'"
 )
-_CONDITION = "a condition as text, such as \"status >= 400\""
+_CONDITION = 'a condition as text, such as "status >= 400"'
 _TOML = "a definition as TOML text, such as `Events.toml` returns"
 _COUNT_BY = ("auto", "aggregates", "index", "scan")
 _FORMATS = ("zeek", "json", "web", "squid", "syslog", "dpkg", "csv", "tsv")

@@ -51,8 +51,8 @@ class Schema:
     `int` and `uint` (64 bits), `float`, `bool`, `date`, `datetime` (milliseconds), `datetime_us`
     (microseconds), `text` and `bytes`. Values are stored so that their bytes sort as the values do,
     in the encodings of Accumulo's lexicoders; rows of several parts as its `ListLexicoder`. Dates
-    and times are in UTC; those with a time zone are converted. In a row, -0.0 is stored as 0.0, which
-    is equal to it, so that both are one row.
+    and times are in UTC; those with a time zone are converted. In a row, -0.0 is stored as 0.0,
+    which is equal to it, so that both are one row.
 
     >>> schema = Schema({"sensor": "text", "at": "datetime"}, {"celsius": "float", "ok": "bool"})
     >>> schema

@@ -347,8 +347,8 @@ class Store:
         """A session of SQL, for many statements; see `sql`.
 
         `memory_bytes`, at least 16 MiB, limits what sorts, joins and groups hold in memory; what is
-        more goes to temporary files. The default is a sixteenth of the machine's memory, at least 256 MiB and at
-        most 1 GiB.
+        more goes to temporary files. The default is a sixteenth of the machine's memory, at least
+        256 MiB and at most 1 GiB.
         """
         return SqlSession(
             NativeSql(
@@ -452,7 +452,10 @@ class Store:
         ...     store.problems()
         []
         """
-        return [TableProblem(*found) for found in self._native.problems(optional_text("table", table, _A_TABLE))]
+        return [
+            TableProblem(*found)
+            for found in self._native.problems(optional_text("table", table, _A_TABLE))
+        ]
 
     def find_class(self, name: str, *, constraint: bool = False) -> ClassInfo | None:
         """Looks up an iterator (or constraint) class by its name, with or without the package.
@@ -482,7 +485,9 @@ class Store:
 
     def rename_namespace(self, name: str, to: str) -> None:
         """Renames a namespace, and with it its tables."""
-        self._native.rename_namespace(_name(name, of="a namespace"), _name(to, "to", of="a namespace"))
+        self._native.rename_namespace(
+            _name(name, of="a namespace"), _name(to, "to", of="a namespace")
+        )
 
     def properties(self, namespace: str | None = None) -> dict[str, str]:
         """The properties set for a namespace, or for the whole store if none is given."""

@@ -552,9 +552,8 @@ class Table:
 
     def typed(self, schema: Schema | None = None) -> TypedTable:
         """The table with the types of its schema, or of another one."""
-        from ostrakon.typed import TypedTable
-
         from ostrakon.schema import Schema
+        from ostrakon.typed import TypedTable
 
         if schema is not None and not isinstance(schema, Schema):
             raise wrong_type("schema", "an `ostrakon.Schema`, or None", schema)

@@ -506,6 +506,8 @@ def test_a_log_without_events_says_what_was_read(store: ostrakon.Store, tmp_path
     text.write_text("nothing\nhere\n")
     with pytest.raises(errors.InvalidArgumentError, match=r"in Python format=.*lines read: 2"):
         store.create_events("x", text, format="json")
-    with pytest.raises(errors.InvalidArgumentError, match=r"time='FIELD'.*records read: 1") as raised:
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"time='FIELD'.*records read: 1"
+    ) as raised:
         store.create_events("x", text, format="csv")
     assert raised.value.context["file"].endswith("x.log")

@@ -476,9 +476,9 @@ def test_a_negative_zero_is_the_same_row_as_zero(store: ostrakon.Store) -> None:
     pair = store.create_table(
         "pair", schema=Schema({"at": "float", "n": "int"}, {"v": "int"})
     ).typed()
-    for given in ([-0.0], np.array([-0.0]), pd.Series([-0.0]), pa.array([-0.0])):
-        assert single.put({"row": given, "v": [1]}) == 1
-        assert pair.put({"at": given, "n": [1], "v": [1]}) == 1
+    for zeros in ([-0.0], np.array([-0.0]), pd.Series([-0.0]), pa.array([-0.0])):
+        assert single.put({"row": zeros, "v": [1]}) == 1
+        assert pair.put({"at": zeros, "n": [1], "v": [1]}) == 1
     assert single.put({"row": [0.0], "v": [2]}) == pair.put({"at": [0], "n": [1], "v": [2]}) == 1
     assert single.head() == [{"row": 0.0, "v": 2}]
     assert pair.head() == [{"at": 0.0, "n": 1, "v": 2}]
