@@ -112,7 +112,11 @@ mod tests {
         }
         statement.bind_stream(parameters(9)).expect("bound");
         let rows = statement.execute().expect("the statement works on");
-        assert_eq!(rows.map(|batch| batch.expect("rows").num_rows()).sum::<usize>(), 3);
+        assert_eq!(
+            rows.map(|batch| batch.expect("rows").num_rows())
+                .sum::<usize>(),
+            3
+        );
         drop((statement, connection, database));
         let _ = std::fs::remove_dir_all(folder);
     }

@@ -120,12 +120,11 @@ fn authorizations(name: &str, text: &str) -> Result<Authorizations> {
              for labels"
         )));
     }
-    Authorizations::deserialise(text.as_bytes())
-        .map_err(|error| {
-            invalid(format!(
-                "the option {name:?} is a list of names such as hr,self, and {text:?} is none: {error}"
-            ))
-        })
+    Authorizations::deserialise(text.as_bytes()).map_err(|error| {
+        invalid(format!(
+            "the option {name:?} is a list of names such as hr,self, and {text:?} is none: {error}"
+        ))
+    })
 }
 
 fn text<'a>(name: &str, value: &'a OptionValue) -> Result<&'a str> {

@@ -608,7 +608,8 @@ mod tests {
             quoting,
             "error: no field `\\x1b[31m\\xc2\\x9b`\nsecond line\n"
         );
-        let json: serde_json::Value = serde_json::from_str(&failure.to_json("error")).expect("json");
+        let json: serde_json::Value =
+            serde_json::from_str(&failure.to_json("error")).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");
         assert_eq!(json["error"]["context"]["file"], "s/catalog");
         assert_eq!(json["error"]["context"]["file 2"], "copy");

@@ -205,11 +205,11 @@ pub fn parse_span(text: &str) -> Result<i64> {
         Some(span) => Ok(span),
         None => {
             let most = i64::MAX / unit;
-            Err(
-                Error::invalid("the span of time is too long: it has to be less than 292,000 years")
-                    .with("given", text)
-                    .with("most in this unit", most),
+            Err(Error::invalid(
+                "the span of time is too long: it has to be less than 292,000 years",
             )
+            .with("given", text)
+            .with("most in this unit", most))
         }
     }
 }

@@ -111,7 +111,12 @@ pub(crate) fn plain(message: &str) -> String {
 
 /// What to say instead of a message about a subquery that names parts of the engine, or names that it has made up.
 fn about_subquery(reason: &str) -> Option<&'static str> {
-    const MADE_UP: [&str; 4] = ["__correlated_sq_", "__scalar_sq_", "__compared_", "__sorted_"];
+    const MADE_UP: [&str; 4] = [
+        "__correlated_sq_",
+        "__scalar_sq_",
+        "__compared_",
+        "__sorted_",
+    ];
     if reason.contains("Correlated scalar subquery must be aggregated") {
         return Some(
             "a query as a value that names columns of the outer query has one row for each of them: aggregate it, as in \

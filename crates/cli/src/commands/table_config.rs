@@ -113,7 +113,9 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
     }
     for problem in table.problems()? {
         if problem.activity == Activity::Properties {
-            Failure::warning(problem.message).next(problem.way_out).warn();
+            Failure::warning(problem.message)
+                .next(problem.way_out)
+                .warn();
         }
     }
     Ok(())

@@ -51,7 +51,12 @@ fn a_warning_has_the_form_of_an_error() {
         "{}",
         ran.err
     );
-    for part in ["  file: ", "  type: web", "  fields: b c d", "  next: if it is one"] {
+    for part in [
+        "  file: ",
+        "  type: web",
+        "  fields: b c d",
+        "  next: if it is one",
+    ] {
         assert!(
             lines.iter().any(|line| line.starts_with(part)),
             "{part}: {}",
@@ -62,7 +67,12 @@ fn a_warning_has_the_form_of_an_error() {
     let ran = folder.run(&["--json", "events", "ingest", "web", &other]);
     let told: serde_json::Value = serde_json::from_str(ran.err.trim()).unwrap();
     assert_eq!(told["warning"]["context"]["fields"], "b c d");
-    assert!(told["warning"]["next"].as_str().unwrap().contains("events create"));
+    assert!(
+        told["warning"]["next"]
+            .as_str()
+            .unwrap()
+            .contains("events create")
+    );
 }
 
 #[test]
@@ -88,7 +98,9 @@ fn histograms_have_empty_bins_and_the_report_of_an_ingest_has_its_grammar() {
     let ran = folder.run(&by("100ms"));
     assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
     assert!(
-        ran.err.starts_with("warning: bins without events are left out") && ran.err.contains("next: "),
+        ran.err
+            .starts_with("warning: bins without events are left out")
+            && ran.err.contains("next: "),
         "{}",
         ran.err
     );
@@ -107,26 +119,55 @@ fn mistakes_of_logs_and_queries_say_what_to_do() {
     let log = folder.write("web.csv", "ts,host,status\n1400000000,a,200\n");
     folder.ok(&["events", "create", "web", "--from", &log]);
     let text = folder.write("x.log", "nothing\nhere\n");
-    let lines = folder.write("lines.jsonl", "{\"ts\":1400000000}\n{\"a\":\n{\"o\":{\"a\":1 2}}\n");
+    let lines = folder.write(
+        "lines.jsonl",
+        "{\"ts\":1400000000}\n{\"a\":\n{\"o\":{\"a\":1 2}}\n",
+    );
     for (code, command, parts) in [
         (
             2,
             vec!["create", "x", "--from", &text, "--format", "json"],
-            vec!["lines read: 2", "first line: 1", "text: nothing", "x.log", "--format"],
+            vec![
+                "lines read: 2",
+                "first line: 1",
+                "text: nothing",
+                "x.log",
+                "--format",
+            ],
         ),
         (
             2,
             vec!["create", "x", "--from", &text, "--format", "csv"],
-            vec!["no field holds times", "--time FIELD", "records read: 1", "x.log"],
+            vec![
+                "no field holds times",
+                "--time FIELD",
+                "records read: 1",
+                "x.log",
+            ],
         ),
         (
             1,
             vec!["ingest", "web", &lines],
-            vec!["lines.jsonl:2: not a JSON object: EOF", "lines.jsonl:3: not a JSON object"],
+            vec![
+                "lines.jsonl:2: not a JSON object: EOF",
+                "lines.jsonl:3: not a JSON object",
+            ],
         ),
-        (2, vec!["histogram", "web", "--by", "0d"], vec!["longer than 0"]),
-        (2, vec!["query", "web", "--limit", "-1"], vec!["is 0 or more"]),
-        (2, vec!["query", "web", "--last", "-1d"], vec!["not negative", "--OPTION=VALUE"]),
+        (
+            2,
+            vec!["histogram", "web", "--by", "0d"],
+            vec!["longer than 0"],
+        ),
+        (
+            2,
+            vec!["query", "web", "--limit", "-1"],
+            vec!["is 0 or more"],
+        ),
+        (
+            2,
+            vec!["query", "web", "--last", "-1d"],
+            vec!["not negative", "--OPTION=VALUE"],
+        ),
         (
             2,
             vec!["query", "web", "status contains '4'"],

@@ -130,12 +130,12 @@ fn not_text(kind: FieldType, field: &str, operator: &str) -> Error {
         FieldType::U64 | FieldType::I64 | FieldType::F64 => {
             format!("compare numbers, as in `{field}` >= 400 and `{field}` < 500, {retype}")
         }
-        FieldType::Ip => format!(
-            "write `{field}` in '10.0.0.0/8' for the addresses of a network, {retype}"
-        ),
-        FieldType::Time => format!(
-            "compare times, as in `{field}` >= '2024-05-17' and `{field}` < '2024-05-18'"
-        ),
+        FieldType::Ip => {
+            format!("write `{field}` in '10.0.0.0/8' for the addresses of a network, {retype}")
+        }
+        FieldType::Time => {
+            format!("compare times, as in `{field}` >= '2024-05-17' and `{field}` < '2024-05-18'")
+        }
         _ => format!("compare with == or !=, {retype}"),
     };
     let name = kind.as_str();

@@ -129,11 +129,9 @@ mod tests {
 
     #[test]
     fn a_sample_is_bounded_in_records_lines_and_bytes() {
-        for (bytes, rejected, read) in [
-            (1, false, RECORDS),
-            (BYTES / 2, false, 2),
-            (1, true, LINES),
-        ] {
+        for (bytes, rejected, read) in
+            [(1, false, RECORDS), (BYTES / 2, false, 2), (1, true, LINES)]
+        {
             let mut source = Endless {
                 bytes,
                 rejected,

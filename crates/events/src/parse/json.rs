@@ -124,8 +124,9 @@ fn flatten(
                     record.push(names.position(path)?, plain.as_bytes());
                 }
                 _ => {
-                    let text: String = serde_json::from_str(text)
-                        .map_err(|error| format!("the field `{path}`: {}", reason(&error, false)))?;
+                    let text: String = serde_json::from_str(text).map_err(|error| {
+                        format!("the field `{path}`: {}", reason(&error, false))
+                    })?;
                     record.push(names.position(path)?, text.as_bytes());
                 }
             },

@@ -71,7 +71,10 @@ fn a_value_that_does_not_fit_is_named_with_its_column_in_every_insert() {
         assert!(said.contains(&format!("value: {value}")), "{said}");
     }
     let said = refusal(&session, "INSERT INTO t (k, v) VALUES (7, '1'), (8, 'x')");
-    assert!(said.contains("column: v") && said.contains("value: x"), "{said}");
+    assert!(
+        said.contains("column: v") && said.contains("value: x"),
+        "{said}"
+    );
     assert_eq!(rows(&session, "SELECT count(*) FROM t"), ["0"]);
 }
 

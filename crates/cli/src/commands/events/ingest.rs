@@ -104,12 +104,7 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
 
 /// Stores what was read before a file failed, and tells so with the failure. Events are stored once, so that the command can
 /// be repeated with all files.
-fn keep(
-    ingest: &mut Ingest,
-    rejects: &mut Rejects,
-    complete: usize,
-    failure: Failure,
-) -> Failure {
+fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, failure: Failure) -> Failure {
     // If the store is what failed, nothing more can be stored.
     let kept = ingest.commit().is_ok() && rejects.flush().is_ok();
     let report = ingest.report();
@@ -146,7 +141,10 @@ fn left_out(duplicates: u64, repeated: u64) -> String {
     let mut text = match duplicates {
         0 => return String::new(),
         1 => "; 1 left out, because it equals another event".to_owned(),
-        count => format!("; {} left out, because they equal another event", grouped(count)),
+        count => format!(
+            "; {} left out, because they equal another event",
+            grouped(count)
+        ),
     };
     if repeated == duplicates {
         text.push_str(" of this ingest");

@@ -160,9 +160,11 @@ pub(super) fn histogram(
     let found = store.histogram(&query, span, path)?;
     hint_at_last(store, &query, &asked.when, found.is_empty())?;
     let bins = with_empty_bins(&found, span).unwrap_or_else(|| {
-        Failure::warning("bins without events are left out, because there would be more than 100,000 bins")
-            .next("use a longer --by, or ask for less time with --from and --to")
-            .warn();
+        Failure::warning(
+            "bins without events are left out, because there would be more than 100,000 bins",
+        )
+        .next("use a longer --by, or ask for less time with --from and --to")
+        .warn();
         found
     });
     if !out.is_json() {

@@ -21,7 +21,9 @@ pub(super) fn event_text(event: &Event, time: &str, fields: &[String]) -> String
     }
     let place = |name: &str| fields.iter().position(|field| field == name);
     let is_asked_for = place(time).is_some();
-    let shown = event.fields().filter(|(name, _)| is_asked_for || *name != time);
+    let shown = event
+        .fields()
+        .filter(|(name, _)| is_asked_for || *name != time);
     let mut shown: Vec<_> = shown.collect();
     shown.sort_by_key(|(name, _)| place(name));
     for (name, value) in shown {
