@@ -392,7 +392,7 @@ class EventQuery:
 
     def limit(self, events: int | None) -> EventQuery:
         """The query for at most this many events; `None` means all."""
-        return EventQuery(self._native, {**self._question, "limit": limit_of(events)})
+        return EventQuery(self._native, {**self._question, "limit": limit_of(events, "events")})
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         """The events as pyarrow record batches, as they are found."""

@@ -124,7 +124,7 @@ class Scan(Generic[Part]):
 
     def limit(self, entries: int | None) -> Scan[Part]:
         """The scan of at most this many entries; `None` means all."""
-        return self._with(limit=limit_of(entries))
+        return self._with(limit=limit_of(entries, "entries"))
 
     def iterators(self, *settings: IteratorSetting) -> Scan[Part]:
         """The scan with these iterators instead, in addition to those of the table."""
@@ -258,9 +258,9 @@ class Scan(Generic[Part]):
 _SHOWN = 10
 
 
-def limit_of(limit: int | None) -> int | None:
+def limit_of(limit: int | None, argument: str = "limit") -> int | None:
     """A valid limit, or an error."""
-    return optional_integer("limit", limit, "a number, such as 100")
+    return optional_integer(argument, limit, "a number, such as 100")
 
 
 def names_of(names: tuple[Bytes | Iterable[Bytes], ...]) -> Any:

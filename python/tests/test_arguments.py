@@ -147,6 +147,15 @@ def cases_of_stores(store: ostrakon.Store, folder: Path) -> Iterator[Case]:
     yield Case(adbc.connect, "path")
     for name in ("auths", "label", "files"):
         yield Case(dbapi.connect, name, store=store)
+    cursor = dbapi.connect(store).cursor()
+    yield Case(cursor.execute, "operation")
+    yield Case(cursor.execute, "parameters", operation="SELECT 1")
+    yield Case(cursor.executemany, "parameters", operation="DELETE FROM nothing")
+
+    def fetch(**given: Any) -> None:
+        cursor.execute("SELECT 1").fetchmany(**given)
+
+    yield Case(fetch, "size")
 
 
 def cases_of_tables(store: ostrakon.Store, folder: Path) -> Iterator[Case]:
@@ -180,6 +189,15 @@ def cases_of_tables(store: ostrakon.Store, folder: Path) -> Iterator[Case]:
     yield Case(lambda **given: table.put("a", **given), "progress")
     yield Case(lambda **given: table.put("a", **given), "durability")
     yield Case(table.put_dict, "entries")
+    typed = store.create_table("typed", schema=ostrakon.Schema("int", {"v": "int"})).typed()
+    frame = {"row": [1], "v": [2]}
+    for name in ("visibility", "timestamp", "durability"):
+        yield Case(typed.put, name, frame=frame)
+    yield Case(typed.put, "frame")
+    for name in ("columns", "visibility", "auths", "durability"):
+        yield Case(lambda **given: typed.delete(1, **given), name)
+    yield Case(typed.head, "rows")
+    yield Case(lambda rows: typed.scan().limit(rows).count(), "rows")
     yield Case(table.put_frame, "columns", frame=pd.DataFrame({"row": ["a"]}))
     yield Case(ostrakon.write_sorted_file, "path", row="a")
     for name in ("priority", "class_name", "name", "options"):
