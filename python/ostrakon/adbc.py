@@ -19,13 +19,13 @@ that driver managers look for.
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Iterable
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from ostrakon import _native, extras
+from ostrakon.arguments import LEAST_MEMORY, bytes_of, flag_of, optional_integer, path_of
 from ostrakon.errors import UnsupportedError
 from ostrakon.scan import auths_of
 
@@ -56,21 +56,23 @@ def connect(
     read_only: bool = False,
     memory_bytes: int | None = None,
 ) -> adbc_driver_manager.dbapi.Connection:
-    """A connection to the store in the directory `path`, which is created if it is missing.
+    """A connection to the store in the directory `path`, which is created if it is missing,
+    with the directories above it, as by `ostrakon.open`.
 
     The store is open until the connection is closed. Queries see what the authorizations `auths`
     allow, new records get the label `label`, and with `files` queries may read files by their path.
-    `memory_bytes` is what queries may use, by default an eighth of the machine's memory and at most
-    2 GiB. Each statement is committed by itself.
+    `memory_bytes` is what queries may use, at least 16 MiB, by default an eighth of the machine's
+    memory and at most 2 GiB. Each statement is committed by itself.
 
     Raises the errors of `adbc_driver_manager.dbapi`.
     """
     manager = extras.load("adbc_driver_manager.dbapi", "adbc")
+    label = bytes_of("label", label, "an expression of labels as text, such as 'hr|audit'")
     options = {
-        "uri": os.fspath(path),
+        "uri": path_of("path", path),
         "adbc.ostrakon.label": label.decode() if isinstance(label, bytes) else label,
-        "adbc.ostrakon.files": str(files).lower(),
-        "adbc.ostrakon.read_only": str(read_only).lower(),
+        "adbc.ostrakon.files": str(flag_of("files", files)).lower(),
+        "adbc.ostrakon.read_only": str(flag_of("read_only", read_only)).lower(),
     }
     given = auths_of(auths)
     if given is not None:
@@ -78,6 +80,7 @@ def connect(
         names = [name.encode() if isinstance(name, str) else name for name in given]
         coded = ",".join(b64encode(name).decode() for name in names)
         options["adbc.ostrakon.auths"] = f"!AUTH1:{coded}"
+    memory_bytes = optional_integer("memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY)
     if memory_bytes is not None:
         options["adbc.ostrakon.memory_bytes"] = str(memory_bytes)
     connection: adbc_driver_manager.dbapi.Connection = manager.connect(

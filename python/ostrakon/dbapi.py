@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from ostrakon import errors
+from ostrakon.arguments import integer_of, text_of, wrong_type
 from ostrakon.sql import SqlResult
 from ostrakon.store import Store
 from ostrakon.store import open as open_store
@@ -282,7 +283,8 @@ class Connection:
 
     def _execute(self, operation: str, parameters: Sequence[object]) -> SqlResult:
         with _values_translated():
-            return self._session.execute(operation, parameters)
+            text = text_of("operation", operation, "a statement of SQL, such as 'SELECT 1'")
+            return self._session.execute(text, parameters)
 
     def __enter__(self) -> Connection:
         return self
@@ -328,6 +330,10 @@ class Cursor:
     def executemany(self, operation: str, parameters: Iterable[Sequence[object]]) -> Cursor:
         """Runs a statement that changes a table, once for each sequence of values."""
         self._begin()
+        if isinstance(parameters, (str, bytes)) or not isinstance(parameters, Iterable):
+            takes = "sequences of values, such as [(1, 'a'), (2, 'b')]"
+            with _translated():
+                raise wrong_type("parameters", takes, parameters)
         total = 0
         for values in parameters:
             self.execute(operation, values)
@@ -347,7 +353,9 @@ class Cursor:
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
         """The next rows, at most `size`, by default `arraysize`."""
-        return self._fetch(self.arraysize if size is None else size)
+        with _translated():
+            most = integer_of("size", self.arraysize if size is None else size, "a number of rows")
+        return self._fetch(most)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows that are left."""

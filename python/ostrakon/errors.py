@@ -12,6 +12,7 @@ from __future__ import annotations
 
 __all__ = [
     "AlreadyExistsError",
+    "ArgumentTypeError",
     "BadAuthorizationsError",
     "BadCredentialsError",
     "CancelledError",
@@ -61,6 +62,14 @@ class Error(Exception):
 
 class InvalidArgumentError(Error, ValueError):
     """An argument is invalid: fix it before you repeat the call."""
+
+
+class ArgumentTypeError(InvalidArgumentError, TypeError):
+    """An argument has a value of a type that it does not take.
+
+    The message names the argument, what it takes, and what was given; `context` has `argument`.
+    Also a `TypeError`.
+    """
 
 
 class TooLargeError(InvalidArgumentError, MemoryError):

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ostrakon.arguments import (
+    flag_of,
+    integer_of,
+    mapping_of,
+    number_of,
+    one_of,
+    optional_integer,
+    optional_path,
+    optional_text,
+    path_of,
+    text_of,
+    texts_by_text,
+    texts_of,
+    wrong_type,
+)
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.histogram import Histogram, TopValues, moment_of
@@ -127,18 +142,46 @@ class EventPage(NamedTuple):
     token: str | None
 
 
-# Settings of the planner, which `Events.query` takes.
-_PLANNER = (
-    "threshold",
-    "factor",
-    "first_events",
-    "window_events",
-    "window_short",
-    "window_long",
-    "window_growth",
-    "memory_bytes",
-    "threads",
+_SPAN = "a span of time as text, such as '1h', '15m' or '30d'"
+_MOMENT = (
+    "a datetime, a date, or a text such as '2024-05-17T10:05:03Z', '2024-05-17' or '@1715940303'"
 )
+_CONDITION = 'a condition as text, such as "status >= 400"'
+_TOML = "a definition as TOML text, such as `Events.toml` returns"
+_COUNT_BY = ("auto", "aggregates", "index", "scan")
+_FORMATS = ("zeek", "json", "web", "squid", "syslog", "dpkg", "csv", "tsv")
+_SHORT_SPAN = "a span of time as text, such as '50ms'"
+_U32 = 2**32 - 1
+_ABOUT_A_SHARE = "a number, such as 0.05"
+_ABOUT_EVENTS = "a number of events"
+
+# Settings of the planner, which `Events.query` takes, and what each of them takes.
+_PLANNER: dict[str, Callable[[str, Any], Any]] = {
+    "threshold": lambda name, given: number_of(name, given, _ABOUT_A_SHARE),
+    "factor": lambda name, given: number_of(name, given, _ABOUT_A_SHARE),
+    "first_events": lambda name, given: integer_of(name, given, _ABOUT_EVENTS),
+    "window_events": lambda name, given: integer_of(name, given, _ABOUT_EVENTS),
+    "window_short": lambda name, given: text_of(name, given, _SHORT_SPAN),
+    "window_long": lambda name, given: text_of(name, given, _SHORT_SPAN),
+    "window_growth": lambda name, given: integer_of(name, given, "a factor, such as 4", 0, _U32),
+    "memory_bytes": lambda name, given: integer_of(name, given, "a number of bytes"),
+    "threads": lambda name, given: integer_of(name, given, "a number of threads"),
+}
+
+
+def _planner_of(planner: Any) -> dict[str, Any]:
+    """All settings of the planner; those that are not given are `None`."""
+    given = mapping_of("planner", planner, "{'threads': 2}")
+    for name in given:
+        if name not in _PLANNER:
+            raise InvalidArgumentError(
+                f"`planner` has {name!r}; the settings are {', '.join(_PLANNER)}",
+                {"argument": "planner"},
+            )
+    return {
+        name: None if given.get(name) is None else check(f"planner[{name!r}]", given[name])
+        for name, check in _PLANNER.items()
+    }
 
 
 class Events:
@@ -182,7 +225,7 @@ class Events:
 
     def change(self, toml: str) -> None:
         """Replaces the definition of the type. Stored events are not rewritten."""
-        self._native.change(self._name, toml)
+        self._native.change(self._name, text_of("toml", toml, _TOML))
 
     def drop(self) -> None:
         """Deletes the type and all its events, whatever their labels."""
@@ -211,13 +254,14 @@ class Events:
         """
         if not files:
             raise InvalidArgumentError("`ingest` needs the path of a log file", {})
+        allow_rejected = flag_of("allow_rejected", allow_rejected)
         started = time.monotonic()
         events, duplicates, repeated, entries, rejected, reasons = self._native.ingest(
             self._name,
-            [Path(file) for file in files],
+            [Path(path_of("files", file)) for file in files],
             files_of(format, map, enrich),
-            batch_events,
-            rejects,
+            optional_integer("batch_events", batch_events, _ABOUT_EVENTS),
+            optional_path("rejects", rejects),
         )
         shown = [(str(file), line, reason) for file, line, reason in reasons]
         seconds = time.monotonic() - started
@@ -264,31 +308,20 @@ class Events:
         (such as `"50ms"`), `window_growth`, `threads`; and `memory_bytes`, the most bytes of events
         that are held at once.
         """
-        for name in planner or ():
-            if name not in _PLANNER:
-                raise InvalidArgumentError(
-                    f"`planner` has {name!r}; the settings are {', '.join(_PLANNER)}",
-                    {"argument": "planner"},
-                )
-        if isinstance(fields, str) or isinstance(then, str):
-            raise InvalidArgumentError(
-                "`fields` and `then` are lists of texts, not one text",
-                {"argument": "fields" if isinstance(fields, str) else "then"},
-            )
         question = {
             "name": self._name,
-            "condition": condition,
-            "last": last,
-            "from_time": _when(from_time),
-            "to_time": _when(to_time),
-            "now": _when(now),
-            "fields": None if fields is None else list(fields),
+            "condition": text_of("condition", condition, _CONDITION),
+            "last": optional_text("last", last, _SPAN),
+            "from_time": _when("from_time", from_time),
+            "to_time": _when("to_time", to_time),
+            "now": _when("now", now),
+            "fields": None if fields is None else texts_of("fields", fields, "['host', 'status']"),
             "limit": limit_of(limit),
             "auths": auths_of(auths),
-            "path": path,
-            "then": list(then),
-            "resume": resume,
-            "planner": {name: (planner or {}).get(name) for name in _PLANNER},
+            "path": one_of("path", path, ("auto", "index", "scan")),
+            "then": texts_of("then", then, "['dns.client=host']"),
+            "resume": optional_text("resume", resume, "the `token` of an `EventPage`"),
+            "planner": _planner_of(planner),
         }
         return EventQuery(self._native, question)
 
@@ -300,7 +333,7 @@ class Events:
         from then on. A store that was opened with `auths` rejects this: use
         `query(to_time=…).delete()`, which deletes what the reader sees.
         """
-        return moment_of(self._native.age_off(self._name, _when(before)))
+        return moment_of(self._native.age_off(self._name, _when("before", before)))
 
     def check(self, *, auths: Bytes | Iterable[Bytes] | None = None) -> EventCheck:
         """Compares index and counts with the events that the authorizations allow to see."""
@@ -359,7 +392,7 @@ class EventQuery:
 
     def limit(self, events: int | None) -> EventQuery:
         """The query for at most this many events; `None` means all."""
-        return EventQuery(self._native, {**self._question, "limit": limit_of(events)})
+        return EventQuery(self._native, {**self._question, "limit": limit_of(events, "events")})
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
         """The events as pyarrow record batches, as they are found."""
@@ -371,7 +404,7 @@ class EventQuery:
 
     def head(self, events: int = 5) -> list[dict[str, Any]]:
         """The newest events as dictionaries of Python objects; needs pyarrow."""
-        most = self._question["limit"]
+        most, events = self._question["limit"], integer_of("events", events, _ABOUT_EVENTS)
         some = self.limit(events if most is None else min(most, events))
         table = some.to_arrow()
         rows = tuples_of(iter(table.to_batches()))
@@ -395,7 +428,8 @@ class EventQuery:
         ...     page.events["day"].to_pylist(), rest.events["day"].to_pylist(), rest.token
         ([5, 4, 3], [2, 1], None)
         """
-        rows, token = self._native.page({**self._question, "limit": limit_of(events)})
+        events = integer_of("events", events, _ABOUT_EVENTS)
+        rows, token = self._native.page({**self._question, "limit": events})
         return EventPage(table_of(rows), token)
 
     def to_arrow(self) -> pyarrow.Table:
@@ -413,7 +447,7 @@ class EventQuery:
     def count(self, *, count_by: str = "auto") -> int:
         """The number of events that the query returns. See `histogram` for `count_by`, which has
         no effect on a query with `then`: its events are read."""
-        limit = self._question["limit"]
+        limit, count_by = self._question["limit"], one_of("count_by", count_by, _COUNT_BY)
         if self._question["then"]:
             rows = self._native.query({**self._question, "fields": []})
             count = 0
@@ -429,17 +463,22 @@ class EventQuery:
         `count_by` is `aggregates` (the counts kept at ingest), `index` or `scan`, or whatever is
         cheapest. The answer is the same.
         """
-        micros, shown, bins = self._native.histogram(self._whole("a histogram"), by, count_by)
+        span, way = text_of("by", by, _SPAN), one_of("count_by", count_by, _COUNT_BY)
+        micros, shown, bins = self._native.histogram(self._whole("a histogram"), span, way)
         return Histogram(self._title(), shown, micros, bins)
 
     def top(self, field: str, limit: int = 10, *, count_by: str = "auto") -> TopValues:
         """The `limit` most frequent values of a field. The limit of the query must be `None`."""
         question = self._whole("`top`")
-        found = self._native.top(question, field, limit_of(limit) or 0, count_by)
+        field = text_of("field", field, "the name of a field")
+        most = integer_of("limit", limit, "a number of values")
+        way = one_of("count_by", count_by, _COUNT_BY)
+        found = self._native.top(question, field, most, way)
         return TopValues(field, *found)
 
     def explain(self, *, analyze: bool = False) -> str:
         """Describes how the query is answered. With `analyze`, runs it and says what was read."""
+        analyze = flag_of("analyze", analyze)
         return _explained(self._native.explain(self._alone(), analyze))
 
     def delete(self) -> int:
@@ -499,22 +538,31 @@ def files_of(
     tables: Mapping[str, str | PathLike[str]] | None,
 ) -> dict[str, Any]:
     """How log files are read, in the form of the native part."""
+    enrich = mapping_of("enrich", tables, "{'host': 'hosts.csv'}")
     return {
-        "format": format_,
-        "map": list((names or {}).items()),
-        "enrich": [(field, Path(path)) for field, path in (tables or {}).items()],
+        "format": optional_text("format", format_, f"one of {', '.join(_FORMATS)}"),
+        "map": list(texts_by_text("map", names, "{'ts': 'time'}").items()),
+        "enrich": [
+            (text_of("enrich", field, "names of fields"), Path(path_of("enrich", path)))
+            for field, path in enrich.items()
+        ],
     }
 
 
-def _when(moment: When | None) -> str | None:
+def _when(argument: str, moment: When | None) -> str | None:
     """A moment as text. One without a zone is in UTC."""
+    if moment is None:
+        return None
     if isinstance(moment, dt.datetime):
+        # pandas has a time that is none, and not equal to itself.
+        if moment != moment:  # noqa: PLR0124
+            raise wrong_type(argument, f"{_MOMENT}, or None", moment)
         if moment.tzinfo is not None:
             moment = moment.astimezone(dt.timezone.utc).replace(tzinfo=None)
         return moment.isoformat() + "Z"
     if isinstance(moment, dt.date):
         return moment.isoformat()
-    return moment
+    return text_of(argument, moment, f"{_MOMENT}, or None")
 
 
 def _explained(plan: Mapping[str, Any]) -> str:

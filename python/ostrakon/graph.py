@@ -15,13 +15,25 @@ a result is the number of entries written per entry of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ostrakon import _native
+from ostrakon.arguments import (
+    bytes_of,
+    flag_of,
+    integer_of,
+    number_of,
+    optional_bytes,
+    optional_integer,
+    optional_number,
+    optional_text,
+    text_of,
+    wrong_type,
+)
 from ostrakon.assoc.items import split_delimited
 from ostrakon.display import keys_shown, table_html
 from ostrakon.errors import InvalidArgumentError, NotFoundError
@@ -64,6 +76,10 @@ __all__ = [
 ]
 
 Key: TypeAlias = str | bytes
+
+_A_TABLE = "the name of a table"
+_FORMS = "'adjacency', 'incidence' or 'single'"
+_U32 = 2**32 - 1
 _Parts: TypeAlias = tuple[
     tuple[bytearray, bytearray], tuple[bytearray, bytearray], bytearray, bytearray, bytearray
 ]
@@ -273,8 +289,15 @@ def kronecker(
     >>> len(rows), int(rows.max()) < 1024
     (8192, True)
     """
+    if not isinstance(part, tuple) or len(part) != 2:
+        raise wrong_type("part", "a pair (number of the part, number of parts)", part)
     rows, columns = _native.graph_kronecker(
-        scale, float(edges_per_vertex), seed, permuted, part[0], part[1]
+        integer_of("scale", scale, "a number, such as 10", 0, _U32),
+        number_of("edges_per_vertex", edges_per_vertex, "a number, such as 8"),
+        integer_of("seed", seed, "a number"),
+        flag_of("permuted", permuted),
+        integer_of("part", part[0], "a pair of numbers", 0, _U32),
+        integer_of("part", part[1], "a pair of numbers", 0, _U32),
     )
     return np.frombuffer(rows, np.uint64), np.frombuffer(columns, np.uint64)
 
@@ -299,7 +322,14 @@ def put_edges(
     """
     context = _context(None, visibility, None, None)
     edges = (rows, columns, weights)
-    return _native.graph_write(store._native, context, form, name, first_edge, edges)
+    return _native.graph_write(
+        store._native,
+        context,
+        text_of("form", form, _FORMS),
+        text_of("name", name, _A_TABLE),
+        integer_of("first_edge", first_edge, "a number"),
+        edges,
+    )
 
 
 def bfs(
@@ -334,18 +364,24 @@ def bfs(
     """
     limits = None
     if degrees is not None:
-        column = degree_column or ("Degree" if form == "incidence" else "OutDeg")
-        prefix = "Out|" if form == "incidence" else ""
-        limits = (degrees, column, prefix, float(least_degree), float(most_degree))
+        column = optional_bytes("degree_column", degree_column)
+        column = column or ("Degree" if form == "incidence" else "OutDeg")
+        limits = (
+            text_of("degrees", degrees, _A_TABLE),
+            column,
+            "Out|" if form == "incidence" else "",
+            number_of("least_degree", least_degree, "a number"),
+            number_of("most_degree", most_degree, "a number"),
+        )
     search = {
-        "form": form,
-        "table": table,
-        "transpose": transpose,
-        "steps": steps,
+        "form": text_of("form", form, _FORMS),
+        "table": text_of("table", table, _A_TABLE),
+        "transpose": optional_text("transpose", transpose, _A_TABLE),
+        "steps": integer_of("steps", steps, "a number of steps", 0, _U32),
         "degrees": limits,
-        "union": union,
-        "revisit": revisit,
-        "outputs": (result, result_transpose, collect),
+        "union": flag_of("union", union),
+        "revisit": flag_of("revisit", revisit),
+        "outputs": _outputs(result, result_transpose, flag_of("collect", collect)),
     }
     if isinstance(start, str):
         start = split_delimited(start)
@@ -442,8 +478,10 @@ def table_mult(
     [('x', 'y', 6.0)]
     """
     context = _context(auths, visibility, memory_bytes, threads)
-    outputs = (result, result_transpose, _collect(collect, result, result_transpose))
-    tables = (_part(left), _part(right))
+    outputs = _outputs(result, result_transpose, _collect(collect, result, result_transpose))
+    tables = (_part(left, "left"), _part(right, "right"))
+    semiring = text_of("semiring", semiring, "two names, such as 'plus.times'")
+    part = text_of("part", part, "'all', 'off_diagonal' or 'upper'")
     done = _native.graph_multiply(store._native, context, tables, semiring, part, outputs)
     return Outcome(**_outcome(done))
 
@@ -480,8 +518,9 @@ def _elementwise(
     memory_bytes: int | None = None,
 ) -> Outcome:
     context = _context(auths, visibility, memory_bytes, None)
-    outputs = (result, result_transpose, _collect(collect, result, result_transpose))
-    tables = (_part(left), _part(right))
+    outputs = _outputs(result, result_transpose, _collect(collect, result, result_transpose))
+    tables = (_part(left, "left"), _part(right, "right"))
+    operation = text_of("operation", operation, "a function, such as 'plus'")
     done = _native.graph_elementwise(store._native, context, tables, union, operation, outputs)
     return Outcome(**_outcome(done))
 
@@ -512,6 +551,7 @@ def k_truss(
         raise InvalidArgumentError(
             f"`form` must be adjacency or incidence, not {form!r}", {"argument": "form"}
         )
+    k = integer_of("k", k, "a number, such as 3", 0, _U32)
     name = "k_truss" if form == "adjacency" else "k_truss_incidence"
     return Outcome(**_outcome(_compute(store, name, table, result=result, count=k, **where)))
 
@@ -585,6 +625,7 @@ def nmf(
     **where: Any,
 ) -> Factors:
     """Approximates a table by the product of two smaller non-negative matrices."""
+    topics = integer_of("topics", topics, "a number of topics", 0, _U32)
     found = _compute(
         store,
         "nmf",
@@ -619,7 +660,7 @@ def degree_table(
     **where: Any,
 ) -> Outcome:
     """Adds, for each row, its number of entries (or their sum) to a column of `result`."""
-    count = int(sums)
+    count = int(flag_of("sums", sums))
     done = _compute(
         store, "degree_table", table, result=result, count=count, column=column, **where
     )
@@ -635,6 +676,19 @@ _DEFAULTS: dict[str, Any] = {
     "damping": 0.0,
     "seed": 0,
     "column": b"",
+}
+
+
+_OPTIONS: dict[str, Callable[[str, Any], Any]] = {
+    "result": lambda name, given: optional_text(name, given, _A_TABLE),
+    "second_result": lambda name, given: optional_text(name, given, _A_TABLE),
+    # Checked under the names that the functions give it.
+    "count": lambda _, given: given,
+    "rounds_max": lambda name, given: integer_of(name, given, "a number of rounds"),
+    "tolerance": lambda name, given: number_of(name, given, "a number, such as 0.01"),
+    "damping": lambda name, given: number_of(name, given, "a number, such as 0.85"),
+    "seed": lambda name, given: integer_of(name, given, "a number"),
+    "column": bytes_of,
 }
 
 
@@ -656,7 +710,7 @@ def _compute(
     context = _context(auths, visibility, memory_bytes, threads)
     given = {
         **_DEFAULTS,
-        **options,
+        **{name: _OPTIONS[name](name, value) for name, value in options.items()},
         "collect": _collect(collect, options.get("result"), None),
     }
     return _native.graph_compute(store._native, context, algorithm, _part(table), given)
@@ -670,18 +724,41 @@ def _context(
 ) -> dict[str, Any]:
     return {
         "auths": auths_of(auths),
-        "visibility": visibility,
-        "memory_bytes": memory_bytes,
-        "threads": threads,
+        "visibility": optional_bytes("visibility", visibility, "a label, such as 'hr|audit'"),
+        "memory_bytes": optional_integer("memory_bytes", memory_bytes, "a number of bytes"),
+        "threads": optional_integer("threads", threads, "a number of threads"),
     }
 
 
-def _part(table: str | Part) -> dict[str, Any]:
-    return vars(table if isinstance(table, Part) else Part(table))
+def _part(table: str | Part, argument: str = "table") -> dict[str, Any]:
+    if not isinstance(table, Part):
+        return vars(Part(text_of(argument, table, f"{_A_TABLE}, or a `Part`")))
+    keys = "a list of keys in D4M's form, such as 'a,b,'"
+    return {
+        "table": text_of("table", table.table, _A_TABLE),
+        "rows": text_of("rows", table.rows, keys),
+        "columns": text_of("columns", table.columns, keys),
+        "family": optional_bytes("family", table.family),
+        "least": optional_number("least", table.least, "a number"),
+        "most": optional_number("most", table.most, "a number"),
+        "values": text_of("values", table.values, "'numbers', 'numbers_or_one' or 'ones'"),
+    }
+
+
+def _outputs(
+    result: str | None, transpose: str | None, collect: bool
+) -> tuple[str | None, str | None, bool]:
+    return (
+        optional_text("result", result, _A_TABLE),
+        optional_text("result_transpose", transpose, _A_TABLE),
+        collect,
+    )
 
 
 def _collect(collect: bool | None, *results: str | None) -> bool:
-    return all(result is None for result in results) if collect is None else collect
+    if collect is None:
+        return all(result is None for result in results)
+    return flag_of("collect", collect)
 
 
 def _keys(parts: tuple[bytearray, bytearray]) -> list[Key]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from ostrakon.arguments import integer_of, mapping_of, text_of
+
 __all__ = ["IteratorSetting"]
 
 SCOPES = ("scan", "minc", "majc")
+_U32 = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,11 @@ class IteratorSetting:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        integer_of("priority", self.priority, "a number, such as 20", 0, _U32)
+        text_of("class_name", self.class_name, "a class, such as 'RegExFilter'")
+        text_of("name", self.name, "a name, such as 'newest'")
+        for name in mapping_of("options", self.options, "{'maxVersions': '3'}"):
+            text_of("options", name, "a dictionary with names of options, such as 'maxVersions'")
         if not self.name:
             object.__setattr__(self, "name", self.class_name.rpartition(".")[2])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from ostrakon.arguments import wrong_type
 from ostrakon.extras import load
 
 Progress: TypeAlias = bool | Callable[[int, int], object] | None
@@ -26,5 +27,8 @@ def reporting(progress: Progress, unit: str) -> Iterator[Callable[[int, int], An
                 bar.update(done - bar.n)
 
             yield advance
-    else:
+    elif callable(progress):
         yield progress
+    else:
+        takes = "True for a bar, None, or a function of the work done and the total"
+        raise wrong_type("progress", takes, progress)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ostrakon.arguments import bytes_of, wrong_type
 from ostrakon.errors import InvalidArgumentError
 
 __all__ = ["Range"]
@@ -22,11 +23,13 @@ def _bound(bound: Bytes | Bound, name: str) -> Bound:
         return None
     if isinstance(bound, (str, bytes)):
         return (bound,)
+    takes = "a row, (row, family) or (row, family, qualifier)"
+    if not isinstance(bound, Iterable):
+        raise wrong_type(name, takes, bound)
     parts = tuple(bound)
     if not 1 <= len(parts) <= 3 or not all(isinstance(part, (str, bytes)) for part in parts):
         raise InvalidArgumentError(
-            f"`{name}` of a range must be a row, (row, family) or (row, family, qualifier), "
-            f"not {bound!r}",
+            f"`{name}` of a range must be {takes}, not {bound!r}",
             {"argument": name},
         )
     return parts
@@ -83,7 +86,8 @@ class Range:
     @classmethod
     def prefix(cls, prefix: Bytes) -> Range:
         """The rows that begin with `prefix`."""
-        start = prefix.encode() if isinstance(prefix, str) else prefix
+        given = bytes_of("prefix", prefix)
+        start = given.encode() if isinstance(given, str) else given
         kept = start.rstrip(b"\xff")
         end = kept[:-1] + bytes([kept[-1] + 1]) if kept else None
         return cls(start or None, end, True, False)

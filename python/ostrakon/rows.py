@@ -53,6 +53,12 @@ def _objects(column: pyarrow.Array) -> list[Any]:
     try:
         objects: list[Any] = column.to_pylist()
     except (OverflowError, ValueError) as error:
+        if str(column.type).startswith(("timestamp[ns", "time64[ns")):
+            raise UnsupportedError(
+                "a time has nanoseconds or is not in the years 1 to 9999, and Python has no object "
+                "for it: read it with `to_arrow` or `to_polars`, or as CAST(… AS TIMESTAMP(6))",
+                {"type": str(column.type)},
+            ) from error
         raise UnsupportedError(
             "a time is not in the years 1 to 9999, and Python has no object for it: read it with "
             "`to_arrow` or `to_polars`, or as CAST(… AS VARCHAR)",

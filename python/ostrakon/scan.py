@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ostrakon._native import NativeBatch as Batch
 from ostrakon._native import NativeScan, NativeTable
+from ostrakon.arguments import (
+    bytes_list,
+    bytes_of,
+    integer_of,
+    items_of,
+    optional_bytes,
+    optional_integer,
+    wrong_type,
+)
 from ostrakon.display import counted, entries_html, shortened
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.explain import explained
@@ -107,7 +116,7 @@ class Scan(Generic[Part]):
     def columns(self, *columns: Bytes | Sequence[Bytes]) -> Scan[Part]:
         """The scan of other columns: families, or pairs (family, qualifier)."""
         given: Any = columns[0] if len(columns) == 1 and isinstance(columns[0], list) else columns
-        return self._with(columns=[column_of(column) for column in given])
+        return self._with(columns=columns_of(given))
 
     def auths(self, *names: Bytes | Iterable[Bytes]) -> Scan[Part]:
         """The scan with these authorizations instead; without arguments, with none."""
@@ -115,11 +124,11 @@ class Scan(Generic[Part]):
 
     def limit(self, entries: int | None) -> Scan[Part]:
         """The scan of at most this many entries; `None` means all."""
-        return self._with(limit=limit_of(entries))
+        return self._with(limit=limit_of(entries, "entries"))
 
     def iterators(self, *settings: IteratorSetting) -> Scan[Part]:
         """The scan with these iterators instead, in addition to those of the table."""
-        return self._with(iterators=[setting.native() for setting in settings])
+        return self._with(iterators=native_iterators(settings))
 
     @property
     def _limited(self) -> int | None:
@@ -162,6 +171,7 @@ class Scan(Generic[Part]):
     def head(self, entries: int = 5) -> list[Entry[Part]]:
         """The first entries as Python objects."""
         most = self._argument["limit"]
+        entries = integer_of("entries", entries, "a number of entries")
         return list(self.limit(entries if most is None else min(most, entries)).entries())
 
     def count(self) -> int:
@@ -248,11 +258,9 @@ class Scan(Generic[Part]):
 _SHOWN = 10
 
 
-def limit_of(limit: int | None) -> int | None:
+def limit_of(limit: int | None, argument: str = "limit") -> int | None:
     """A valid limit, or an error."""
-    if limit is not None and limit < 0:
-        raise InvalidArgumentError("`limit` must not be negative", {"argument": "limit"})
-    return limit
+    return optional_integer(argument, limit, "a number, such as 100")
 
 
 def names_of(names: tuple[Bytes | Iterable[Bytes], ...]) -> Any:
@@ -269,7 +277,17 @@ def auths_of(auths: Bytes | Iterable[Bytes] | None) -> list[Bytes] | None:
         return None
     if isinstance(auths, (str, bytes)):
         return [_one_name(auths)]
-    return list(auths)
+    return bytes_list("auths", auths, "['hr', 'audit']")
+
+
+def native_iterators(settings: Any) -> list[tuple[int, str, str, dict[str, str]]]:
+    """Iterators, in the form of the native part."""
+    takes = "a list of `IteratorSetting` objects"
+    listed = items_of("iterators", settings, takes)
+    for one in listed:
+        if not isinstance(one, IteratorSetting):
+            raise wrong_type("iterators", takes, one)
+    return [one.native() for one in listed]
 
 
 def _one_name(name: Bytes) -> Bytes:
@@ -287,12 +305,19 @@ def _one_name(name: Bytes) -> Bytes:
     return name
 
 
+def columns_of(columns: Any) -> list[tuple[Bytes, Bytes | None]]:
+    """Columns, in the form of the native part."""
+    listed = items_of("columns", columns, "a list of families and pairs (family, qualifier)")
+    return [column_of(column) for column in listed]
+
+
 def column_of(column: Any) -> tuple[Bytes, Bytes | None]:
     """A family, or a family and a qualifier."""
     if isinstance(column, (str, bytes)):
-        return column, None
+        return bytes_of("columns", column), None
     if isinstance(column, (tuple, list)) and len(column) == 2:
-        return column[0], column[1]
+        takes = "families and pairs (family, qualifier) of text or bytes"
+        return bytes_of("columns", column[0], takes), optional_bytes("columns", column[1], takes)
     raise InvalidArgumentError(
         f"`columns` takes families and pairs (family, qualifier), not {column!r}",
         {"argument": "columns"},

@@ -51,7 +51,8 @@ class Schema:
     `int` and `uint` (64 bits), `float`, `bool`, `date`, `datetime` (milliseconds), `datetime_us`
     (microseconds), `text` and `bytes`. Values are stored so that their bytes sort as the values do,
     in the encodings of Accumulo's lexicoders; rows of several parts as its `ListLexicoder`. Dates
-    and times are in UTC; those with a time zone are converted.
+    and times are in UTC; those with a time zone are converted. In a row, -0.0 is stored as 0.0,
+    which is equal to it, so that both are one row.
 
     >>> schema = Schema({"sensor": "text", "at": "datetime"}, {"celsius": "float", "ok": "bool"})
     >>> schema
@@ -118,7 +119,7 @@ class Schema:
                 {"argument": "values"},
             )
         parts = [
-            _one(name, kind, value)
+            _one(name, kind, value, is_key=True)
             for (name, kind), value in zip(self.keys.items(), values, strict=False)
         ]
         return parts[0] if len(self.keys) == 1 else lexicode_parts(list(parts)).get(0)
@@ -132,7 +133,7 @@ class Schema:
             if kind in ("text", "bytes"):
                 parts.append([_one(name, kind, value) for value in column])
                 continue
-            encoded, valid = encoded_column(name, kind, list(column))
+            encoded, valid = _encoded_part(name, kind, list(column))
             if not valid.all():
                 at = int(np.argmin(valid))
                 raise _wrong(name, kind, column[at], at)
@@ -144,7 +145,7 @@ class Schema:
         """The encoded rows of columns."""
         parts = []
         for name, kind in self.keys.items():
-            encoded, valid = encoded_column(name, kind, columns[name])
+            encoded, valid = _encoded_part(name, kind, columns[name])
             if not valid.all():
                 raise InvalidArgumentError(
                     f"`{name}` has no value for entry {int(np.argmin(valid))}, but is a part of "
@@ -201,7 +202,7 @@ def _known(name: str, kind: str) -> str:
     return kind
 
 
-def _one(name: str, kind: str, value: Any) -> bytes:
+def _one(name: str, kind: str, value: Any, *, is_key: bool = False) -> bytes:
     if kind == "text" and isinstance(value, str):
         return value.encode()
     if kind in ("text", "bytes") and isinstance(value, bytes):
@@ -211,7 +212,7 @@ def _one(name: str, kind: str, value: Any) -> bytes:
     array, valid = _of_list(name, kind, [value], single=True)
     if not valid[0]:
         raise _wrong(name, kind, value, None)
-    one: bytes = _encoded(kind, array).get(0)
+    one: bytes = _encoded(kind, _without_negative_zero(kind, array) if is_key else array).get(0)
     return one
 
 
@@ -229,6 +230,18 @@ def encoded_column(name: str, kind: str, column: Any) -> tuple[Any, Array]:
     """A column in its encoding, and which entries have a value; the others have any."""
     array, valid = _values(name, kind, column)
     return _encoded(kind, array), valid
+
+
+def _encoded_part(name: str, kind: str, column: Any) -> tuple[Any, Array]:
+    """`encoded_column` of a part of the row."""
+    array, valid = _values(name, kind, column)
+    return _encoded(kind, _without_negative_zero(kind, array)), valid
+
+
+def _without_negative_zero(kind: str, array: Any) -> Any:
+    """The same values, of which equal ones are the same row."""
+    # A sum with 0.0 keeps every number but -0.0.
+    return array + 0.0 if kind == "float" else array
 
 
 def _encoded(kind: str, array: Any) -> Any:

@@ -7,7 +7,8 @@ from os import PathLike
 from typing import Any
 
 from ostrakon._native import write_sorted_file as _write
-from ostrakon.writer import columns_of, entries_of
+from ostrakon.arguments import path_of
+from ostrakon.writer import entries_of, frame_columns_of
 
 __all__ = ["write_sorted_file", "write_sorted_frame"]
 
@@ -43,7 +44,7 @@ def write_sorted_file(
     ['a0', 'a1', 'b0', 'b1']
     """
     return _write(
-        path,
+        path_of("path", path),
         entries_of(
             row=row,
             qualifier=qualifier,
@@ -59,7 +60,23 @@ def write_sorted_frame(
     path: str | PathLike[str],
     frame: Any,
     columns: Mapping[str, str] | None = None,
-    **parts: Any,
+    *,
+    family: Any = None,
+    qualifier: Any = None,
+    value: Any = None,
+    visibility: Any = None,
+    timestamp: Any = None,
 ) -> int:
     """Like `write_sorted_file`, for a data frame with columns as in `Writer.put_frame`."""
-    return _write(path, columns_of(frame, columns, **parts))
+    return _write(
+        path_of("path", path),
+        frame_columns_of(
+            frame,
+            columns,
+            family=family,
+            qualifier=qualifier,
+            value=value,
+            visibility=visibility,
+            timestamp=timestamp,
+        ),
+    )

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ostrakon.arguments import encodable, text_of
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import ClosedError, Error, InvalidArgumentError
 from ostrakon.rows import batches_of, frame_of, polars_of, table_of, tuples_of
@@ -164,7 +165,8 @@ class SqlSession:
         """
         return SqlResult(
             *self._native.execute(
-                encodable(text, "text"), [value_of(value) for value in _list(parameters)]
+                text_of("text", text, "a statement of SQL, such as 'SELECT 1'"),
+                [value_of(value) for value in _list(parameters)],
             )
         )
 
@@ -186,17 +188,11 @@ _INTEGERS = range(-(2**63), 2**63)
 _NUMBER_BYTES = 8
 
 
-def encodable(text: str, argument: str) -> str:
-    """A text that UTF-8 has."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArgumentError(
-            f"half of a surrogate pair at position {error.start} of the text is not Unicode: "
-            "pass bytes",
-            {"argument": argument},
-        ) from error
-    return text
+def _inexact(value: Any, advice: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the parameter {value} is not a TIMESTAMP, which has microseconds: {advice}",
+        {"argument": "parameters"},
+    )
 
 
 def value_of(value: Any) -> object:
@@ -218,6 +214,9 @@ def value_of(value: Any) -> object:
         # pandas has a time that is none, and not equal to itself.
         if value != value:  # noqa: PLR0124
             return None
+        # Timestamps of pandas have nanoseconds.
+        if getattr(value, "nanosecond", 0):
+            raise _inexact(value, "round it, as with `Timestamp.round('us')`")
         if value.tzinfo is not None:
             value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
         return ("timestamp", int((value - _EPOCH) // dt.timedelta(microseconds=1)))
@@ -236,7 +235,11 @@ def value_of(value: Any) -> object:
                 return None
             if str(value.dtype) == "datetime64[D]":
                 return ("date", int(value.astype("int64")))
-            return ("timestamp", int(value.astype("datetime64[us]").astype("int64")))
+            micros = value.astype("datetime64[us]")
+            # NumPy cuts and wraps.
+            if micros.astype(value.dtype) != value:
+                raise _inexact(value, "round it, as with `astype('datetime64[us]')`")
+            return ("timestamp", int(micros.astype("int64")))
         # Floats of more than 64 bits have no equal among those of Python.
         if value.dtype.kind in "biuf" and value.dtype.itemsize <= _NUMBER_BYTES:
             return value_of(value.item())

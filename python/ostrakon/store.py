@@ -8,6 +8,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostrakon._native import NativeEvents, NativeSql, NativeStore
+from ostrakon.arguments import (
+    LEAST_MEMORY,
+    bytes_list,
+    bytes_of,
+    flag_of,
+    mapping_of,
+    number_of,
+    one_of,
+    optional_integer,
+    optional_path,
+    optional_text,
+    path_of,
+    text_of,
+    wrong_type,
+)
 from ostrakon.display import counted, shortened, table_html
 from ostrakon.errors import AlreadyExistsError, InvalidArgumentError
 from ostrakon.events import Events, files_of
@@ -15,7 +30,7 @@ from ostrakon.progress import Progress, reporting
 from ostrakon.ranges import Bytes
 from ostrakon.scan import auths_of
 from ostrakon.sql import SqlResult, SqlSession
-from ostrakon.table import SCHEMA, Table
+from ostrakon.table import SCHEMA, Table, changes_of
 
 if TYPE_CHECKING:
     from ostrakon.schema import Schema
@@ -124,7 +139,8 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     memory_budget_bytes: int | None = None,
     compaction_threads: int | None = None,
 ) -> Store:
-    """Opens the store in the directory `path`; creates it if the directory is empty or missing.
+    """Opens the store in the directory `path`; creates it if the directory is empty or missing,
+    with the directories above it.
 
     Without a path, the store is in memory, and its data are lost when it is closed.
 
@@ -137,7 +153,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     use. `allow_damage`, together with `read_only`, opens a store whose log is damaged, and reads
     what is left; `accept_log_loss` opens it for writing, and gives up the rest for good.
     `Store.log_losses` says what is lost. `memory_budget_bytes` is by default a quarter of the
-    machine's memory, at most 4 GiB.
+    machine's memory, at most 4 GiB, and at least 16 MiB.
 
     >>> import ostrakon
     >>> with ostrakon.open() as store:
@@ -147,15 +163,19 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
     (['graph'], 1)
     """
     native = NativeStore(
-        path,
+        optional_path("path", path),
         auths=auths_of(auths),
-        create=create,
-        read_only=read_only,
-        allow_damage=allow_damage,
-        accept_log_loss=accept_log_loss,
-        wait=wait,
-        memory_budget_bytes=memory_budget_bytes,
-        compaction_threads=compaction_threads,
+        create=flag_of("create", create),
+        read_only=flag_of("read_only", read_only),
+        allow_damage=flag_of("allow_damage", allow_damage),
+        accept_log_loss=flag_of("accept_log_loss", accept_log_loss),
+        wait=number_of("wait", wait, "a number of seconds, such as 1.5"),
+        memory_budget_bytes=optional_integer(
+            "memory_budget_bytes", memory_budget_bytes, "a number of bytes", LEAST_MEMORY
+        ),
+        compaction_threads=optional_integer(
+            "compaction_threads", compaction_threads, "a number of threads"
+        ),
     )
     return Store(native, path)
 
@@ -206,7 +226,7 @@ class Store:
 
     def table(self, name: str) -> Table:
         """Returns a table, like `store[name]`; raises `NotFoundError` if it does not exist."""
-        return Table(self._native.table(name))
+        return Table(self._native.table(_name(name)))
 
     def __getitem__(self, name: str) -> Table:
         if not isinstance(name, str):
@@ -236,6 +256,9 @@ class Store:
         returned unchanged; if `schema` is given and the table has another one or none, this raises
         `AlreadyExistsError`.
         """
+        name, exist_ok = _name(name), flag_of("exist_ok", exist_ok)
+        if schema is not None and not hasattr(schema, "to_json"):
+            raise wrong_type("schema", "an `ostrakon.Schema`, or None", schema)
         if exist_ok and name in self:
             table = self.table(name)
             if schema is not None and not schema.is_like(table.schema):
@@ -245,20 +268,26 @@ class Store:
                     {"table": name},
                 )
             return table
-        values = {key: str(value) for key, value in (properties or {}).items()}
+        values = _properties_of(properties)
         if schema is not None:
             values[SCHEMA] = schema.to_json()
-        self._native.create_table(name, list(splits), values, time_type, versioning)
+        self._native.create_table(
+            name,
+            bytes_list("splits", splits, "['g', 'n']"),
+            values,
+            one_of("time_type", time_type, ("millis", "logical")),
+            flag_of("versioning", versioning),
+        )
         return self.table(name)
 
     def drop(self, *names: str) -> None:
         """Deletes tables and everything in them."""
         for name in names:
-            self._native.delete_table(name)
+            self._native.delete_table(_name(name))
 
     def rename_table(self, name: str, to: str) -> None:
         """Renames a table."""
-        self._native.rename_table(name, to)
+        self._native.rename_table(_name(name), _name(to, "to"))
 
     def clone_table(
         self,
@@ -269,17 +298,17 @@ class Store:
         properties: Mapping[str, str] | None = None,
     ) -> Table:
         """Creates the table `to` as a copy of `name` that shares its files."""
-        values = {key: str(value) for key, value in (properties or {}).items()}
-        self._native.clone_table(name, to, flush, values)
+        values = _properties_of(properties)
+        self._native.clone_table(_name(name), _name(to, "to"), flag_of("flush", flush), values)
         return self.table(to)
 
     def set_online(self, name: str, online: bool) -> None:
         """Takes a table offline, or brings it back online."""
-        self._native.set_online(name, online)
+        self._native.set_online(_name(name), flag_of("online", online))
 
     def checkpoint(self, directory: str | PathLike[str]) -> None:
         """Copies the whole store to a new directory while it is in use. Table files are linked."""
-        self._native.checkpoint(directory)
+        self._native.checkpoint(path_of("directory", directory))
 
     def sql(
         self,
@@ -317,11 +346,19 @@ class Store:
     ) -> SqlSession:
         """A session of SQL, for many statements; see `sql`.
 
-        `memory_bytes` limits what sorts, joins and groups hold in memory; what is more goes to
-        temporary files. The default is a sixteenth of the machine's memory, at least 256 MiB and at
-        most 1 GiB.
+        `memory_bytes`, at least 16 MiB, limits what sorts, joins and groups hold in memory; what is
+        more goes to temporary files. The default is a sixteenth of the machine's memory, at least
+        256 MiB and at most 1 GiB.
         """
-        return SqlSession(NativeSql(self._native, auths_of(auths), label, files, memory_bytes))
+        return SqlSession(
+            NativeSql(
+                self._native,
+                auths_of(auths),
+                bytes_of("label", label, "an expression of labels as text, such as 'hr|audit'"),
+                flag_of("files", files),
+                optional_integer("memory_bytes", memory_bytes, "a number of bytes", LEAST_MEMORY),
+            )
+        )
 
     def event_types(self) -> list[str]:
         """The names of the event types, sorted."""
@@ -329,6 +366,7 @@ class Store:
 
     def events(self, name: str) -> Events:
         """The events of a type; raises `NotFoundError` if there is no such type."""
+        name = _name(name, of="an event type")
         events = Events(NativeEvents(self._native), name)
         events._native.toml(name)
         return events
@@ -363,12 +401,17 @@ class Store:
         With `adopt`, the tables of the type are there and its definition was lost: `toml` is that
         definition, and the events are kept. Call `Events.check` and `Events.repair` afterwards.
         """
+        name = _name(name, of="an event type")
+        exist_ok, adopt = flag_of("exist_ok", exist_ok), flag_of("adopt", adopt)
+        toml = optional_text("toml", toml, "a definition as TOML text")
+        field = "the name of a field"
+        time = optional_text("time", time, field)
         more = {
-            "visibility": visibility,
-            "visibility_field": visibility_field,
-            "keep": keep,
-            "equal_records": equal_records,
-            "shards": shards,
+            "visibility": optional_text("visibility", visibility, "a label, such as 'hr|audit'"),
+            "visibility_field": optional_text("visibility_field", visibility_field, field),
+            "keep": optional_text("keep", keep, "a span of time as text, such as '90d'"),
+            "equal_records": optional_text("equal_records", equal_records, "'merge' or 'keep'"),
+            "shards": optional_integer("shards", shards, "a number of shards", 1, _SHARDS),
         }
         if (file is None) == (toml is None):
             raise InvalidArgumentError(
@@ -387,7 +430,8 @@ class Store:
         if exist_ok and name in native.types():
             return Events(native, name)
         if file is not None:
-            toml = native.infer(name, file, files_of(format, map, enrich), more, time)
+            files = files_of(format, map, enrich)
+            toml = native.infer(name, path_of("file", file), files, more, time)
         try:
             native.create(name, toml or "", more, adopt)
         except AlreadyExistsError as error:
@@ -408,7 +452,10 @@ class Store:
         ...     store.problems()
         []
         """
-        return [TableProblem(*found) for found in self._native.problems(table)]
+        return [
+            TableProblem(*found)
+            for found in self._native.problems(optional_text("table", table, _A_TABLE))
+        ]
 
     def find_class(self, name: str, *, constraint: bool = False) -> ClassInfo | None:
         """Looks up an iterator (or constraint) class by its name, with or without the package.
@@ -420,7 +467,8 @@ class Store:
         ...     store.find_class("RegExFilter").name
         'org.apache.accumulo.core.iterators.user.RegExFilter'
         """
-        found = self._native.find_class(name, constraint)
+        name = text_of("name", name, "a class, such as 'RegExFilter'")
+        found = self._native.find_class(name, flag_of("constraint", constraint))
         return None if found is None else ClassInfo(*found)
 
     def namespaces(self) -> list[str]:
@@ -429,27 +477,31 @@ class Store:
 
     def create_namespace(self, name: str) -> None:
         """Creates a namespace, so that tables `NAMESPACE.NAME` can be created."""
-        self._native.create_namespace(name)
+        self._native.create_namespace(_name(name, of="a namespace"))
 
     def delete_namespace(self, name: str) -> None:
         """Deletes an empty namespace."""
-        self._native.delete_namespace(name)
+        self._native.delete_namespace(_name(name, of="a namespace"))
 
     def rename_namespace(self, name: str, to: str) -> None:
         """Renames a namespace, and with it its tables."""
-        self._native.rename_namespace(name, to)
+        self._native.rename_namespace(
+            _name(name, of="a namespace"), _name(to, "to", of="a namespace")
+        )
 
     def properties(self, namespace: str | None = None) -> dict[str, str]:
         """The properties set for a namespace, or for the whole store if none is given."""
-        return self._native.own_properties(namespace)
+        return self._native.own_properties(
+            optional_text("namespace", namespace, "the name of a namespace")
+        )
 
     def set_properties(
         self, changes: Mapping[str, str | None], namespace: str | None = None
     ) -> None:
         """Sets or removes (`None`) properties that tables inherit, atomically."""
         self._native.change_properties(
-            namespace,
-            [(name, None if value is None else str(value)) for name, value in changes.items()],
+            optional_text("namespace", namespace, "the name of a namespace"),
+            changes_of(changes),
         )
 
     def restore_file(self, file: str | PathLike[str]) -> RestoredFile:
@@ -458,7 +510,7 @@ class Store:
         The file is verified first. It must be undamaged, and be the file that the store has under
         that name.
         """
-        return RestoredFile(*self._native.restore_file(file))
+        return RestoredFile(*self._native.restore_file(path_of("file", file)))
 
     def drop_file(self, file: str | PathLike[str]) -> DroppedFile:
         """Drops a damaged or missing table file that has no copy, and loses its entries.
@@ -466,7 +518,7 @@ class Store:
         Older versions of their cells, and entries that a delete marker in it hid, can be read
         again. What is left of the file is moved to the directory `lost`.
         """
-        return DroppedFile(*self._native.drop_file(file))
+        return DroppedFile(*self._native.drop_file(path_of("file", file)))
 
     def log_losses(self) -> list[LogLoss]:
         """What a damaged log lost; empty unless `allow_damage` or `accept_log_loss` was used.
@@ -519,3 +571,19 @@ class Store:
 
 # Maximum number of tables that a notebook shows.
 _SHOWN = 30
+_A_TABLE = "the name of a table"
+# As many shards as two bytes can number.
+_SHARDS = 2**16 - 1
+
+
+def _name(given: Any, argument: str = "name", of: str = "a table") -> str:
+    return text_of(argument, given, f"the name of {of}")
+
+
+def _properties_of(properties: Any) -> dict[str, str]:
+    """Properties of a new table; values may be numbers and booleans."""
+    example = "{'table.durability': 'log'}"
+    for value in mapping_of("properties", properties, example).values():
+        if value is None:
+            raise wrong_type("properties", f"a dictionary of values, such as {example}", value)
+    return {name: str(value) for name, value in changes_of(properties, "properties")}

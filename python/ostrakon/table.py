@@ -7,12 +7,26 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from ostrakon._native import NativeTable
+from ostrakon.arguments import (
+    bytes_list,
+    bytes_of,
+    flag_of,
+    integer_of,
+    mapping_of,
+    optional_bytes,
+    optional_text,
+    path_of,
+    seconds_of,
+    text_of,
+    texts_of,
+    wrong_type,
+)
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.iterators import SCOPES, IteratorSetting
 from ostrakon.progress import Progress
 from ostrakon.ranges import Bytes, Range, native_ranges
-from ostrakon.scan import FIELDS, Entry, Scan, auths_of, column_of, limit_of
-from ostrakon.writer import Writer, columns_of, entries_of
+from ostrakon.scan import FIELDS, Entry, Scan, auths_of, columns_of, limit_of, native_iterators
+from ostrakon.writer import Writer, entries_of, frame_columns_of
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +77,23 @@ class ImportReport(NamedTuple):
     empty_files: int
     copied_files: int
     files_left: int
+
+
+def changes_of(changes: Any, argument: str = "changes") -> list[tuple[str, str | None]]:
+    """Changes of properties, in the form of the native part."""
+    example = "{'table.durability': 'log'}"
+    return [
+        (
+            text_of(argument, name, f"a dictionary of properties, such as {example}"),
+            None if value is None else str(value),
+        )
+        for name, value in mapping_of(argument, changes, example).items()
+    ]
+
+
+def _ends(start: Any, end: Any) -> tuple[Bytes | None, Bytes | None]:
+    takes = "a row of text or bytes"
+    return optional_bytes("start", start, takes), optional_bytes("end", end, takes)
 
 
 def _several(columns: Any) -> Any:
@@ -123,7 +154,14 @@ class Table:
         memory_bytes: int = 50 << 20,
     ) -> Writer:
         """A writer, also for a table with a schema."""
-        return Writer(self._native.writer(durability, batch_bytes, memory_bytes))
+        bytes_taken = "a number of bytes"
+        return Writer(
+            self._native.writer(
+                optional_text("durability", durability, "'none', 'log', 'flush' or 'sync'"),
+                integer_of("batch_bytes", batch_bytes, bytes_taken),
+                integer_of("memory_bytes", memory_bytes, bytes_taken),
+            )
+        )
 
     def _refuse_schema(self, *instead: str) -> None:
         """Rejects a plain change of a table with a schema; asks the table once."""
@@ -275,7 +313,7 @@ class Table:
         """Like `bulk_import`, for a data frame with columns as in `Writer.put_frame`."""
         self._refuse_schema("typed().put")
         return self._native.bulk_import(
-            columns_of(
+            frame_columns_of(
                 frame,
                 columns,
                 family=family,
@@ -302,7 +340,12 @@ class Table:
         bytes; never change such a file) or `copy`. `verify` checks every entry first.
         """
         return ImportReport(
-            *self._native.import_directory(directory, transfer, verify, allow_empty)
+            *self._native.import_directory(
+                path_of("directory", directory),
+                text_of("transfer", transfer, "'move', 'link' or 'copy'"),
+                flag_of("verify", verify),
+                flag_of("allow_empty", allow_empty),
+            )
         )
 
     @overload
@@ -386,11 +429,7 @@ class Table:
         ['Ulm']
         ['a@b.c', 'Ulm']
         """
-        if batch_entries < 1:
-            raise InvalidArgumentError(
-                "`batch_entries` is less than 1", {"argument": "batch_entries"}
-            )
-        fields = list(fields)
+        fields = texts_of("fields", fields, "['row', 'value']")
         for name in fields:
             if name not in FIELDS:
                 raise InvalidArgumentError(
@@ -402,15 +441,15 @@ class Table:
         argument = {
             "ranges": made,
             "rows": rows,
-            "columns": [column_of(column) for column in columns],
+            "columns": columns_of(columns),
             "auths": auths_of(auths),
-            "iterators": [setting.native() for setting in iterators],
+            "iterators": native_iterators(iterators),
             "fields": fields,
-            "text": text,
-            "ordered": ordered,
+            "text": flag_of("text", text),
+            "ordered": flag_of("ordered", ordered),
             "limit": limit_of(limit),
-            "batch_entries": batch_entries,
-            "timeout": timeout,
+            "batch_entries": integer_of("batch_entries", batch_entries, "a number of entries", 1),
+            "timeout": seconds_of("timeout", timeout),
         }
         return Scan(self._native, argument, ranges)
 
@@ -494,7 +533,9 @@ class Table:
         ...     table.get("ann", "town"), table.get("bea", "town")
         ('Ulm', None)
         """
-        place = Range.row(row, family, qualifier)
+        place = Range.row(
+            bytes_of("row", row), bytes_of("family", family), bytes_of("qualifier", qualifier)
+        )
         found = list(self.scan(place, auths=auths, text=text).entries())
         value: Bytes | None = None
         if found:
@@ -511,8 +552,11 @@ class Table:
 
     def typed(self, schema: Schema | None = None) -> TypedTable:
         """The table with the types of its schema, or of another one."""
+        from ostrakon.schema import Schema
         from ostrakon.typed import TypedTable
 
+        if schema is not None and not isinstance(schema, Schema):
+            raise wrong_type("schema", "an `ostrakon.Schema`, or None", schema)
         schema = schema or self.schema
         if schema is None:
             raise InvalidArgumentError(
@@ -527,17 +571,19 @@ class Table:
 
     def set_properties(self, changes: Mapping[str, str | None]) -> None:
         """Sets or removes (`None`) properties atomically; the table may be in use."""
-        self._native.modify_properties(
-            [(name, None if value is None else str(value)) for name, value in changes.items()]
-        )
+        self._native.modify_properties(changes_of(changes))
         self._is_plain = False
 
     def attach_iterator(self, setting: IteratorSetting, scopes: Iterable[str] = SCOPES) -> None:
         """Adds an iterator to the table's stacks of `scopes`."""
-        self.set_properties(setting.properties(scopes))
+        if not isinstance(setting, IteratorSetting):
+            raise wrong_type("setting", "an `ostrakon.IteratorSetting`", setting)
+        self.set_properties(setting.properties(texts_of("scopes", scopes, "['scan', 'majc']")))
 
     def remove_iterator(self, name: str, scopes: Iterable[str] = SCOPES) -> None:
         """Removes an iterator from the table's stacks of `scopes`."""
+        name = text_of("name", name, "the name of an iterator")
+        scopes = texts_of("scopes", scopes, "['scan', 'majc']")
         prefixes = [f"table.iterator.{scope}.{name}" for scope in scopes]
         names = [
             known
@@ -558,15 +604,15 @@ class Table:
         """Splits the table at rows; existing split points are skipped."""
         if isinstance(rows, (str, bytes)):
             rows = [rows]
-        self._native.add_splits(list(rows))
+        self._native.add_splits(bytes_list("rows", rows, "['g', 'n']"))
 
     def merge(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
         """Merges the tablets that hold the rows after `start` up to and including `end`."""
-        self._native.merge(start, end)
+        self._native.merge(*_ends(start, end))
 
     def delete_rows(self, start: Bytes | None = None, end: Bytes | None = None) -> None:
         """Deletes the rows after `start` up to and including `end`."""
-        self._native.delete_rows(start, end)
+        self._native.delete_rows(*_ends(start, end))
 
     def locate(self, row: Bytes) -> Location:
         """The location of `row`, which need not exist.
@@ -576,14 +622,14 @@ class Table:
         ...     store.create_table("graph", splits=["m"]).locate("alice").end
         b'm'
         """
-        return Location(*self._native.locate(row))
+        return Location(*self._native.locate(bytes_of("row", row)))
 
     def flush(self, *, wait: bool = True, timeout: float | None = None) -> None:
         """Writes the memory of the table to files.
 
         After `timeout` seconds it raises `TimedOutError`, and the flush continues.
         """
-        self._native.flush(wait, timeout)
+        self._native.flush(flag_of("wait", wait), seconds_of("timeout", timeout))
 
     def compact(
         self,
@@ -599,8 +645,11 @@ class Table:
         After `timeout` seconds it raises `TimedOutError`. The compaction continues until it ends or
         is cancelled by `cancel_compaction`.
         """
-        settings = [setting.native() for setting in iterators]
-        self._native.compact(start, end, settings, wait, timeout)
+        settings = native_iterators(iterators)
+        first, last = _ends(start, end)
+        self._native.compact(
+            first, last, settings, flag_of("wait", wait), seconds_of("timeout", timeout)
+        )
 
     def cancel_compaction(self) -> None:
         """Cancels the requested compactions of the table."""

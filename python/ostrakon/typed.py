@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ostrakon._native import NativeTypedScan
+from ostrakon.arguments import integer_of, items_of, optional_bytes, texts_of
 from ostrakon.display import counted, shown, table_html
 from ostrakon.errors import Error, InvalidArgumentError
 from ostrakon.extras import load
@@ -29,6 +30,7 @@ __all__ = ["TypedScan", "TypedTable"]
 
 # Maximum number of rows that a notebook shows.
 _SHOWN = 10
+_LABELS = "a label, or a list with one for each row"
 # The last value of a condition that has one value.
 _EQUAL: Any = object()
 
@@ -112,6 +114,7 @@ class TypedTable:
             raise InvalidArgumentError(f"{text}; nothing was written", error.context) from None
         stored = np.logical_or.reduce([valid for _, valid in values.values()])
         single = isinstance(visibility, (str, bytes))
+        labels = visibility if single else items_of("visibility", visibility, _LABELS)
         with self.table._writer(durability=durability) as writer:
             for name, (encoded, valid) in values.items():
                 column = self.schema.columns[name]
@@ -121,7 +124,7 @@ class TypedTable:
                     column.qualifier,
                     _kept(encoded, keep),
                     family=column.family,
-                    visibility=visibility if single else _kept(list(visibility), keep),
+                    visibility=labels if single else _kept(labels, keep),
                     timestamp=timestamp,
                 )
         return int(np.count_nonzero(stored))
@@ -153,13 +156,10 @@ class TypedTable:
         2
         [{'row': 'ann', 'city': 'Ulm', 'age': None}]
         """
-        if isinstance(columns, str):
-            raise InvalidArgumentError(
-                f"`columns` is a list of names, [{columns!r}], not one text",
-                {"argument": "columns"},
-            )
+        names = None if columns is None else texts_of("columns", columns, "['age', 'city']")
+        visibility = optional_bytes("visibility", visibility, "a label, such as 'hr|audit'")
         wanted: list[tuple[str, str]] = []
-        for name in columns or ():
+        for name in names or ():
             if name not in self.schema.columns:
                 raise InvalidArgumentError(
                     f"the schema has no column {name!r}; it has {', '.join(self.schema.columns)}",
@@ -169,7 +169,7 @@ class TypedTable:
         ranges = self.scan().rows(*keys)._ranges()
         label = visibility.encode() if isinstance(visibility, str) else visibility
         deleted = 0
-        if columns is not None and not wanted:
+        if names is not None and not wanted:
             return deleted
         found = self.table.scan(ranges, wanted, auths=auths, text=False)
         with self.table._writer(durability=durability) as writer:
@@ -345,7 +345,7 @@ class TypedScan:
 
     def limit(self, rows: int | None) -> TypedScan:
         """The scan of at most this many rows; `None` means all."""
-        return self._with(_limit=limit_of(rows))
+        return self._with(_limit=limit_of(rows, "rows"))
 
     def _ranges(self) -> list[Range] | None:
         """What is read: the rows asked for, as far as the first part of the row is within its
@@ -405,6 +405,7 @@ class TypedScan:
 
     def head(self, rows: int = 5) -> list[dict[str, Any]]:
         """The first rows as dictionaries; needs pyarrow."""
+        rows = integer_of("rows", rows, "a number of rows")
         most = rows if self._limit is None else min(rows, self._limit)
         found: list[dict[str, Any]] = self.limit(most).to_arrow().to_pylist()
         return found

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from ostrakon._native import NativeWriter
+from ostrakon.arguments import mapping_of, texts_by_text
 from ostrakon.errors import InvalidArgumentError
 from ostrakon.progress import Progress, reporting
 
@@ -16,14 +17,14 @@ __all__ = ["Writer"]
 LANES = ("row", "family", "qualifier", "visibility", "timestamp", "value")
 
 
-def columns_of(
+def frame_columns_of(
     frame: Any = None,
     names: Mapping[str, str] | None = None,
     delete: bool = False,
     **given: Any,
 ) -> dict[str, Any]:
     """The arguments of a call, in the form of the native part."""
-    names = dict(names or {})
+    names = texts_by_text("columns", names, "{'row': 'source'}")
     for name in names:
         if name not in LANES:
             raise InvalidArgumentError(
@@ -56,7 +57,7 @@ def _milliseconds(timestamp: Any) -> Any:
 
 
 def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
-    """Like `columns_of`, for arguments that are columns; only `timestamp` may be `None`."""
+    """Like `frame_columns_of`, for arguments that are columns; only `timestamp` may be `None`."""
     for name, column in given.items():
         if column is None and name != "timestamp":
             raise InvalidArgumentError(
@@ -64,7 +65,7 @@ def entries_of(delete: bool = False, **given: Any) -> dict[str, Any]:
                 "nothing was written",
                 {"argument": name},
             )
-    return columns_of(delete=delete, **given)
+    return frame_columns_of(delete=delete, **given)
 
 
 def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> dict[str, Any]:
@@ -72,7 +73,7 @@ def columns_of_dict(entries: Mapping[Any, Mapping[Any, Any]], **given: Any) -> d
     rows: list[Any] = []
     qualifiers: list[Any] = []
     values: list[Any] = []
-    for row, cells in entries.items():
+    for row, cells in mapping_of("entries", entries, "{'row': {'qualifier': 'value'}}").items():
         if not isinstance(cells, Mapping):
             raise InvalidArgumentError(
                 f"`entries` must map rows to dictionaries of qualifier and value; row {row!r} has "
@@ -160,7 +161,7 @@ class Writer:
         arguments are the parts for which the frame has no column.
         """
         return self._put(
-            columns_of(
+            frame_columns_of(
                 frame,
                 columns,
                 family=family,

@@ -109,9 +109,30 @@ fn next_step(error: &Error) -> Option<&'static str> {
                 .parent()
                 .is_some_and(|folder| folder.ends_with("files"))
     });
+    let names = |name: &str, fits: &dyn Fn(&str) -> bool| {
+        let mut context = error.context().iter();
+        context.any(|(own, value)| *own == name && fits(value))
+    };
     Some(match error.kind() {
+        ErrorKind::Corruption if names("file", &|file| file.ends_with(".wal")) => {
+            "`ostrakon.open(…, read_only=True, allow_damage=True)` reads what is left, and `accept_log_loss=True` continues \
+             without the rest"
+        }
+        ErrorKind::Corruption
+            if names("file", &|file| {
+                file.ends_with("catalog") || file.ends_with("catalog.mirror")
+            }) =>
+        {
+            "the tables of a store cannot be found without its catalog: open a checkpoint of it"
+        }
+        ErrorKind::Corruption if names("unknown batches", &|_| true) => {
+            "`Events.repair` takes them in"
+        }
         ErrorKind::NotFound | ErrorKind::Corruption if of_table_file => {
             "`Store.restore_file` puts the file back from a checkpoint, `Store.check` names all of them"
+        }
+        ErrorKind::Corruption => {
+            "`Store.check` names every damaged file; everything else is still readable"
         }
         ErrorKind::OutOfSpace => "free disk space and open the store again",
         ErrorKind::TooManyOpenFiles => "raise the limit (`ulimit -n`) and try again",

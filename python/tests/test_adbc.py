@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -74,6 +75,7 @@ def test_values_of_all_kinds_are_parameters(connection: manager.Connection) -> N
         (pa.array(["x"]).dictionary_encode(), "x"),
         (pa.array([dt.date(1969, 12, 31)], pa.date64()), dt.date(1969, 12, 31)),
         (pa.array([1], pa.timestamp("s", "UTC")), dt.datetime(1970, 1, 1, 0, 0, 1)),
+        (pa.array([2000], pa.timestamp("ns")), dt.datetime(1970, 1, 1, 0, 0, 0, 2)),
         (pa.nulls(1), None),
     ]
     for array, expected in kinds:
@@ -84,9 +86,50 @@ def test_values_of_all_kinds_are_parameters(connection: manager.Connection) -> N
         pa.array([2**63], pa.uint64()),
         pa.array([[1]]),
         pa.array([2**62], pa.timestamp("s")),
+        # What a TIMESTAMP or a DATE cannot hold is not cut.
+        pa.array([None, 1000, 1001], pa.timestamp("ns")),
+        pa.array([1001], pa.timestamp("ns", "UTC")).dictionary_encode(),
+        pa.array([86_400_001], pa.int64()).view(pa.date64()),
     ]:
         with connection.cursor() as cursor, pytest.raises(manager.ProgrammingError, match='"v"'):
             cursor.execute("SELECT ? AS v", pa.record_batch({"v": array}))
+
+
+def test_large_unsigned_numbers_and_nanoseconds_are_exact(tmp_path: Path) -> None:
+    large, moment = 2**64 - 1, 1_717_236_303_123_456_789
+    schema = ostrakon.Schema("uint", {"n": "uint"})
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_table("u", schema=schema).typed().put({"row": [large], "n": [large - 1]})
+    with adbc.connect(tmp_path / "db") as connection:
+        found = ask(connection, "SELECT row, n FROM u")
+        assert found.to_pylist() == [{"row": large, "n": large - 1}]
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT row FROM u")
+            assert cursor.fetchall() == [(large,)]
+        text = "2024-06-01T10:05:03.123456789"
+        found = ask(connection, f"SELECT arrow_cast('{text}', 'Timestamp(Nanosecond, None)') AS t")
+        assert found.column("t").cast(pa.int64()).to_pylist() == [moment]
+
+
+def test_options_that_are_wrong_are_named_with_their_value(tmp_path: Path) -> None:
+    for option, value, said in [
+        ("auths", "hr|audit", '"hr|audit" is an expression'),
+        ("auths", "hr,,audit", '"hr,,audit" is none'),
+        ("label", "hr&", '"hr&" is none'),
+        ("memory_bytes", "5", "at least 16777216"),
+        ("files", "yes", '"true" or "false"'),
+    ]:
+        options = {"uri": str(tmp_path / "db"), f"adbc.ostrakon.{option}": value}
+        with pytest.raises(manager.Error, match=re.escape(said)) as raised:
+            manager.connect(driver=adbc.driver(), db_kwargs=options, autocommit=True)
+        assert f"adbc.ostrakon.{option}" in str(raised.value)
+    assert not (tmp_path / "db").exists()
+
+
+def test_a_store_is_created_as_by_open(tmp_path: Path) -> None:
+    ostrakon.open(tmp_path / "a" / "b" / "db").close()
+    adbc.connect(tmp_path / "c" / "d" / "db").close()
+    assert (tmp_path / "c" / "d" / "db" / "catalog").exists()
 
 
 def test_a_query_runs_once_for_each_row_of_its_parameters(connection: manager.Connection) -> None:

@@ -373,7 +373,7 @@ def test_errors_say_what_to_do(web: ostrakon.Events, store: ostrakon.Store, tmp_
     with pytest.raises(errors.InvalidArgumentError, match="pass one of them"):
         web.query(last="1d", from_time="2024-01-01").count()
     for wrong in ({"fields": "host"}, {"then": "web.path=path"}):
-        with pytest.raises(errors.InvalidArgumentError, match="lists of texts"):
+        with pytest.raises(errors.InvalidArgumentError, match="list of texts"):
             web.query(**wrong)
     with pytest.raises(errors.InvalidArgumentError, match="`path` is"):
         web.query(path="x").count()
@@ -479,3 +479,35 @@ def test_the_tables_of_events_are_not_changed_one_by_one(
     assert web.query().count() == found
     web.ingest(log)
     assert web.check().disagreements == []
+
+
+def test_what_was_read_before_a_wrong_file_is_stored_and_told(
+    store: ostrakon.Store, log: Path, tmp_path: Path
+) -> None:
+    web = store.create_events("web", log, visibility="")
+    bad = tmp_path / "bad.csv"
+    bad.write_text("time,time\n1,2\n")
+    for stored, duplicates in ((4, 0), (0, 4)):
+        with pytest.raises(errors.Error, match="names `time` twice") as raised:
+            web.ingest(log, bad)
+        context = raised.value.context
+        assert context["file"].endswith("bad.csv")
+        assert context["complete files before it"] == "1"
+        assert (context["events stored"], context["duplicates"]) == (str(stored), str(duplicates))
+        assert "ingest all files again" in str(raised.value)
+        assert web.query().count() == 4
+    with pytest.raises(errors.Error) as raised:
+        web.ingest(bad, log)
+    assert "events stored" not in raised.value.context
+
+
+def test_a_log_without_events_says_what_was_read(store: ostrakon.Store, tmp_path: Path) -> None:
+    text = tmp_path / "x.log"
+    text.write_text("nothing\nhere\n")
+    with pytest.raises(errors.InvalidArgumentError, match=r"in Python format=.*lines read: 2"):
+        store.create_events("x", text, format="json")
+    with pytest.raises(
+        errors.InvalidArgumentError, match=r"time='FIELD'.*records read: 1"
+    ) as raised:
+        store.create_events("x", text, format="csv")
+    assert raised.value.context["file"].endswith("x.log")

@@ -56,8 +56,8 @@ def test_the_program_is_installed_with_the_package(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_error_has_its_exception() -> None:
-    # Of memory and of other libraries the store knows nothing.
-    ours = {"Error", "TooLargeError", "MissingExtraError"}
+    # Of memory, of other libraries and of Python's types the store knows nothing.
+    ours = {"Error", "ArgumentTypeError", "TooLargeError", "MissingExtraError"}
     classes = set(errors.__all__) - ours
     assert set(_native.ERROR_KINDS.values()) == classes
     for name in classes:

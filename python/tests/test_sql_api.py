@@ -110,6 +110,15 @@ def test_parameters_are_values_and_never_text(people: ostrakon.Store) -> None:
         with pytest.raises(errors.InvalidArgumentError, match="parameter") as raised:
             people.sql("SELECT ?", [value])
         assert raised.value.context == {"argument": "parameters"}
+    for inexact in (
+        pd.Timestamp("2024-06-01T10:05:03.123456789"),
+        np.datetime64("2024-06-01T10:05:03.123456789"),
+        np.datetime64(10**12, "Y"),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match="which has microseconds"):
+            people.sql("SELECT ?", [inexact])
+    exact = people.sql("SELECT ?", [pd.Timestamp("2024-06-01T10:05:03.123456000")]).scalar()
+    assert exact == dt.datetime(2024, 6, 1, 10, 5, 3, 123456)
     for given in ("a", {"a": 1}, 7):
         with pytest.raises(errors.InvalidArgumentError, match="a list or a tuple"):
             people.sql("SELECT ?", given)

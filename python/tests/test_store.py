@@ -471,3 +471,27 @@ def test_tables_inherit_from_namespaces_and_the_store(store: ostrakon.Store) -> 
     store.delete_namespace("authors")
     with pytest.raises(errors.NamespaceNotFoundError, match="create_namespace"):
         store.create_table("authors.a")
+
+
+def test_an_error_of_damage_names_the_file_and_the_next_step(tmp_path: Path) -> None:
+    with ostrakon.open(tmp_path / "db") as store:
+        store.create_table("t").put("a", "q", "v")
+    (segment,) = (tmp_path / "db" / "wal").iterdir()
+    written = segment.read_bytes()
+    segment.write_bytes(written[:-3] + bytes([written[-3] ^ 1]) + written[-2:])
+    for read_only in (True, False):
+        with pytest.raises(errors.CorruptionError) as raised:
+            ostrakon.open(tmp_path / "db", read_only=read_only)
+        assert raised.value.context["file"].endswith(segment.name)
+        assert "read_only=True, allow_damage=True" in str(raised.value)
+        assert "accept_log_loss=True" in str(raised.value)
+    segment.write_bytes(written)
+    for name in ("catalog", "catalog.mirror"):
+        path = tmp_path / "db" / name
+        damaged = bytearray(path.read_bytes())
+        damaged[: len(damaged) // 2] = b"x" * (len(damaged) // 2)
+        path.write_bytes(damaged)
+    for read_only in (True, False):
+        with pytest.raises(errors.CorruptionError, match="open a checkpoint") as raised:
+            ostrakon.open(tmp_path / "db", read_only=read_only)
+        assert "catalog" in raised.value.context["file"]

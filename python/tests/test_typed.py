@@ -468,3 +468,28 @@ def test_get_reads_one_value(store: ostrakon.Store) -> None:
     assert table.get("k", "q", family="f") == "v"
     assert table.get("k", "q", family="f", auths="hr", text=False) == b"hidden"
     assert table.get("k", "q") is None
+
+
+def test_a_negative_zero_is_the_same_row_as_zero(store: ostrakon.Store) -> None:
+    """As in SQL, whose keys they are."""
+    single = store.create_table("single", schema=Schema("float", {"v": "int"})).typed()
+    pair = store.create_table(
+        "pair", schema=Schema({"at": "float", "n": "int"}, {"v": "int"})
+    ).typed()
+    for zeros in ([-0.0], np.array([-0.0]), pd.Series([-0.0]), pa.array([-0.0])):
+        assert single.put({"row": zeros, "v": [1]}) == 1
+        assert pair.put({"at": zeros, "n": [1], "v": [1]}) == 1
+    assert single.put({"row": [0.0], "v": [2]}) == pair.put({"at": [0], "n": [1], "v": [2]}) == 1
+    assert single.head() == [{"row": 0.0, "v": 2}]
+    assert pair.head() == [{"at": 0.0, "n": 1, "v": 2}]
+    assert not np.signbit(single.to_arrow().column("row")[0].as_py())
+    assert single.scan().rows(-0.0).count() == single.scan().rows([0.0, 1.0]).count() == 1
+    assert single.scan().range(-0.0, -0.0).count() == pair.scan().rows((-0.0, 1)).count() == 1
+    store.sql("INSERT INTO single VALUES (?, 3)", [-0.0])
+    assert store.sql("SELECT count(*), max(v) FROM single").fetchall() == [(1, 3)]
+    assert single.delete(-0.0) == 1
+    assert single.count() == 0
+    # A value is kept as it is.
+    values = store.create_table("values", schema=Schema("int", {"x": "float"})).typed()
+    values.put({"row": [1], "x": [-0.0]})
+    assert np.signbit(values.head()[0]["x"])

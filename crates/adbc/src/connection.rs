@@ -15,6 +15,7 @@ use ostrakon_sql::SqlSession;
 use crate::cancel::{Cancelling, Watch};
 use crate::error::{invalid, no_option, not_implemented, wrong_state};
 use crate::objects::{self, Asked};
+use crate::panics::caught;
 use crate::{OstrakonStatement, info, rows};
 
 /// What the tables of a store are called in SQL.
@@ -90,7 +91,7 @@ impl Connection for OstrakonConnection {
             table_type,
             column_name,
         };
-        let batch = objects::objects(&self.session, &self.watch(), &asked)?;
+        let batch = caught(|| objects::objects(&self.session, &self.watch(), &asked))?;
         Ok(of_batches(batch.schema(), vec![batch]))
     }
 
@@ -109,9 +110,11 @@ impl Connection for OstrakonConnection {
             .map(|part| format!("\"{}\"", part.replace('"', "\"\"")))
             .collect();
         let query = format!("SELECT * FROM {} LIMIT 0", quoted.join("."));
-        let statement = rows::only(&query)?;
-        let rows = rows::start(&self.session, statement, &self.watch())?;
-        Ok(Schema::clone(&rows.schema()))
+        caught(|| {
+            let statement = rows::only(&query)?;
+            let rows = rows::start(&self.session, statement, &self.watch())?;
+            Ok(Schema::clone(&rows.schema()))
+        })
     }
 
     fn get_table_types(&self) -> Result<Reader> {

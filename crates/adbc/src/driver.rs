@@ -13,6 +13,7 @@ use ostrakon_store::{Components, Store};
 
 use crate::OstrakonConnection;
 use crate::error::{IntoAdbc, invalid, wrong_state};
+use crate::panics::caught;
 use crate::settings::Settings;
 
 /// The driver: makes databases.
@@ -30,20 +31,26 @@ impl Driver for OstrakonDriver {
         &mut self,
         options: impl IntoIterator<Item = (OptionDatabase, OptionValue)>,
     ) -> Result<OstrakonDatabase> {
-        let mut settings = Settings::default();
-        for (option, value) in options {
-            settings.set(&option, &value)?;
-        }
-        let uri = settings.uri.as_ref();
-        let uri =
-            uri.ok_or_else(|| invalid("the option \"uri\", the directory of a store, is not set"))?;
-        // Tables may have iterators of these crates, also those that compactions run.
-        let mut components = Components::default();
-        register_graph_iterators(&mut components.iterators);
-        register_event_iterators(&mut components.iterators);
-        let store = Store::open_with(components, uri, settings.store()).into_adbc()?;
-        Ok(OstrakonDatabase { store, settings })
+        caught(|| {
+            let mut settings = Settings::default();
+            for (option, value) in options {
+                settings.set(&option, &value)?;
+            }
+            open(settings)
+        })
     }
+}
+
+fn open(settings: Settings) -> Result<OstrakonDatabase> {
+    let uri = settings.uri.as_ref();
+    let uri =
+        uri.ok_or_else(|| invalid("the option \"uri\", the directory of a store, is not set"))?;
+    // Tables may have iterators of these crates, also those that compactions run.
+    let mut components = Components::default();
+    register_graph_iterators(&mut components.iterators);
+    register_event_iterators(&mut components.iterators);
+    let store = Store::open_with(components, uri, settings.store()).into_adbc()?;
+    Ok(OstrakonDatabase { store, settings })
 }
 
 /// An open store. It is closed when the database and all of its connections are dropped.
@@ -64,14 +71,16 @@ impl Database for OstrakonDatabase {
         &self,
         options: impl IntoIterator<Item = (OptionConnection, OptionValue)>,
     ) -> Result<OstrakonConnection> {
-        let source: Arc<dyn Source> = self.store.clone();
-        let (authorizations, settings) = self.settings.session();
-        let session = SqlSession::new(source, authorizations, settings).into_adbc()?;
-        let mut connection = OstrakonConnection::new(session, self.settings.read_only);
-        for (option, value) in options {
-            connection.set_option(option, value)?;
-        }
-        Ok(connection)
+        caught(|| {
+            let source: Arc<dyn Source> = self.store.clone();
+            let (authorizations, settings) = self.settings.session();
+            let session = SqlSession::new(source, authorizations, settings).into_adbc()?;
+            let mut connection = OstrakonConnection::new(session, self.settings.read_only);
+            for (option, value) in options {
+                connection.set_option(option, value)?;
+            }
+            Ok(connection)
+        })
     }
 }
 

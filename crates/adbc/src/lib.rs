@@ -7,12 +7,12 @@
 //!
 //! | option of the database | value | default |
 //! |---|---|---|
-//! | `uri` | the directory of the store, which is created if it does not exist | required |
+//! | `uri` | the directory of the store, which is created with those above it if it does not exist | required |
 //! | `adbc.ostrakon.auths` | the authorizations of the reader, separated by commas, or in Accumulo's serialised form | none |
 //! | `adbc.ostrakon.label` | the label of records that are written without one | none |
 //! | `adbc.ostrakon.files` | `true` if statements may read local files | `false` |
 //! | `adbc.ostrakon.read_only` | `true` to open the store for reading | `false` |
-//! | `adbc.ostrakon.memory_bytes` | the memory of queries, in bytes | an eighth of the machine's, at most 2 GiB |
+//! | `adbc.ostrakon.memory_bytes` | the memory of queries in bytes, at least 16 MiB | an eighth of the machine's, at most 2 GiB |
 //!
 //! Authorizations are an option of the database alone: neither a connection nor a statement can change them.
 //! Each statement is committed by itself. The option `adbc.connection.autocommit` cannot be switched off, and bulk ingest,
@@ -26,6 +26,7 @@ mod driver;
 mod error;
 mod info;
 mod objects;
+mod panics;
 mod parameters;
 mod rows;
 mod settings;

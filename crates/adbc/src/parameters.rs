@@ -1,9 +1,11 @@
 //! Rows of Arrow data as the parameters of a statement.
 
+use std::sync::Arc;
+
 use adbc_core::error::Result;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Float64Type, Int64Type, TimestampMicrosecondType};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 use ostrakon_sql::SqlValue;
@@ -53,8 +55,25 @@ pub(crate) fn values(batch: &RecordBatch) -> Result<Vec<Vec<SqlValue>>> {
         let kind = kind(field.data_type()).ok_or_else(|| {
             refused("is not supported: use numbers, texts, bytes, booleans, dates or times")
         })?;
-        let array = cast_with_options(array, &kind, &STRICT)
-            .map_err(|error| refused(&format!("does not fit: {error}")))?;
+        let cast = |array: &ArrayRef, kind: &DataType| {
+            cast_with_options(array, kind, &STRICT)
+                .map_err(|error| refused(&format!("does not fit: {error}")))
+        };
+        let array = match array.data_type() {
+            DataType::Dictionary(_, values) => cast(array, values)?,
+            _ => Arc::clone(array),
+        };
+        if let Some((factor, unit, advice)) = coarser(array.data_type()) {
+            let numbers = cast(&array, &DataType::Int64)?;
+            let is_cut = |number: Option<i64>| number.is_some_and(|number| number % factor != 0);
+            if let Some(row) = numbers.as_primitive::<Int64Type>().iter().position(is_cut) {
+                return Err(refused(&format!(
+                    "has a value in row {} that is not a whole number of {unit}: {advice}",
+                    row + 1
+                )));
+            }
+        }
+        let array = cast(&array, &kind)?;
         for (at, row) in rows.iter_mut().enumerate() {
             row.push(match array.is_null(at) {
                 true => SqlValue::Null,
@@ -63,6 +82,19 @@ pub(crate) fn values(batch: &RecordBatch) -> Result<Vec<Vec<SqlValue>>> {
         }
     }
     Ok(rows)
+}
+
+/// How many units of a type are one of its parameter, what that is, and what to do with others.
+fn coarser(data_type: &DataType) -> Option<(i64, &'static str, &'static str)> {
+    match data_type {
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => Some((
+            1000,
+            "microseconds",
+            "round it, for example with pyarrow.compute.round_temporal",
+        )),
+        DataType::Date64 => Some((86_400_000, "days", "pass a timestamp")),
+        _ => None,
+    }
 }
 
 fn value(array: &dyn Array, kind: &DataType, at: usize) -> SqlValue {

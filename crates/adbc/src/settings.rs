@@ -6,7 +6,7 @@ use ostrakon_cell::{Authorizations, VisibilityExpression};
 use ostrakon_sql::SqlOptions;
 use ostrakon_store::StoreOptions;
 
-use crate::error::{IntoAdbc, invalid, no_option};
+use crate::error::{invalid, no_option};
 
 const AUTHS: &str = "adbc.ostrakon.auths";
 const LABEL: &str = "adbc.ostrakon.label";
@@ -44,14 +44,17 @@ impl Settings {
             }
             (_, LABEL) => {
                 let label = text(name, value)?;
-                VisibilityExpression::parse(label.as_bytes())
-                    .map_err(ostrakon_cell::Error::from)
-                    .into_adbc()?;
+                VisibilityExpression::parse(label.as_bytes()).map_err(|error| {
+                    invalid(format!(
+                        "the option {name:?} is an expression of labels such as hr|(audit&self), and {label:?} is none: \
+                         {error}"
+                    ))
+                })?;
                 label.clone_into(&mut self.label);
             }
-            (_, FILES) => self.files = value.try_into()?,
-            (_, READ_ONLY) => self.read_only = value.try_into()?,
-            (_, MEMORY_BYTES) => self.memory_bytes = Some(number(name, value)?),
+            (_, FILES) => self.files = flag(name, value)?,
+            (_, READ_ONLY) => self.read_only = flag(name, value)?,
+            (_, MEMORY_BYTES) => self.memory_bytes = Some(memory(name, value)?),
             _ => return no_option(name),
         }
         Ok(())
@@ -113,11 +116,15 @@ fn authorizations(name: &str, text: &str) -> Result<Authorizations> {
     let is_list = !text.starts_with("!AUTH1:");
     if is_list && text.contains(['|', '&', '(', ')', '"', '\'']) {
         return Err(invalid(format!(
-            "the option {name:?} is a list of names such as hr,self: expressions and quotes are for labels"
+            "the option {name:?} is a list of names such as hr,self, and {text:?} is an expression or has quotes, which are \
+             for labels"
         )));
     }
-    Authorizations::deserialise(text.as_bytes())
-        .map_err(|error| invalid(format!("{name}: {error}")))
+    Authorizations::deserialise(text.as_bytes()).map_err(|error| {
+        invalid(format!(
+            "the option {name:?} is a list of names such as hr,self, and {text:?} is none: {error}"
+        ))
+    })
 }
 
 fn text<'a>(name: &str, value: &'a OptionValue) -> Result<&'a str> {
@@ -127,13 +134,25 @@ fn text<'a>(name: &str, value: &'a OptionValue) -> Result<&'a str> {
     }
 }
 
-/// A number that is not negative; driver managers pass most options as text.
-fn number(name: &str, value: &OptionValue) -> Result<i64> {
+fn flag(name: &str, value: &OptionValue) -> Result<bool> {
+    bool::try_from(value)
+        .map_err(|_| invalid(format!("the option {name:?} is \"true\" or \"false\"")))
+}
+
+/// The least memory of queries, as of a store.
+const LEAST_MEMORY: i64 = 16 << 20;
+
+/// A number of bytes; driver managers pass most options as text.
+fn memory(name: &str, value: &OptionValue) -> Result<i64> {
     let number = match value {
         OptionValue::Int(number) => Some(*number),
         OptionValue::String(text) => text.parse().ok(),
         _ => None,
     };
-    let number = number.filter(|number| *number >= 0);
-    number.ok_or_else(|| invalid(format!("the option {name:?} is a number of bytes")))
+    let number = number.filter(|number| *number >= LEAST_MEMORY);
+    number.ok_or_else(|| {
+        invalid(format!(
+            "the option {name:?} is a number of bytes, at least {LEAST_MEMORY}"
+        ))
+    })
 }

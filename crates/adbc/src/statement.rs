@@ -16,6 +16,7 @@ use ostrakon_sql::{SqlSession, SqlStatement, SqlValue};
 
 use crate::cancel::{Cancelling, Watch};
 use crate::error::{IntoAdbc, no_option, not_implemented, wrong_state};
+use crate::panics::{Caught, caught};
 use crate::parameters;
 use crate::rows::{Rows, external, only, start};
 
@@ -64,6 +65,51 @@ impl OstrakonStatement {
         let query = query.bind(&nulls).into_adbc()?;
         let rows = start(&self.session, query, &self.watch())?;
         Ok(Schema::clone(&rows.schema()))
+    }
+
+    /// Starts the statement; one that returns no rows has had its effect then.
+    fn run(&mut self) -> Result<Reader> {
+        let query = self.query()?;
+        if !query.returns_rows() {
+            // It has its effect whether its rows are read or not.
+            self.update()?;
+            return Ok(nothing(Arc::new(Schema::empty())));
+        }
+        let mut executions = self.executions()?;
+        let watch = self.watch();
+        let Some(first) = executions.next()? else {
+            let columns = self.schema(executions.width())?;
+            return Ok(nothing(Arc::new(columns)));
+        };
+        let rows = Rows::start(&self.session, first, watch.again())?;
+        if executions.bound.is_none() {
+            return Ok(Box::new(rows));
+        }
+        Ok(Box::new(Chained {
+            session: self.session.clone(),
+            executions,
+            schema: nullable(&rows.schema()),
+            rows: Some(rows),
+            watch,
+        }))
+    }
+
+    fn update(&mut self) -> Result<Option<i64>> {
+        let mut executions = self.executions()?;
+        let counts = !executions.query.returns_rows();
+        let watch = self.watch();
+        let mut changed: Option<u64> = None;
+        while let Some(statement) = executions.next()? {
+            let mut rows = Rows::start(&self.session, statement, watch.again())?;
+            while let Some(batch) = rows.read()? {
+                let column = batch.columns().first().filter(|_| counts);
+                let column = column.and_then(|column| column.as_primitive_opt::<UInt64Type>());
+                for count in column.into_iter().flatten().flatten() {
+                    changed = Some(changed.unwrap_or_default().saturating_add(count));
+                }
+            }
+        }
+        Ok(changed.map(|changed| i64::try_from(changed).unwrap_or(i64::MAX)))
     }
 
     /// The statement with the values of its parameters, once for each row that was bound. Takes the rows.
@@ -212,53 +258,18 @@ impl Statement for OstrakonStatement {
     }
 
     fn execute(&mut self) -> Result<Reader> {
-        let query = self.query()?;
-        if !query.returns_rows() {
-            // It has its effect whether its rows are read or not.
-            self.execute_update()?;
-            return Ok(nothing(Arc::new(Schema::empty())));
-        }
-        let mut executions = self.executions()?;
-        let watch = self.watch();
-        let Some(first) = executions.next()? else {
-            let columns = self.schema(executions.width())?;
-            return Ok(nothing(Arc::new(columns)));
-        };
-        let rows = Rows::start(&self.session, first, watch.again())?;
-        if executions.bound.is_none() {
-            return Ok(Box::new(rows));
-        }
-        Ok(Box::new(Chained {
-            session: self.session.clone(),
-            executions,
-            schema: nullable(&rows.schema()),
-            rows: Some(rows),
-            watch,
-        }))
+        let rows = caught(|| self.run())?;
+        Ok(Box::new(Caught::new(rows)))
     }
 
     fn execute_update(&mut self) -> Result<Option<i64>> {
-        let mut executions = self.executions()?;
-        let counts = !executions.query.returns_rows();
-        let watch = self.watch();
-        let mut changed: Option<u64> = None;
-        while let Some(statement) = executions.next()? {
-            let mut rows = Rows::start(&self.session, statement, watch.again())?;
-            while let Some(batch) = rows.read()? {
-                let column = batch.columns().first().filter(|_| counts);
-                let column = column.and_then(|column| column.as_primitive_opt::<UInt64Type>());
-                for count in column.into_iter().flatten().flatten() {
-                    changed = Some(changed.unwrap_or_default().saturating_add(count));
-                }
-            }
-        }
-        Ok(changed.map(|changed| i64::try_from(changed).unwrap_or(i64::MAX)))
+        caught(|| self.update())
     }
 
     fn execute_schema(&mut self) -> Result<Schema> {
         let bound = self.bound.as_ref();
         let parameters = bound.map_or(0, |bound| bound.schema().fields().len());
-        self.schema(parameters)
+        caught(|| self.schema(parameters))
     }
 
     fn execute_partitions(&mut self) -> Result<PartitionedResult> {
@@ -276,7 +287,7 @@ impl Statement for OstrakonStatement {
     }
 
     fn set_sql_query(&mut self, query: impl AsRef<str>) -> Result<()> {
-        self.query = Some(only(query.as_ref())?);
+        self.query = Some(caught(|| only(query.as_ref()))?);
         self.bound = None;
         Ok(())
     }

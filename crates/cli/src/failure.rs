@@ -6,11 +6,20 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ostrakon_cell::{Error, ErrorKind};
 use serde_json::json;
 
 use crate::output::visible;
+
+/// Whether warnings are objects of JSON.
+static AS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Prints warnings as objects of JSON from now on.
+pub(crate) fn warn_as_json() {
+    AS_JSON.store(true, Ordering::Relaxed);
+}
 
 /// Result of every command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -35,6 +44,8 @@ enum Kind {
     Io,
     /// The work was done and its outcome is bad (problems found, lines rejected).
     Outcome,
+    /// Nothing failed that the command needs.
+    Warning,
     /// The user pressed Ctrl-C, or the process got SIGTERM.
     Interrupted,
     /// The reader of our output has closed the pipe (`| head`). This is not reported as an error.
@@ -55,6 +66,11 @@ impl Failure {
     /// The command line is wrong.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Kind::Usage, message)
+    }
+
+    /// What the user should know, although the command goes on; see [`warn`](Self::warn).
+    pub(crate) fn warning(message: impl Into<String>) -> Self {
+        Self::new(Kind::Warning, message)
     }
 
     /// The work was done, and its outcome is one a script must notice.
@@ -109,6 +125,15 @@ impl Failure {
     /// Adds what to do about it.
     pub(crate) fn next(mut self, step: impl Into<String>) -> Self {
         self.next = Some(step.into());
+        self
+    }
+
+    /// Adds what to do about it after what is to be done already.
+    pub(crate) fn then_next(mut self, step: &str) -> Self {
+        self.next = Some(match self.next {
+            Some(first) => format!("{first}; then {step}"),
+            None => step.to_owned(),
+        });
         self
     }
 
@@ -184,7 +209,7 @@ impl Failure {
                 ErrorKind::InvalidArgument | ErrorKind::Unsupported | ErrorKind::ClassNotFound,
             ) => 2,
             Kind::Store(ErrorKind::NotFound) if self.named("property").is_some() => 2,
-            Kind::Store(_) | Kind::Io | Kind::Outcome => 1,
+            Kind::Store(_) | Kind::Io | Kind::Outcome | Kind::Warning => 1,
             // `main` has the number of the signal.
             Kind::Interrupted => 130,
         }
@@ -208,6 +233,7 @@ impl Failure {
             Kind::Store(kind) => kind.as_str(),
             Kind::Io => "i/o failure",
             Kind::Outcome => "outcome",
+            Kind::Warning => "warning",
             Kind::Interrupted => "interrupted",
             Kind::ReaderGone => "reader gone",
         }
@@ -215,8 +241,8 @@ impl Failure {
 
     /// The text for people, several lines. What it quotes may come from a file, so characters that a
     /// terminal would obey are escaped.
-    fn to_text(&self) -> String {
-        let mut text = format!("error: {}", self.message);
+    fn to_text(&self, head: &str) -> String {
+        let mut text = format!("{head}: {}", self.message);
         for (name, value) in &self.context {
             // Only says that other data might not have failed; for the exit code.
             if name != "data" || value != "a value" {
@@ -233,7 +259,7 @@ impl Failure {
         lines.join("\n") + "\n"
     }
 
-    fn to_json(&self) -> String {
+    fn to_json(&self, head: &str) -> String {
         let mut context = serde_json::Map::new();
         for (name, value) in &self.context {
             // The file of an export and the file that it cannot read, for example.
@@ -243,7 +269,7 @@ impl Failure {
             }
             context.insert(name, json!(value));
         }
-        let object = json!({"error": {
+        let object = json!({head: {
             "kind": self.kind_name(),
             "message": self.message,
             "context": context,
@@ -256,11 +282,23 @@ impl Failure {
     /// Prints the failure to stderr, and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         if self.kind != Kind::ReaderGone {
-            let text = if json { self.to_json() } else { self.to_text() };
-            // If stderr fails, there is no other place to report it.
-            let _ = io::stderr().write_all(text.as_bytes());
+            self.print("error", json);
         }
         ExitCode::from(self.exit_code())
+    }
+
+    /// Prints to stderr, as a warning, what a command goes on after.
+    pub(crate) fn warn(&self) {
+        self.print("warning", AS_JSON.load(Ordering::Relaxed));
+    }
+
+    fn print(&self, head: &str, json: bool) {
+        let text = match json {
+            true => self.to_json(head),
+            false => self.to_text(head),
+        };
+        // If stderr fails, there is no other place to report it.
+        let _ = io::stderr().write_all(text.as_bytes());
     }
 }
 
@@ -521,7 +559,7 @@ mod tests {
             let next = failure.next.as_deref().unwrap_or_default();
             assert!(next.contains(step), "{next}");
             assert_eq!(failure.named("similar"), None);
-            assert_eq!(failure.to_text().matches(step).count(), 1, "{step}");
+            assert_eq!(failure.to_text("error").matches(step).count(), 1, "{step}");
         }
         // A file that the user named is not in a checkpoint.
         let given = Error::not_found("no such file").with("file", "/home/me/a.sorted");
@@ -561,16 +599,17 @@ mod tests {
             .with_source(io::Error::other("inner"));
         let failure = Failure::from(error).with("file", "copy");
         assert_eq!(
-            failure.to_text(),
+            failure.to_text("error"),
             "error: a block does not match its checksum\n  file: s/catalog\n  file: copy\n  caused by: inner\n  \
              next: run `ostrakon check` to list every damaged file; everything else is still readable\n"
         );
-        let quoting = Failure::usage("no field `\u{1b}[31m\u{9b}`\nsecond line").to_text();
+        let quoting = Failure::usage("no field `\u{1b}[31m\u{9b}`\nsecond line").to_text("error");
         assert_eq!(
             quoting,
             "error: no field `\\x1b[31m\\xc2\\x9b`\nsecond line\n"
         );
-        let json: serde_json::Value = serde_json::from_str(&failure.to_json()).expect("json");
+        let json: serde_json::Value =
+            serde_json::from_str(&failure.to_json("error")).expect("json");
         assert_eq!(json["error"]["kind"], "corruption");
         assert_eq!(json["error"]["context"]["file"], "s/catalog");
         assert_eq!(json["error"]["context"]["file 2"], "copy");

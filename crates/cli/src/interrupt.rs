@@ -34,7 +34,9 @@ const ENDED_BY_SIGNAL: u8 = 128;
 /// Handles signals from now on, in a thread of its own.
 pub(crate) fn handle_signals() {
     if let Err(error) = install() {
-        tracing::warn!(%error, "cannot handle Ctrl-C; it will end the process at once");
+        Failure::warning("Ctrl-C cannot be handled, and will end the command at once")
+            .with("reason", error.to_string())
+            .warn();
     }
 }
 

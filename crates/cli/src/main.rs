@@ -32,6 +32,9 @@ fn main() -> ExitCode {
         Err(error) => return args::refuse(&error),
     };
     let json = cli.json;
+    if json {
+        failure::warn_as_json();
+    }
     interrupt::handle_signals();
     let code = match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

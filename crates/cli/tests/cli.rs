@@ -18,6 +18,8 @@ mod completions;
 mod entries;
 #[path = "cli/event_losses.rs"]
 mod event_losses;
+#[path = "cli/event_messages.rs"]
+mod event_messages;
 #[path = "cli/event_types.rs"]
 mod event_types;
 #[path = "cli/events.rs"]

@@ -29,7 +29,9 @@ mod upkeep;
 mod value;
 
 pub use condition::{Condition, Operator, parse_condition};
-pub use event_type::{Epoch, EqualRecords, EventType, Field, check_type_name, field_name, infer};
+pub use event_type::{
+    Epoch, EqualRecords, EventType, Field, check_type_name, field_name, infer, infer_log,
+};
 pub use ingest::{
     BEGINNING_BYTES, Ingest, IngestOptions, IngestReport, LogPart, LogReader, LogRest, LogText,
     RejectedLine,

@@ -169,7 +169,7 @@ pub fn show_time(micros: i64) -> String {
         )
 }
 
-/// Reads a span such as `30s`, `15m`, `1h`, `7d` or `2w`, as microseconds.
+/// Reads a span such as `30s`, `15m`, `1h`, `7d` or `2w`, as microseconds; more than 0.
 ///
 /// # Errors
 /// [`InvalidArgument`](ostrakon_cell::ErrorKind::InvalidArgument).
@@ -193,10 +193,24 @@ pub fn parse_span(text: &str) -> Result<i64> {
         "w" => 7 * 86400 * SECOND,
         _ => return Err(wrong()),
     };
-    let number: i64 = number.parse().map_err(|_| wrong())?;
-    match number.checked_mul(unit) {
-        Some(span) if span > 0 => Ok(span),
-        _ => Err(wrong()),
+    if number.is_empty() {
+        return Err(wrong());
+    }
+    let span = number.parse::<i64>().ok();
+    match span.and_then(|number| number.checked_mul(unit)) {
+        Some(0) => Err(Error::invalid(
+            "a span of time is longer than 0: give a number from 1 on and a unit, such as 15m",
+        )
+        .with("given", text)),
+        Some(span) => Ok(span),
+        None => {
+            let most = i64::MAX / unit;
+            Err(Error::invalid(
+                "the span of time is too long: it has to be less than 292,000 years",
+            )
+            .with("given", text)
+            .with("most in this unit", most))
+        }
     }
 }
 
@@ -351,6 +365,17 @@ mod tests {
         }
         for text in ["", "1", "h", "0s", "-1h", "99999999999999w"] {
             assert!(parse_span(text).is_err(), "{text}");
+        }
+        for (text, said) in [
+            ("0d", "longer than 0"),
+            ("00 h", "longer than 0"),
+            ("99999999999999w", "too long"),
+            ("99999999999999999999s", "too long"),
+            ("h", "a number and a unit"),
+            ("5 years", "a number and a unit"),
+        ] {
+            let error = parse_span(text).expect_err(text).to_string();
+            assert!(error.contains(said), "{error}");
         }
     }
 }

@@ -109,6 +109,41 @@ pub(crate) fn plain(message: &str) -> String {
     line
 }
 
+/// What to say instead of a message about a subquery that names parts of the engine, or names that it has made up.
+fn about_subquery(reason: &str) -> Option<&'static str> {
+    const MADE_UP: [&str; 4] = [
+        "__correlated_sq_",
+        "__scalar_sq_",
+        "__compared_",
+        "__sorted_",
+    ];
+    if reason.contains("Correlated scalar subquery must be aggregated") {
+        return Some(
+            "a query as a value that names columns of the outer query has one row for each of them: aggregate it, as in \
+             (SELECT max(…) …)",
+        );
+    }
+    if reason.contains("Correlated scalar subquery can only be used") {
+        return Some(
+            "a query as a value that names columns of the outer query can stand in WHERE, HAVING and the list of SELECT, and \
+             not in ON: move the condition to WHERE, or write a join",
+        );
+    }
+    let is_made_up = MADE_UP.iter().any(|name| reason.contains(name));
+    is_made_up.then_some(
+        "the query engine cannot run this subquery: give what it computes a name with AS, leave out DISTINCT, or write a join",
+    )
+}
+
+/// What to say about two columns of one name.
+fn about_names(reason: &str) -> Option<String> {
+    let (_, rest) = reason.split_once("unqualified field name ")?;
+    let name = rest.strip_suffix(" which would be ambiguous")?;
+    Some(format!(
+        "two columns of a query are called {name}: give one of them another name with AS"
+    ))
+}
+
 fn described(error: &DataFusionError) -> Error {
     let reason = plain(&error.strip_backtrace());
     match error.find_root() {
@@ -139,6 +174,8 @@ fn described(error: &DataFusionError) -> Error {
             )
         }
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => {
+            let better = about_subquery(&reason).map(str::to_owned);
+            let reason = better.or_else(|| about_names(&reason)).unwrap_or(reason);
             Error::invalid("the statement cannot be run").with("reason", reason)
         }
         DataFusionError::Internal(_) => {

@@ -5,16 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ostrakon_cell::{Error, ErrorKind, Result};
-use ostrakon_events::{EventType, LogFormat, LogText, LookupTable, Record, Step, infer};
+use ostrakon_events::{EventType, LogFormat, LogText, LookupTable, infer_log};
 use pyo3::prelude::*;
 
 use crate::logs::{self, about, now};
-
-/// Records from which a type is inferred; fewer if they are long.
-const SAMPLE: usize = 1000;
-const SAMPLE_BYTES: usize = 16 << 20;
-/// Lines that are read for them, rejected ones included.
-const SAMPLE_LINES: usize = 100_000;
 
 /// How log files are read, as Python passes it.
 #[derive(FromPyObject)]
@@ -73,25 +67,7 @@ impl Files {
     /// The type of the events that a file begins with.
     pub(super) fn infer(&self, name: &str, path: &Path, time: Option<&str>) -> Result<EventType> {
         let (log, input) = self.open(path)?;
-        let mut source = log.open(input);
-        let (mut record, mut records) = (Record::default(), Vec::new());
-        let (mut bytes, mut lines) = (0, 0);
-        while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
-            lines += 1;
-            match source
-                .next(&mut record)
-                .map_err(|error| about(error, path))?
-            {
-                Step::End => break,
-                Step::Record => {
-                    bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
-                    records.push(record.clone().at_line(source.line()));
-                }
-                Step::Rejected(_) => bytes += source.text().len(),
-            }
-        }
-        infer(name, source.names(), source.kinds(), &records, time)
-            .map_err(|error| about(error, path))
+        infer_log(name, &mut *log.open(input), time).map_err(|error| about(error, path))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ostrakon_cell::Result;
+use ostrakon_cell::{Error, Result};
 use ostrakon_events::{EventStore, Ingest, IngestOptions};
 
 use super::files::Files;
@@ -50,11 +50,12 @@ pub(super) fn ingest(
     let mut ingest = store.ingest(name, options)?;
     let mut rejects = Rejects::open(wanted.rejects, &paths)?;
     let mut done = Ingested::default();
-    for path in paths {
+    for (complete, path) in paths.into_iter().enumerate() {
         if stopped.load(Ordering::Relaxed) {
             break;
         }
-        read(&mut ingest, files, path, (&mut done, &mut rejects), stopped)?;
+        let read = read(&mut ingest, files, path, (&mut done, &mut rejects), stopped);
+        read.map_err(|error| keep(&mut ingest, &mut rejects, complete, error))?;
     }
     rejects.flush()?;
     let report = ingest.finish()?;
@@ -65,6 +66,25 @@ pub(super) fn ingest(
         entries: report.entries,
         ..done
     })
+}
+
+/// Stores what was read before a file failed, and tells so with the error. Events are stored once, so that the call can be
+/// repeated with all files.
+fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, error: Error) -> Error {
+    // If the store is what failed, nothing more can be stored.
+    let kept = ingest.commit().is_ok() && rejects.flush().is_ok();
+    let report = ingest.report();
+    if !kept || (complete == 0 && report.events + report.duplicates == 0) {
+        return error;
+    }
+    error
+        .with("complete files before it", complete)
+        .with("events stored", report.events)
+        .with("duplicates", report.duplicates)
+        .with(
+            "next",
+            "correct the file or leave it out, and ingest all files again: events that are stored are left out",
+        )
 }
 
 fn read(

@@ -262,11 +262,39 @@ fn without_environment(error: clap::Error) -> clap::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
     fn the_definitions_agree_with_each_other() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_option_has_the_same_letter_in_every_command() {
+        // `sql -f` is a file of statements, as in other prompts of SQL.
+        const WITHOUT: [(&str, &str); 1] = [("sql", "format")];
+        type Letters = BTreeMap<String, BTreeMap<Option<char>, Vec<String>>>;
+        fn walk(command: &clap::Command, found: &mut Letters) {
+            let name = command.get_name();
+            for argument in command.get_arguments() {
+                if let Some(long) = argument.get_long()
+                    && !WITHOUT.contains(&(name, long))
+                {
+                    let letters = found.entry(long.to_owned()).or_default();
+                    let uses = letters.entry(argument.get_short()).or_default();
+                    uses.push(name.to_owned());
+                }
+            }
+            for inner in command.get_subcommands() {
+                walk(inner, found);
+            }
+        }
+        let mut found = Letters::new();
+        walk(&Cli::command(), &mut found);
+        found.retain(|_, letters| letters.len() > 1);
+        assert_eq!(found, Letters::new());
     }
 
     #[test]

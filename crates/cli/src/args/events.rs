@@ -102,7 +102,14 @@ time. If an event does not have the field, != and !~ are true, and every other c
         #[arg(value_name = "EXPRESSION")]
         expression: Option<String>,
         /// How many values to print
-        #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+        #[arg(
+            short = 'n',
+            long,
+            value_name = "N",
+            default_value_t = 10,
+            value_parser = number,
+            allow_negative_numbers = true
+        )]
         limit: usize,
         #[command(flatten)]
         when: EventsWhen,
@@ -205,7 +212,7 @@ pub(crate) struct EventsCreateArgs {
     #[command(flatten)]
     pub(crate) source: EventsSource,
     /// The label of events
-    #[arg(long, value_name = "LABEL")]
+    #[arg(short = 'l', long, value_name = "LABEL")]
     pub(crate) visibility: Option<String>,
     /// The field with the label of an event
     #[arg(long, value_name = "FIELD")]
@@ -267,14 +274,20 @@ pub(crate) struct EventsIngestArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct EventsSource {
     /// The format of the log files [default: from their content or names]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(short = 'f', long, value_name = "FORMAT")]
     pub(crate) format: Option<EventsFormat>,
     /// Rename a field of the files (repeatable)
-    #[arg(long, value_name = "SOURCE=FIELD", value_parser = renamed)]
+    #[arg(short = 'm', long, value_name = "SOURCE=FIELD", value_parser = renamed)]
     pub(crate) map: Vec<(String, String)>,
     /// Add the columns of a table to events whose FIELD is a key in its first column (repeatable)
     #[arg(long, value_name = "FIELD=FILE", value_parser = enriched)]
     pub(crate) enrich: Vec<(String, PathBuf)>,
+}
+
+/// A number of events or values.
+fn number(text: &str) -> Result<usize, String> {
+    let wrong = "a number of events or values is 0 or more, such as 20 or 1000".to_owned();
+    text.parse().map_err(|_| wrong)
 }
 
 fn renamed(text: &str) -> Result<(String, String), String> {
@@ -312,10 +325,17 @@ pub(crate) struct EventsQueryArgs {
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
     /// How to print events [default: json with --json, else text]
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(short = 'f', long, value_name = "FORMAT")]
     pub(crate) format: Option<EventsRows>,
     /// Print at most this many events
-    #[arg(short, long, value_name = "N")]
+    #[arg(
+        short = 'n',
+        short_alias = 'l',
+        long,
+        value_name = "N",
+        value_parser = number,
+        allow_negative_numbers = true
+    )]
     pub(crate) limit: Option<usize>,
     /// Continue an earlier query; takes the `token` that it printed
     #[arg(long, value_name = "TOKEN")]

@@ -29,6 +29,9 @@ pub(crate) fn refuse(error: &clap::Error) -> ExitCode {
             .next(hint)
             .report(json);
     }
+    if let Some(failure) = negative(error) {
+        return failure.report(json);
+    }
     // clap's message about bytes that are not UTF-8 does not say what to do.
     if json || error.kind() == ErrorKind::InvalidUtf8 {
         return failure(error.kind(), &error.render().to_string()).report(json);
@@ -43,6 +46,18 @@ fn unknown_command(error: &clap::Error) -> Option<&str> {
         Some(ContextValue::String(word)) => Some(word),
         _ => None,
     }
+}
+
+/// The failure of a word such as `-1` or `-1d` that is no option: it was meant as the value of the one before it.
+fn negative(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let digit = word.strip_prefix('-')?.bytes().next()?.is_ascii_digit();
+    (error.kind() == ErrorKind::UnknownArgument && digit).then(|| {
+        Failure::usage(format!("`{word}` is not an option"))
+            .next("counts, sizes and spans of time are not negative; write --OPTION=VALUE for a value that begins with -")
+    })
 }
 
 /// The line of usage, which names the command in which the mistake is.

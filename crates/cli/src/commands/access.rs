@@ -224,12 +224,14 @@ impl Access {
         // The command that accepts a loss lists it.
         let unlisted = store.damages().iter().filter(|_| !self.accept_log_loss);
         for damage in unlisted {
-            tracing::warn!(
-                file = %damage.path.display(),
-                tables = damage.tables.join(", "),
+            Failure::warning(format!(
                 "{}; in these tables, writes after the damaged place are missing",
                 damage.to_text()
-            );
+            ))
+            .with("file", damage.path.display().to_string())
+            .with("tables", damage.tables.join(", "))
+            .next("export what is left, or run `ostrakon repair-log` to continue without the rest")
+            .warn();
         }
         Ok(store)
     }

@@ -118,10 +118,16 @@ pub(super) fn conditions(directory: &Path, memory_budget_bytes: u64) -> RigCondi
 impl Drop for StoreRig {
     fn drop(&mut self) {
         if let Err(error) = self.close() {
-            tracing::warn!(%error, "the store of the last experiment did not close");
+            Failure::warning("the store of the last experiment did not close")
+                .with("reason", error.to_string())
+                .warn();
         }
         if let Err(error) = fs::remove_dir_all(&self.directory) {
-            tracing::warn!(%error, directory = %self.directory.display(), "cannot remove the directory of the experiments");
+            Failure::warning("the directory of the experiments cannot be removed")
+                .with("directory", self.directory.display().to_string())
+                .with("reason", error.to_string())
+                .next("remove it yourself")
+                .warn();
         }
     }
 }

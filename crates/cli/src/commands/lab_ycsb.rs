@@ -66,7 +66,10 @@ fn properties(args: &YcsbArgs) -> Result<WorkloadProperties> {
         }
     }
     for (name, nearest) in properties.unknown() {
-        tracing::warn!(property = name, nearest, "this property has no effect");
+        Failure::warning("this property has no effect")
+            .with("property", name)
+            .next(format!("did you mean `{nearest}`?"))
+            .warn();
     }
     Ok(properties)
 }

@@ -283,7 +283,10 @@ fn compact(source: &dyn Source, args: CompactArgs, out: &mut Output) -> Result<(
     let cancelled = Arc::clone(&table);
     let watch = Watch::with_call(move || {
         if let Err(error) = cancelled.cancel_compaction() {
-            tracing::warn!(%error, "cannot cancel the compaction");
+            Failure::warning("the compaction cannot be cancelled")
+                .with("reason", error.to_string())
+                .next("wait until it ends")
+                .warn();
         }
     });
     let done = table.compact(&options);

@@ -98,17 +98,24 @@ fn warn_of_effects(table: &dyn Table, changes: &[(String, Option<String>)]) -> R
     for (property, _) in set() {
         match all.get(property).map(|info| &info.effect) {
             Some(PropertyEffect::None) => {
-                tracing::warn!(%property, "set, but has no effect in this store");
+                Failure::warning("the property was set, but has no effect in this store")
+                    .with("property", property)
+                    .warn();
             }
             Some(PropertyEffect::Instead(used)) => {
-                tracing::warn!(%property, %used, "set, but the store uses another value instead");
+                Failure::warning("the property was set, but the store uses another value instead")
+                    .with("property", property)
+                    .with("used", used)
+                    .warn();
             }
             _ => {}
         }
     }
     for problem in table.problems()? {
         if problem.activity == Activity::Properties {
-            tracing::warn!("{}", problem.message);
+            Failure::warning(problem.message)
+                .next(problem.way_out)
+                .warn();
         }
     }
     Ok(())

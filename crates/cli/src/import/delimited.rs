@@ -334,10 +334,10 @@ fn check_header(names: &[String]) -> Result<()> {
         );
     }
     if names.iter().any(|name| name.parse::<f64>().is_ok()) {
-        tracing::warn!(
-            line = names.join(" "),
-            "the first line was taken for the header row, although it has numbers: use --no-header if it is data"
-        );
+        Failure::warning("the first line was taken for the header row, although it has numbers")
+            .with("line", names.join(" "))
+            .next("use --no-header if it is data")
+            .warn();
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use unicode_width::UnicodeWidthStr as _;
+
 /// Rows of text under a header, aligned when written. For lists that fit in memory.
 #[derive(Debug)]
 pub(crate) struct Columns {
@@ -65,14 +67,28 @@ impl Columns {
     }
 }
 
-/// Counts wide characters as one, which is good enough for escaped text.
+/// The columns of a terminal that a text takes: two for a wide character, such as those of Chinese and emoji.
 fn width(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_and_combining_characters_take_their_width() {
+        let mut columns = Columns::new(&["name", "x"]);
+        for name in ["\u{6771}\u{4eac}", "\u{1f600}ab", "e\u{301}abc", "abcd"] {
+            columns.row(vec![name.into(), "|".into()]);
+        }
+        let mut out = Vec::new();
+        columns.write(&mut out).expect("memory");
+        assert_eq!(
+            String::from_utf8_lossy(&out),
+            "name  x\n\u{6771}\u{4eac}  |\n\u{1f600}ab  |\ne\u{301}abc  |\nabcd  |\n"
+        );
+    }
 
     #[test]
     fn columns_line_up() {

@@ -275,7 +275,7 @@ fn a_log_of_another_kind_is_noticed() {
     // Equal events count as such, also within a file.
     let again = folder.ok(&["events", "ingest", "web", &web]);
     assert!(
-        again.contains("1 left out, because they equal another event"),
+        again.contains("1 left out, because it equals another event"),
         "{again}"
     );
 }

@@ -88,7 +88,9 @@ fn a_flipped_byte_in_the_log_of_a_closed_store_is_found_and_the_rest_is_readable
         assert_eq!((ran.code, &*ran.out), (0, "first\n"), "byte {at}");
         // The missing part is reported.
         assert!(
-            ran.err.contains(&name) && ran.err.contains("WARN"),
+            ran.err.contains(&name)
+                && ran.err.contains("warning: ")
+                && ran.err.contains("  next: "),
             "{}",
             ran.err
         );

@@ -72,13 +72,9 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
             .map(<[u8]>::to_vec)
             .ok_or_else(|| of_another_type(kind, field, literal))
     };
-    let only_text = |what: &'static str| {
-        if kind.is_text() {
-            return Ok(());
-        }
-        Err(Error::invalid(what)
-            .with("field", field)
-            .with("type", kind.as_str()))
+    let only_text = |operator: &str| match kind.is_text() {
+        true => Ok(()),
+        false => Err(not_text(kind, field, operator)),
     };
     Ok(Test::Forms(match operator {
         Operator::Equal(value) => Forms::These(vec![form(value)?]),
@@ -96,24 +92,20 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         Operator::Greater(value) => Forms::Between(Bound::Excluded(form(value)?), Bound::Unbounded),
         Operator::AtLeast(value) => Forms::Between(Bound::Included(form(value)?), Bound::Unbounded),
         Operator::Prefix(prefix) => {
-            only_text(
-                "only text has a beginning; compare with < and >=, or an address with `in '10.0.0.0/8'`",
-            )?;
+            only_text("startswith")?;
             Forms::Prefix(prefix.clone())
         }
         Operator::Suffix(suffix) => {
-            only_text("only text has an end; compare with == and <")?;
+            only_text("endswith")?;
             return Ok(Test::Suffix(suffix.clone()));
         }
         Operator::Contains(part) => {
-            only_text(
-                "only text contains other text; compare with == and <, or an address with `in '10.0.0.0/8'`",
-            )?;
+            only_text("contains")?;
             let part = Finder::new(part).into_owned();
             return Ok(Test::Contains(Box::new(part)));
         }
         Operator::Regex(pattern) => {
-            only_text("only text is matched by a regular expression")?;
+            only_text("=~")?;
             return compile_regex(pattern).map(Test::Regex);
         }
         Operator::Network(network) => {
@@ -129,6 +121,29 @@ pub(crate) fn compile(kind: FieldType, field: &str, operator: &Operator) -> Resu
         }
         Operator::Exists => Forms::Any,
     }))
+}
+
+/// The error of an operator that is for text alone.
+fn not_text(kind: FieldType, field: &str, operator: &str) -> Error {
+    let retype = "or change the type of the field to text, if it is not indexed";
+    let advice = match kind {
+        FieldType::U64 | FieldType::I64 | FieldType::F64 => {
+            format!("compare numbers, as in `{field}` >= 400 and `{field}` < 500, {retype}")
+        }
+        FieldType::Ip => {
+            format!("write `{field}` in '10.0.0.0/8' for the addresses of a network, {retype}")
+        }
+        FieldType::Time => {
+            format!("compare times, as in `{field}` >= '2024-05-17' and `{field}` < '2024-05-18'")
+        }
+        _ => format!("compare with == or !=, {retype}"),
+    };
+    let name = kind.as_str();
+    Error::invalid(format!(
+        "`{operator}` is for text, and the field `{field}` is of type {name}: {advice}"
+    ))
+    .with("field", field)
+    .with("type", name)
 }
 
 /// The error of a literal that is not a moment.
@@ -425,6 +440,27 @@ mod tests {
                 "a == 'x'",
                 FieldType::Ip,
                 "the field `a` is an IP address; 'x' is not one",
+            ),
+            (
+                "a startswith '4'",
+                FieldType::U64,
+                "compare numbers, as in `a` >= 400 and `a` < 500",
+            ),
+            (
+                "a contains '10.'",
+                FieldType::Ip,
+                "write `a` in '10.0.0.0/8'",
+            ),
+            (
+                "a endswith '0'",
+                FieldType::F64,
+                "`endswith` is for text, and the field `a` is of type f64",
+            ),
+            ("a =~ '^t'", FieldType::Bool, "compare with == or !="),
+            (
+                "time startswith '2024'",
+                FieldType::Text,
+                "compare times, as in `time` >= '2024-05-17'",
             ),
             (
                 "a in ('54.0.0.0/8', '10.0.0.0/8')",

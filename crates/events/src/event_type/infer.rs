@@ -88,7 +88,7 @@ pub fn infer(
     }
     if records.is_empty() {
         return Err(Error::invalid(
-            "there is no record from which to infer the type: write it as TOML",
+            "there are no records from which to infer the type: write it as TOML",
         )
         .with("type", name));
     }
@@ -127,7 +127,7 @@ pub fn infer(
         .collect();
     let found = match time {
         Some(time) => given_time_field(time, &mut fields, &seen),
-        None => time_field(&mut fields).ok_or_else(|| no_time(&fields, &seen)),
+        None => time_field(&mut fields).ok_or_else(|| no_time(&fields, &seen, records.len())),
     };
     let time = found.map_err(|error| error.with("type", name).with("fields", names.join(" ")))?;
     let mut left = INDEXED_FIELDS;
@@ -228,7 +228,7 @@ fn given_time_field(
 }
 
 /// The error of a log without a field of times. Names the field that would be one but for a few values.
-fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>) -> Error {
+fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>, records: usize) -> Error {
     let times = |at: u32| {
         let name = &fields.get(at as usize)?.name;
         let found = seen.get(&at)?;
@@ -248,8 +248,10 @@ fn no_time(fields: &[Field], seen: &BTreeMap<u32, Seen>) -> Error {
             about_value(Error::invalid(message), line, value)
         }
         None => Error::invalid(
-            "no field holds times: name the time field with --time, in Python with time=, or write the type as TOML",
-        ),
+            "no field holds times, which are dates such as 2024-05-17T10:05:03Z, or seconds since 1970 in a field that is \
+             called ts or time: name the time field with --time FIELD, in Python time='FIELD', or write the type as TOML",
+        )
+        .with("records read", records),
     }
 }
 

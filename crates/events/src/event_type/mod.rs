@@ -4,6 +4,7 @@
 //! their type, and shards may be added from a time on. Fields that a type does not name are kept as text.
 
 mod infer;
+mod sample;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,7 @@ use crate::time::{SECOND, parse_moment, parse_span, parse_time};
 use crate::value::FieldType;
 
 pub use infer::infer;
+pub use sample::infer_log;
 
 const NAME_MAX: usize = 48;
 const FIELD_NAME_MAX: usize = 128;

@@ -105,8 +105,8 @@ fn flatten(
     if depth > MAX_DEPTH {
         return Err(format!("more than {MAX_DEPTH} objects within each other"));
     }
-    let pairs: Pairs<'_> =
-        serde_json::from_str(object).map_err(|error| format!("not a JSON object: {error}"))?;
+    let pairs: Pairs<'_> = serde_json::from_str(object)
+        .map_err(|error| format!("not a JSON object: {}", reason(&error, depth == 1)))?;
     let outer = path.len();
     for (Key(key), value) in pairs.0 {
         path.truncate(outer);
@@ -124,8 +124,9 @@ fn flatten(
                     record.push(names.position(path)?, plain.as_bytes());
                 }
                 _ => {
-                    let text: String = serde_json::from_str(text)
-                        .map_err(|error| format!("the field `{path}`: {error}"))?;
+                    let text: String = serde_json::from_str(text).map_err(|error| {
+                        format!("the field `{path}`: {}", reason(&error, false))
+                    })?;
                     record.push(names.position(path)?, text.as_bytes());
                 }
             },
@@ -134,6 +135,19 @@ fn flatten(
     }
     path.truncate(outer);
     Ok(())
+}
+
+/// What is wrong, without the line that the parser counts: it sees one line, and perhaps a part of it. The line of the file
+/// is reported with the reason.
+fn reason(error: &serde_json::Error, is_whole: bool) -> String {
+    let text = error.to_string();
+    let Some((reason, _)) = text.rsplit_once(" at line ") else {
+        return text;
+    };
+    match is_whole {
+        true => format!("{reason} at column {}", error.column()),
+        false => reason.to_owned(),
+    }
 }
 
 impl Known {

@@ -5,7 +5,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::CastOptions;
 use datafusion::arrow::compute::kernels::cast::cast;
 use datafusion::arrow::compute::kernels::cmp::distinct;
-use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Float64Type, TimeUnit};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::common::{Result, ScalarValue, internal_err};
 use datafusion::error::DataFusionError;
@@ -21,30 +21,36 @@ const STRICT: CastOptions<'static> = CastOptions {
 };
 
 /// The conversion of an expression to the type of a column, in place of the engine's. Texts of the statement itself keep
-/// that one, since other rules look for it.
-pub(crate) fn stored(expr: Expr, column: &str) -> Expr {
-    match expr {
-        Expr::Cast(cast) if !is_text(&cast.expr) => {
-            let conversion = Stored {
-                column: column.to_owned(),
-                kind: cast.field.data_type().clone(),
-                signature: Signature::any(1, Volatility::Immutable),
-            };
-            let function = ScalarUDF::from(conversion);
-            Expr::ScalarFunction(ScalarFunction::new_udf(function.into(), vec![*cast.expr]))
-        }
-        expr => expr,
+/// that one, since other rules look for it, and are tried here.
+///
+/// # Errors
+/// A text of the statement is not a value of the type.
+pub(crate) fn stored(expr: Expr, column: &str) -> Result<Expr> {
+    let Expr::Cast(cast) = expr else {
+        return Ok(expr);
+    };
+    let conversion = Stored {
+        column: column.to_owned(),
+        kind: cast.field.data_type().clone(),
+        signature: Signature::any(1, Volatility::Immutable),
+    };
+    if let Some(text) = text_of(&cast.expr) {
+        conversion.convert(&text.to_array_of_size(1)?)?;
+        return Ok(Expr::Cast(cast));
     }
+    let function = ScalarUDF::from(conversion);
+    Ok(Expr::ScalarFunction(ScalarFunction::new_udf(
+        function.into(),
+        vec![*cast.expr],
+    )))
 }
 
-fn is_text(expr: &Expr) -> bool {
-    matches!(
-        expr,
-        Expr::Literal(
-            ScalarValue::Utf8(_) | ScalarValue::LargeUtf8(_) | ScalarValue::Utf8View(_),
-            _
-        )
-    )
+/// A text of the statement itself.
+fn text_of(expr: &Expr) -> Option<&ScalarValue> {
+    match expr {
+        Expr::Literal(text, _) if text.data_type().is_string() => Some(text),
+        _ => None,
+    }
 }
 
 /// The conversion of values to the type of a column.
@@ -139,8 +145,35 @@ fn changed(before: &ArrayRef, after: &ArrayRef) -> Result<Option<usize>> {
         }
         (from, to) if from.is_decimal() && to.is_integer() => returned(before, after),
         (DataType::Timestamp(..), DataType::Date32) => returned(before, after),
+        (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to => {
+            returned(before, after)
+        }
+        (from, DataType::Timestamp(to, _)) if from.is_string() => {
+            let texts = cast(before, &DataType::Utf8)?;
+            let mut texts = texts.as_string::<i32>().iter();
+            let digits = digits_of(*to);
+            Ok(texts.position(|text| text.is_some_and(|text| is_finer(text, digits))))
+        }
         _ => Ok(None),
     }
+}
+
+/// The decimal places of the seconds of a time.
+fn digits_of(unit: TimeUnit) -> usize {
+    match unit {
+        TimeUnit::Second => 0,
+        TimeUnit::Millisecond => 3,
+        TimeUnit::Microsecond => 6,
+        TimeUnit::Nanosecond => 9,
+    }
+}
+
+/// Whether a time as text has more decimal places than these, which are not 0.
+fn is_finer(text: &str, digits: usize) -> bool {
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    let mut places = fraction.bytes().take_while(u8::is_ascii_digit);
+    places.by_ref().take(digits).for_each(drop);
+    places.any(|digit| digit != b'0')
 }
 
 /// The first row whose value does not come back from the other type.

@@ -62,13 +62,16 @@ pub(super) async fn plan(state: &SessionState, mut statement: Statement) -> Resu
 }
 
 /// The value of a column of the table, without which it would be converted with an error that does not name the column.
-fn with_check(expr: Expr) -> Expr {
+///
+/// # Errors
+/// A text of the statement is not a value of the column.
+fn with_check(expr: Expr) -> Result<Expr> {
     match expr {
         Expr::Alias(mut alias) => {
-            alias.expr = Box::new(stored(*alias.expr, &alias.name));
-            Expr::Alias(alias)
+            alias.expr = Box::new(stored(*alias.expr, &alias.name)?);
+            Ok(Expr::Alias(alias))
         }
-        expr => expr,
+        expr => Ok(expr),
     }
 }
 
@@ -90,13 +93,14 @@ fn with_checks(plan: LogicalPlan) -> Result<LogicalPlan> {
         for row in &mut values.values {
             for (value, field) in row.iter_mut().zip(values.schema.fields()) {
                 if let Some(name) = names.get(field.name()) {
-                    *value = stored(std::mem::take(value), name);
+                    *value = stored(std::mem::take(value), name)?;
                 }
             }
         }
         projection.input = Arc::new(LogicalPlan::Values(values));
     }
-    projection.expr = projection.expr.into_iter().map(with_check).collect();
+    let columns = projection.expr.into_iter().map(with_check);
+    projection.expr = columns.collect::<Result<_>>()?;
     LogicalPlan::Projection(projection).recompute_schema()
 }
 
@@ -260,7 +264,7 @@ fn in_place_of_nulls(input: &LogicalPlan, rows: LogicalPlan) -> Result<LogicalPl
         })
     };
     let columns = projection.expr.iter().cloned();
-    let columns = columns.map(|expr| Ok(with_check(expr.transform(in_place)?.data)));
+    let columns = columns.map(|expr| with_check(expr.transform(in_place)?.data));
     let columns: Vec<Expr> = columns.collect::<Result<_>>()?;
     LogicalPlanBuilder::from(rows).project(columns)?.build()
 }

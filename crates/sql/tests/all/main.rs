@@ -11,6 +11,7 @@ mod deep;
 mod events;
 mod kit;
 mod memory;
+mod messages;
 mod noninterference;
 mod overflow;
 mod papers;

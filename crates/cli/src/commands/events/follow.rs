@@ -154,7 +154,9 @@ impl Follower<'_> {
         match looked {
             // Another program uses the store: its turn comes later.
             Err(failure) if failure.is_kind(ErrorKind::Locked) => {
-                tracing::warn!("another program uses the store; trying again");
+                Failure::warning("another program uses the store, so that nothing was stored yet")
+                    .next("close it there; until then this command tries again and again")
+                    .warn();
                 Ok(true)
             }
             looked => {
@@ -215,7 +217,7 @@ impl Follower<'_> {
         };
         match read {
             Err(Trouble::Input(failure)) => {
-                tracing::warn!(file = %shown(path), "not read: {}", failure.message());
+                failure.with("not read", shown(path)).warn();
                 self.failed.insert(path.to_owned(), size);
                 Ok(false)
             }

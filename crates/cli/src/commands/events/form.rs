@@ -16,10 +16,18 @@ const CUT: char = '…';
 
 /// Prints events.
 pub(super) enum EventForm<'a> {
-    Text(&'a mut (dyn Write + Send), &'a [String]),
+    Text(Lines<'a>),
     Table(TableRows<'a>, Vec<Column>),
     Csv(Box<CsvRows<'a>>),
     Json(&'a mut (dyn Write + Send)),
+}
+
+/// Lines of text.
+pub(super) struct Lines<'a> {
+    out: &'a mut (dyn Write + Send),
+    fields: &'a [String],
+    /// The field that holds the time.
+    time: String,
 }
 
 /// Records of CSV. The header is written with the first of them, so that a query that fails leaves none.
@@ -176,7 +184,11 @@ impl<'a> EventForm<'a> {
         out: &'a mut (dyn Write + Send),
     ) -> Self {
         match rows {
-            EventsRows::Text => Self::Text(out, fields),
+            EventsRows::Text => Self::Text(Lines {
+                out,
+                fields,
+                time: definition.time.clone(),
+            }),
             EventsRows::Json => Self::Json(out),
             EventsRows::Table => {
                 let columns = columns(definition, fields);
@@ -197,7 +209,10 @@ impl<'a> EventForm<'a> {
     /// Prints an event.
     pub(super) fn event(&mut self, event: &Event) -> Result<()> {
         match self {
-            Self::Text(out, fields) => writeln!(out, "{}", event_text(event, fields))?,
+            Self::Text(lines) => {
+                let text = event_text(event, &lines.time, lines.fields);
+                writeln!(lines.out, "{text}")?;
+            }
             Self::Json(out) => write_json_line(*out, &event_json(event))?,
             Self::Table(rows, columns) => {
                 rows.row(columns.iter().map(|column| column.cell(event)).collect())?;
@@ -212,7 +227,7 @@ impl<'a> EventForm<'a> {
         match self {
             Self::Table(rows, _) => Ok(rows.finish()?),
             Self::Csv(rows) => rows.finish(),
-            Self::Text(..) | Self::Json(_) => Ok(()),
+            Self::Text(_) | Self::Json(_) => Ok(()),
         }
     }
 }

@@ -68,7 +68,7 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
     let progress = Progress::bytes(sizes.sum());
     let watch = Watch::start();
     let mut before = 0;
-    for file in &args.files {
+    for (complete, file) in args.files.iter().enumerate() {
         let seen = (&watch, &progress, before);
         let read = reading
             .open(file)
@@ -86,7 +86,10 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
             };
             watch.check(&format!("{kept} stored; {rest}"))?;
         }
-        before += read?;
+        match read {
+            Ok(bytes) => before += bytes,
+            Err(failure) => return Err(keep(&mut ingest, &mut rejects, complete, failure)),
+        }
     }
     rejects.flush()?;
     let report = ingest.finish()?;
@@ -97,6 +100,62 @@ fn add_files(store: &EventStore, args: &EventsIngestArgs) -> Result<(Total, Reje
         entries: report.entries,
     };
     Ok((total, rejects))
+}
+
+/// Stores what was read before a file failed, and tells so with the failure. Events are stored once, so that the command can
+/// be repeated with all files.
+fn keep(ingest: &mut Ingest, rejects: &mut Rejects, complete: usize, failure: Failure) -> Failure {
+    // If the store is what failed, nothing more can be stored.
+    let kept = ingest.commit().is_ok() && rejects.flush().is_ok();
+    let report = ingest.report();
+    let read = report.events + report.duplicates;
+    if !kept || (complete == 0 && read == 0) {
+        return failure;
+    }
+    let mut stored = format!(
+        "{} of {} before it",
+        counted(report.events, "event", "events"),
+        counted(complete as u64, "complete file", "complete files"),
+    );
+    if complete == 0 {
+        stored = format!(
+            "{} read before this place",
+            counted(report.events, "event", "events")
+        );
+    }
+    stored.push_str(&left_out(report.duplicates, report.repeated));
+    let failure = match rejects.lines.count() {
+        0 => failure.with("stored", stored),
+        count => failure
+            .with("stored", stored)
+            .with("rejected lines", grouped(count)),
+    };
+    failure.then_next(
+        "correct the file or leave it out, and run the command again with all files: events that are stored are left out",
+    )
+}
+
+/// How many events were not stored again, and how many of them equal one of the same ingest; nothing if there are none.
+fn left_out(duplicates: u64, repeated: u64) -> String {
+    let verb = |count| if count == 1 { "equals" } else { "equal" };
+    let mut text = match duplicates {
+        0 => return String::new(),
+        1 => "; 1 left out, because it equals another event".to_owned(),
+        count => format!(
+            "; {} left out, because they equal another event",
+            grouped(count)
+        ),
+    };
+    if repeated == duplicates {
+        text.push_str(" of this ingest");
+    } else if repeated > 0 {
+        text.push_str(&format!(
+            " ({} of them {} one of this ingest)",
+            grouped(repeated),
+            verb(repeated)
+        ));
+    }
+    text
 }
 
 /// Refuses new names that are not fields of the type: they would be kept as text, which no query expects.
@@ -156,18 +215,7 @@ pub(super) fn tell(
             seconds(elapsed),
             grouped((report.events as f64 / elapsed.max(1e-9)) as u64)
         );
-        if report.duplicates > 0 {
-            text.push_str(&format!(
-                "; {} left out, because they equal another event",
-                grouped(report.duplicates)
-            ));
-        }
-        if report.repeated > 0 {
-            text.push_str(&format!(
-                " ({} of them one of this ingest)",
-                grouped(report.repeated)
-            ));
-        }
+        text.push_str(&left_out(report.duplicates, report.repeated));
         text
     })?;
     complain(args, report, rejects)
@@ -258,20 +306,21 @@ pub(super) fn warn_of_another_kind<'a>(
         return;
     }
     unknown.sort_unstable();
-    let named = unknown
-        .iter()
-        .take(5)
-        .copied()
-        .collect::<Vec<_>>()
-        .join(" ");
-    tracing::warn!(
-        file = %shown(file),
-        fields = named,
-        "{} of {} fields of the file are not fields of {}: is it a log of another kind?",
+    let named: Vec<&str> = unknown.iter().take(5).copied().collect();
+    let name = &definition.name;
+    Failure::warning(format!(
+        "{} of {} fields of the file are not fields of the type, and are kept as text: it may be a log of another kind",
         unknown.len(),
         unknown.len() + known.len(),
-        definition.name,
-    );
+    ))
+    .with("file", shown(file))
+    .with("type", name)
+    .with("fields", named.join(" "))
+    .next(format!(
+        "if it is one, create a type for it with `ostrakon events create NAME --from FILE`, and remove its events with \
+         `ostrakon events delete {name} CONDITION`; otherwise add the fields with `ostrakon events edit {name} --schema FILE`"
+    ))
+    .warn();
 }
 
 /// Adds a part of a log, and keeps its rejected lines.
@@ -338,9 +387,9 @@ impl Rejects {
             return Ok(());
         }
         if self.lines.count() == 1 && self.lines.path().is_none() {
-            tracing::warn!(
-                "rejected lines are not read again; without --rejects FILE they are not kept"
-            );
+            Failure::warning("rejected lines are not read again, and they are not kept")
+                .next("use --rejects FILE to keep them with their reasons")
+                .warn();
         }
         let mut err = std::io::stderr();
         // If stderr fails, there is no other place to report it.

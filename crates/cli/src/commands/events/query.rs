@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::form::EventForm;
 use super::logs::now;
-use super::show::{actual_text, plan_json, plan_text, plot};
+use super::show::{actual_text, plan_json, plan_text, plot, with_empty_bins};
 use super::types::moment;
 use crate::args::{EventsPlanner, EventsQueryArgs, EventsQuestion, EventsRows, EventsWhen};
 use crate::commands::confirm::confirm;
@@ -157,10 +157,18 @@ pub(super) fn histogram(
     let span = parse_span(by)?;
     let mut query = question(asked)?;
     let _watch = interruptible(&mut query);
-    let bins = store.histogram(&query, span, path)?;
-    hint_at_last(store, &query, &asked.when, bins.is_empty())?;
+    let found = store.histogram(&query, span, path)?;
+    hint_at_last(store, &query, &asked.when, found.is_empty())?;
+    let bins = with_empty_bins(&found, span).unwrap_or_else(|| {
+        Failure::warning(
+            "bins without events are left out, because there would be more than 100,000 bins",
+        )
+        .next("use a longer --by, or ask for less time with --from and --to")
+        .warn();
+        found
+    });
     if !out.is_json() {
-        writeln!(out.stream(), "{}", plot(&bins, span))?;
+        writeln!(out.stream(), "{}", plot(&bins))?;
         return Ok(());
     }
     let bins: Vec<Value> = bins

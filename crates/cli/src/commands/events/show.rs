@@ -7,19 +7,24 @@ use serde_json::{Value, json};
 
 use crate::output::{BASE64_SUFFIX, counted, escape, escape_part, grouped, with_bytes};
 
-/// The most bars of a plot, empty ones included.
-const BARS_MAX: i64 = 400;
+/// The most bins of a histogram with those without events between others, as in Python.
+const BINS_MAX: i64 = 100_000;
 const BAR_WIDTH: u64 = 50;
 
 /// An event as a line of text, with its fields in the order of `fields` if there are any. A value with a blank or a quote
-/// in it, and an empty one, is in quotes, so that it is clear where the next field begins.
-pub(super) fn event_text(event: &Event, fields: &[String]) -> String {
+/// in it, and an empty one, is in quotes, so that it is clear where the next field begins. The field `time` is what the
+/// line begins with, and is shown again only if it is one of `fields`.
+pub(super) fn event_text(event: &Event, time: &str, fields: &[String]) -> String {
     let mut line = show_time(event.time);
     if !event.label.is_empty() {
         line.push_str(&format!(" [{}]", escape(&event.label)));
     }
     let place = |name: &str| fields.iter().position(|field| field == name);
-    let mut shown: Vec<_> = event.fields().collect();
+    let is_asked_for = place(time).is_some();
+    let shown = event
+        .fields()
+        .filter(|(name, _)| is_asked_for || *name != time);
+    let mut shown: Vec<_> = shown.collect();
     shown.sort_by_key(|(name, _)| place(name));
     for (name, value) in shown {
         let text = escape_part(value, "\"");
@@ -52,12 +57,29 @@ pub(super) fn event_json(event: &Event) -> Value {
     with_bytes(object, "label", Some(&event.label))
 }
 
-/// A plot of counts by time: a bar per line. Spans without events between others are shown unless there are many.
-pub(super) fn plot(bins: &BTreeMap<i64, u64>, span: i64) -> String {
+/// Adds the bins without events between others; `None` if there were too many bins.
+pub(super) fn with_empty_bins(bins: &BTreeMap<i64, u64>, span: i64) -> Option<BTreeMap<i64, u64>> {
     let (Some((&first, _)), Some((&last, _))) = (bins.first_key_value(), bins.last_key_value())
     else {
-        return "no events".into();
+        return Some(BTreeMap::new());
     };
+    let more = last.checked_sub(first)? / span;
+    if more >= BINS_MAX {
+        return None;
+    }
+    let starts = (0..=more).map(|at| first + at * span);
+    Some(
+        starts
+            .map(|start| (start, bins.get(&start).copied().unwrap_or(0)))
+            .collect(),
+    )
+}
+
+/// A plot of counts by time: a bar per line.
+pub(super) fn plot(bins: &BTreeMap<i64, u64>) -> String {
+    if bins.is_empty() {
+        return "no events".into();
+    }
     let most = bins.values().copied().max().unwrap_or(1).max(1);
     let digits = grouped(most).len();
     let bar = |start: i64, count: u64| {
@@ -72,16 +94,10 @@ pub(super) fn plot(bins: &BTreeMap<i64, u64>, span: i64) -> String {
             .trim_end()
             .to_owned()
     };
-    let lines: Vec<String> = if (last - first) / span < BARS_MAX {
-        (0..=(last - first) / span)
-            .map(|at| first + at * span)
-            .map(|start| bar(start, bins.get(&start).copied().unwrap_or(0)))
-            .collect()
-    } else {
-        bins.iter()
-            .map(|(&start, &count)| bar(start, count))
-            .collect()
-    };
+    let lines: Vec<String> = bins
+        .iter()
+        .map(|(&start, &count)| bar(start, count))
+        .collect();
     lines.join("\n")
 }
 
@@ -170,7 +186,7 @@ mod tests {
     fn plots_show_gaps_and_scale_to_the_longest_bar() {
         let hour = 3_600_000_000;
         let bins = BTreeMap::from([(0, 100), (2 * hour, 1)]);
-        let text = plot(&bins, hour);
+        let text = plot(&with_empty_bins(&bins, hour).expect("few"));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert_eq!(
@@ -179,6 +195,10 @@ mod tests {
         );
         assert_eq!(lines[1], "1970-01-01T01:00:00Z    0");
         assert_eq!(lines[2], "1970-01-01T02:00:00Z    1  ▌");
-        assert_eq!(plot(&BTreeMap::new(), hour), "no events");
+        assert_eq!(plot(&BTreeMap::new()), "no events");
+        let far = |at| BTreeMap::from([(0, 1), (at * hour, 1)]);
+        let counted = with_empty_bins(&far(BINS_MAX - 1), hour).map(|all| all.len());
+        assert_eq!(counted, Some(100_000));
+        assert_eq!(with_empty_bins(&far(BINS_MAX), hour), None);
     }
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use ostrakon_cell::Authorizations;
 use ostrakon_events::{
-    CountPath, Epoch, EventStore, EventType, Query, Record, RecordSource, Step, infer,
-    parse_moment, show_time,
+    CountPath, Epoch, EventStore, EventType, Query, infer_log, parse_moment, show_time,
 };
 use serde_json::json;
 
@@ -14,12 +13,6 @@ use crate::args::EventsCreateArgs;
 use crate::commands::confirm::confirm;
 use crate::failure::{Failure, Result};
 use crate::output::{Columns, Output, counted};
-
-/// Records from which a type is inferred; fewer if they are long.
-const SAMPLE: usize = 1000;
-const SAMPLE_BYTES: usize = 16 << 20;
-/// Lines that are read for them, rejected ones included.
-const SAMPLE_LINES: usize = 100_000;
 
 /// Prints the definition that `create` would use.
 pub(super) fn print(args: &EventsCreateArgs, out: &mut Output) -> Result<()> {
@@ -213,79 +206,6 @@ pub(super) fn definition(args: &EventsCreateArgs) -> Result<EventType> {
 
 fn inferred(args: &EventsCreateArgs, from: &Path) -> Result<EventType> {
     let mut source = Reading::new(&args.source)?.open(from)?.into_source();
-    let about_file = |error| Failure::from(error).with("file", shown(from));
-    let records = sample(&mut *source).map_err(about_file)?;
-    let time = args.time.as_deref();
-    infer(&args.name, source.names(), source.kinds(), &records, time).map_err(about_file)
-}
-
-/// The first records, so many that they fit in little memory; at least one.
-fn sample(source: &mut dyn RecordSource) -> ostrakon_cell::Result<Vec<Record>> {
-    let (mut record, mut records) = (Record::default(), Vec::new());
-    let (mut bytes, mut lines) = (0, 0);
-    while records.len() < SAMPLE && bytes < SAMPLE_BYTES && lines < SAMPLE_LINES {
-        lines += 1;
-        match source.next(&mut record)? {
-            Step::End => break,
-            Step::Record => {
-                bytes += record.fields().map(|(_, value)| value.len()).sum::<usize>();
-                records.push(record.clone().at_line(source.line()));
-            }
-            Step::Rejected(_) => bytes += source.text().len(),
-        }
-    }
-    Ok(records)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Endless records of so many bytes, or endless rejected lines.
-    struct Endless {
-        bytes: usize,
-        rejected: bool,
-        read: usize,
-    }
-
-    impl RecordSource for Endless {
-        fn next(&mut self, record: &mut Record) -> ostrakon_cell::Result<Step> {
-            self.read += 1;
-            record.clear();
-            record.push(0, &vec![b'x'; self.bytes]);
-            Ok(match self.rejected {
-                true => Step::Rejected("no".into()),
-                false => Step::Record,
-            })
-        }
-
-        fn names(&self) -> &[String] {
-            &[]
-        }
-
-        fn line(&self) -> u64 {
-            0
-        }
-
-        fn text(&self) -> &[u8] {
-            b""
-        }
-    }
-
-    #[test]
-    fn a_sample_is_bounded_in_records_lines_and_bytes() {
-        for (bytes, rejected, most) in [
-            (1, false, SAMPLE),
-            (SAMPLE_BYTES / 2, false, 2),
-            (1, true, SAMPLE_LINES),
-        ] {
-            let mut source = Endless {
-                bytes,
-                rejected,
-                read: 0,
-            };
-            sample(&mut source).expect("memory");
-            assert_eq!(source.read, most);
-        }
-    }
+    infer_log(&args.name, &mut *source, args.time.as_deref())
+        .map_err(|error| Failure::from(error).with("file", shown(from)))
 }

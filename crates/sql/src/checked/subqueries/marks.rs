@@ -228,8 +228,10 @@ pub(crate) fn check_joined(plan: &LogicalPlan) -> Result<()> {
         if node.contains_outer_reference() {
             return plan_err!(
                 "a query that names columns of the outer query (in LATERAL, or as a value) may name them in conditions \
-                 of WHERE, if it has an aggregate only with `=`, and not below LIMIT, ORDER BY, DISTINCT or UNION: \
-                 write a join, and number the rows with row_number() for the first ones of each group"
+                 of WHERE, if it has an aggregate only with `=`, and not below LIMIT, ORDER BY, DISTINCT or UNION; it \
+                 cannot stand inside of an aggregate such as `sum((SELECT …))`: write a join, or compute the value in a \
+                 query of its own, as in `FROM (SELECT …) x`, and number the rows with row_number() for the first ones \
+                 of each group"
             );
         }
         Ok(TreeNodeRecursion::Continue)

@@ -241,6 +241,7 @@ fn corrected_in(
     schema: &DFSchema,
     number: &mut usize,
 ) -> Result<Transformed<Expr>> {
+    let query = without_distinct(query);
     let plan = &query.subquery.subquery;
     let is_correlated = is_correlated(plan)?;
     if is_correlated && has_one_row(plan) {
@@ -276,6 +277,14 @@ fn corrected_in(
         subquery,
         ..query
     })))
+}
+
+/// IN is the same without DISTINCT, whose expressions the engine would compute twice under one name.
+fn without_distinct(mut query: InSubquery) -> InSubquery {
+    if let LogicalPlan::Distinct(Distinct::All(rows)) = &*query.subquery.subquery {
+        query.subquery = query.subquery.with_plan(Arc::clone(rows));
+    }
+    query
 }
 
 /// A comparison with the only row of a query.
@@ -334,6 +343,7 @@ fn check(plan: &LogicalPlan, is_top: bool, role: Role) -> Result<()> {
         LogicalPlan::Projection(_) | LogicalPlan::SubqueryAlias(_) | LogicalPlan::Sort(_) => {
             check_inputs(plan, is_top, role)
         }
+        LogicalPlan::Distinct(_) if role == Role::Value && !has_one_row(plan) => refuse("DISTINCT"),
         LogicalPlan::Filter(_) => check_inputs(plan, is_top && role == Role::Value, role),
         LogicalPlan::Limit(limit) => match role {
             // The engine refuses it.

@@ -1,11 +1,13 @@
 //! The file of statements that were typed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustyline::Editor;
+use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 
 use super::input::Helper;
+use crate::failure::Failure;
 
 /// Where statements are kept; nowhere if there is no home directory.
 pub(super) struct History(Option<PathBuf>);
@@ -30,7 +32,7 @@ impl History {
             && path.exists()
             && let Err(error) = editor.load_history(path)
         {
-            tracing::warn!(file = %path.display(), %error, "cannot read the history");
+            warn("the history of statements cannot be read", path, &error);
         }
     }
 
@@ -41,10 +43,18 @@ impl History {
         };
         let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
         let saved = made
-            .map_err(rustyline::error::ReadlineError::from)
+            .map_err(ReadlineError::from)
             .and_then(|()| editor.append_history(path));
         if let Err(error) = saved {
-            tracing::warn!(file = %path.display(), %error, "cannot write the history");
+            warn("the history of statements cannot be written", path, &error);
         }
     }
+}
+
+fn warn(message: &str, path: &Path, error: &ReadlineError) {
+    Failure::warning(message)
+        .with("file", path.display().to_string())
+        .with("reason", error.to_string())
+        .next("make the file readable and writable for you alone; the prompt works without it")
+        .warn();
 }

@@ -1,0 +1,156 @@
+//! What errors say: the column and the value, and nothing of the engine's own names.
+
+use ostrakon_sql::{SqlSession, SqlValue, parse_statements};
+
+use super::kit::{rows, session, store, try_rows};
+
+fn table(session: &SqlSession) {
+    rows(
+        session,
+        "CREATE TABLE t (k BIGINT, v BIGINT, d DATE, b BOOLEAN, f DOUBLE, at TIMESTAMP, PRIMARY KEY (k))",
+    );
+    rows(
+        session,
+        "CREATE TABLE texts (k BIGINT, s VARCHAR, PRIMARY KEY (k))",
+    );
+}
+
+fn refusal(session: &SqlSession, statement: &str) -> String {
+    try_rows(session, statement)
+        .expect_err(statement)
+        .to_string()
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_with_its_column_in_every_insert() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    for (column, value) in [
+        ("k", "1.9"),
+        ("v", "1.9"),
+        ("v", "x"),
+        ("d", "abc"),
+        ("b", "maybe"),
+        ("f", "x"),
+        ("at", "noon"),
+        ("at", "2024-01-01T00:00:00.1234567"),
+    ] {
+        rows(&session, "DELETE FROM texts");
+        rows(
+            &session,
+            &format!("INSERT INTO texts VALUES (1, '{value}')"),
+        );
+        let columns = match column {
+            "k" => "(k)".to_owned(),
+            other => format!("({other}, k)"),
+        };
+        let key = if column == "k" { "" } else { ", 7" };
+        let statements = [
+            format!("INSERT INTO t {columns} VALUES ('{value}'{key})"),
+            format!("INSERT INTO t {columns} SELECT '{value}'{key}"),
+            format!("INSERT INTO t {columns} SELECT s{key} FROM texts"),
+        ];
+        for statement in statements {
+            let said = refusal(&session, &statement);
+            for part in [format!("column: {column}"), format!("value: {value}")] {
+                assert!(said.contains(&part), "{statement}: {said}");
+            }
+        }
+        let statement = format!("INSERT INTO t {columns} VALUES (?{key})");
+        let statement = parse_statements(&statement).unwrap().pop().unwrap();
+        let bound = statement.bind(&[SqlValue::Text(value.to_owned())]).unwrap();
+        let said = match session.execute_blocking(bound) {
+            Err(error) => error.to_string(),
+            Ok(rows) => {
+                let mut errors = rows.filter_map(std::result::Result::err);
+                errors.next().expect("it does not fit").to_string()
+            }
+        };
+        assert!(said.contains(&format!("column: {column}")), "{said}");
+        assert!(said.contains(&format!("value: {value}")), "{said}");
+    }
+    let said = refusal(&session, "INSERT INTO t (k, v) VALUES (7, '1'), (8, 'x')");
+    assert!(
+        said.contains("column: v") && said.contains("value: x"),
+        "{said}"
+    );
+    assert_eq!(rows(&session, "SELECT count(*) FROM t"), ["0"]);
+}
+
+#[test]
+fn nanoseconds_are_stored_as_they_are_or_refused() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    for value in [
+        "TIMESTAMP '2024-01-01T00:00:00.123456789'",
+        "'2024-01-01T00:00:00.123456789'",
+    ] {
+        let said = refusal(
+            &session,
+            &format!("INSERT INTO t (k, at) VALUES (7, {value})"),
+        );
+        assert!(said.contains("column: at"), "{said}");
+        let exact = value.replace("789", "000");
+        rows(
+            &session,
+            &format!("INSERT INTO t (k, at) VALUES (7, {exact})"),
+        );
+        let query = "SELECT CAST(at AS VARCHAR) FROM t";
+        assert_eq!(rows(&session, query), ["2024-01-01T00:00:00.123456"]);
+    }
+}
+
+#[test]
+fn subqueries_run_or_are_refused_in_words_of_sql() {
+    let source = store();
+    let session = session(&source);
+    table(&session);
+    rows(&session, "INSERT INTO t (k, v) VALUES (1, 3), (2, 5)");
+    rows(&session, "INSERT INTO texts VALUES (1, 'a'), (2, 'b')");
+    for (query, expected) in [
+        (
+            "SELECT k FROM t WHERE v = 3 OR k IN (SELECT DISTINCT k + 1 FROM texts) ORDER BY k",
+            &["1", "2"][..],
+        ),
+        (
+            "SELECT k FROM t WHERE v = 5 OR k NOT IN (SELECT DISTINCT k + 1 FROM texts) ORDER BY k",
+            &["1", "2"],
+        ),
+        (
+            "SELECT k FROM t WHERE k IN (SELECT DISTINCT k + 1 FROM texts WHERE texts.k < t.k)",
+            &["2"],
+        ),
+    ] {
+        assert_eq!(rows(&session, query), expected, "{query}");
+    }
+    for (query, advice) in [
+        (
+            "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) AS x FROM t",
+            "DISTINCT inside of a subquery",
+        ),
+        (
+            "SELECT k, (SELECT DISTINCT texts.k FROM texts WHERE texts.k = t.k) FROM t",
+            "another name with AS",
+        ),
+        (
+            "SELECT k, (SELECT texts.k + 1 FROM texts WHERE texts.k > t.k) FROM t",
+            "aggregate it",
+        ),
+        (
+            "SELECT sum((SELECT max(x.k) FROM texts x WHERE x.k = t.k)) FROM t",
+            "inside of an aggregate",
+        ),
+        (
+            "SELECT count(*) FROM t JOIN texts ON texts.k = (SELECT max(x.k) FROM texts x WHERE x.k = t.k)",
+            "not in ON",
+        ),
+    ] {
+        let said = refusal(&session, query);
+        assert!(said.contains(advice), "{query}: {said}");
+        for own in ["__", "Projection", "Scalar", "scalar subquery", "plan node"] {
+            assert!(!said.contains(own), "{query}: {said}");
+        }
+    }
+}
