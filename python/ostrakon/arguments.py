@@ -134,9 +134,21 @@ def optional_number(argument: str, given: Any, takes: str) -> float | None:
     return None if given is None else number_of(argument, given, f"{takes}, or None")
 
 
-def seconds_of(argument: str, given: Any) -> float | None:
+def seconds_of(argument: str, given: Any, or_none: str = "") -> float:
+    """A number of seconds, or an error."""
+    seconds = number_of(argument, given, f"a number of seconds, such as 1.5{or_none}")
+    # Also false for NaN.
+    if not 0 <= seconds < _MOST:
+        raise InvalidArgumentError(
+            f"`{argument}` is a number of seconds, 0 or more, not {shortened(given)}",
+            {"argument": argument},
+        )
+    return seconds
+
+
+def optional_seconds(argument: str, given: Any) -> float | None:
     """A number of seconds or `None`, or an error."""
-    return optional_number(argument, given, "a number of seconds, such as 1.5")
+    return None if given is None else seconds_of(argument, given, ", or None")
 
 
 def flag_of(argument: str, given: Any) -> bool:

@@ -14,12 +14,12 @@ from ostrakon.arguments import (
     bytes_of,
     flag_of,
     mapping_of,
-    number_of,
     one_of,
     optional_integer,
     optional_path,
     optional_text,
     path_of,
+    seconds_of,
     text_of,
     wrong_type,
 )
@@ -169,7 +169,7 @@ def open(  # noqa: A001 - `ostrakon.open`, as `gzip.open`
         read_only=flag_of("read_only", read_only),
         allow_damage=flag_of("allow_damage", allow_damage),
         accept_log_loss=flag_of("accept_log_loss", accept_log_loss),
-        wait=number_of("wait", wait, "a number of seconds, such as 1.5"),
+        wait=seconds_of("wait", wait),
         memory_budget_bytes=optional_integer(
             "memory_budget_bytes", memory_budget_bytes, "a number of bytes", LEAST_MEMORY
         ),
@@ -403,7 +403,6 @@ class Store:
         """
         name = _name(name, of="an event type")
         exist_ok, adopt = flag_of("exist_ok", exist_ok), flag_of("adopt", adopt)
-        toml = optional_text("toml", toml, "a definition as TOML text")
         field = "the name of a field"
         time = optional_text("time", time, field)
         more = {
@@ -418,6 +417,7 @@ class Store:
                 "an event type is made from a log file or from a definition: pass `file` or `toml`",
                 {},
             )
+        toml = optional_text("toml", toml, "a definition as TOML text")
         if adopt and toml is None:
             raise InvalidArgumentError(
                 "tables are adopted with the definition that they had: pass `toml`", {}

@@ -14,9 +14,9 @@ from ostrakon.arguments import (
     integer_of,
     mapping_of,
     optional_bytes,
+    optional_seconds,
     optional_text,
     path_of,
-    seconds_of,
     text_of,
     texts_of,
     wrong_type,
@@ -449,7 +449,7 @@ class Table:
             "ordered": flag_of("ordered", ordered),
             "limit": limit_of(limit),
             "batch_entries": integer_of("batch_entries", batch_entries, "a number of entries", 1),
-            "timeout": seconds_of("timeout", timeout),
+            "timeout": optional_seconds("timeout", timeout),
         }
         return Scan(self._native, argument, ranges)
 
@@ -629,7 +629,7 @@ class Table:
 
         After `timeout` seconds it raises `TimedOutError`, and the flush continues.
         """
-        self._native.flush(flag_of("wait", wait), seconds_of("timeout", timeout))
+        self._native.flush(flag_of("wait", wait), optional_seconds("timeout", timeout))
 
     def compact(
         self,
@@ -648,7 +648,7 @@ class Table:
         settings = native_iterators(iterators)
         first, last = _ends(start, end)
         self._native.compact(
-            first, last, settings, flag_of("wait", wait), seconds_of("timeout", timeout)
+            first, last, settings, flag_of("wait", wait), optional_seconds("timeout", timeout)
         )
 
     def cancel_compaction(self) -> None:
