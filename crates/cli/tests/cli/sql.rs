@@ -280,6 +280,8 @@ fn inserted_values_fit_their_columns_or_are_named() {
 #[test]
 fn files_that_cannot_be_read_are_named() {
     let folder = Folder::with_table();
+    // The side of a join that is kept in memory may be this one, and the other is not read if it is empty.
+    folder.ok(&["put", "t", "a", "f", "q", "1"]);
     folder.write("good.csv", "a,b\n1,2\n");
     folder.write("bytes.parquet", b"PAR1 and no footer PAR1");
     folder.write("ragged.csv", "a,b\n1,2\n3\n");
