@@ -63,7 +63,7 @@ fn a_value_that_does_not_fit_is_named_with_its_column_in_every_insert() {
         let said = match session.execute_blocking(bound) {
             Err(error) => error.to_string(),
             Ok(rows) => {
-                let mut errors = rows.filter_map(std::result::Result::err);
+                let mut errors = rows.filter_map(Result::err);
                 errors.next().expect("it does not fit").to_string()
             }
         };
