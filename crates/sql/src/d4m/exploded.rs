@@ -1,11 +1,16 @@
 //! Columns `field|value`, and the sets of them that conditions on fields and values leave.
 
 use memchr::memmem;
+use ostrakon_cell::following_prefix;
 
 use crate::scan::{ByteSet, Interval};
 
 /// Intervals of columns that are read one by one. If conditions ask for more, whole fields are read.
 const INTERVALS_MAX: usize = 10_000;
+/// Bytes of these intervals, likewise.
+const INTERVALS_BYTES: usize = 16 << 20;
+/// See [`of_range`].
+const END_BYTES: usize = 1 << 10;
 
 /// A column at its first separator: its field, which it has if there is a separator, and its value.
 pub(super) fn split<'a>(column: &'a [u8], separator: &[u8]) -> (Option<&'a [u8]>, &'a [u8]) {
@@ -42,8 +47,12 @@ pub(super) fn columns(
     // No field has a separator in it.
     let is_field = |field: &&[u8]| memmem::find(field, separator).is_none();
     let points: Vec<&[u8]> = points.into_iter().filter(is_field).collect();
-    let many =
-        |values: &ByteSet| points.len().saturating_mul(values.intervals().len()) > INTERVALS_MAX;
+    let bytes: usize = points.iter().map(|field| field.len()).sum();
+    let many = |values: &ByteSet| {
+        let values = values.intervals().len();
+        points.len().saturating_mul(values) > INTERVALS_MAX
+            || bytes.saturating_mul(values) > INTERVALS_BYTES
+    };
     let values = values.filter(|values| !many(values));
     let mut intervals = Vec::new();
     for field in points {
@@ -75,9 +84,21 @@ fn behind(prefix: &[u8], whole: &Interval, values: &Interval) -> Interval {
 
 /// The columns of fields of a range. A column is not less than its field. It may lie behind the end of the range only if
 /// its field is what that end begins with.
+///
+/// The intervals of an end that is longer than [`END_BYTES`] are those of its first bytes: each of them is as long as the
+/// end, and there are as many as it has bytes.
 fn of_range(fields: &Interval, separator: &[u8]) -> Vec<Interval> {
     let mut intervals = vec![fields.clone()];
     if let Some(end) = &fields.end {
+        let end = match end.get(..END_BYTES) {
+            Some(first) if end.len() > END_BYTES => {
+                intervals = ByteSet::between(fields.start.clone(), following_prefix(first))
+                    .intervals()
+                    .to_vec();
+                first
+            }
+            _ => end,
+        };
         let shorter = (0..end.len()).filter_map(|length| end.get(..length));
         let inside = shorter.filter(|field| *field >= fields.start.as_slice());
         let whole = |field: &[u8]| ByteSet::prefix(&[field, separator].concat());
@@ -160,6 +181,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_intervals_of_a_long_end_are_short() {
+        let end = vec![b'a'; 100_000];
+        let found = columns(Some(&ByteSet::between(Vec::new(), Some(end))), None, b"|");
+        for length in [0, 1, 1022, 1023, 1024, 1025, 5000, 99_999] {
+            let column = [vec![b'a'; length], b"|x".to_vec()].concat();
+            assert!(found.contains(&column), "{length}");
+        }
+        assert!(!found.contains(b"b|x"));
+        let bytes: usize = found
+            .intervals()
+            .iter()
+            .map(|interval| interval.start.len() + interval.end.as_ref().map_or(0, Vec::len))
+            .sum();
+        assert!(bytes < 4 << 20, "{bytes}");
     }
 
     #[test]

@@ -114,6 +114,8 @@ fn has(set: &Option<ByteSet>, bytes: &[u8]) -> bool {
 struct Rows {
     builders: Vec<Builder>,
     count: usize,
+    /// Bytes of the keys of degrees.
+    bytes: usize,
 }
 
 impl D4mReader {
@@ -123,6 +125,7 @@ impl D4mReader {
         Rows {
             builders: builders.collect(),
             count: 0,
+            bytes: 0,
         }
     }
 
@@ -215,6 +218,7 @@ impl D4mReader {
                 .push(shown)
                 .ok_or_else(|| self.not_text(&sum.row, &sum.kind))?;
         }
+        rows.bytes += sum.row.len() + sum.kind.len();
         rows.count += 1;
         Ok(())
     }
@@ -240,8 +244,10 @@ impl D4mReader {
     }
 }
 
-/// Rows of degrees after which a batch is complete. The last sum ends with the scan; it would be a batch of its own.
+/// Rows of degrees after which a batch is complete, and bytes of their keys. The last sum ends with the scan; it would be a
+/// batch of its own.
 const DEGREES: usize = 4096;
+const DEGREES_BYTES: usize = 1 << 20;
 
 impl Reading for D4mReader {
     fn next(&mut self) -> Result<Option<RecordBatch>> {
@@ -269,7 +275,7 @@ impl Reading for D4mReader {
                 Form::Edges => 1,
                 Form::Degrees => DEGREES.min(self.left),
             };
-            if rows.count >= least {
+            if rows.count >= least || rows.bytes >= DEGREES_BYTES {
                 return self.finished(rows);
             }
         }

@@ -49,6 +49,11 @@ pub(super) trait Reads: Debug + Send + Sync {
     /// The columns of a file, according to at most so many first records, and the number of records that were read.
     fn columns(&self, file: &Path, records: usize) -> Result<(Schema, usize)>;
 
+    /// The columns of a relation, made of those of its first files.
+    fn settled(&self, schema: Schema) -> Schema {
+        schema
+    }
+
     /// Begins to read a file.
     fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>>;
 }
@@ -124,7 +129,7 @@ impl FileFormat for LocalFormat {
                 break;
             }
         }
-        Ok(Arc::new(Schema::try_merge(schemas)?))
+        Ok(Arc::new(self.0.settled(Schema::try_merge(schemas)?)))
     }
 
     async fn infer_stats(

@@ -9,7 +9,9 @@ use datafusion::arrow::buffer::{Buffer, MutableBuffer};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::convert::fb_to_schema;
-use datafusion::arrow::ipc::{Block, MetadataVersion, root_as_footer, root_as_message};
+use datafusion::arrow::ipc::{
+    Block, MetadataVersion, Schema as IpcSchema, root_as_footer, root_as_message,
+};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use ostrakon_cell::{Error, ErrorKind};
@@ -54,6 +56,18 @@ impl Frame {
 
     pub(super) fn body(&self) -> &[u8] {
         self.bytes.get(self.metadata..).unwrap_or_default()
+    }
+}
+
+/// A schema, if its values are in this machine's order of bytes: the library takes them as they are.
+fn readable(schema: IpcSchema<'_>) -> Result<SchemaRef> {
+    match schema.endianness().equals_to_target_endianness() {
+        true => Ok(Arc::new(fb_to_schema(schema))),
+        false => Err(damaged(
+            "the values are in the byte order of another kind of processor, which is not supported; write the file on \
+             such a machine as this one",
+        )
+        .into()),
     }
 }
 
@@ -139,7 +153,7 @@ impl Frames {
         let schema = footer
             .schema()
             .ok_or_else(|| damaged("the footer has no schema"))?;
-        self.schema = Arc::new(fb_to_schema(schema));
+        self.schema = readable(schema)?;
         self.version = footer.version();
         let dictionaries = footer.dictionaries().into_iter().flatten();
         let rows = footer.recordBatches().into_iter().flatten();
@@ -155,7 +169,7 @@ impl Frames {
         let frame = self.next_in_order()?.ok_or_else(no_schema)?;
         let message = root_as_message(frame.metadata()).map_err(|_| no_schema())?;
         let schema = message.header_as_schema().ok_or_else(no_schema)?;
-        self.schema = Arc::new(fb_to_schema(schema));
+        self.schema = readable(schema)?;
         self.version = message.version();
         Ok(self)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use datafusion::arrow::array::{ArrayRef, new_null_array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::reader::FileDecoder;
 use datafusion::arrow::ipc::root_as_message;
@@ -92,6 +92,26 @@ impl Reads for Arrow {
     }
 }
 
+/// The bytes of a null of a type, rounded up: types of a fixed size have theirs for a null, too.
+fn null_bytes(kind: &DataType) -> u64 {
+    match kind {
+        DataType::FixedSizeBinary(length) => u64::try_from(*length).unwrap_or_default() + 1,
+        DataType::FixedSizeList(item, length) => {
+            let length = u64::try_from(*length).unwrap_or_default();
+            null_bytes(item.data_type()).saturating_mul(length) + 1
+        }
+        DataType::Struct(fields) => fields.iter().fold(1, |all, field| {
+            null_bytes(field.data_type()).saturating_add(all)
+        }),
+        DataType::Union(fields, _) => fields.iter().fold(8, |all, (_, field)| {
+            null_bytes(field.data_type()).saturating_add(all)
+        }),
+        DataType::RunEndEncoded(_, values) => null_bytes(values.data_type()).saturating_add(8),
+        // The widest of the others has 32 bytes.
+        _ => 33,
+    }
+}
+
 struct ArrowReader {
     frames: Frames,
     decoder: FileDecoder,
@@ -137,8 +157,13 @@ impl ArrowReader {
         match check(&message, frame.body())? {
             Checked::Dictionary(id, extends, bytes) => {
                 let all = self.dictionaries.entry(id).or_default();
-                *all = if extends { *all + bytes } else { bytes };
-                let all: u64 = self.dictionaries.values().sum();
+                *all = if extends {
+                    all.saturating_add(bytes)
+                } else {
+                    bytes
+                };
+                let sizes = self.dictionaries.values();
+                let all = sizes.fold(0_u64, |all, bytes| all.saturating_add(*bytes));
                 self.check_size(all)?;
                 self.decoder
                     .read_dictionary(&frame.block()?, &frame.bytes)?;
@@ -166,7 +191,11 @@ impl ArrowReader {
     fn adapted(&self, rows: &RecordBatch) -> Result<RecordBatch> {
         let columns = self.returned.fields().iter().map(|field| {
             Ok(match rows.column_by_name(field.name()) {
-                None => new_null_array(field.data_type(), rows.num_rows()),
+                None => {
+                    let width = null_bytes(field.data_type());
+                    self.check_size(width.saturating_mul(rows.num_rows() as u64))?;
+                    new_null_array(field.data_type(), rows.num_rows())
+                }
                 Some(column) if column.data_type() == field.data_type() => column.clone(),
                 Some(column) => cast(column, field.data_type())?,
             })

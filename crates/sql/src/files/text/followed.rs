@@ -159,7 +159,14 @@ impl Followed {
         }
     }
 
-    fn too_large(&self) -> DataFusionError {
+    pub(super) fn too_many_columns(&self) -> DataFusionError {
+        self.about(
+            0,
+            "the first line has more columns than the memory of the query allows: give the query more memory",
+        )
+    }
+
+    pub(super) fn too_large(&self) -> DataFusionError {
         let what = match self.follower {
             Follower::Quotes(_) => {
                 "a record has more bytes than the memory of the query allows: if a quote in this line is not closed, close \

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::csv::ReaderBuilder as DelimitedBuilder;
 use datafusion::arrow::csv::reader::{Decoder as DelimitedDecoder, Format};
-use datafusion::arrow::datatypes::Schema;
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::ReaderBuilder as JsonBuilder;
 use datafusion::arrow::json::reader::{
@@ -15,6 +15,7 @@ use datafusion::arrow::json::reader::{
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
+use memchr::{memchr, memchr_iter, memrchr};
 use parking_lot::Mutex;
 
 use super::followed::{Followed, Records};
@@ -28,6 +29,10 @@ const BATCH_SHARE: usize = 16;
 const BATCH_BYTES: (usize, usize) = (64 << 10, 16 << 20);
 /// Which share of the limit a record of JSON has at most: its values take several times the memory of their text.
 const JSON_SHARE: usize = 8;
+
+/// Bytes that a column of delimited text takes while its type is found, and a value of it in a batch.
+const COLUMN_BYTES: usize = 1 << 10;
+const VALUE_BYTES: usize = 16;
 
 /// Files of text.
 #[derive(Debug)]
@@ -54,6 +59,14 @@ impl Text {
             records: Records::Json,
             packing,
             limit: limit / JSON_SHARE,
+        }
+    }
+
+    /// What is counted while the columns are found, and how much of it there may be: see [`Content`].
+    fn most(&self) -> (u8, usize) {
+        match self.records {
+            Records::Delimited(delimiter) => (delimiter, self.limit / COLUMN_BYTES),
+            Records::Json => (b'\n', self.limit),
         }
     }
 
@@ -85,6 +98,9 @@ impl Reads for Text {
             chunk: Vec::new(),
             at: 0,
             failure: failure.clone(),
+            first: true,
+            found: 0,
+            most: self.most(),
         };
         let content = BufReader::new(content);
         let found = match self.records {
@@ -107,13 +123,32 @@ impl Reads for Text {
         }
     }
 
+    /// A column without values in the first records is text: its type would allow none in the others.
+    fn settled(&self, schema: Schema) -> Schema {
+        let Records::Delimited(_) = self.records else {
+            return schema;
+        };
+        let fields = schema.fields().iter().map(|field| {
+            let field = field.as_ref().clone();
+            match field.data_type() {
+                DataType::Null => field.with_data_type(DataType::Utf8),
+                _ => field,
+            }
+        });
+        Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone())
+    }
+
     fn open(&self, file: &Path, wanted: Wanted) -> Result<Box<dyn ReadsRows>> {
         let decoder = match self.records {
             Records::Delimited(delimiter) => {
+                // The decoder makes room for all values of a batch before it has any.
+                let values = self.limit / VALUE_BYTES;
+                let rows = values / wanted.schema.fields().len().max(1);
+                let rows = rows.clamp(1, wanted.rows.max(1));
                 let builder = DelimitedBuilder::new(wanted.schema)
                     .with_header(true)
                     .with_delimiter(delimiter)
-                    .with_batch_size(wanted.rows)
+                    .with_batch_size(rows)
                     .with_projection(wanted.columns);
                 Decoder::Delimited(Box::new(builder.build_decoder()))
             }
@@ -145,17 +180,57 @@ struct Content {
     at: usize,
     /// Why it cannot be read any further, which the reader of this content would make text of.
     failure: Arc<Mutex<Option<DataFusionError>>>,
+    /// Whether no record has ended.
+    first: bool,
+    /// Delimiters of the first line, or bytes of the last line of JSON.
+    found: usize,
+    /// The delimiter, or the end of a line of JSON, and the most that may be found: the columns of the first line, each of
+    /// which takes memory, and the bytes of a line of JSON, which is held as a whole.
+    most: (u8, usize),
+}
+
+impl Content {
+    /// Counts what was read. A chunk in which a record has ended has the end of the first line.
+    fn count(&mut self, has_ended: bool) -> Result<()> {
+        let (wanted, most) = self.most;
+        let is_json = wanted == b'\n';
+        let end = memchr(b'\n', &self.chunk);
+        if is_json {
+            self.found += end.unwrap_or(self.chunk.len());
+        } else if self.first {
+            let end = end.filter(|_| has_ended).unwrap_or(self.chunk.len());
+            let line = self.chunk.get(..end).unwrap_or_default();
+            self.found += memchr_iter(wanted, line).count();
+            self.first = !has_ended;
+        }
+        if self.found > most {
+            return Err(match is_json {
+                true => self.followed.too_large(),
+                false => self.followed.too_many_columns(),
+            });
+        }
+        if is_json && let Some(last) = memrchr(b'\n', &self.chunk) {
+            self.found = self.chunk.len() - last;
+        }
+        Ok(())
+    }
 }
 
 impl Read for Content {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at >= self.chunk.len() {
-            let (length, _) = self.followed.read(&mut self.chunk).map_err(|failure| {
+            let read = self
+                .followed
+                .read(&mut self.chunk)
+                .and_then(|(length, ended)| {
+                    self.chunk.truncate(length);
+                    self.at = 0;
+                    self.count(ended > 0)
+                });
+            read.map_err(|failure| {
                 *self.failure.lock() = Some(failure);
                 io::Error::other("the file cannot be read")
             })?;
-            self.chunk.truncate(length);
-            self.at = 0;
         }
         let rest = self.chunk.get(self.at..).unwrap_or_default();
         let length = rest.len().min(buffer.len());

@@ -4,7 +4,7 @@ use std::sync::Arc as Shared;
 use datafusion::arrow::array::{
     ArrayRef, AsArray, DictionaryArray, Int64Array, RecordBatch, StringArray, StringViewArray,
 };
-use datafusion::arrow::datatypes::{Int32Type, Int64Type};
+use datafusion::arrow::datatypes::{Field, Int32Type, Int64Type};
 use datafusion::arrow::ipc::CompressionType;
 use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 
@@ -261,5 +261,27 @@ fn other_files_are_told_apart() {
     ] {
         let error = read(&file(&folder, &content), LIMIT, 100, &[0]).unwrap_err();
         assert!(error.to_string().contains(said), "{said}: {error}");
+    }
+}
+
+#[test]
+fn a_missing_column_of_a_large_fixed_size_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = file(&folder, &written(&[rows(0, 100)], Form::File, None));
+    let item = Shared::new(Field::new("item", DataType::Int64, true));
+    for wide in [
+        DataType::FixedSizeBinary(i32::MAX),
+        DataType::FixedSizeList(item, i32::MAX),
+    ] {
+        let fields = [("n", DataType::Int64), ("wide", wide)];
+        let fields = fields.map(|(name, kind)| Field::new(name, kind, true));
+        let wanted = Wanted {
+            schema: Shared::new(Schema::new(fields.to_vec())),
+            columns: vec![0, 1],
+            rows: 100,
+        };
+        let mut reader = Arrow::new(LIMIT).open(&file, wanted).unwrap();
+        let error = reader.next().unwrap_err().to_string();
+        assert!(error.contains("more bytes than the memory"), "{error}");
     }
 }

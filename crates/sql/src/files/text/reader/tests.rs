@@ -218,3 +218,59 @@ fn an_error_that_an_unclosed_quote_has_caused_is_that_of_the_quote() {
         }
     }
 }
+
+#[test]
+fn a_column_that_begins_without_values_has_those_that_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("a,b\n{}1,x\n", "1,\n".repeat(1000));
+    let file = file(&folder, text.as_bytes());
+    let reads = Text::delimited(b',', Packing::None, 1 << 20);
+    let schema = reads.settled(reads.columns(&file, 1000).unwrap().0);
+    let wanted = Wanted {
+        schema: Arc::new(schema),
+        columns: vec![1],
+        rows: 8192,
+    };
+    let mut reader = reads.open(&file, wanted).unwrap();
+    let mut values = Vec::new();
+    while let Some(batch) = reader.next().unwrap() {
+        let texts = batch.column(0).as_string::<i32>().iter().flatten();
+        values.extend(texts.filter(|text| !text.is_empty()).map(str::to_owned));
+    }
+    assert_eq!(values, ["x"]);
+}
+
+#[test]
+fn lines_of_json_that_hold_many_records_are_limited_while_types_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in [" ", "{}"] {
+        let text = part.repeat((16 << 20) / part.len());
+        let file = file(&folder, &packed(text.as_bytes(), Packing::Zstd));
+        let reads = Text::json(Packing::Zstd, 8 << 20);
+        let error = reads.columns(&file, 1000).unwrap_err().to_string();
+        assert!(error.contains("more bytes than the memory"), "{error}");
+    }
+}
+
+#[test]
+fn wide_tables_have_few_rows_in_a_batch_and_a_limit_of_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let reads = Text::delimited(b',', Packing::None, 1 << 20);
+    let line = |columns: usize| vec!["1"; columns].join(",");
+    let text = format!(
+        "{}\n{}",
+        line(1000),
+        format!("{}\n", line(1000)).repeat(200)
+    );
+    let batches = read(&reads, &file(&folder, text.as_bytes()), 8192);
+    // Columns of one name are not told apart here.
+    let batches = batches.unwrap();
+    assert_eq!(batches.iter().sum::<usize>(), 200);
+    assert!(batches.iter().all(|rows| *rows <= 65), "{batches:?}");
+    for first in ["", "\"\n\","] {
+        let text = format!("{first}{}\n", line(300_000));
+        let error = reads.columns(&file(&folder, text.as_bytes()), 1000);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("more columns"), "{error}");
+    }
+}
