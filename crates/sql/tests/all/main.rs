@@ -8,6 +8,7 @@ mod concurrent;
 mod conditions;
 mod deep;
 mod events;
+mod filled;
 mod kit;
 mod memory;
 mod noninterference;
